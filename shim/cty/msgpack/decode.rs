@@ -1,0 +1,289 @@
+//! Reading values.
+//!
+//! As lenient as go-cty: text may come as `bin`, a dynamic value's type as `str`, numbers in any width or as text, and
+//! bytes behind the value are ignored. Two leniencies are not taken over. Text must be UTF-8, because a string that is
+//! not would change on its way through the engine; and an object must not name an attribute twice, because it would then
+//! lack another without anybody noticing. In a map the later of two equal keys counts, as in go-cty.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::reader::{Head, Reader};
+use super::refinements;
+use crate::cty::{
+    AttributePath, MAXIMUM_DEPTH, Number, NumberError, ObjectType, PathStep, Type, TypeError, Value,
+    normalize,
+};
+
+/// Why bytes are not a value of a type: where in the bytes, and where in the value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{reason} (byte {offset})", crate::cty::at(path))]
+pub struct DecodeError {
+    /// Where the offending item starts, in bytes.
+    pub offset: usize,
+    /// Where in the value. An element of a set is named by its position in the bytes.
+    pub path: AttributePath,
+    /// What is wrong there.
+    #[source]
+    pub reason: DecodeReason,
+}
+
+/// What keeps bytes from being a value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeReason {
+    /// The bytes end within the value, or announce more than follows.
+    #[error("the message ends within a value")]
+    UnexpectedEnd,
+    /// Another kind of item than the type asks for.
+    #[error("{0} is required")]
+    Required(&'static str),
+    /// A number as text that is not a number.
+    #[error("a number is required")]
+    Number(#[source] NumberError),
+    /// NaN, which is no number.
+    #[error("a number is required, but this is not a number (NaN)")]
+    NotANumber,
+    /// Text that is not UTF-8.
+    #[error("a string is not UTF-8")]
+    InvalidUtf8,
+    /// A tuple of another length.
+    #[error("a tuple of length {required} is required ({given} given)")]
+    TupleLength {
+        /// How many elements the type has.
+        required: usize,
+        /// How many arrived.
+        given: usize,
+    },
+    /// An object with too few or too many attributes.
+    #[error("an object with {required} attributes is required ({given} given)")]
+    AttributeCount {
+        /// How many attributes the type has.
+        required: usize,
+        /// How many arrived.
+        given: usize,
+    },
+    /// An attribute that the type does not have.
+    #[error("unsupported attribute {0:?}")]
+    UnsupportedAttribute(Arc<str>),
+    /// An attribute that arrived twice.
+    #[error("an attribute is given twice")]
+    RepeatedAttribute,
+    /// A dynamic value that is not a type and a value.
+    #[error("a dynamic value must be an array of a type and a value")]
+    DynamicPair,
+    /// A dynamic value whose type cannot be read.
+    #[error("the type of a dynamic value cannot be read")]
+    Type(#[source] TypeError),
+    /// An extension that is no unknown value.
+    #[error("unsupported extension type {code} with {length} bytes")]
+    UnsupportedExtension {
+        /// Its type.
+        code: i8,
+        /// Its length in bytes.
+        length: usize,
+    },
+    /// Refinements that are longer than they may be.
+    #[error("the refinements of an unknown value have {0} bytes, more than the 1024 allowed")]
+    OversizeRefinements(usize),
+    /// Refinements that cannot be read.
+    #[error("the refinements of an unknown value cannot be read: {0}")]
+    Refinement(&'static str),
+    /// Deeper than any real value.
+    #[error("nested deeper than {MAXIMUM_DEPTH} levels")]
+    TooDeep,
+}
+
+/// Reads a value of a type. What follows the value is ignored, as by go-cty.
+///
+/// An empty map at the place of an object, and an empty array at the place of a tuple, are read as what they are even
+/// where the type has attributes or elements, as go-cty does; [`Value::conforms`] finds such values out.
+///
+/// # Errors
+/// [`DecodeError`], when the bytes are not such a value.
+pub fn decode(bytes: &[u8], own: &Type) -> Result<Value, DecodeError> {
+    let mut decoder = Decoder { reader: Reader::new(bytes) };
+    decoder.value(own, 0).map_err(|mut failure| {
+        failure.path.0.reverse();
+        *failure
+    })
+}
+
+/// While it travels outwards, an error's path is collected from its last step to its first.
+type Read<T> = Result<T, Box<DecodeError>>;
+
+/// No more elements than these are made room for before they are seen.
+const FIRST_CAPACITY: usize = 256;
+
+struct Decoder<'a> {
+    reader: Reader<'a>,
+}
+
+impl<'a> Decoder<'a> {
+    fn value(&mut self, own: &Type, depth: usize) -> Read<Value> {
+        let start = self.reader.position();
+        if depth > MAXIMUM_DEPTH {
+            return Err(failure(start, DecodeReason::TooDeep));
+        }
+        let head = self.reader.head().map_err(|reason| failure(start, reason))?;
+        match (head, own) {
+            (Head::Nil, _) => Ok(Value::Null),
+            (Head::Extension { code, length }, _) => self
+                .reader
+                .take(length)
+                .and_then(|body| refinements::read(code, body, own))
+                .map_err(|reason| failure(start, reason)),
+            (_, Type::Dynamic) => self.dynamic(start, head, depth),
+            (Head::Bool(value), Type::Bool) => Ok(Value::Bool(value)),
+            (Head::Int(integer), Type::Number) => Ok(Value::Number(integer.into())),
+            (Head::LargeInt(integer), Type::Number) => Ok(Value::Number(integer.into())),
+            (Head::Float(double), Type::Number) => Number::from_f64_exact(double)
+                .map(Value::Number)
+                .ok_or_else(|| failure(start, DecodeReason::NotANumber)),
+            (Head::Bytes(length), Type::Number) => {
+                let text = self.text(start, length)?;
+                let number = Number::from_decimal(text);
+                number.map(Value::Number).map_err(|error| failure(start, DecodeReason::Number(error)))
+            }
+            (Head::Bytes(length), Type::String) => Ok(Value::String(normalize(self.text(start, length)?))),
+            (Head::Array(count), Type::List(element)) => {
+                self.elements(start, count, element, depth).map(Value::List)
+            }
+            (Head::Array(count), Type::Set(element)) => {
+                self.elements(start, count, element, depth).map(Value::set)
+            }
+            (Head::Array(0), Type::Tuple(_)) => Ok(Value::Tuple(Vec::new())),
+            (Head::Array(count), Type::Tuple(types)) => self.tuple(start, count, types, depth),
+            (Head::Map(count), Type::Map(element)) => self.map(start, count, element, depth),
+            (Head::Map(0), Type::Object(_)) => Ok(Value::Object(BTreeMap::new())),
+            (Head::Map(count), Type::Object(object)) => self.object(start, count, object, depth),
+            _ => Err(failure(start, DecodeReason::Required(required(own)))),
+        }
+    }
+
+    fn elements(&mut self, start: usize, count: usize, element: &Type, depth: usize) -> Read<Vec<Value>> {
+        self.reader.expect_items(count).map_err(|reason| failure(start, reason))?;
+        let mut elements = Vec::with_capacity(count.min(FIRST_CAPACITY));
+        for index in 0..count {
+            elements
+                .push(self.value(element, depth + 1).map_err(|error| error.inside(PathStep::Index(index)))?);
+        }
+        Ok(elements)
+    }
+
+    fn tuple(&mut self, start: usize, count: usize, types: &[Type], depth: usize) -> Read<Value> {
+        if count != types.len() {
+            let reason = DecodeReason::TupleLength { required: types.len(), given: count };
+            return Err(failure(start, reason));
+        }
+        let mut elements = Vec::with_capacity(count.min(FIRST_CAPACITY));
+        for (index, element) in types.iter().enumerate() {
+            elements
+                .push(self.value(element, depth + 1).map_err(|error| error.inside(PathStep::Index(index)))?);
+        }
+        Ok(Value::Tuple(elements))
+    }
+
+    fn map(&mut self, start: usize, count: usize, element: &Type, depth: usize) -> Read<Value> {
+        let announced = self.reader.expect_items(count.saturating_mul(2));
+        announced.map_err(|reason| failure(start, reason))?;
+        let mut elements = BTreeMap::new();
+        for _ in 0..count {
+            let key = normalize(self.key()?);
+            let value =
+                self.value(element, depth + 1).map_err(|error| error.inside(PathStep::Key(key.clone())))?;
+            elements.insert(key, value);
+        }
+        Ok(Value::Map(elements))
+    }
+
+    fn object(&mut self, start: usize, count: usize, object: &ObjectType, depth: usize) -> Read<Value> {
+        let required = object.attributes.len();
+        if count != required {
+            return Err(failure(start, DecodeReason::AttributeCount { required, given: count }));
+        }
+        // Providers that use go-cty send attributes in this order; then no name is looked up.
+        let mut expected = object.attributes.iter();
+        let mut attributes = Vec::with_capacity(count.min(FIRST_CAPACITY));
+        for _ in 0..count {
+            let at = self.reader.position();
+            let key = self.key()?;
+            let found = match expected.next() {
+                Some((name, own)) if **name == *key => Some((name, own)),
+                _ => object
+                    .attributes
+                    .get_key_value(key)
+                    .or_else(|| object.attributes.get_key_value(&normalize(key))),
+            };
+            let Some((name, own)) = found else {
+                return Err(failure(at, DecodeReason::UnsupportedAttribute(key.into())));
+            };
+            let value = self
+                .value(own, depth + 1)
+                .map_err(|error| error.inside(PathStep::Attribute(name.clone())))?;
+            attributes.push((name.clone(), value));
+        }
+        let attributes: BTreeMap<_, _> = attributes.into_iter().collect();
+        if attributes.len() != required {
+            return Err(failure(start, DecodeReason::RepeatedAttribute));
+        }
+        Ok(Value::Object(attributes))
+    }
+
+    fn dynamic(&mut self, start: usize, head: Head, depth: usize) -> Read<Value> {
+        if head != Head::Array(2) {
+            return Err(failure(start, DecodeReason::DynamicPair));
+        }
+        let at = self.reader.position();
+        let description = match self.reader.head() {
+            Ok(Head::Bytes(length)) => self.reader.take(length),
+            Ok(_) => Err(DecodeReason::DynamicPair),
+            Err(reason) => Err(reason),
+        };
+        let own = description
+            .and_then(|json| Type::from_json(json).map_err(DecodeReason::Type))
+            .map_err(|reason| failure(at, reason))?
+            .without_optional();
+        let value = self.value(&own, depth + 1)?;
+        Ok(Value::dynamic(own, value))
+    }
+
+    fn key(&mut self) -> Read<&'a str> {
+        let start = self.reader.position();
+        match self.reader.head() {
+            Ok(Head::Bytes(length)) => self.text(start, length),
+            Ok(_) => Err(failure(start, DecodeReason::Required("a string as key"))),
+            Err(reason) => Err(failure(start, reason)),
+        }
+    }
+
+    fn text(&mut self, start: usize, length: usize) -> Read<&'a str> {
+        self.reader.text(length).map_err(|reason| failure(start, reason))
+    }
+}
+
+fn failure(offset: usize, reason: DecodeReason) -> Box<DecodeError> {
+    Box::new(DecodeError { offset, path: AttributePath::root(), reason })
+}
+
+impl DecodeError {
+    fn inside(mut self: Box<Self>, step: PathStep) -> Box<Self> {
+        self.path.push(step);
+        self
+    }
+}
+
+/// What go-cty says that it misses.
+fn required(own: &Type) -> &'static str {
+    match own {
+        Type::Bool => "bool",
+        Type::Number => "number",
+        Type::String => "string",
+        Type::Dynamic => "a dynamic value",
+        Type::List(_) => "a list",
+        Type::Set(_) => "a set",
+        Type::Map(_) => "a map",
+        Type::Object(_) => "an object",
+        Type::Tuple(_) => "a tuple",
+    }
+}

@@ -1,0 +1,238 @@
+//! Writing values.
+
+use std::sync::Arc;
+
+use super::{refinements, writer};
+use crate::cty::number::WireForm;
+use crate::cty::value::are_of_one_type;
+use crate::cty::{AttributePath, MAXIMUM_DEPTH, ObjectType, PathStep, Type, Value};
+
+/// Why a value cannot be written as a value of its type, and where. This is a defect of whoever made the value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{reason}", crate::cty::at(path))]
+pub struct EncodeError {
+    /// Where in the value.
+    pub path: AttributePath,
+    /// What is wrong there.
+    pub reason: EncodeReason,
+}
+
+/// What keeps a value from being written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EncodeReason {
+    /// The value is of another kind than its type.
+    #[error("{required} required, but the value is {found}")]
+    Mismatch {
+        /// The type.
+        required: Type,
+        /// What the value is.
+        found: &'static str,
+    },
+    /// At a dynamic position stands a value without a type of its own.
+    #[error("a value at a dynamic position must bring its own type, but this is {0}")]
+    WithoutType(&'static str),
+    /// An object lacks an attribute of its type.
+    #[error("missing required attribute {0:?}")]
+    MissingAttribute(Arc<str>),
+    /// An object has an attribute that its type lacks.
+    #[error("unsupported attribute {0:?}")]
+    UnsupportedAttribute(Arc<str>),
+    /// A tuple has another length than its type.
+    #[error("{required} elements are required, but got {given}")]
+    TupleLength {
+        /// How many elements the type has.
+        required: usize,
+        /// How many the value has.
+        given: usize,
+    },
+    /// Elements of a collection whose dynamic parts differ in type.
+    #[error("the elements must all be of one type")]
+    MixedElements,
+    /// Types within dynamic types within types, without end.
+    #[error("nested deeper than {MAXIMUM_DEPTH} levels")]
+    TooDeep,
+    /// More than MessagePack can count.
+    #[error("longer than 4 GiB")]
+    TooLong,
+}
+
+/// Writes a value of a type as go-cty does, to the byte: attributes and keys sorted, sets in order, exactly the
+/// attributes of the type.
+///
+/// # Errors
+/// [`EncodeError`], when the value is not of the type.
+pub fn encode(value: &Value, own: &Type) -> Result<Vec<u8>, EncodeError> {
+    let mut out = Vec::new();
+    write(value, own, 0, &mut out).map_err(|mut failure| {
+        failure.path.0.reverse();
+        *failure
+    })?;
+    Ok(out)
+}
+
+/// While it travels outwards, an error's path is collected from its last step to its first.
+type Written = Result<(), Box<EncodeError>>;
+
+impl From<EncodeReason> for Box<EncodeError> {
+    fn from(reason: EncodeReason) -> Self {
+        Self::new(EncodeError { path: AttributePath::root(), reason })
+    }
+}
+
+pub(super) fn write(value: &Value, own: &Type, depth: usize, out: &mut Vec<u8>) -> Written {
+    if depth > MAXIMUM_DEPTH {
+        return Err(EncodeReason::TooDeep.into());
+    }
+    match (value, own) {
+        (Value::Null, _) => writer::nil(out),
+        (Value::Unknown(known), _) => match known {
+            Some(known) => return refinements::write(known, own, depth, out),
+            None => refinements::write_plain(out),
+        },
+        (Value::Dynamic(both), Type::Dynamic) => {
+            writer::array_head(2, out)?;
+            writer::binary(both.0.to_json().as_bytes(), out)?;
+            return write(&both.1, &both.0, depth + 1, out);
+        }
+        (other, Type::Dynamic) => return Err(EncodeReason::WithoutType(other.kind()).into()),
+        (Value::Bool(value), Type::Bool) => writer::boolean(*value, out),
+        (Value::Number(number), Type::Number) => match number.wire_form() {
+            WireForm::Int(integer) => writer::integer(integer, out),
+            WireForm::Double(double) => writer::double(double, out),
+            WireForm::Text(text) => writer::string(&text, out)?,
+        },
+        (Value::String(text), Type::String) => writer::string(text, out)?,
+        (Value::List(elements), Type::List(element)) => {
+            check_one_type(elements, element)?;
+            writer::array_head(elements.len(), out)?;
+            for (index, value) in elements.iter().enumerate() {
+                write(value, element, depth + 1, out)
+                    .map_err(|error| error.inside(PathStep::Index(index)))?;
+            }
+        }
+        (Value::Set(elements), Type::Set(element)) => {
+            check_one_type(elements, element)?;
+            writer::array_head(elements.len(), out)?;
+            for value in elements {
+                write(value, element, depth + 1, out)
+                    .map_err(|error| error.inside(PathStep::Element(Box::new(value.clone()))))?;
+            }
+        }
+        (Value::Map(elements), Type::Map(element)) => {
+            check_one_type(elements.values(), element)?;
+            writer::map_head(elements.len(), out)?;
+            for (key, value) in elements {
+                writer::string(key, out)?;
+                write(value, element, depth + 1, out)
+                    .map_err(|error| error.inside(PathStep::Key(key.clone())))?;
+            }
+        }
+        (Value::Tuple(elements), Type::Tuple(types)) => {
+            if elements.len() != types.len() {
+                return Err(EncodeReason::TupleLength { required: types.len(), given: elements.len() }.into());
+            }
+            writer::array_head(elements.len(), out)?;
+            for (index, (value, element)) in elements.iter().zip(types.iter()).enumerate() {
+                write(value, element, depth + 1, out)
+                    .map_err(|error| error.inside(PathStep::Index(index)))?;
+            }
+        }
+        (Value::Object(attributes), Type::Object(object)) => {
+            return write_object(attributes, object, depth, out);
+        }
+        _ => return Err(EncodeReason::Mismatch { required: own.clone(), found: value.kind() }.into()),
+    }
+    Ok(())
+}
+
+fn check_one_type<'a>(elements: impl IntoIterator<Item = &'a Value>, element: &Type) -> Written {
+    if are_of_one_type(elements, element) { Ok(()) } else { Err(EncodeReason::MixedElements.into()) }
+}
+
+/// Both maps have the same order, so they are walked side by side.
+fn write_object(
+    attributes: &std::collections::BTreeMap<Arc<str>, Value>,
+    object: &ObjectType,
+    depth: usize,
+    out: &mut Vec<u8>,
+) -> Written {
+    writer::map_head(object.attributes.len(), out)?;
+    let mut given = attributes.iter().peekable();
+    for (name, own) in &object.attributes {
+        let value = match given.peek() {
+            Some((found, value)) if *found == name => value,
+            Some((found, _)) if *found < name => {
+                return Err(EncodeReason::UnsupportedAttribute((*found).clone()).into());
+            }
+            _ => return Err(EncodeReason::MissingAttribute(name.clone()).into()),
+        };
+        writer::string(name, out)?;
+        write(value, own, depth + 1, out).map_err(|error| error.inside(PathStep::Attribute(name.clone())))?;
+        given.next();
+    }
+    match given.next() {
+        Some((name, _)) => Err(EncodeReason::UnsupportedAttribute(name.clone()).into()),
+        None => Ok(()),
+    }
+}
+
+impl EncodeError {
+    fn inside(mut self: Box<Self>, step: PathStep) -> Box<Self> {
+        self.path.push(step);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_the_place() {
+        let own = Type::object([("rule", Type::list(Type::object([("port", Type::Number)])))]);
+        let with = |rule: Value| Value::object([("rule", Value::list([rule]))]);
+        let message = |value: Value| encode(&value, &own).unwrap_err().to_string();
+        assert_eq!(message(with(Value::object::<&str>([]))), "rule[0]: missing required attribute \"port\"");
+        assert_eq!(
+            message(with(Value::object([("port", "80".into())]))),
+            "rule[0].port: number required, but the value is string"
+        );
+        let more = |extra: &str| with(Value::object([("port", 80.into()), (extra, Value::Null)]));
+        assert_eq!(message(more("a")), "rule[0]: unsupported attribute \"a\"");
+        assert_eq!(message(more("z")), "rule[0]: unsupported attribute \"z\"");
+        assert_eq!(
+            encode(&true.into(), &Type::Dynamic).unwrap_err().to_string(),
+            "a value at a dynamic position must bring its own type, but this is bool"
+        );
+        let error = encode(&Value::tuple([]), &Type::tuple([Type::Bool])).unwrap_err();
+        assert_eq!(error.to_string(), "1 elements are required, but got 0");
+    }
+
+    #[test]
+    fn collections_of_dynamic_hold_one_type() {
+        let text = || Value::dynamic(Type::String, "x".into());
+        let flag = || Value::dynamic(Type::Bool, true.into());
+        let dynamics = Type::list(Type::Dynamic);
+        let same = [text(), Value::Null, text(), Value::unknown(), Value::dynamic(Type::String, Value::Null)];
+        assert!(encode(&Value::list(same), &dynamics).is_ok());
+        let mixed = encode(&Value::list([text(), flag()]), &dynamics).unwrap_err();
+        assert_eq!(mixed.reason, EncodeReason::MixedElements);
+        let map = encode(&Value::map([("a", text()), ("b", flag())]), &Type::map(Type::Dynamic)).unwrap_err();
+        assert_eq!(map.reason, EncodeReason::MixedElements);
+        let objects = Type::list(Type::object([("d", Type::Dynamic)]));
+        let object = |inside: Value| Value::object([("d", inside)]);
+        assert!(encode(&Value::list([object(text()), object(text())]), &objects).is_ok());
+        assert!(encode(&Value::list([object(text()), object(Value::Null)]), &objects).is_err());
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        let (mut value, mut own) = (Value::from(true), Type::Bool);
+        for _ in 0..MAXIMUM_DEPTH + 1 {
+            value = Value::list([value]);
+            own = Type::list(own);
+        }
+        assert_eq!(encode(&value, &own).unwrap_err().reason, EncodeReason::TooDeep);
+    }
+}
