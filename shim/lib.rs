@@ -5,5 +5,7 @@
 
 mod chain;
 pub mod cty;
+pub mod rules;
+pub mod schema;
 
 pub use chain::error_chain;

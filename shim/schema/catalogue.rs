@@ -1,0 +1,240 @@
+//! Everything that a provider offers, decoded piece by piece as it is asked for.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use isthmus_proto::{tfplugin5, tfplugin6};
+use prost::Message as _;
+
+use super::compile::{SchemaError, compile};
+use super::{Schema, protocol5};
+
+/// What a provider said of itself in GetProviderSchema.
+///
+/// A fault in one resource's schema is kept with that resource: it disables the resource and nothing else.
+#[derive(Debug)]
+pub struct Catalogue {
+    provider: Result<Arc<Schema>, SchemaError>,
+    provider_meta: Option<Result<Arc<Schema>, SchemaError>>,
+    resources: BTreeMap<Arc<str>, Entry>,
+    data_sources: BTreeMap<Arc<str>, Entry>,
+    ephemeral_resources: BTreeMap<Arc<str>, Entry>,
+    list_resources: BTreeMap<Arc<str>, Entry>,
+    functions: BTreeMap<Arc<str>, tfplugin6::Function>,
+    capabilities: Capabilities,
+}
+
+/// What a provider announced that it can do, beyond what its protocol's major version says. A provider that is older
+/// than a capability says nothing, which is "no".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Wants to plan destruction as well (5.3, 6.3).
+    pub plan_destroy: bool,
+    /// Works in a process whose schema was never asked for (5.4, 6.4).
+    pub get_provider_schema_optional: bool,
+    /// Has MoveResourceState (5.5, 6.5).
+    pub move_resource_state: bool,
+    /// Has GenerateResourceConfig (5.10, 6.10).
+    pub generate_resource_config: bool,
+}
+
+/// Why a schema cannot be had.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum CatalogueError {
+    /// The provider has nothing of that name.
+    #[error("the provider has no {kind} {name}")]
+    Unknown {
+        /// "resource", "data source", …
+        kind: &'static str,
+        /// The name that was asked for.
+        name: String,
+    },
+    /// The provider's schema of it breaks Terraform's rules.
+    #[error("the provider's schema of {kind} {name} cannot be used: {fault}")]
+    Faulty {
+        /// "resource", "data source", …
+        kind: &'static str,
+        /// The name that was asked for.
+        name: String,
+        /// What is wrong, and where in the schema.
+        fault: SchemaError,
+    },
+}
+
+/// One schema: its bytes, and what they were compiled to once they were needed.
+#[derive(Debug)]
+struct Entry {
+    wire: WireSchema,
+    compiled: OnceLock<Result<Arc<Schema>, SchemaError>>,
+}
+
+/// A `Schema` message as it came; attributes are numbered differently in the two protocols.
+#[derive(Debug)]
+enum WireSchema {
+    Protocol5(Bytes),
+    Protocol6(Bytes),
+}
+
+impl Catalogue {
+    /// Takes over the answer of a provider that speaks protocol 5. The answer's diagnostics are the caller's business.
+    pub fn from_protocol_5(response: tfplugin5::get_provider_schema::Response) -> Self {
+        let entries =
+            |schemas: std::collections::HashMap<String, Bytes>| entries(schemas, WireSchema::Protocol5);
+        Self {
+            provider: provider_schema(response.provider.map(protocol5::schema)),
+            provider_meta: response
+                .provider_meta
+                .map(|schema| compile(&protocol5::schema(schema)).map(Arc::new)),
+            resources: entries(response.resource_schemas),
+            data_sources: entries(response.data_source_schemas),
+            ephemeral_resources: entries(response.ephemeral_resource_schemas),
+            list_resources: entries(response.list_resource_schemas),
+            functions: response
+                .functions
+                .into_iter()
+                .map(|(name, function)| (Arc::from(name), protocol5::function(function)))
+                .collect(),
+            capabilities: response.server_capabilities.map(protocol5::capabilities).unwrap_or_default(),
+        }
+    }
+
+    /// Takes over the answer of a provider that speaks protocol 6. The answer's diagnostics are the caller's business.
+    pub fn from_protocol_6(response: tfplugin6::get_provider_schema::Response) -> Self {
+        let entries =
+            |schemas: std::collections::HashMap<String, Bytes>| entries(schemas, WireSchema::Protocol6);
+        Self {
+            provider: provider_schema(response.provider),
+            provider_meta: response.provider_meta.map(|schema| compile(&schema).map(Arc::new)),
+            resources: entries(response.resource_schemas),
+            data_sources: entries(response.data_source_schemas),
+            ephemeral_resources: entries(response.ephemeral_resource_schemas),
+            list_resources: entries(response.list_resource_schemas),
+            functions: response
+                .functions
+                .into_iter()
+                .map(|(name, function)| (Arc::from(name), function))
+                .collect(),
+            capabilities: response.server_capabilities.map(Capabilities::from).unwrap_or_default(),
+        }
+    }
+
+    /// The schema of the provider's own configuration.
+    pub fn provider(&self) -> Result<Arc<Schema>, CatalogueError> {
+        self.provider.clone().map_err(|fault| CatalogueError::Faulty {
+            kind: "provider",
+            name: "configuration".to_owned(),
+            fault,
+        })
+    }
+
+    /// The schema of `provider_meta`, where the provider has one.
+    pub fn provider_meta(&self) -> Option<Arc<Schema>> {
+        self.provider_meta.as_ref().and_then(|schema| schema.clone().ok())
+    }
+
+    /// The resource types, ordered by name.
+    pub fn resource_names(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
+        self.resources.keys()
+    }
+
+    /// The schema of one resource type.
+    pub fn resource(&self, name: &str) -> Result<Arc<Schema>, CatalogueError> {
+        lookup(&self.resources, "resource", name)
+    }
+
+    /// The data source types, ordered by name.
+    pub fn data_source_names(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
+        self.data_sources.keys()
+    }
+
+    /// The schema of one data source type.
+    pub fn data_source(&self, name: &str) -> Result<Arc<Schema>, CatalogueError> {
+        lookup(&self.data_sources, "data source", name)
+    }
+
+    /// The ephemeral resource types, ordered by name.
+    pub fn ephemeral_resource_names(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
+        self.ephemeral_resources.keys()
+    }
+
+    /// The schema of one ephemeral resource type.
+    pub fn ephemeral_resource(&self, name: &str) -> Result<Arc<Schema>, CatalogueError> {
+        lookup(&self.ephemeral_resources, "ephemeral resource", name)
+    }
+
+    /// The types that can be listed, ordered by name.
+    pub fn list_resource_names(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
+        self.list_resources.keys()
+    }
+
+    /// The schema of the configuration of one list resource.
+    pub fn list_resource(&self, name: &str) -> Result<Arc<Schema>, CatalogueError> {
+        lookup(&self.list_resources, "list resource", name)
+    }
+
+    /// The functions, ordered by name.
+    pub fn functions(&self) -> &BTreeMap<Arc<str>, tfplugin6::Function> {
+        &self.functions
+    }
+
+    /// What the provider announced that it can do.
+    pub fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+}
+
+impl Entry {
+    fn schema(&self) -> Result<Arc<Schema>, SchemaError> {
+        self.compiled.get_or_init(|| compile(&self.wire.decode()?).map(Arc::new)).clone()
+    }
+}
+
+impl WireSchema {
+    fn decode(&self) -> Result<tfplugin6::Schema, SchemaError> {
+        match self {
+            Self::Protocol5(bytes) => tfplugin5::Schema::decode(bytes.clone()).map(protocol5::schema),
+            Self::Protocol6(bytes) => tfplugin6::Schema::decode(bytes.clone()),
+        }
+        .map_err(|error| SchemaError::root(format!("its message cannot be decoded: {error}")))
+    }
+}
+
+impl From<tfplugin6::ServerCapabilities> for Capabilities {
+    fn from(announced: tfplugin6::ServerCapabilities) -> Self {
+        Self {
+            plan_destroy: announced.plan_destroy,
+            get_provider_schema_optional: announced.get_provider_schema_optional,
+            move_resource_state: announced.move_resource_state,
+            generate_resource_config: announced.generate_resource_config,
+        }
+    }
+}
+
+fn entries(
+    schemas: std::collections::HashMap<String, Bytes>,
+    wire: fn(Bytes) -> WireSchema,
+) -> BTreeMap<Arc<str>, Entry> {
+    schemas
+        .into_iter()
+        .map(|(name, bytes)| (Arc::from(name), Entry { wire: wire(bytes), compiled: OnceLock::new() }))
+        .collect()
+}
+
+fn lookup(
+    entries: &BTreeMap<Arc<str>, Entry>,
+    kind: &'static str,
+    name: &str,
+) -> Result<Arc<Schema>, CatalogueError> {
+    let entry = entries.get(name).ok_or_else(|| CatalogueError::Unknown { kind, name: name.to_owned() })?;
+    entry.schema().map_err(|fault| CatalogueError::Faulty { kind, name: name.to_owned(), fault })
+}
+
+/// Core refuses a provider without a schema of its own configuration; so do we, when that configuration is asked for.
+fn provider_schema(schema: Option<tfplugin6::Schema>) -> Result<Arc<Schema>, SchemaError> {
+    let schema = schema.ok_or_else(|| SchemaError::root("the provider sent none".to_owned()))?;
+    compile(&schema).map(Arc::new)
+}
+
+#[cfg(test)]
+mod tests;

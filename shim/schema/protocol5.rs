@@ -1,0 +1,93 @@
+//! Schema messages of protocol 5 as those of protocol 6.
+//!
+//! The two protocols share nearly every message on the wire, and the rest of the crate speaks protocol 6's types for both.
+//! Attributes are where they part: `write_only` and `deprecation_message` have other numbers, and protocol 5 has no nested
+//! attributes.
+
+use isthmus_proto::{tfplugin5, tfplugin6};
+
+use super::Capabilities;
+
+pub(super) fn schema(schema: tfplugin5::Schema) -> tfplugin6::Schema {
+    tfplugin6::Schema { version: schema.version, block: schema.block.map(block) }
+}
+
+pub(super) fn capabilities(announced: tfplugin5::ServerCapabilities) -> Capabilities {
+    Capabilities {
+        plan_destroy: announced.plan_destroy,
+        get_provider_schema_optional: announced.get_provider_schema_optional,
+        move_resource_state: announced.move_resource_state,
+        generate_resource_config: announced.generate_resource_config,
+    }
+}
+
+pub(super) fn function(function: tfplugin5::Function) -> tfplugin6::Function {
+    tfplugin6::Function {
+        parameters: function.parameters.into_iter().map(parameter).collect(),
+        variadic_parameter: function.variadic_parameter.map(parameter),
+        r#return: function.r#return.map(|value| tfplugin6::function::Return { r#type: value.r#type }),
+        summary: function.summary,
+        description: function.description,
+        description_kind: function.description_kind,
+        deprecation_message: function.deprecation_message,
+    }
+}
+
+fn parameter(parameter: tfplugin5::function::Parameter) -> tfplugin6::function::Parameter {
+    tfplugin6::function::Parameter {
+        name: parameter.name,
+        r#type: parameter.r#type,
+        allow_null_value: parameter.allow_null_value,
+        allow_unknown_values: parameter.allow_unknown_values,
+        description: parameter.description,
+        description_kind: parameter.description_kind,
+    }
+}
+
+#[expect(
+    deprecated,
+    reason = "the field still says that a block is deprecated; only newer providers send a message"
+)]
+fn block(block: tfplugin5::schema::Block) -> tfplugin6::schema::Block {
+    tfplugin6::schema::Block {
+        version: block.version,
+        attributes: block.attributes.into_iter().map(attribute).collect(),
+        block_types: block.block_types.into_iter().map(nested_block).collect(),
+        description: block.description,
+        description_kind: block.description_kind,
+        deprecated: block.deprecated,
+        deprecation_message: block.deprecation_message,
+        computed: false,
+    }
+}
+
+fn nested_block(nested: tfplugin5::schema::NestedBlock) -> tfplugin6::schema::NestedBlock {
+    tfplugin6::schema::NestedBlock {
+        type_name: nested.type_name,
+        block: nested.block.map(block),
+        nesting: nested.nesting,
+        min_items: nested.min_items,
+        max_items: nested.max_items,
+    }
+}
+
+#[expect(
+    deprecated,
+    reason = "the field still says that an attribute is deprecated; only newer providers send a message"
+)]
+fn attribute(attribute: tfplugin5::schema::Attribute) -> tfplugin6::schema::Attribute {
+    tfplugin6::schema::Attribute {
+        name: attribute.name,
+        r#type: attribute.r#type,
+        nested_type: None,
+        description: attribute.description,
+        required: attribute.required,
+        optional: attribute.optional,
+        computed: attribute.computed,
+        sensitive: attribute.sensitive,
+        description_kind: attribute.description_kind,
+        deprecated: attribute.deprecated,
+        write_only: attribute.write_only,
+        deprecation_message: attribute.deprecation_message,
+    }
+}
