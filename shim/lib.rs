@@ -5,6 +5,8 @@
 
 mod chain;
 pub mod cty;
+pub mod install;
+pub mod plugin;
 pub mod rules;
 pub mod schema;
 

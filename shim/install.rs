@@ -1,0 +1,5 @@
+//! Finding providers' programs.
+
+mod executable;
+
+pub use executable::find_executable;

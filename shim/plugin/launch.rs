@@ -1,0 +1,193 @@
+//! Starts a provider and brings it to the point where it answers calls, as Terraform core does it.
+//!
+//! Whatever goes wrong on the way, or when the caller is cancelled, the process and all around it are gone afterwards:
+//! every step's result owns what it made.
+
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::process::{ChildStderr, ChildStdout};
+use tonic::transport::Channel;
+
+use super::LaunchSpec;
+use super::connection::connect;
+use super::environment::child_environment;
+use super::error::{LaunchError, LaunchProblem};
+use super::executable::{absolute, explain, inspect};
+use super::handshake::{Handshake, ProtocolVersion, Transport};
+use super::health::{Health, health};
+use super::logs::{LogSink, Logs};
+use super::process::Bell;
+use super::socket_folder::SocketFolder;
+use super::spawn::{SpawnedChild, spawn};
+use super::stdio::follow_prints;
+use super::supervise::{Pipes, Supervision};
+use super::tls::ClientIdentity;
+
+/// A provider that has answered its first call.
+#[derive(Debug)]
+pub(super) struct Launched {
+    pub(super) supervision: Supervision,
+    pub(super) channel: Channel,
+    pub(super) protocol: ProtocolVersion,
+}
+
+pub(super) async fn launch(spec: &LaunchSpec, sink: LogSink) -> Result<Launched, LaunchError> {
+    let executable = absolute(&spec.executable);
+    let failed = |problem: LaunchProblem| LaunchError::start(&spec.name, &executable, problem);
+    let logs = Logs::new(Arc::from(spec.name.as_str()), sink);
+    let identity =
+        spec.mutual_tls.then(ClientIdentity::generate).transpose().map_err(|error| failed(error.into()))?;
+
+    let (supervision, first_line) =
+        start(spec, &executable, identity.as_ref(), &logs).await.map_err(failed)?;
+    let outcome = async {
+        let line = announced(&supervision, first_line, spec.start_timeout).await?;
+        let transport = if identity.is_some() { Transport::MutualTls } else { Transport::Plain };
+        let handshake = Handshake::parse(&line, transport)?;
+        let channel = join(&handshake, identity.as_ref()).await?;
+        supervision.readers().spawn(follow_prints(channel.clone(), logs.clone()));
+        first_call(&channel).await?;
+        Ok((channel, handshake.protocol))
+    };
+    match outcome.await {
+        Ok((channel, protocol)) => Ok(Launched { supervision, channel, protocol }),
+        Err(problem) => {
+            // A process that is about to end by itself tells more by its own exit status than by ours.
+            let end = supervision.end_within(GRACE_AFTER_FAILURE).await;
+            Err(failed(problem).with_end(end))
+        }
+    }
+}
+
+/// Connects to the provider at the other end of a channel for the first time and sees that it answers.
+///
+/// Go's side finds a fault with our certificate only after our side of the TLS handshake is done, so a connection by
+/// itself proves little. A server without the health service is taken for healthy, since it did answer.
+pub(super) async fn first_call(channel: &Channel) -> Result<(), LaunchProblem> {
+    match tokio::time::timeout(ANSWER_TIMEOUT, health(channel)).await {
+        Ok(Ok(Health::Serving | Health::Unknown)) => Ok(()),
+        Ok(Ok(Health::NotServing)) => Err(LaunchProblem::NotServing),
+        Ok(Err(status)) => Err(unanswered(status)),
+        Err(_) => Err(unanswered(tonic::Status::deadline_exceeded("no answer to the health check"))),
+    }
+}
+
+fn unanswered(status: tonic::Status) -> LaunchProblem {
+    LaunchProblem::Unanswered { answer: status.code().description().to_owned(), source: Box::new(status) }
+}
+
+/// How long a connection to a process that says it listens may take.
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a process that failed us is left to end by itself.
+const GRACE_AFTER_FAILURE: Duration = Duration::from_millis(300);
+/// The pauses before trying again when the file is still being written. Another thread that was forking while an
+/// installation wrote the file is enough for that, and gone in a moment.
+const BUSY_PAUSES: [Duration; 3] =
+    [Duration::from_millis(50), Duration::from_millis(100), Duration::from_millis(200)];
+
+async fn start(
+    spec: &LaunchSpec,
+    executable: &Path,
+    identity: Option<&ClientIdentity>,
+    logs: &Logs,
+) -> Result<(Supervision, tokio::sync::oneshot::Receiver<Vec<u8>>), LaunchProblem> {
+    let folder = prepare(spec, executable).await?;
+    let environment = child_environment(
+        std::env::vars_os(),
+        spec.environment.iter().cloned(),
+        identity.map(ClientIdentity::pem),
+        folder.path(),
+    );
+    let command = || {
+        let mut command = Command::new(executable);
+        command.args(&spec.args).env_clear().envs(&environment);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if let Some(folder) = &spec.working_directory {
+            command.current_dir(folder);
+        }
+        command
+    };
+    let bell = Bell::new().map_err(LaunchProblem::Spawn)?;
+    let mut pauses = BUSY_PAUSES.into_iter();
+    let child = loop {
+        match spawn(command()).await {
+            Ok(child) => break child,
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => match pauses.next() {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => return Err(LaunchProblem::Busy(error)),
+            },
+            Err(error) => {
+                return Err(match explain(executable, error) {
+                    Ok(explained) => explained.into(),
+                    Err(other) => LaunchProblem::Spawn(other),
+                });
+            }
+        }
+    };
+    let SpawnedChild { process, stdout, stderr } = child;
+    let pipes = Pipes {
+        stdout: piped(stdout, ChildStdout::from_std)?,
+        stderr: piped(stderr, ChildStderr::from_std)?,
+    };
+    Ok(Supervision::start(process, pipes, bell, folder, logs))
+}
+
+/// Refuses what cannot work, and makes the folder for what may.
+async fn prepare(spec: &LaunchSpec, executable: &Path) -> Result<SocketFolder, LaunchProblem> {
+    let executable = executable.to_owned();
+    let working_directory = spec.working_directory.clone();
+    let blocking = tokio::task::spawn_blocking(move || {
+        inspect(&executable)?;
+        if let Some(folder) = working_directory {
+            let problem = match std::fs::metadata(&folder) {
+                Ok(metadata) if metadata.is_dir() => None,
+                Ok(_) => Some(io::ErrorKind::NotADirectory.into()),
+                Err(error) => Some(error),
+            };
+            if let Some(source) = problem {
+                return Err(LaunchProblem::WorkingDirectory { folder, source });
+            }
+        }
+        Ok(SocketFolder::create()?)
+    });
+    blocking.await.unwrap_or_else(|error| Err(LaunchProblem::Spawn(io::Error::other(error))))
+}
+
+fn piped<Raw, Pipe>(raw: Option<Raw>, convert: fn(Raw) -> io::Result<Pipe>) -> Result<Pipe, LaunchProblem> {
+    raw.ok_or_else(|| io::Error::other("the process has no pipe"))
+        .and_then(convert)
+        .map_err(LaunchProblem::Spawn)
+}
+
+async fn announced(
+    supervision: &Supervision,
+    first_line: tokio::sync::oneshot::Receiver<Vec<u8>>,
+    within: Duration,
+) -> Result<Vec<u8>, LaunchProblem> {
+    tokio::select! {
+        biased;
+        line = first_line => match line {
+            Ok(line) => Ok(line),
+            // The output is at its end. Usually the process is as well, and only has not been waited for yet.
+            Err(_) => match tokio::time::timeout(GRACE_AFTER_FAILURE, supervision.exited()).await {
+                Ok(_) => Err(LaunchProblem::EndedEarly),
+                Err(_) => Err(LaunchProblem::OutputClosed),
+            },
+        },
+        _ = supervision.exited() => Err(LaunchProblem::EndedEarly),
+        () = tokio::time::sleep(within) => Err(LaunchProblem::Silent { within }),
+    }
+}
+
+async fn join(handshake: &Handshake, identity: Option<&ClientIdentity>) -> Result<Channel, LaunchProblem> {
+    let tls = match (identity, &handshake.certificate) {
+        (Some(identity), Some(certificate)) => Some(identity.client_configuration(certificate.clone())?),
+        // The handshake holds a certificate exactly when we have an identity.
+        (None, _) | (_, None) => None,
+    };
+    Ok(connect(&handshake.address, tls, ANSWER_TIMEOUT).await?)
+}

@@ -1,0 +1,168 @@
+//! Looks after one child process from its start to its end: reads what it prints, waits for it, cleans up behind it.
+//!
+//! Everything here belongs to [`Supervision`]: dropping that kills the process group at once and ends every task.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::process::{ChildStderr, ChildStdout};
+use tokio::sync::{oneshot, watch};
+use tokio::time::timeout;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+
+use super::error::End;
+use super::logs::{Logs, Origin};
+use super::process::{Bell, ChildProcess, Ending, Exit};
+use super::socket_folder::SocketFolder;
+
+/// A child and the tasks around it.
+#[derive(Debug)]
+pub(super) struct Supervision {
+    // Dropped in this order: the process goes first, so that nothing waits for it.
+    process: Owned,
+    exit: watch::Receiver<Option<Exit>>,
+    readers: Readers,
+    _supervisor: AbortOnDropHandle<()>,
+    _readers_end: DropGuard,
+}
+
+/// The tasks that read what a provider says; they end when it does, or when their owner goes.
+#[derive(Clone, Debug)]
+pub(super) struct Readers {
+    tracker: TaskTracker,
+    end: CancellationToken,
+}
+
+impl Readers {
+    pub(super) fn new() -> (Self, DropGuard) {
+        let end = CancellationToken::new();
+        (Self { tracker: TaskTracker::new(), end: end.clone() }, end.drop_guard())
+    }
+
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let end = self.end.clone();
+        self.tracker.spawn(async move {
+            end.run_until_cancelled(task).await;
+        });
+    }
+}
+
+/// The pipes of a child, ready to be read.
+#[derive(Debug)]
+pub(super) struct Pipes {
+    pub(super) stdout: ChildStdout,
+    pub(super) stderr: ChildStderr,
+}
+
+impl Supervision {
+    /// Takes charge of a child. The first line that it prints arrives in the receiver; when there will be none, the
+    /// receiver learns that its sender has gone.
+    pub(super) fn start(
+        process: ChildProcess,
+        pipes: Pipes,
+        bell: Bell,
+        folder: SocketFolder,
+        logs: &Logs,
+    ) -> (Self, oneshot::Receiver<Vec<u8>>) {
+        let process = Arc::new(process);
+        let (readers, readers_end) = Readers::new();
+        let (first_line, first_line_receiver) = oneshot::channel();
+        let (exit_sender, exit) = watch::channel(None);
+
+        let Pipes { stdout, stderr } = pipes;
+        let reader = logs.clone();
+        readers.spawn(async move {
+            let first = |line: &[u8]| first_line.send(line.to_vec()).is_ok();
+            reader.drain(Origin::Stdout, stdout, Some(first)).await;
+        });
+        let reader = logs.clone();
+        readers.spawn(async move { reader.drain(Origin::Stderr, stderr, None::<fn(&[u8]) -> bool>).await });
+
+        let supervisor = tokio::spawn(supervise(
+            Arc::clone(&process),
+            bell,
+            folder,
+            readers.clone(),
+            logs.clone(),
+            exit_sender,
+        ));
+        let supervision = Self {
+            process: Owned(process),
+            exit,
+            readers,
+            _supervisor: AbortOnDropHandle::new(supervisor),
+            _readers_end: readers_end,
+        };
+        (supervision, first_line_receiver)
+    }
+
+    /// The end, if it has come.
+    pub(super) fn exit(&self) -> Option<Exit> {
+        self.exit.borrow().clone()
+    }
+
+    /// Waits for the end.
+    pub(super) async fn exited(&self) -> Exit {
+        published(&self.exit).await
+    }
+
+    /// Waits for the end; kills the process when it has not come within `grace`.
+    pub(super) async fn end_within(&self, grace: Duration) -> End {
+        if let Ok(exit) = timeout(grace, self.exited()).await {
+            return End { exit, killed: false };
+        }
+        self.process.0.kill();
+        End { exit: self.exited().await, killed: true }
+    }
+
+    pub(super) fn process_id(&self) -> Option<u32> {
+        self.process.0.id()
+    }
+
+    /// Where further readers of the provider's output belong.
+    pub(super) fn readers(&self) -> &Readers {
+        &self.readers
+    }
+}
+
+/// Waits until an end is published.
+pub(super) async fn published(exit: &watch::Receiver<Option<Exit>>) -> Exit {
+    let mut exit = exit.clone();
+    match exit.wait_for(Option::is_some).await.as_deref() {
+        Ok(Some(exit)) => exit.clone(),
+        // Who publishes it only goes early with the whole runtime.
+        Ok(None) | Err(_) => Exit { ending: Ending::Unknown, last_lines: Vec::new(), panic: None },
+    }
+}
+
+/// Kills when dropped, without waiting for the task that shares the process.
+#[derive(Debug)]
+struct Owned(Arc<ChildProcess>);
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        self.0.kill();
+    }
+}
+
+/// How long output may still come after the end. It comes at once, unless a descendant that left the process group
+/// holds the pipes open.
+const LAST_OUTPUT: Duration = Duration::from_secs(1);
+
+async fn supervise(
+    process: Arc<ChildProcess>,
+    mut bell: Bell,
+    folder: SocketFolder,
+    readers: Readers,
+    logs: Logs,
+    exit: watch::Sender<Option<Exit>>,
+) {
+    let ending = process.ended(&mut bell).await;
+    readers.tracker.close();
+    // Without an answer the last lines are merely those that came in time.
+    let _ = timeout(LAST_OUTPUT, readers.tracker.wait()).await;
+    readers.end.cancel();
+    drop(folder);
+    exit.send_replace(Some(Exit::new(ending, logs.last_words())));
+}
