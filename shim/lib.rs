@@ -7,6 +7,7 @@ mod chain;
 pub mod cty;
 pub mod install;
 pub mod plugin;
+pub mod provider;
 pub mod rules;
 pub mod schema;
 

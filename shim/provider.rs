@@ -1,0 +1,24 @@
+//! A running provider, driven as Terraform core drives one.
+//!
+//! [`Provider`] is one process with one configuration. It speaks both protocols through the messages of protocol 6: they
+//! share nearly every field number, so that [`client`](Client) only has to know the names of the methods. [`Resource`] is the
+//! lifecycle of one managed resource: validate, plan, apply, read, import, upgrade.
+
+mod client;
+mod diagnostics;
+mod dynamic;
+mod error;
+mod function;
+mod instance;
+mod observer;
+mod resource;
+#[cfg(test)]
+mod testing;
+
+pub use client::{Client, Rpc};
+pub use diagnostics::{Diagnostic, Severity};
+pub use error::ProviderError;
+pub use function::FunctionError;
+pub use instance::{Provider, TERRAFORM_VERSION};
+pub use observer::{CallObserver, CallReport};
+pub use resource::{Action, Applied, ApplyFailure, Object, Plan, Resource, StoredObject};

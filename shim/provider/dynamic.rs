@@ -1,0 +1,29 @@
+//! Values in messages.
+
+use isthmus_proto::tfplugin6::DynamicValue;
+
+use super::ProviderError;
+use crate::cty::{self, Type, Value};
+
+/// Writes a value, always as MessagePack: some providers read nothing else.
+pub(crate) fn encode(
+    value: &Value,
+    value_type: &Type,
+    operation: &'static str,
+    type_name: &str,
+) -> Result<Option<DynamicValue>, ProviderError> {
+    let msgpack = cty::msgpack::encode(value, value_type).map_err(|error| ProviderError::InvalidValue {
+        operation,
+        type_name: type_name.to_owned(),
+        reason: crate::error_chain(&error),
+    })?;
+    Ok(Some(DynamicValue { msgpack: msgpack.into(), json: bytes::Bytes::new() }))
+}
+
+/// Reads a value in whichever form it came. Absent and empty are null.
+pub(crate) fn decode(message: Option<&DynamicValue>, value_type: &Type) -> Result<Value, cty::DecodeError> {
+    match message {
+        None => Ok(Value::Null),
+        Some(message) => cty::decode_dynamic(&message.msgpack, &message.json, value_type),
+    }
+}

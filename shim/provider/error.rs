@@ -1,0 +1,129 @@
+//! Why a provider could not do what was asked.
+
+use super::Diagnostic;
+use crate::plugin::Exit;
+use crate::rules::Violation;
+use crate::schema::CatalogueError;
+
+/// A failed operation. Each variant says whose doing it was.
+#[derive(Debug, thiserror::Error)]
+pub enum ProviderError {
+    /// The provider refused, and said why.
+    #[error("{}", list(diagnostics))]
+    Diagnostics {
+        /// The method.
+        operation: &'static str,
+        /// At least one error.
+        diagnostics: Vec<Diagnostic>,
+    },
+    /// The provider's process ended during the call, or had ended before it.
+    #[error("the provider {provider} {}", gone(*during, exit, operation))]
+    Gone {
+        /// Its name.
+        provider: String,
+        /// The method.
+        operation: &'static str,
+        /// Whether the call was under way, so that its effects are unknown.
+        during: bool,
+        /// How the process ended.
+        exit: Exit,
+    },
+    /// The call itself failed, though the process lives.
+    #[error("the call {operation} of the provider {provider} failed: {} ({:?})", status.message(), status.code())]
+    Call {
+        /// Its name.
+        provider: String,
+        /// The method.
+        operation: &'static str,
+        /// What gRPC says.
+        status: tonic::Status,
+    },
+    /// The provider is too old for what was asked.
+    #[error("the provider {provider} does not support {operation}")]
+    Unsupported {
+        /// Its name.
+        provider: String,
+        /// The method.
+        operation: &'static str,
+    },
+    /// The provider was asked to stop after this was planned, so it was not carried out.
+    #[error(
+        "the provider {provider} was asked to stop before it was asked to change {type_name}; nothing was changed"
+    )]
+    Stopped {
+        /// Its name.
+        provider: String,
+        /// The resource type.
+        type_name: String,
+    },
+    /// The provider's answer cannot be read or breaks the protocol.
+    #[error(
+        "the provider {provider} answered {operation} of {type_name} with something invalid: {reason}; this is a fault of the provider"
+    )]
+    InvalidAnswer {
+        /// Its name.
+        provider: String,
+        /// The method.
+        operation: &'static str,
+        /// The resource type.
+        type_name: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The provider's answer breaks core's rules.
+    #[error(
+        "the provider {provider} {what} for {type_name}; this is a fault of the provider:\n{}",
+        bullets(violations)
+    )]
+    Rules {
+        /// Its name.
+        provider: String,
+        /// Which kind of answer, in core's words ("produced an invalid plan").
+        what: &'static str,
+        /// The resource type.
+        type_name: String,
+        /// Which rules, and where.
+        violations: Vec<Violation>,
+    },
+    /// A value could not be written for the provider.
+    #[error("a value for {operation} of {type_name} does not fit the provider's schema: {reason}")]
+    InvalidValue {
+        /// The method.
+        operation: &'static str,
+        /// The resource type.
+        type_name: String,
+        /// What is wrong, and where.
+        reason: String,
+    },
+    /// The schema is missing or faulty.
+    #[error(transparent)]
+    Schema(#[from] CatalogueError),
+}
+
+impl ProviderError {
+    /// The provider's own errors, where it sent any.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        match self {
+            Self::Diagnostics { diagnostics, .. } => diagnostics,
+            _ => &[],
+        }
+    }
+}
+
+fn list(diagnostics: &[Diagnostic]) -> String {
+    let lines: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+fn bullets(violations: &[Violation]) -> String {
+    let lines: Vec<String> = violations.iter().map(|violation| format!("  - {violation}")).collect();
+    lines.join("\n")
+}
+
+fn gone(during: bool, exit: &Exit, operation: &str) -> String {
+    if during {
+        format!("ended during {operation}: {exit}")
+    } else {
+        format!("is gone, so {operation} cannot be called: {exit}")
+    }
+}

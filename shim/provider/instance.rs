@@ -1,0 +1,383 @@
+//! One provider process with one configuration.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use isthmus_proto::{tfplugin5, tfplugin6};
+use tokio::sync::Mutex;
+
+use super::diagnostics::errors_of;
+use super::{CallObserver, CallReport, Client, Diagnostic, ProviderError, Resource, Rpc, dynamic};
+use crate::cty::Value;
+use crate::plugin::{Plugin, ProtocolVersion};
+use crate::schema::Catalogue;
+
+/// The Terraform release that a provider is told it talks to. It must parse as a release version: some providers refuse
+/// to be configured otherwise, and many put it into the user agent of their requests.
+pub const TERRAFORM_VERSION: &str = "1.15.0";
+
+/// How long to wait for a process to be seen ending after its connection broke. A call that fails because the process died
+/// fails a moment before the process can be waited for.
+const EXIT_GRACE: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// A running provider.
+///
+/// It is configured at most once: core never configures a process again, and providers do not expect it.
+#[derive(Debug)]
+pub struct Provider {
+    name: String,
+    plugin: Plugin,
+    client: Client,
+    observer: CallObserver,
+    catalogue: Arc<Catalogue>,
+    configured: Mutex<bool>,
+    stops: AtomicU64,
+}
+
+impl Provider {
+    /// Takes over a process and asks it for its schema. Core asks each process, because older providers set themselves up
+    /// when asked.
+    pub async fn start(
+        name: impl Into<String>,
+        plugin: Plugin,
+        observer: CallObserver,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Self, ProviderError> {
+        let name = name.into();
+        let client = Client::new(plugin.channel(), plugin.protocol());
+        let caller = Caller { name: &name, plugin: &plugin, client: &client, observer: &observer };
+        let catalogue = match client.version() {
+            ProtocolVersion::V5 => {
+                let request = tfplugin5::get_provider_schema::Request::default();
+                let mut response: tfplugin5::get_provider_schema::Response =
+                    caller.call(Rpc::GetProviderSchema, request).await?;
+                let diagnostics = std::mem::take(&mut response.diagnostics);
+                caller.refuse_errors(
+                    Rpc::GetProviderSchema,
+                    diagnostics.into_iter().map(from_protocol_5).collect(),
+                    warnings,
+                )?;
+                Catalogue::from_protocol_5(response)
+            }
+            ProtocolVersion::V6 => {
+                let request = tfplugin6::get_provider_schema::Request::default();
+                let mut response: tfplugin6::get_provider_schema::Response =
+                    caller.call(Rpc::GetProviderSchema, request).await?;
+                let diagnostics = std::mem::take(&mut response.diagnostics);
+                caller.refuse_errors(Rpc::GetProviderSchema, diagnostics, warnings)?;
+                Catalogue::from_protocol_6(response)
+            }
+        };
+        Ok(Self {
+            name,
+            plugin,
+            client,
+            observer,
+            catalogue: Arc::new(catalogue),
+            configured: Mutex::new(false),
+            stops: AtomicU64::new(0),
+        })
+    }
+
+    /// Its name, for messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it offers.
+    pub fn catalogue(&self) -> &Arc<Catalogue> {
+        &self.catalogue
+    }
+
+    /// The protocol that it speaks.
+    pub fn protocol(&self) -> ProtocolVersion {
+        self.client.version()
+    }
+
+    /// Its process.
+    pub fn plugin(&self) -> &Plugin {
+        &self.plugin
+    }
+
+    /// Lets the provider judge a configuration of itself. Errors are returned as [`ProviderError::Diagnostics`].
+    pub async fn validate_config(
+        &self,
+        config: &Value,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<(), ProviderError> {
+        let rpc = Rpc::ValidateProviderConfig;
+        let schema = self.catalogue.provider()?;
+        let config =
+            dynamic::encode(config, &schema.block.implied_type, self.operation(rpc), "its configuration")?;
+        // Protocol 5 also answers with a prepared configuration, which core ignores; protocol 6's message skips it.
+        let response: tfplugin6::validate_provider_config::Response =
+            self.call(rpc, tfplugin6::validate_provider_config::Request { config }).await?;
+        self.refuse_errors(rpc, response.diagnostics, warnings)
+    }
+
+    /// Configures the provider. A second call does nothing.
+    pub async fn configure(
+        &self,
+        config: &Value,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<(), ProviderError> {
+        let mut configured = self.configured.lock().await;
+        if *configured {
+            return Ok(());
+        }
+        let rpc = Rpc::ConfigureProvider;
+        let schema = self.catalogue.provider()?;
+        let config =
+            dynamic::encode(config, &schema.block.implied_type, self.operation(rpc), "its configuration")?;
+        let request = tfplugin6::configure_provider::Request {
+            terraform_version: TERRAFORM_VERSION.to_owned(),
+            config,
+            client_capabilities: client_capabilities(),
+        };
+        let response: tfplugin6::configure_provider::Response = self.call(rpc, request).await?;
+        self.refuse_errors(rpc, response.diagnostics, warnings)?;
+        *configured = true;
+        Ok(())
+    }
+
+    /// The lifecycle of one resource type.
+    pub fn resource(&self, type_name: &str) -> Result<Resource<'_>, ProviderError> {
+        let schema = self.catalogue.resource(type_name)?;
+        Ok(Resource::new(self, Arc::from(type_name), schema))
+    }
+
+    /// Reads a data source. `config` must be wholly known.
+    pub async fn read_data_source(
+        &self,
+        type_name: &str,
+        config: &Value,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Value, ProviderError> {
+        let schema = self.catalogue.data_source(type_name)?;
+        let value_type = &schema.block.implied_type;
+        let rpc = Rpc::ValidateDataResourceConfig;
+        let encoded = dynamic::encode(config, value_type, self.operation(rpc), type_name)?;
+        let response: tfplugin6::validate_data_resource_config::Response = self
+            .call(
+                rpc,
+                tfplugin6::validate_data_resource_config::Request {
+                    type_name: type_name.to_owned(),
+                    config: encoded.clone(),
+                },
+            )
+            .await?;
+        self.refuse_errors(rpc, response.diagnostics, warnings)?;
+
+        let rpc = Rpc::ReadDataSource;
+        let request = tfplugin6::read_data_source::Request {
+            type_name: type_name.to_owned(),
+            config: encoded,
+            provider_meta: self.provider_meta(rpc)?,
+            client_capabilities: client_capabilities(),
+        };
+        let response: tfplugin6::read_data_source::Response = self.call(rpc, request).await?;
+        self.refuse_errors(rpc, response.diagnostics, warnings)?;
+        self.refuse_deferred(rpc, type_name, response.deferred)?;
+        let state = self.decode(rpc, type_name, response.state.as_ref(), value_type)?;
+        if state.is_null() {
+            return Err(self.invalid_answer(rpc, type_name, "it returned no value where one was expected"));
+        }
+        if !state.is_wholly_known() {
+            return Err(self.invalid_answer(rpc, type_name, "it returned values that are not known"));
+        }
+        Ok(state)
+    }
+
+    /// Asks the provider to give up what it is doing. What is under way still answers, usually with an error; what is
+    /// planned by now is not carried out any more. Later calls are as before.
+    pub async fn stop(&self) -> Result<(), ProviderError> {
+        self.stops.fetch_add(1, Ordering::SeqCst);
+        let response: tfplugin6::stop_provider::Response =
+            self.call(Rpc::StopProvider, tfplugin6::stop_provider::Request::default()).await?;
+        if response.error.is_empty() {
+            return Ok(());
+        }
+        Err(self.invalid_answer(Rpc::StopProvider, "its process", &response.error))
+    }
+
+    /// How often the provider was asked to stop.
+    pub(super) fn stops(&self) -> u64 {
+        self.stops.load(Ordering::SeqCst)
+    }
+
+    /// Ends the process: orderly first, by force after two seconds.
+    pub async fn shutdown(&self) {
+        self.plugin.shutdown().await;
+    }
+
+    pub(super) async fn call<Request, Response>(
+        &self,
+        rpc: Rpc,
+        request: Request,
+    ) -> Result<Response, ProviderError>
+    where
+        Request: prost::Message + Send + Sync + 'static,
+        Response: prost::Message + Default + Send + Sync + 'static,
+    {
+        self.caller().call(rpc, request).await
+    }
+
+    pub(super) fn refuse_errors(
+        &self,
+        rpc: Rpc,
+        diagnostics: Vec<tfplugin6::Diagnostic>,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<(), ProviderError> {
+        self.caller().refuse_errors(rpc, diagnostics, warnings)
+    }
+
+    pub(super) fn decode(
+        &self,
+        rpc: Rpc,
+        type_name: &str,
+        message: Option<&tfplugin6::DynamicValue>,
+        value_type: &crate::cty::Type,
+    ) -> Result<Value, ProviderError> {
+        dynamic::decode(message, value_type)
+            .map_err(|error| self.invalid_answer(rpc, type_name, &crate::error_chain(&error)))
+    }
+
+    pub(super) fn invalid_answer(&self, rpc: Rpc, type_name: &str, reason: &str) -> ProviderError {
+        ProviderError::InvalidAnswer {
+            provider: self.name.clone(),
+            operation: self.operation(rpc),
+            type_name: type_name.to_owned(),
+            reason: reason.to_owned(),
+        }
+    }
+
+    /// Deferring is not among what we say we can do, so no provider may.
+    pub(super) fn refuse_deferred(
+        &self,
+        rpc: Rpc,
+        type_name: &str,
+        deferred: Option<tfplugin6::Deferred>,
+    ) -> Result<(), ProviderError> {
+        match deferred {
+            None => Ok(()),
+            Some(_) => {
+                let reason = "it deferred the operation, which was not offered to it";
+                Err(self.invalid_answer(rpc, type_name, reason))
+            }
+        }
+    }
+
+    /// `provider_meta` has no counterpart in Pulumi: a provider with a schema for it is sent a null object, as core does
+    /// for a module that does not set it.
+    pub(super) fn provider_meta(&self, rpc: Rpc) -> Result<Option<tfplugin6::DynamicValue>, ProviderError> {
+        match self.catalogue.provider_meta() {
+            Some(schema) => dynamic::encode(
+                &Value::Null,
+                &schema.block.implied_type,
+                self.operation(rpc),
+                "provider_meta",
+            ),
+            None => Ok(None),
+        }
+    }
+
+    /// What a method is called in the protocol that is spoken.
+    pub(super) fn operation(&self, rpc: Rpc) -> &'static str {
+        rpc.name(self.client.version())
+    }
+
+    fn caller(&self) -> Caller<'_> {
+        Caller { name: &self.name, plugin: &self.plugin, client: &self.client, observer: &self.observer }
+    }
+}
+
+/// What this program can do that a provider may rely on. Deferred actions, stored planned private data and computed blocks
+/// are not announced, because nothing here handles them.
+pub(super) fn client_capabilities() -> Option<tfplugin6::ClientCapabilities> {
+    Some(tfplugin6::ClientCapabilities {
+        write_only_attributes_allowed: true,
+        ..tfplugin6::ClientCapabilities::default()
+    })
+}
+
+/// Makes calls and tells their failures apart.
+struct Caller<'a> {
+    name: &'a str,
+    plugin: &'a Plugin,
+    client: &'a Client,
+    observer: &'a CallObserver,
+}
+
+impl Caller<'_> {
+    async fn call<Request, Response>(&self, rpc: Rpc, request: Request) -> Result<Response, ProviderError>
+    where
+        Request: prost::Message + Send + Sync + 'static,
+        Response: prost::Message + Default + Send + Sync + 'static,
+    {
+        let operation = rpc.name(self.client.version());
+        if let Some(exit) = self.plugin.exit() {
+            return Err(ProviderError::Gone {
+                provider: self.name.to_owned(),
+                operation,
+                during: false,
+                exit,
+            });
+        }
+        let begun = Instant::now();
+        let answer = self.client.call(rpc, request).await;
+        let answered = answer.is_ok();
+        self.observer.report(CallReport { operation, elapsed: begun.elapsed(), answered });
+        let status = match answer {
+            Ok(response) => return Ok(response),
+            Err(status) => status,
+        };
+        let provider = self.name.to_owned();
+        if status.code() == tonic::Code::Unimplemented {
+            return Err(ProviderError::Unsupported { provider, operation });
+        }
+        // A status that the provider itself sent has no source: whoever answers is alive, and is not waited for.
+        let broke = status.code() == tonic::Code::Unavailable || std::error::Error::source(&status).is_some();
+        if broke && let Ok(exit) = tokio::time::timeout(EXIT_GRACE, self.plugin.exited()).await {
+            return Err(ProviderError::Gone { provider, operation, during: true, exit });
+        }
+        Err(ProviderError::Call { provider, operation, status })
+    }
+
+    fn refuse_errors(
+        &self,
+        rpc: Rpc,
+        diagnostics: Vec<tfplugin6::Diagnostic>,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<(), ProviderError> {
+        let diagnostics = errors_of(diagnostics, warnings);
+        if diagnostics.is_empty() {
+            return Ok(());
+        }
+        Err(ProviderError::Diagnostics { operation: rpc.name(self.client.version()), diagnostics })
+    }
+}
+
+/// A diagnostic of protocol 5 has the same shape.
+fn from_protocol_5(diagnostic: tfplugin5::Diagnostic) -> tfplugin6::Diagnostic {
+    use tfplugin5::attribute_path::step::Selector as From;
+    use tfplugin6::attribute_path::step::Selector as To;
+    let step = |step: tfplugin5::attribute_path::Step| tfplugin6::attribute_path::Step {
+        selector: step.selector.map(|selector| match selector {
+            From::AttributeName(name) => To::AttributeName(name),
+            From::ElementKeyString(key) => To::ElementKeyString(key),
+            From::ElementKeyInt(index) => To::ElementKeyInt(index),
+        }),
+    };
+    tfplugin6::Diagnostic {
+        severity: diagnostic.severity,
+        summary: diagnostic.summary,
+        detail: diagnostic.detail,
+        attribute: diagnostic
+            .attribute
+            .map(|path| tfplugin6::AttributePath { steps: path.steps.into_iter().map(step).collect() }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,501 @@
+//! The lifecycle of one managed resource, call by call as core makes them.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use isthmus_proto::tfplugin6;
+
+use super::diagnostics::{attribute_path, errors_of};
+use super::instance::client_capabilities;
+use super::{Diagnostic, Provider, ProviderError, Rpc, dynamic};
+use crate::cty::{AttributePath, Type, Value, json::Json};
+use crate::rules;
+use crate::schema::Schema;
+
+/// One resource type of one provider.
+#[derive(Debug)]
+pub struct Resource<'a> {
+    provider: &'a Provider,
+    type_name: Arc<str>,
+    schema: Arc<Schema>,
+}
+
+/// A resource that exists, as Terraform keeps it.
+#[derive(Clone, Debug)]
+pub struct Object {
+    /// Conforms to the schema; wholly known.
+    pub value: Value,
+    /// The provider's own data, returned to it as it came.
+    pub private: Bytes,
+    /// The provider's identity of the object, returned to it as it came.
+    pub identity: Option<tfplugin6::ResourceIdentityData>,
+}
+
+/// A resource that exists, as it was stored by whatever version of the provider.
+#[derive(Clone, Debug)]
+pub struct StoredObject {
+    /// The value, by the schema of that version.
+    pub value: Json,
+    /// Which version.
+    pub schema_version: i64,
+    /// See [`Object::private`].
+    pub private: Bytes,
+    /// See [`Object::identity`].
+    pub identity: Option<tfplugin6::ResourceIdentityData>,
+}
+
+/// What a plan amounts to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// There is nothing yet.
+    Create,
+    /// The plan is the prior state.
+    NoOp,
+    /// The object changes in place.
+    Update,
+    /// The object has to make way for a new one, because of these attributes. What is planned is the change in place that
+    /// the provider cannot make; the new object has a plan of its own.
+    Replace(Vec<AttributePath>),
+    /// The object goes.
+    Delete,
+}
+
+/// A provider's plan.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What it amounts to.
+    pub action: Action,
+    /// The state that is planned; unknown where only applying will tell. Null: the object goes.
+    pub planned: Value,
+    prior: Value,
+    config: Value,
+    private: Bytes,
+    identity: Option<tfplugin6::ResourceIdentityData>,
+    legacy: bool,
+    /// How often the provider had been asked to stop when planning began.
+    stops: u64,
+}
+
+/// What applying a plan has come to.
+#[derive(Debug)]
+pub struct Applied {
+    /// What exists now; `None` when the object is gone.
+    pub object: Option<Object>,
+    /// Ways in which the result is not what was planned, in a provider of which that is tolerated.
+    pub inconsistencies: Vec<rules::Violation>,
+}
+
+/// A failed apply.
+#[derive(Debug)]
+pub struct ApplyFailure {
+    /// Why.
+    pub error: ProviderError,
+    /// What exists all the same, or still. `None`: nothing does, or nothing is known beyond what was there before.
+    pub object: Option<Object>,
+}
+
+impl<'a> Resource<'a> {
+    pub(super) fn new(provider: &'a Provider, type_name: Arc<str>, schema: Arc<Schema>) -> Self {
+        Self { provider, type_name, schema }
+    }
+
+    /// Its schema.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// Lets the provider judge a configuration, which may have unknown values. Errors are returned as
+    /// [`ProviderError::Diagnostics`].
+    pub async fn validate(
+        &self,
+        config: &Value,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<(), ProviderError> {
+        let rpc = Rpc::ValidateResourceConfig;
+        let request = tfplugin6::validate_resource_config::Request {
+            type_name: self.type_name.to_string(),
+            config: self.encode(rpc, config)?,
+            client_capabilities: client_capabilities(),
+        };
+        let response: tfplugin6::validate_resource_config::Response =
+            self.provider.call(rpc, request).await?;
+        self.provider.refuse_errors(rpc, response.diagnostics, warnings)
+    }
+
+    /// Brings a stored object to the current schema. Core asks the provider every time, even when the versions agree,
+    /// because providers also mend states there.
+    pub async fn upgrade(
+        &self,
+        stored: &StoredObject,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Object, ProviderError> {
+        let rpc = Rpc::UpgradeResourceState;
+        if stored.schema_version > self.schema.version {
+            return Err(self.invalid_value(
+                rpc,
+                format!(
+                    "the stored object has schema version {}, but this provider knows versions up to {}; use the \
+                     version of the provider that wrote it, or a newer one",
+                    stored.schema_version, self.schema.version
+                ),
+            ));
+        }
+        let mut value = stored.value.clone();
+        if stored.schema_version == self.schema.version {
+            retain_known(&mut value, &self.schema.block.implied_type);
+        }
+        let request = tfplugin6::upgrade_resource_state::Request {
+            type_name: self.type_name.to_string(),
+            version: stored.schema_version,
+            raw_state: Some(tfplugin6::RawState {
+                json: Bytes::from(value.to_string()),
+                flatmap: std::collections::HashMap::new(),
+            }),
+        };
+        let response: tfplugin6::upgrade_resource_state::Response = self.provider.call(rpc, request).await?;
+        self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
+        let value = self.decode(rpc, response.upgraded_state.as_ref())?;
+        if value.is_null() {
+            return Err(self.invalid_answer(rpc, "the upgraded object is null"));
+        }
+        self.require_storable(rpc, &value)?;
+        Ok(Object { value, private: stored.private.clone(), identity: stored.identity.clone() })
+    }
+
+    /// Reads the object as it is now. `None`: it is gone.
+    pub async fn read(
+        &self,
+        current: &Object,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Option<Object>, ProviderError> {
+        let rpc = Rpc::ReadResource;
+        let request = tfplugin6::read_resource::Request {
+            type_name: self.type_name.to_string(),
+            current_state: self.encode(rpc, &current.value)?,
+            private: current.private.clone(),
+            provider_meta: self.provider.provider_meta(rpc)?,
+            client_capabilities: client_capabilities(),
+            current_identity: current.identity.clone(),
+        };
+        let response: tfplugin6::read_resource::Response = self.provider.call(rpc, request).await?;
+        self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
+        self.refuse_deferred(rpc, response.deferred)?;
+        let value = self.decode(rpc, response.new_state.as_ref())?;
+        if value.is_null() {
+            return Ok(None);
+        }
+        let value = rules::normalise_blocks(&self.schema.block, value);
+        self.require_storable(rpc, &value)?;
+        Ok(Some(Object { value, private: response.private, identity: response.new_identity }))
+    }
+
+    /// Takes an existing object over by its id, and reads it. `None`: there is no such object.
+    pub async fn import(
+        &self,
+        id: &str,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Option<Object>, ProviderError> {
+        let rpc = Rpc::ImportResourceState;
+        let request = tfplugin6::import_resource_state::Request {
+            type_name: self.type_name.to_string(),
+            id: id.to_owned(),
+            client_capabilities: client_capabilities(),
+            identity: None,
+        };
+        let response: tfplugin6::import_resource_state::Response = self.provider.call(rpc, request).await?;
+        self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
+        self.refuse_deferred(rpc, response.deferred)?;
+        let mut imported = response.imported_resources.into_iter();
+        let (Some(first), None) = (imported.next(), imported.next()) else {
+            return Err(self.invalid_answer(rpc, "importing one id must yield exactly one object"));
+        };
+        if first.type_name != *self.type_name {
+            let reason = format!("the imported object is a {}, not a {}", first.type_name, self.type_name);
+            return Err(self.invalid_answer(rpc, &reason));
+        }
+        let value = self.decode(rpc, first.state.as_ref())?;
+        if value.is_null() {
+            return Err(self.invalid_answer(rpc, "the imported object is null"));
+        }
+        let value = rules::normalise_blocks(&self.schema.block, value);
+        self.require_storable(rpc, &value)?;
+        // Providers put a marker into the private data that the read below looks for.
+        let object = Object { value, private: first.private, identity: first.identity };
+        self.read(&object, warnings).await
+    }
+
+    /// Plans what becomes of `prior` (`None`: nothing is there yet) under `config`.
+    pub async fn plan(
+        &self,
+        prior: Option<&Object>,
+        config: &Value,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Plan, ProviderError> {
+        let rpc = Rpc::PlanResourceChange;
+        let stops = self.provider.stops();
+        let block = &self.schema.block;
+        let before = prior.map_or(Value::Null, |object| object.value.clone());
+        let proposed = rules::proposed_new(block, &before, config);
+        let request = tfplugin6::plan_resource_change::Request {
+            type_name: self.type_name.to_string(),
+            prior_state: self.encode(rpc, &before)?,
+            proposed_new_state: self.encode(rpc, &proposed)?,
+            config: self.encode(rpc, config)?,
+            prior_private: prior.map(|object| object.private.clone()).unwrap_or_default(),
+            provider_meta: self.provider.provider_meta(rpc)?,
+            client_capabilities: client_capabilities(),
+            prior_identity: prior.and_then(|object| object.identity.clone()),
+            planned_private: Bytes::new(),
+        };
+        let response: tfplugin6::plan_resource_change::Response = self.provider.call(rpc, request).await?;
+        self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
+        self.refuse_deferred(rpc, response.deferred)?;
+        let legacy = response.legacy_type_system;
+        let mut planned = self.decode(rpc, response.planned_state.as_ref())?;
+        if legacy {
+            planned = rules::normalise_blocks(block, planned);
+        }
+        if planned.is_null() && !config.is_null() {
+            // Of the legacy type system much is tolerated, but there would be nothing to apply here.
+            return Err(self.invalid_answer(rpc, "nothing is planned for a resource that is configured"));
+        }
+        self.require_no_write_only(rpc, &planned)?;
+        let violations = rules::check_planned(block, &before, config, &planned);
+        if !legacy && !violations.is_empty() {
+            return Err(self.broken_rules("produced an invalid plan", violations));
+        }
+        let named = response.requires_replace.into_iter().map(attribute_path).collect();
+        let replacing = rules::replacement_paths(block, &before, &planned, named)
+            .map_err(|error| self.invalid_answer(rpc, &error.to_string()))?;
+        let action = if before.is_null() {
+            Action::Create
+        } else if !replacing.is_empty() {
+            Action::Replace(replacing)
+        } else if planned.is_wholly_known() && planned == before {
+            Action::NoOp
+        } else {
+            Action::Update
+        };
+        Ok(Plan {
+            action,
+            planned,
+            prior: before,
+            config: config.clone(),
+            private: response.planned_private,
+            identity: response.planned_identity,
+            legacy,
+            stops,
+        })
+    }
+
+    /// Plans the end of an object. A provider that does not announce `plan_destroy` is not asked: older ones cannot
+    /// answer.
+    pub async fn plan_destroy(
+        &self,
+        prior: &Object,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Plan, ProviderError> {
+        let stops = self.provider.stops();
+        let plan = |private, identity| Plan {
+            action: Action::Delete,
+            planned: Value::Null,
+            prior: prior.value.clone(),
+            config: Value::Null,
+            private,
+            identity,
+            legacy: false,
+            stops,
+        };
+        if !self.provider.catalogue().capabilities().plan_destroy {
+            return Ok(plan(prior.private.clone(), prior.identity.clone()));
+        }
+        let rpc = Rpc::PlanResourceChange;
+        let request = tfplugin6::plan_resource_change::Request {
+            type_name: self.type_name.to_string(),
+            prior_state: self.encode(rpc, &prior.value)?,
+            proposed_new_state: self.encode(rpc, &Value::Null)?,
+            config: self.encode(rpc, &Value::Null)?,
+            prior_private: prior.private.clone(),
+            provider_meta: self.provider.provider_meta(rpc)?,
+            client_capabilities: client_capabilities(),
+            prior_identity: prior.identity.clone(),
+            planned_private: Bytes::new(),
+        };
+        let response: tfplugin6::plan_resource_change::Response = self.provider.call(rpc, request).await?;
+        self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
+        self.refuse_deferred(rpc, response.deferred)?;
+        if !self.decode(rpc, response.planned_state.as_ref())?.is_null() {
+            return Err(self.invalid_answer(rpc, "the planned value of a destroyed object is not null"));
+        }
+        Ok(plan(response.planned_private, response.planned_identity))
+    }
+
+    /// Carries a plan out, unless the provider was asked to stop since it was made: core begins nothing new after that.
+    pub async fn apply(
+        &self,
+        plan: &Plan,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Applied, Box<ApplyFailure>> {
+        let rpc = Rpc::ApplyResourceChange;
+        let nothing = |error| Box::new(ApplyFailure { error, object: None });
+        if self.provider.stops() != plan.stops {
+            return Err(nothing(ProviderError::Stopped {
+                provider: self.provider.name().to_owned(),
+                type_name: self.type_name.to_string(),
+            }));
+        }
+        let request = tfplugin6::apply_resource_change::Request {
+            type_name: self.type_name.to_string(),
+            prior_state: self.encode(rpc, &plan.prior).map_err(nothing)?,
+            planned_state: self.encode(rpc, &plan.planned).map_err(nothing)?,
+            config: self.encode(rpc, &plan.config).map_err(nothing)?,
+            planned_private: plan.private.clone(),
+            provider_meta: self.provider.provider_meta(rpc).map_err(nothing)?,
+            planned_identity: plan.identity.clone(),
+        };
+        let response: tfplugin6::apply_resource_change::Response =
+            self.provider.call(rpc, request).await.map_err(nothing)?;
+        let errors = errors_of(response.diagnostics, warnings);
+        let refused = (!errors.is_empty()).then(|| ProviderError::Diagnostics {
+            operation: self.provider.operation(rpc),
+            diagnostics: errors,
+        });
+        // An absent value is null to core: providers that say nothing after a deletion mean that nothing is left.
+        let says_nothing = response.new_state.is_none();
+        let value = match self.decode(rpc, response.new_state.as_ref()) {
+            Ok(value) => rules::normalise_blocks(&self.schema.block, value),
+            Err(error) => return Err(nothing(refused.unwrap_or(error))),
+        };
+        // What exists is kept even if the answer is wrong. Where a value is missing there is null, as in core; write-only
+        // values are taken out, where core forgets the whole object, because a provider that fails half-way does not take
+        // them out itself.
+        let clean = self.require_no_write_only(rpc, &value);
+        let value = rules::without_write_only(&self.schema.block, value);
+        let is_known = value.is_wholly_known();
+        let value = if is_known { value } else { unknowns_as_null(value) };
+        let object = (!value.is_null()).then(|| Object {
+            value: value.clone(),
+            private: response.private,
+            identity: response.new_identity,
+        });
+        if let Some(error) = refused {
+            return Err(Box::new(ApplyFailure { error, object }));
+        }
+        if let Err(error) = clean {
+            return Err(Box::new(ApplyFailure { error, object }));
+        }
+        if !is_known {
+            let error = self.invalid_answer(rpc, "after applying, some values are still unknown");
+            return Err(Box::new(ApplyFailure { error, object }));
+        }
+        if says_nothing && !plan.planned.is_null() {
+            return Err(nothing(self.invalid_answer(rpc, "it does not say what exists now")));
+        }
+        if plan.planned.is_null() && !value.is_null() {
+            let error = self.invalid_answer(rpc, "the object is still there");
+            return Err(Box::new(ApplyFailure { error, object }));
+        }
+        let violations = rules::check_applied(&self.schema.block, &plan.planned, &value);
+        // That the object is gone is not tolerated even of the legacy type system.
+        let is_tolerated = (plan.legacy || response.legacy_type_system) && object.is_some();
+        if !is_tolerated && !violations.is_empty() {
+            let error = self.broken_rules("produced an inconsistent result after apply", violations);
+            return Err(Box::new(ApplyFailure { error, object }));
+        }
+        Ok(Applied { object, inconsistencies: violations })
+    }
+
+    fn encode(&self, rpc: Rpc, value: &Value) -> Result<Option<tfplugin6::DynamicValue>, ProviderError> {
+        let operation = self.provider.operation(rpc);
+        dynamic::encode(value, &self.schema.block.implied_type, operation, &self.type_name)
+    }
+
+    fn decode(&self, rpc: Rpc, message: Option<&tfplugin6::DynamicValue>) -> Result<Value, ProviderError> {
+        self.provider.decode(rpc, &self.type_name, message, &self.schema.block.implied_type)
+    }
+
+    fn require_storable(&self, rpc: Rpc, value: &Value) -> Result<(), ProviderError> {
+        if !value.is_wholly_known() {
+            return Err(self.invalid_answer(rpc, "some values are unknown, which only plans may have"));
+        }
+        self.require_no_write_only(rpc, value)
+    }
+
+    fn require_no_write_only(&self, rpc: Rpc, value: &Value) -> Result<(), ProviderError> {
+        match rules::write_only_paths(&self.schema.block, value).first() {
+            None => Ok(()),
+            Some(path) => {
+                Err(self.invalid_answer(rpc, &format!("the write-only attribute {path} has a value")))
+            }
+        }
+    }
+
+    fn refuse_deferred(&self, rpc: Rpc, deferred: Option<tfplugin6::Deferred>) -> Result<(), ProviderError> {
+        self.provider.refuse_deferred(rpc, &self.type_name, deferred)
+    }
+
+    fn broken_rules(&self, what: &'static str, violations: Vec<rules::Violation>) -> ProviderError {
+        ProviderError::Rules {
+            provider: self.provider.name().to_owned(),
+            what,
+            type_name: self.type_name.to_string(),
+            violations,
+        }
+    }
+
+    fn invalid_answer(&self, rpc: Rpc, reason: &str) -> ProviderError {
+        self.provider.invalid_answer(rpc, &self.type_name, reason)
+    }
+
+    fn invalid_value(&self, rpc: Rpc, reason: String) -> ProviderError {
+        ProviderError::InvalidValue {
+            operation: self.provider.operation(rpc),
+            type_name: self.type_name.to_string(),
+            reason,
+        }
+    }
+}
+
+fn unknowns_as_null(value: Value) -> Value {
+    let known = value.transform(&mut |_, part| {
+        Ok::<_, std::convert::Infallible>(if part.is_known() { part } else { Value::Null })
+    });
+    match known {
+        Ok(known) => known,
+        Err(never) => match never {},
+    }
+}
+
+/// Drops what the current schema does not have, at every level. Core does so when the versions agree: an attribute that
+/// was removed without a new version would otherwise make the provider refuse the object.
+fn retain_known(value: &mut Json, value_type: &Type) {
+    match (value, value_type) {
+        (Json::Object(members), Type::Object(object)) => {
+            members.retain(|(name, _)| object.attributes.contains_key(name.as_str()));
+            for (name, member) in members {
+                if let Some(member_type) = object.attributes.get(name.as_str()) {
+                    retain_known(member, member_type);
+                }
+            }
+        }
+        (Json::Object(members), Type::Map(element)) => {
+            for (_, member) in members {
+                retain_known(member, element);
+            }
+        }
+        (Json::Array(items), Type::List(element) | Type::Set(element)) => {
+            for item in items {
+                retain_known(item, element);
+            }
+        }
+        (Json::Array(items), Type::Tuple(elements)) => {
+            for (item, element) in items.iter_mut().zip(elements.iter()) {
+                retain_known(item, element);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,234 @@
+//! A provider's server for tests, in the test's own process: it answers what the test has prepared, in both protocols, and
+//! remembers what it was asked.
+//!
+//! It knows methods by their names and messages as bytes, so that what goes over the wire is what is tested.
+
+use std::collections::{HashMap, VecDeque};
+use std::convert::Infallible;
+use std::future::{Ready, ready};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use bytes::{Buf, BufMut, Bytes};
+use isthmus_proto::tfplugin6;
+use prost::Message;
+use tempfile::TempDir;
+use tokio::net::UnixListener;
+use tokio::task::JoinSet;
+use tokio_stream::wrappers::UnixListenerStream;
+use tonic::Status;
+use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
+use tonic::server::{NamedService, UnaryService};
+
+use super::{CallObserver, Diagnostic, Provider, ProviderError};
+use crate::cty::{Type, Value, msgpack};
+use crate::plugin::{Address, LogSink, Plugin, ProtocolVersion, ReattachConfig};
+
+/// What a provider is asked and answers.
+#[derive(Clone, Default)]
+pub(super) struct Script(Arc<Mutex<Lines>>);
+
+#[derive(Default)]
+struct Lines {
+    answers: HashMap<String, VecDeque<Result<Bytes, Status>>>,
+    calls: Vec<(String, Bytes)>,
+}
+
+/// A running server, and what the daemon has made of it.
+pub(super) struct Stage {
+    pub(super) provider: Provider,
+    pub(super) script: Script,
+    _server: JoinSet<()>,
+    _folder: TempDir,
+}
+
+impl Script {
+    /// Prepares the answer to the next call of a method that has none yet. A method without one is not implemented.
+    pub(super) fn answer(&self, method: &str, answer: impl Message) {
+        self.prepare(method, Ok(answer.encode_to_vec().into()));
+    }
+
+    pub(super) fn fail(&self, method: &str, status: Status) {
+        self.prepare(method, Err(status));
+    }
+
+    /// The methods that were called, in order.
+    pub(super) fn calls(&self) -> Vec<String> {
+        self.with(|lines| lines.calls.iter().map(|(method, _)| method.clone()).collect())
+    }
+
+    /// What the only call of a method asked.
+    pub(super) fn request<Request: Message + Default>(&self, method: &str) -> Request {
+        let requests: Vec<Bytes> = self.with(|lines| {
+            let of_method = lines.calls.iter().filter(|(called, _)| called == method);
+            of_method.map(|(_, request)| request.clone()).collect()
+        });
+        let [request] = &*requests else { panic!("{method} was called {} times", requests.len()) };
+        Request::decode(request.clone()).expect("the request is a message")
+    }
+
+    fn prepare(&self, method: &str, answer: Result<Bytes, Status>) {
+        self.with(|lines| lines.answers.entry(method.to_owned()).or_default().push_back(answer));
+    }
+
+    fn call(&self, method: &str, request: Bytes) -> Result<Bytes, Status> {
+        self.with(|lines| {
+            lines.calls.push((method.to_owned(), request));
+            let prepared = lines.answers.get_mut(method).and_then(VecDeque::pop_front);
+            prepared
+                .unwrap_or_else(|| Err(Status::unimplemented(format!("no answer to {method} is prepared"))))
+        })
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Lines) -> T) -> T {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Stage {
+    /// Starts a server of protocol 6 with this schema, and a provider on it.
+    pub(super) async fn of(schema: tfplugin6::get_provider_schema::Response) -> Self {
+        let script = Script::default();
+        script.answer("GetProviderSchema", schema);
+        let (started, _) = Self::start(ProtocolVersion::V6, script).await;
+        started.unwrap_or_else(|error| panic!("the provider did not start: {error}"))
+    }
+
+    /// Starts a server with answers that are prepared already.
+    pub(super) async fn start(
+        protocol: ProtocolVersion,
+        script: Script,
+    ) -> (Result<Self, ProviderError>, Vec<Diagnostic>) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let socket = folder.path().join("provider.sock");
+        let listener = UnixListener::bind(&socket).expect("a socket in the test's own folder");
+        let mut server = JoinSet::new();
+        let router = tonic::transport::Server::builder()
+            .add_service(Peer::<0>(healthy()))
+            .add_service(Peer::<5>(script.clone()))
+            .add_service(Peer::<6>(script.clone()));
+        server.spawn(async move {
+            let incoming = UnixListenerStream::new(listener);
+            router.serve_with_incoming(incoming).await.expect("the server ends with its test");
+        });
+        let config =
+            ReattachConfig { protocol, process_id: None, test: true, address: Address::Unix(socket) };
+        let plugin = Plugin::reattach("scripted", config, LogSink::discard()).await.expect("it listens");
+        let mut warnings = Vec::new();
+        let provider = Provider::start("scripted", plugin, CallObserver::default(), &mut warnings).await;
+        let stage = provider.map(|provider| Self { provider, script, _server: server, _folder: folder });
+        (stage, warnings)
+    }
+}
+
+/// A value as it goes over the wire.
+pub(super) fn wire(value: &Value, own: &Type) -> Option<tfplugin6::DynamicValue> {
+    let msgpack = msgpack::encode(value, own).expect("the test's value fits its type").into();
+    Some(tfplugin6::DynamicValue { msgpack, json: Bytes::new() })
+}
+
+/// A value that came over the wire, which must be MessagePack.
+pub(super) fn unwired(message: Option<&tfplugin6::DynamicValue>, own: &Type) -> Value {
+    let message = message.expect("a value was sent");
+    assert!(
+        message.json.is_empty() && !message.msgpack.is_empty(),
+        "values are sent as MessagePack: {message:?}"
+    );
+    msgpack::decode(&message.msgpack, own).expect("what is sent fits its type")
+}
+
+/// A diagnostic about the whole object.
+pub(super) fn diagnostic(severity: tfplugin6::diagnostic::Severity, summary: &str) -> tfplugin6::Diagnostic {
+    tfplugin6::Diagnostic { severity: severity.into(), summary: summary.to_owned(), ..Default::default() }
+}
+
+fn healthy() -> Script {
+    let script = Script::default();
+    let serving = isthmus_proto::health::health_check_response::ServingStatus::Serving.into();
+    script.answer("Check", isthmus_proto::health::HealthCheckResponse { status: serving });
+    script
+}
+
+/// One service: that of protocol 5 or 6, or the health of them all.
+#[derive(Clone)]
+struct Peer<const SERVICE: usize>(Script);
+
+impl NamedService for Peer<0> {
+    const NAME: &'static str = "grpc.health.v1.Health";
+}
+
+impl NamedService for Peer<5> {
+    const NAME: &'static str = "tfplugin5.Provider";
+}
+
+impl NamedService for Peer<6> {
+    const NAME: &'static str = "tfplugin6.Provider";
+}
+
+impl<const SERVICE: usize> tower::Service<http::Request<tonic::body::Body>> for Peer<SERVICE> {
+    type Response = http::Response<tonic::body::Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<tonic::body::Body>) -> Self::Future {
+        let method = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
+        let method = Method { script: self.0.clone(), method };
+        Box::pin(async move { Ok(tonic::server::Grpc::new(AsBytes).unary(method, request).await) })
+    }
+}
+
+struct Method {
+    script: Script,
+    method: String,
+}
+
+impl UnaryService<Bytes> for Method {
+    type Response = Bytes;
+    type Future = Ready<Result<tonic::Response<Bytes>, Status>>;
+
+    fn call(&mut self, request: tonic::Request<Bytes>) -> Self::Future {
+        ready(self.script.call(&self.method, request.into_inner()).map(tonic::Response::new))
+    }
+}
+
+/// Leaves messages as they are.
+struct AsBytes;
+
+impl Codec for AsBytes {
+    type Encode = Bytes;
+    type Decode = Bytes;
+    type Encoder = Self;
+    type Decoder = Self;
+
+    fn encoder(&mut self) -> Self {
+        Self
+    }
+
+    fn decoder(&mut self) -> Self {
+        Self
+    }
+}
+
+impl Encoder for AsBytes {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn encode(&mut self, item: Bytes, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        buffer.put(item);
+        Ok(())
+    }
+}
+
+impl Decoder for AsBytes {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
+        Ok(Some(buffer.copy_to_bytes(buffer.remaining())))
+    }
+}
