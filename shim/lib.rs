@@ -10,5 +10,6 @@ pub mod plugin;
 pub mod provider;
 pub mod rules;
 pub mod schema;
+pub mod state;
 
 pub use chain::error_chain;

@@ -1,0 +1,264 @@
+//! A saved object as Terraform's stacks write it.
+//!
+//! The message has a place for all that a client must keep of a managed resource but its identity, which is kept beside
+//! it (see `vault`). Objects are written byte for byte as Terraform does, so that they can be given to it.
+
+use bytes::Bytes;
+use isthmus_proto::tfplan::{self, path::step::Selector};
+use isthmus_proto::tfstackdata1::{
+    StateResourceInstanceObjectV1, state_resource_instance_object_v1::Status as WireStatus,
+};
+
+use crate::cty::json::{Json, JsonSyntaxError};
+use crate::cty::msgpack;
+use crate::cty::{AttributePath, PathStep, Type, Value};
+use crate::provider::StoredObject;
+
+/// An object, and what Terraform keeps with it.
+#[derive(Clone, Debug)]
+pub struct SavedObject {
+    /// Value, version of its schema, private data, identity.
+    pub object: StoredObject,
+    /// Whether the object can be relied on.
+    pub status: Status,
+    /// Which parts of the value are secret, beyond what the schema says.
+    pub sensitive_paths: Vec<AttributePath>,
+    /// Addresses of the resources that this one depends on.
+    pub dependencies: Vec<String>,
+    /// Whether a replacement has to come before this object goes.
+    pub create_before_destroy: bool,
+    /// The provider, as `provider["registry.terraform.io/hashicorp/random"]`.
+    pub provider: String,
+}
+
+/// Whether an object can be relied on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// As far as anybody knows.
+    Ready,
+    /// Something went wrong half-way: the object has to be replaced. Terraform says *tainted* elsewhere.
+    Damaged,
+}
+
+/// A message is not a saved object.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The value is not JSON.
+    #[error("the saved object's value is not JSON")]
+    Value(#[source] JsonSyntaxError),
+    /// The value is JSON, but not an object's.
+    #[error("the saved object's value is not a JSON object")]
+    NotAnObject,
+    /// The version is beyond what schemas count.
+    #[error("the saved object's schema version {0} is too large")]
+    SchemaVersion(u64),
+    /// Neither ready nor damaged. Terraform refuses such objects too: nobody knows what they mean.
+    #[error(
+        "the saved object's status is {0}, but only 1 (ready) and 2 (damaged) are known; it was written by something newer"
+    )]
+    Status(i32),
+    /// A path that cannot be read.
+    #[error("a sensitive path of the saved object cannot be read: {0}")]
+    Path(&'static str),
+}
+
+impl SavedObject {
+    /// The message that stands for the object. It has no place for its identity.
+    ///
+    /// An element of a set has no name in the format, so a path into a set ends at the set: all of it is secret then.
+    pub fn to_message(&self) -> StateResourceInstanceObjectV1 {
+        StateResourceInstanceObjectV1 {
+            value_json: Bytes::from(self.object.value.to_string()),
+            sensitive_paths: self.sensitive_paths.iter().map(path_to_message).collect(),
+            // Terraform counts schema versions from 0; a provider that announces less has none.
+            schema_version: u64::try_from(self.object.schema_version).unwrap_or(0),
+            status: match self.status {
+                Status::Ready => WireStatus::Ready,
+                Status::Damaged => WireStatus::Damaged,
+            }
+            .into(),
+            dependencies: self.dependencies.clone(),
+            create_before_destroy: self.create_before_destroy,
+            provider_config_addr: self.provider.clone(),
+            provider_specific_data: self.object.private.clone(),
+        }
+    }
+
+    /// The object that a message stands for, without identity.
+    ///
+    /// # Errors
+    /// When the message is no object that can be used.
+    pub fn from_message(message: StateResourceInstanceObjectV1) -> Result<Self, RecordError> {
+        let status = match message.status() {
+            WireStatus::Ready if message.status == WireStatus::Ready as i32 => Status::Ready,
+            WireStatus::Damaged => Status::Damaged,
+            _ => return Err(RecordError::Status(message.status)),
+        };
+        let value = Json::parse(&message.value_json).map_err(RecordError::Value)?;
+        if !matches!(value, Json::Object(_)) {
+            return Err(RecordError::NotAnObject);
+        }
+        let schema_version = i64::try_from(message.schema_version)
+            .map_err(|_| RecordError::SchemaVersion(message.schema_version))?;
+        Ok(Self {
+            object: StoredObject {
+                value,
+                schema_version,
+                private: message.provider_specific_data,
+                identity: None,
+            },
+            status,
+            sensitive_paths: message
+                .sensitive_paths
+                .into_iter()
+                .map(path_from_message)
+                .collect::<Result<_, _>>()
+                .map_err(RecordError::Path)?,
+            dependencies: message.dependencies,
+            create_before_destroy: message.create_before_destroy,
+            provider: message.provider_config_addr,
+        })
+    }
+}
+
+fn path_to_message(path: &AttributePath) -> tfplan::Path {
+    let mut steps = Vec::with_capacity(path.len());
+    for step in path {
+        let selector = match step {
+            PathStep::Attribute(name) => Selector::AttributeName(name.to_string()),
+            PathStep::Key(key) => element_key(&Value::string(key), &Type::String),
+            PathStep::Index(index) => {
+                // An index counts elements in memory, so it is far below the largest 64-bit number.
+                element_key(&Value::number(u64::try_from(*index).unwrap_or(u64::MAX)), &Type::Number)
+            }
+            PathStep::Element(_) => break,
+        };
+        steps.push(tfplan::path::Step { selector: Some(selector) });
+    }
+    tfplan::Path { steps }
+}
+
+fn element_key(key: &Value, key_type: &Type) -> Selector {
+    let msgpack = msgpack::encode(key, key_type).expect("a string is a string, and a number a number");
+    Selector::ElementKey(tfplan::DynamicValue { msgpack: msgpack.into() })
+}
+
+fn path_from_message(path: tfplan::Path) -> Result<AttributePath, &'static str> {
+    path.steps
+        .into_iter()
+        .map(|step| match step.selector {
+            Some(Selector::AttributeName(name)) => Ok(PathStep::attribute(name)),
+            Some(Selector::ElementKey(key)) => key_step(&key.msgpack),
+            None => Err("a step is empty"),
+        })
+        .collect()
+}
+
+/// A key is written without its type, so the first byte has to tell: text or number. (Terraform's own reader does not take
+/// `bin` for text here either.)
+fn key_step(bytes: &[u8]) -> Result<PathStep, &'static str> {
+    let invalid = "a key is neither text nor a number";
+    match bytes.first() {
+        Some(0xa0..=0xbf | 0xd9..=0xdb) => {
+            let key = msgpack::decode(bytes, &Type::String).map_err(|_| invalid)?;
+            key.as_str().map(PathStep::key).ok_or(invalid)
+        }
+        Some(0x00..=0x7f | 0xca..=0xd3 | 0xe0..=0xff) => {
+            let key = msgpack::decode(bytes, &Type::Number).map_err(|_| invalid)?;
+            key.as_number()
+                .and_then(|number| usize::try_from(number.as_i64()?).ok())
+                .map(PathStep::Index)
+                .ok_or("an index is not a whole number from 0 on")
+        }
+        _ => Err(invalid),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prost::Message as _;
+
+    use super::*;
+
+    /// Written by Terraform's own definition of the message.
+    const READY: &str = "0a177b226964223a2261222c2274616773223a5b2278225d7d120f0a060a04746167730a0512030a010018012001\
+        2a0f6e756c6c5f7265736f757263652e623a3070726f76696465725b2272656769737472792e7465727261666f726d2e696f2f68617368\
+        69636f72702f6e756c6c225d42097b226b223a2276227d";
+    const DAMAGED: &str = "0a027b7d2002";
+
+    fn read(bytes: &[u8]) -> Result<SavedObject, RecordError> {
+        SavedObject::from_message(StateResourceInstanceObjectV1::decode(bytes).expect("a message"))
+    }
+
+    fn tag(step: PathStep) -> AttributePath {
+        AttributePath(vec![PathStep::attribute("tags"), step])
+    }
+
+    #[test]
+    fn a_ready_object_of_terraforms_is_read_and_written_back_to_the_byte() {
+        let bytes = hex::decode(READY).expect("hexadecimal");
+        let saved = read(&bytes).expect("an object");
+        assert_eq!(saved.status, Status::Ready);
+        assert_eq!(saved.object.value.to_string(), r#"{"id":"a","tags":["x"]}"#);
+        assert_eq!(saved.object.schema_version, 1);
+        assert_eq!(saved.object.private, Bytes::from(r#"{"k":"v"}"#));
+        assert_eq!(saved.sensitive_paths, [tag(PathStep::Index(0))]);
+        assert_eq!(saved.dependencies, ["null_resource.b"]);
+        assert_eq!(saved.provider, r#"provider["registry.terraform.io/hashicorp/null"]"#);
+        assert_eq!(hex::encode(saved.to_message().encode_to_vec()), READY);
+    }
+
+    #[test]
+    fn a_damaged_object_of_terraforms_is_read_and_written_back_to_the_byte() {
+        let saved = read(&hex::decode(DAMAGED).expect("hexadecimal")).expect("an object");
+        assert_eq!(saved.status, Status::Damaged);
+        assert_eq!(hex::encode(saved.to_message().encode_to_vec()), DAMAGED);
+    }
+
+    #[test]
+    fn an_object_of_unknown_status_is_refused() {
+        for status in [0, 3, -1] {
+            let message =
+                StateResourceInstanceObjectV1 { value_json: "{}".into(), status, ..Default::default() };
+            let error = SavedObject::from_message(message).expect_err("an unknown status");
+            assert!(error.to_string().contains(&format!("status is {status}")), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_object_is_refused() {
+        for value in ["", "{", "[]", "null", "{}x"] {
+            let message = StateResourceInstanceObjectV1 {
+                value_json: value.into(),
+                status: WireStatus::Ready.into(),
+                ..Default::default()
+            };
+            SavedObject::from_message(message).expect_err(value);
+        }
+    }
+
+    #[test]
+    fn keys_of_maps_are_text_and_a_path_into_a_set_ends_at_the_set() {
+        let mut saved = read(&hex::decode(DAMAGED).expect("hexadecimal")).expect("an object");
+        saved.sensitive_paths =
+            vec![tag(PathStep::key("k")), tag(PathStep::Element(Box::new(Value::string("hunter2"))))];
+        let message = saved.to_message();
+        let key = tfplan::DynamicValue { msgpack: vec![0xa1, b'k'].into() };
+        assert_eq!(message.sensitive_paths[0].steps[1].selector, Some(Selector::ElementKey(key)));
+        assert!(!format!("{message:?}").contains("hunter2"));
+        let back = SavedObject::from_message(message).expect("an object");
+        let set = AttributePath(vec![PathStep::attribute("tags")]);
+        assert_eq!(back.sensitive_paths, [tag(PathStep::key("k")), set]);
+    }
+
+    #[test]
+    fn keys_that_are_neither_text_nor_an_index_are_refused() {
+        // bin "k", -1, 0.5, true, nil, an unknown value, an array, nothing.
+        for key in ["c4016b", "ff", "cb3fe0000000000000", "c3", "c0", "d40000", "9100", ""] {
+            let bytes = hex::decode(key).expect("hexadecimal");
+            key_step(&bytes).expect_err(key);
+        }
+        assert_eq!(key_step(&[0xcd, 1, 0]), Ok(PathStep::Index(256)));
+    }
+}
