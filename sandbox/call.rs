@@ -1,0 +1,145 @@
+//! What a handler has around it while it does one call: where objects are kept, and whether it should stop.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use isthmus_shim::cty::{Type, Value};
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+
+use crate::diagnostics::Diagnostic;
+use crate::object::Object;
+use crate::objects::Objects;
+use crate::random;
+use crate::stdio::Stdio;
+use crate::wire;
+
+/// The surroundings of one call.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    type_name: Arc<str>,
+    kind: Type,
+    folder: Option<PathBuf>,
+    cancelled: CancellationToken,
+    runtime: Handle,
+    stdio: Arc<Stdio>,
+}
+
+impl Call {
+    /// The surroundings of a call about a type with values of this kind. Without a folder the provider is not
+    /// configured. `cancelled` is both the client's going away and its wish that the provider stop.
+    pub(crate) fn new(
+        type_name: &str,
+        kind: Type,
+        folder: Option<PathBuf>,
+        cancelled: CancellationToken,
+        runtime: Handle,
+        stdio: Arc<Stdio>,
+    ) -> Self {
+        Self { type_name: Arc::from(type_name), kind, folder, cancelled, runtime, stdio }
+    }
+
+    /// The type that the call is about.
+    pub(crate) fn type_name(&self) -> &str {
+        &self.type_name
+    }
+
+    /// What its values are.
+    pub(crate) const fn kind(&self) -> &Type {
+        &self.kind
+    }
+
+    /// The same surroundings for another type.
+    #[must_use]
+    pub(crate) fn about(&self, type_name: &str, kind: Type) -> Self {
+        Self { type_name: Arc::from(type_name), kind, ..self.clone() }
+    }
+
+    /// What the provider prints where Go programs print with `fmt.Print`.
+    pub(crate) fn stdio(&self) -> &Stdio {
+        &self.stdio
+    }
+
+    /// Waits; whether it could wait to the end. `false` says that the call is cancelled.
+    pub(crate) fn wait(&self, duration: Duration) -> bool {
+        self.runtime.block_on(async {
+            tokio::select! {
+                () = self.cancelled.cancelled() => false,
+                () = tokio::time::sleep(duration) => true,
+            }
+        })
+    }
+
+    /// Waits until the call is cancelled.
+    pub(crate) fn wait_for_cancel(&self) {
+        self.runtime.block_on(self.cancelled.cancelled());
+    }
+
+    /// The object with this id, as it is now.
+    ///
+    /// # Errors
+    /// When the provider is not configured, or the object's file cannot be read or understood.
+    pub(crate) fn load(&self, id: &str) -> Result<Option<Object>, Diagnostic> {
+        let Some(content) = self.objects()?.read(&self.type_name, id)? else { return Ok(None) };
+        let value = wire::from_json(&content, &self.kind).map_err(|error| {
+            let summary = format!("The file of {} {id} is not an object of that type", self.type_name);
+            Diagnostic::error(summary, wire::explain(&error))
+        })?;
+        Ok(Object::from_value(&value))
+    }
+
+    /// Keeps an object under its id.
+    ///
+    /// # Errors
+    /// When the provider is not configured, or the object's file cannot be written.
+    pub(crate) fn save(&self, id: &str, object: &Object) -> Result<(), Diagnostic> {
+        let value = object.clone().into_value();
+        let compact = wire::to_json(&value, &self.kind).map_err(|error| {
+            Diagnostic::error(format!("The {} {id} cannot be stored", self.type_name), wire::explain(&error))
+        })?;
+        Ok(self.objects()?.write(&self.type_name, id, &self.readable(compact, &value))?)
+    }
+
+    /// Removes the object with this id; whether there was one.
+    ///
+    /// # Errors
+    /// When the provider is not configured, or the object's file cannot be removed.
+    pub(crate) fn remove(&self, id: &str) -> Result<bool, Diagnostic> {
+        Ok(self.objects()?.remove(&self.type_name, id)?)
+    }
+
+    /// The ids of all objects of the type.
+    ///
+    /// # Errors
+    /// When the provider is not configured, or the folder cannot be read.
+    pub(crate) fn ids(&self) -> Result<Vec<String>, Diagnostic> {
+        Ok(self.objects()?.ids(&self.type_name)?)
+    }
+
+    /// A new id.
+    ///
+    /// # Errors
+    /// When the system has no random numbers.
+    pub(crate) fn new_id(&self) -> Result<String, Diagnostic> {
+        random::text(12, random::LOWER_CASE_AND_DIGITS)
+    }
+
+    fn objects(&self) -> Result<Objects, Diagnostic> {
+        let Some(folder) = &self.folder else {
+            let detail = "ConfigureProvider has to be called before resources and data sources are used.";
+            return Err(Diagnostic::error("The sandbox is not configured", detail));
+        };
+        Ok(Objects::open(folder)?)
+    }
+
+    /// With line breaks, for whoever edits the file; unless that would change a number, which JSON's readers round.
+    fn readable(&self, compact: Vec<u8>, value: &Value) -> Vec<u8> {
+        let tree = serde_json::from_slice::<serde_json::Value>(&compact).ok();
+        let pretty = tree.and_then(|tree| serde_json::to_vec_pretty(&tree).ok());
+        match pretty {
+            Some(pretty) if wire::from_json(&pretty, &self.kind).is_ok_and(|same| same == *value) => pretty,
+            _ => compact,
+        }
+    }
+}

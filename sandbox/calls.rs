@@ -1,0 +1,99 @@
+//! The record of calls, for tests that assert what a client asks and in which order.
+//!
+//! One JSON line a call, appended in one write, so that several processes of the sandbox may share a file. It says
+//! nothing of the values themselves, only what a sequence of calls is judged by: whether there was a prior state,
+//! whether the end is an absence, whether the configuration was wholly known.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+/// One call, as a line of the record.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallRecord {
+    /// The call's name in the protocol that was spoken.
+    pub call: String,
+    /// The process that answered.
+    pub process: u32,
+    /// The resource, data source or function.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub type_name: Option<String>,
+    /// Whether the prior (or current) state was null.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prior_null: Option<bool>,
+    /// Whether the proposed (in a plan) or planned (when applying) state was null.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned_null: Option<bool>,
+    /// Whether nothing in the configuration was unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config_known: Option<bool>,
+    /// Private bytes that came along, as text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private: Option<String>,
+    /// The version of stored state, in an upgrade.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<i64>,
+}
+
+/// The file that calls are recorded in.
+#[derive(Debug)]
+pub(crate) struct Calls {
+    file: File,
+}
+
+impl Calls {
+    /// Opens the record for appending.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self { file: OpenOptions::new().create(true).append(true).open(path)? })
+    }
+
+    /// Appends a call.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub(crate) fn append(&self, record: &CallRecord) -> io::Result<()> {
+        let mut line = serde_json::to_vec(record)?;
+        line.push(b'\n');
+        (&self.file).write_all(&line)
+    }
+}
+
+impl CallRecord {
+    /// A call of this name by this process.
+    pub fn of(call: &str) -> Self {
+        Self { call: call.to_owned(), process: std::process::id(), ..Self::default() }
+    }
+
+    /// Reads a whole record back.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or a line is not a record.
+    pub fn read_all(path: &Path) -> io::Result<Vec<Self>> {
+        let text = std::fs::read_to_string(path)?;
+        text.lines().map(|line| serde_json::from_str(line).map_err(io::Error::from)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_read_back_in_order() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("calls");
+        let first = CallRecord { prior_null: Some(true), ..CallRecord::of("PlanResourceChange") };
+        let second =
+            CallRecord { type_name: Some("sandbox_note".to_owned()), ..CallRecord::of("ReadResource") };
+
+        Calls::open(&path).and_then(|calls| calls.append(&first)).expect("the first process appends");
+        Calls::open(&path).and_then(|calls| calls.append(&second)).expect("the second process appends");
+
+        assert_eq!(CallRecord::read_all(&path).expect("a record"), [first, second]);
+    }
+}

@@ -1,0 +1,229 @@
+//! The calls about resources: validating, planning, applying, reading, importing, and what is stored.
+
+use isthmus_shim::cty::Value;
+use tonic::Status;
+
+use super::values::{
+    client_of, decode, diagnostic_messages, encode, identity_data, identity_of, identity_of_answer,
+    identity_type, path_message, stored_json,
+};
+use super::{Answered, Edge, message};
+use crate::calls::CallRecord;
+use crate::diagnostics::Diagnostics;
+use crate::object;
+use crate::provider::change_record;
+use crate::resources::Change;
+use crate::wire::{self, explain};
+
+impl Edge {
+    pub(crate) async fn validate_resource(
+        &self,
+        name: &'static str,
+        type_name: String,
+        config: Option<message::DynamicValue>,
+        client: Option<message::ClientCapabilities>,
+    ) -> Answered<Vec<message::Diagnostic>> {
+        let validated = self.about_resource(type_name, move |provider, entry, call| {
+            let config = decode(config.as_ref(), &entry.kind)?;
+            provider.record(&CallRecord {
+                type_name: Some(call.type_name().to_owned()),
+                config_known: Some(config.is_wholly_known()),
+                ..CallRecord::of(name)
+            });
+            entry.validate(call, client_of(client), &config)
+        });
+        Ok(diagnostic_messages(validated.await?.unwrap_or_else(Diagnostics::from)))
+    }
+
+    pub(crate) async fn upgrade(
+        &self,
+        request: message::upgrade_resource_state::Request,
+    ) -> Answered<message::upgrade_resource_state::Response> {
+        use message::upgrade_resource_state::Response;
+        let upgraded = self.about_resource(request.type_name, move |provider, entry, call| {
+            provider.record(&CallRecord {
+                type_name: Some(call.type_name().to_owned()),
+                version: Some(request.version),
+                ..CallRecord::of("UpgradeResourceState")
+            });
+            let outcome = entry.upgrade(request.version, &stored_json(request.raw_state));
+            Ok(Response {
+                upgraded_state: encode(provider, entry, outcome.state)?,
+                diagnostics: diagnostic_messages(outcome.diagnostics),
+            })
+        });
+        Ok(upgraded.await?.unwrap_or_else(|diagnostic| Response {
+            diagnostics: diagnostic_messages(diagnostic.into()),
+            ..Response::default()
+        }))
+    }
+
+    pub(crate) async fn upgrade_identity(
+        &self,
+        request: message::upgrade_resource_identity::Request,
+    ) -> Answered<message::upgrade_resource_identity::Response> {
+        use message::upgrade_resource_identity::Response;
+        let upgraded = self.about_resource(request.type_name, move |provider, entry, call| {
+            provider.record(&CallRecord {
+                type_name: Some(call.type_name().to_owned()),
+                version: Some(request.version),
+                ..CallRecord::of("UpgradeResourceIdentity")
+            });
+            let identity = wire::from_json(&stored_json(request.raw_identity), &identity_type(entry))
+                .map_err(|error| Status::invalid_argument(explain(&error)))?;
+            Ok(Response { upgraded_identity: identity_data(entry, &identity)?, diagnostics: Vec::new() })
+        });
+        Ok(upgraded.await?.unwrap_or_else(|diagnostic| Response {
+            diagnostics: diagnostic_messages(diagnostic.into()),
+            ..Response::default()
+        }))
+    }
+
+    pub(crate) async fn read(
+        &self,
+        request: message::read_resource::Request,
+    ) -> Answered<message::read_resource::Response> {
+        use message::read_resource::Response;
+        let read = self.about_resource(request.type_name, move |provider, entry, call| {
+            let state = decode(request.current_state.as_ref(), &entry.kind)?;
+            provider.record(&CallRecord {
+                type_name: Some(call.type_name().to_owned()),
+                prior_null: Some(matches!(state, Value::Null)),
+                private: Some(String::from_utf8_lossy(&request.private).into_owned()),
+                ..CallRecord::of("ReadResource")
+            });
+            let outcome = entry.read(call, &state, request.private)?;
+            Ok(Response {
+                new_identity: identity_of_answer(provider, entry, &outcome.state)?,
+                new_state: encode(provider, entry, outcome.state)?,
+                diagnostics: diagnostic_messages(outcome.diagnostics),
+                private: outcome.private,
+                ..Response::default()
+            })
+        });
+        Ok(read.await?.unwrap_or_else(|diagnostic| Response {
+            diagnostics: diagnostic_messages(diagnostic.into()),
+            ..Response::default()
+        }))
+    }
+
+    pub(crate) async fn plan(
+        &self,
+        request: message::plan_resource_change::Request,
+    ) -> Answered<message::plan_resource_change::Response> {
+        use message::plan_resource_change::Response;
+        let planned = self.about_resource(request.type_name, move |provider, entry, call| {
+            let change = Change {
+                prior: decode(request.prior_state.as_ref(), &entry.kind)?,
+                planned: decode(request.proposed_new_state.as_ref(), &entry.kind)?,
+                config: decode(request.config.as_ref(), &entry.kind)?,
+                private: request.prior_private,
+            };
+            provider.record(&change_record("PlanResourceChange", call.type_name(), &change));
+            let planned = entry.plan(provider, call, client_of(request.client_capabilities), &change)?;
+            let deferral = |reason| message::Deferred { reason };
+            Ok(Response {
+                planned_state: encode(provider, entry, planned.state)?,
+                requires_replace: planned.requires_replace.iter().map(path_message).collect(),
+                planned_private: change.private,
+                diagnostics: diagnostic_messages(planned.diagnostics),
+                legacy_type_system: provider.switches().legacy,
+                deferred: planned.deferred.map(deferral),
+                planned_identity: identity_of(provider, entry, &change.prior)?,
+            })
+        });
+        Ok(planned.await?.unwrap_or_else(|diagnostic| Response {
+            diagnostics: diagnostic_messages(diagnostic.into()),
+            ..Response::default()
+        }))
+    }
+
+    pub(crate) async fn apply(
+        &self,
+        request: message::apply_resource_change::Request,
+    ) -> Answered<message::apply_resource_change::Response> {
+        use message::apply_resource_change::Response;
+        let applied = self.about_resource(request.type_name, move |provider, entry, call| {
+            let change = Change {
+                prior: decode(request.prior_state.as_ref(), &entry.kind)?,
+                planned: decode(request.planned_state.as_ref(), &entry.kind)?,
+                config: decode(request.config.as_ref(), &entry.kind)?,
+                private: request.planned_private,
+            };
+            provider.record(&change_record("ApplyResourceChange", call.type_name(), &change));
+            let outcome = entry.apply(call, &change)?;
+            Ok(Response {
+                new_identity: identity_of_answer(provider, entry, &outcome.state)?,
+                new_state: encode(provider, entry, outcome.state)?,
+                private: outcome.private,
+                diagnostics: diagnostic_messages(outcome.diagnostics),
+                legacy_type_system: provider.switches().legacy,
+            })
+        });
+        Ok(applied.await?.unwrap_or_else(|diagnostic| Response {
+            diagnostics: diagnostic_messages(diagnostic.into()),
+            ..Response::default()
+        }))
+    }
+
+    pub(crate) async fn import(
+        &self,
+        request: message::import_resource_state::Request,
+    ) -> Answered<message::import_resource_state::Response> {
+        use message::import_resource_state::{ImportedResource, Response};
+        let imported = self.about_resource(request.type_name, move |provider, entry, call| {
+            let record = CallRecord::of("ImportResourceState");
+            provider.record(&CallRecord { type_name: Some(call.type_name().to_owned()), ..record });
+            let id = match request.identity.and_then(|identity| identity.identity_data) {
+                Some(identity) if request.id.is_empty() => {
+                    let identity = decode(Some(&identity), &identity_type(entry))?;
+                    let identity = object::Object::from_value(&identity).unwrap_or_default();
+                    identity.text("id").unwrap_or_default().to_owned()
+                }
+                _ => request.id,
+            };
+            let outcome = entry.import(call, &id)?;
+            if outcome.diagnostics.failed() {
+                let diagnostics = diagnostic_messages(outcome.diagnostics);
+                return Ok(Response { diagnostics, ..Response::default() });
+            }
+            let resource = ImportedResource {
+                type_name: call.type_name().to_owned(),
+                identity: identity_of_answer(provider, entry, &outcome.state)?,
+                state: encode(provider, entry, outcome.state)?,
+                private: outcome.private,
+            };
+            Ok(Response {
+                imported_resources: vec![resource],
+                diagnostics: diagnostic_messages(outcome.diagnostics),
+                deferred: None,
+            })
+        });
+        Ok(imported.await?.unwrap_or_else(|diagnostic| Response {
+            diagnostics: diagnostic_messages(diagnostic.into()),
+            ..Response::default()
+        }))
+    }
+
+    pub(crate) async fn take_over(
+        &self,
+        request: message::move_resource_state::Request,
+    ) -> Answered<message::move_resource_state::Response> {
+        use message::move_resource_state::Response;
+        let taken = self.about_resource(request.target_type_name, move |provider, entry, call| {
+            let record = CallRecord::of("MoveResourceState");
+            provider.record(&CallRecord { type_name: Some(call.type_name().to_owned()), ..record });
+            let outcome = entry.take_over(&request.source_type_name, &stored_json(request.source_state));
+            Ok(Response {
+                target_identity: identity_of_answer(provider, entry, &outcome.state)?,
+                target_state: encode(provider, entry, outcome.state)?,
+                diagnostics: diagnostic_messages(outcome.diagnostics),
+                target_private: outcome.private,
+            })
+        });
+        Ok(taken.await?.unwrap_or_else(|diagnostic| Response {
+            diagnostics: diagnostic_messages(diagnostic.into()),
+            ..Response::default()
+        }))
+    }
+}

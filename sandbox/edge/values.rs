@@ -1,0 +1,196 @@
+//! What messages are made of: values, paths, diagnostics, schemas.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use isthmus_shim::cty::{AttributePath, ObjectType, PathStep, Type, Value};
+use tonic::Status;
+
+use super::{Answered, message};
+use crate::diagnostics::{Diagnostic, Diagnostics};
+use crate::functions::{Function, Parameter};
+use crate::protocol::{Feature, Minor};
+use crate::provider::{Client, Provider};
+use crate::resource_entry::{ResourceEntry, loosened};
+use crate::resources::Answer;
+use crate::schema::{Attribute, Block, Schema};
+use crate::switches::Encoding;
+use crate::wire::{self, explain};
+
+pub(super) fn client_of(capabilities: Option<message::ClientCapabilities>) -> Client {
+    capabilities.map_or_else(Client::default, |capabilities| Client {
+        deferral: capabilities.deferral_allowed,
+        write_only: capabilities.write_only_attributes_allowed,
+    })
+}
+
+/// A value as it came. Without a message, or with an empty one, it is null.
+pub(super) fn decode(value: Option<&message::DynamicValue>, kind: &Type) -> Answered<Value> {
+    let decoded = match value {
+        Some(value) if !value.msgpack.is_empty() => wire::from_msgpack(&value.msgpack, kind),
+        Some(value) if !value.json.is_empty() => wire::from_json(&value.json, kind),
+        _ => return Ok(Value::Null),
+    };
+    decoded.map_err(|error| Status::invalid_argument(explain(&error)))
+}
+
+pub(super) fn encode(
+    provider: &Provider,
+    entry: &ResourceEntry,
+    answer: Answer,
+) -> Answered<Option<message::DynamicValue>> {
+    let answer = match answer {
+        Answer::State(state) if provider.switches().legacy => {
+            Answer::State(loosened(&entry.schema.block, &state))
+        }
+        other => other,
+    };
+    encode_as(provider, answer, &entry.kind)
+}
+
+pub(super) fn encode_as(
+    provider: &Provider,
+    answer: Answer,
+    kind: &Type,
+) -> Answered<Option<message::DynamicValue>> {
+    let in_json = provider.switches().answer == Encoding::Json;
+    let encoded = match answer {
+        Answer::State(value) if in_json && value.is_wholly_known() => json_value(&value, kind),
+        Answer::Json(value) if value.is_wholly_known() => json_value(&value, kind),
+        Answer::State(value) | Answer::Json(value) => msgpack_value(&value, kind),
+        Answer::Mistyped(value, kind) => msgpack_value(&value, &kind),
+        Answer::Bytes(msgpack) => Ok(message::DynamicValue { msgpack, json: Bytes::new() }),
+        Answer::Empty => Ok(message::DynamicValue::default()),
+        Answer::Absent => return Ok(None),
+    };
+    encoded.map(Some).map_err(|error| Status::internal(explain(&error)))
+}
+
+fn json_value(value: &Value, kind: &Type) -> Result<message::DynamicValue, wire::WireError> {
+    Ok(message::DynamicValue { msgpack: Bytes::new(), json: wire::to_json(value, kind)?.into() })
+}
+
+pub(super) fn msgpack_value(value: &Value, kind: &Type) -> Result<message::DynamicValue, wire::WireError> {
+    Ok(message::DynamicValue { msgpack: wire::to_msgpack(value, kind)?.into(), json: Bytes::new() })
+}
+
+pub(super) fn identity_type(entry: &ResourceEntry) -> Type {
+    let attributes = entry.identity_attributes();
+    let types = attributes.iter().map(|attribute| (Arc::from(attribute.name), attribute.implied_type()));
+    Type::Object(Arc::new(ObjectType { attributes: types.collect(), ..Default::default() }))
+}
+
+pub(super) fn identity_data(
+    entry: &ResourceEntry,
+    identity: &Value,
+) -> Answered<Option<message::ResourceIdentityData>> {
+    let encoded = msgpack_value(identity, &identity_type(entry));
+    let encoded = encoded.map_err(|error| Status::internal(explain(&error)))?;
+    Ok(Some(message::ResourceIdentityData { identity_data: Some(encoded) }))
+}
+
+pub(super) fn identity_of(
+    provider: &Provider,
+    entry: &ResourceEntry,
+    state: &Value,
+) -> Answered<Option<message::ResourceIdentityData>> {
+    match entry.identity_of(state) {
+        Some(identity) if provider.minor().has(Feature::Identity) => identity_data(entry, &identity),
+        _ => Ok(None),
+    }
+}
+
+pub(super) fn identity_of_answer(
+    provider: &Provider,
+    entry: &ResourceEntry,
+    answer: &Answer,
+) -> Answered<Option<message::ResourceIdentityData>> {
+    match answer {
+        Answer::State(state) | Answer::Json(state) => identity_of(provider, entry, state),
+        Answer::Mistyped(..) | Answer::Bytes(_) | Answer::Empty | Answer::Absent => Ok(None),
+    }
+}
+
+/// Stored state as JSON. The flat form of Terraform before 0.12 is understood as far as attributes at the top go, whose
+/// values JSON's lenient reading converts.
+pub(super) fn stored_json(stored: Option<message::RawState>) -> Bytes {
+    match stored {
+        Some(stored) if stored.json.is_empty() && !stored.flatmap.is_empty() => {
+            serde_json::json!(stored.flatmap).to_string().into()
+        }
+        Some(stored) => stored.json,
+        None => Bytes::new(),
+    }
+}
+
+pub(super) fn diagnostic_messages(diagnostics: Diagnostics) -> Vec<message::Diagnostic> {
+    let message = |diagnostic: Diagnostic| message::Diagnostic {
+        severity: diagnostic.severity.number(),
+        summary: diagnostic.summary,
+        detail: diagnostic.detail,
+        attribute: diagnostic.path.as_ref().map(path_message),
+    };
+    diagnostics.0.into_iter().map(message).collect()
+}
+
+/// A path as far as the wire can tell it: up to the first element of a set.
+pub(super) fn path_message(path: &AttributePath) -> message::AttributePath {
+    use message::attribute_path::Step;
+    use message::attribute_path::step::Selector;
+    let selectors = path.0.iter().map_while(|step| match step {
+        PathStep::Attribute(name) => Some(Selector::AttributeName(name.to_string())),
+        PathStep::Key(key) => Some(Selector::ElementKeyString(key.to_string())),
+        PathStep::Index(index) => i64::try_from(*index).ok().map(Selector::ElementKeyInt),
+        PathStep::Element(_) => None,
+    });
+    message::AttributePath { steps: selectors.map(|selector| Step { selector: Some(selector) }).collect() }
+}
+
+pub(super) fn schema_message(schema: &Schema, minor: Minor) -> message::Schema {
+    message::Schema {
+        version: schema.version,
+        block: Some(block_message(&schema.block, schema.version, minor)),
+    }
+}
+
+fn block_message(block: &Block, version: i64, minor: Minor) -> message::schema::Block {
+    let nested = block.blocks.iter().map(|nested| message::schema::NestedBlock {
+        type_name: nested.name.to_owned(),
+        block: Some(block_message(&nested.block, 0, minor)),
+        nesting: nested.nesting.number(),
+        min_items: nested.minimum,
+        max_items: nested.maximum,
+    });
+    message::schema::Block {
+        version,
+        attributes: attribute_messages(&block.attributes, minor),
+        block_types: nested.collect(),
+        description: block.description.to_owned(),
+        description_kind: message::StringKind::Markdown.into(),
+        ..Default::default()
+    }
+}
+
+pub(crate) fn attribute_messages(attributes: &[Attribute], minor: Minor) -> Vec<message::schema::Attribute> {
+    attributes.iter().map(|attribute| super::super::attribute_message(attribute, minor)).collect()
+}
+
+pub(super) fn function_message(function: &Function) -> message::Function {
+    let parameter = |parameter: &Parameter| message::function::Parameter {
+        name: parameter.name.to_owned(),
+        r#type: wire::type_json(&parameter.kind),
+        allow_null_value: parameter.allows_null,
+        allow_unknown_values: false,
+        description: parameter.description.to_owned(),
+        description_kind: message::StringKind::Plain.into(),
+    };
+    message::Function {
+        parameters: function.parameters.iter().map(parameter).collect(),
+        variadic_parameter: function.variadic.as_ref().map(parameter),
+        r#return: Some(message::function::Return { r#type: wire::type_json(&function.returns) }),
+        summary: function.summary.to_owned(),
+        description: String::new(),
+        description_kind: message::StringKind::Plain.into(),
+        deprecation_message: String::new(),
+    }
+}

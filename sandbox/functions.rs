@@ -1,0 +1,138 @@
+//! The sandbox's functions: pure, and usable before the provider is configured.
+
+use isthmus_shim::cty::{Number, Type, Value};
+
+/// A function's signature and what it does.
+#[derive(Debug)]
+pub(crate) struct Function {
+    /// Its name, without the provider's.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Parameters by position.
+    pub parameters: Vec<Parameter>,
+    /// The parameter of all further arguments, if there may be any.
+    pub variadic: Option<Parameter>,
+    /// The result's type.
+    pub returns: Type,
+    /// What it does. Arguments have been counted and have their parameters' types.
+    pub call: fn(&[Value]) -> Result<Value, FunctionError>,
+}
+
+/// One parameter.
+#[derive(Clone, Debug)]
+pub(crate) struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// Its type.
+    pub kind: Type,
+    /// Whether null is an argument; otherwise the client refuses it without a call.
+    pub allows_null: bool,
+    /// What it is for.
+    pub description: &'static str,
+}
+
+/// Why a function gave no result; the user's fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FunctionError {
+    /// What to tell the user.
+    pub text: String,
+    /// Which argument is at fault, counted from 0, further arguments included.
+    pub argument: Option<i64>,
+}
+
+/// All functions.
+pub(crate) fn all() -> Vec<Function> {
+    vec![
+        Function {
+            name: "greet",
+            summary: "A greeting",
+            parameters: vec![Parameter {
+                name: "name",
+                kind: Type::String,
+                allows_null: false,
+                description: "Whom to greet.",
+            }],
+            variadic: Some(Parameter {
+                name: "punctuation",
+                kind: Type::String,
+                allows_null: true,
+                description: "What to end with, one after the other; null is passed over.",
+            }),
+            returns: Type::String,
+            call: greet,
+        },
+        Function {
+            name: "sum",
+            summary: "The sum of whole numbers",
+            parameters: Vec::new(),
+            variadic: Some(Parameter {
+                name: "numbers",
+                kind: Type::Number,
+                allows_null: false,
+                description: "What to add up.",
+            }),
+            returns: Type::Number,
+            call: sum,
+        },
+    ]
+}
+
+impl Function {
+    /// The parameter that an argument at this position belongs to.
+    pub(crate) fn parameter(&self, position: usize) -> Option<&Parameter> {
+        self.parameters.get(position).or(self.variadic.as_ref())
+    }
+
+    /// Whether so many arguments are right.
+    pub(crate) fn takes(&self, count: usize) -> bool {
+        count == self.parameters.len() || (count > self.parameters.len() && self.variadic.is_some())
+    }
+}
+
+fn greet(arguments: &[Value]) -> Result<Value, FunctionError> {
+    let texts: Vec<&str> = arguments
+        .iter()
+        .filter_map(|argument| match argument {
+            Value::String(text) => Some(&**text),
+            _ => None,
+        })
+        .collect();
+    match texts.split_first() {
+        Some((&"", _)) | None => Err(FunctionError { text: "nobody to greet".to_owned(), argument: Some(0) }),
+        Some((name, [])) => Ok(Value::string(format!("Hello, {name}!"))),
+        Some((name, punctuation)) => Ok(Value::string(format!("Hello, {name}{}", punctuation.concat()))),
+    }
+}
+
+fn sum(arguments: &[Value]) -> Result<Value, FunctionError> {
+    let mut total = 0_i64;
+    for (argument, position) in arguments.iter().zip(0..) {
+        let number = crate::object::integer(argument);
+        let next = number.and_then(|number| total.checked_add(number));
+        total = next.ok_or_else(|| FunctionError {
+            text: "only whole numbers below 2^63 can be added up".to_owned(),
+            argument: Some(position),
+        })?;
+    }
+    Ok(Value::Number(Number::from(total)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn greetings_end_as_asked() {
+        let arguments = [Value::string("Ada"), Value::string("?"), Value::Null, Value::string("!")];
+        assert_eq!(greet(&arguments[..1]), Ok(Value::string("Hello, Ada!")));
+        assert_eq!(greet(&arguments), Ok(Value::string("Hello, Ada?!")));
+    }
+
+    #[test]
+    fn the_argument_at_fault_is_named() {
+        let half = Number::from_decimal("0.5").map(Value::Number).expect("a number");
+        let error = sum(&[Value::Number(Number::from(1)), half]).expect_err("not whole");
+        assert_eq!(error.argument, Some(1));
+    }
+}

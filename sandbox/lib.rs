@@ -1,0 +1,72 @@
+//! The sandbox: a small real Terraform provider.
+//!
+//! It has two jobs. `isthmus demo` runs on it, because it needs no cloud and no network: its objects are files. And it
+//! is the peer of tests: it plans and applies as providers on Terraform's plugin framework do, records what it is
+//! asked, imitates providers of other ages, and misbehaves on request. It is written against the protocols'
+//! contracts and go-plugin's handshake alone, so Terraform and OpenTofu can run it as well.
+//!
+//! [`main_from_environment`] is the whole program; [`Provider`] and [`serve`] are for tests that want it in-process.
+
+#![expect(clippy::duplicate_mod, reason = "edge.rs is meant to be compiled once for each protocol")]
+
+mod call;
+mod calls;
+mod diagnostics;
+mod duration;
+mod functions;
+mod handshake;
+mod imitation;
+mod log;
+mod object;
+mod objects;
+mod planning;
+mod plumbing;
+mod protocol;
+mod protocol5;
+mod protocol6;
+mod provider;
+mod random;
+mod resource_entry;
+mod resources;
+mod schema;
+mod server;
+mod stdio;
+mod switches;
+mod tls;
+mod token;
+mod wire;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+pub use calls::CallRecord;
+pub use handshake::MAGIC_COOKIE;
+pub use protocol::{Minor, Protocol};
+pub use provider::Provider;
+pub use server::{ServeError, serve};
+pub use switches::{Configure, Encoding, Handshake, Health, Shutdown, SwitchError, Switches};
+pub use tls::{Identity, TlsError};
+
+/// The program `terraform-provider-sandbox`: reads everything from the environment, serves until it is told to end, and
+/// says with which status the process should end.
+pub fn main_from_environment() -> ExitCode {
+    let environment = handshake::Environment::read();
+    if !environment.magic_cookie {
+        return complain(handshake::FOR_A_PERSON);
+    }
+    let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    let variables = variables.map(|(name, value)| (name, value.to_string_lossy().into_owned()));
+    let switches = match Switches::parse(variables) {
+        Ok(switches) => switches,
+        Err(error) => return complain(&format!("{error}\n")),
+    };
+    match server::run(&environment, switches) {
+        Ok(code) => code,
+        Err(error) => complain(&format!("{}\n", wire::explain(&error))),
+    }
+}
+
+fn complain(text: &str) -> ExitCode {
+    drop(std::io::stderr().write_all(text.as_bytes()));
+    ExitCode::FAILURE
+}

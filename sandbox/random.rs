@@ -1,0 +1,45 @@
+//! Random texts, for ids and secrets.
+
+use rustls::crypto::aws_lc_rs;
+
+use crate::diagnostics::Diagnostic;
+
+/// What ids are made of.
+pub(crate) const LOWER_CASE_AND_DIGITS: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+
+/// What secrets are made of.
+pub(crate) const LETTERS_AND_DIGITS: &[u8] =
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+/// A text of so many characters of the alphabet, each equally likely.
+///
+/// # Errors
+/// When the system has no random numbers.
+pub(crate) fn text(length: usize, alphabet: &[u8]) -> Result<String, Diagnostic> {
+    let source = aws_lc_rs::default_provider().secure_random;
+    let fair = 256 - 256 % alphabet.len();
+    let mut text = String::with_capacity(length);
+    let mut bytes = [0_u8; 64];
+    while text.len() < length {
+        source.fill(&mut bytes).map_err(|_| Diagnostic::error("The system has no random numbers", ""))?;
+        let usable = bytes.iter().map(|byte| usize::from(*byte)).filter(|byte| *byte < fair);
+        for byte in usable.take(length - text.len()) {
+            text.push(char::from(alphabet[byte % alphabet.len()]));
+        }
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_have_the_length_and_the_alphabet_that_were_asked_for() {
+        let first = text(100, LOWER_CASE_AND_DIGITS).expect("random numbers");
+        let second = text(100, LOWER_CASE_AND_DIGITS).expect("random numbers");
+        assert_eq!(first.len(), 100);
+        assert!(first.bytes().all(|byte| LOWER_CASE_AND_DIGITS.contains(&byte)), "{first}");
+        assert_ne!(first, second);
+    }
+}

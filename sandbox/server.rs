@@ -1,0 +1,290 @@
+//! The process: listens, shakes hands, serves, ends.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use isthmus_proto::goplugin::grpc_broker_server::GrpcBrokerServer;
+use isthmus_proto::goplugin::grpc_controller_server::GrpcControllerServer;
+use isthmus_proto::goplugin::grpc_stdio_server::GrpcStdioServer;
+use isthmus_proto::health::health_server::HealthServer;
+use isthmus_proto::{tfplugin5, tfplugin6};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::mpsc;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tonic::transport::Server;
+use tonic::transport::server::Connected;
+
+use crate::handshake::{self, Environment, Line, Then};
+use crate::imitation::Imitation;
+use crate::log::{self, Level};
+use crate::plumbing::{Broker, Controller, Health, Printer};
+use crate::protocol::Protocol;
+use crate::provider::Provider;
+use crate::switches::{Handshake, Switches};
+use crate::tls::{Identity, TlsError};
+use crate::{protocol5, protocol6, random};
+
+/// The largest message either way, as in Terraform's own plugin library.
+const MAXIMUM_MESSAGE: usize = 256 << 20;
+
+/// Connections that have been accepted and not yet been taken.
+const WAITING_CONNECTIONS: usize = 16;
+
+/// Why the sandbox could not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The runtime did not start, or the system refused a signal handler.
+    #[error("the sandbox could not start")]
+    Start(#[source] io::Error),
+    /// The record of calls cannot be opened.
+    #[error("SANDBOX_CALLS cannot be opened for appending")]
+    Calls(#[source] io::Error),
+    /// The socket could not be made.
+    #[error("no socket could be made at {} (a path may have 107 bytes)", socket.display())]
+    Socket {
+        /// Where.
+        socket: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// No name for a socket could be made.
+    #[error("no name for a socket could be made: {0}")]
+    SocketName(String),
+    /// The handshake line could not be written.
+    #[error("the handshake could not be written")]
+    Handshake(#[source] io::Error),
+    /// TLS could not be set up.
+    #[error("TLS could not be set up")]
+    Tls(#[from] TlsError),
+    /// gRPC failed.
+    #[error("serving failed")]
+    Serve(#[from] tonic::transport::Error),
+}
+
+/// Serves until the client ends it, and says with which status the process should end.
+///
+/// # Errors
+/// When it cannot start; the user's or the machine's fault, each time with what to look at.
+pub(crate) fn run(environment: &Environment, switches: Switches) -> Result<ExitCode, ServeError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.map_err(ServeError::Start)?;
+    let code = runtime.block_on(serve_process(environment, switches));
+    // Calls that hang on purpose must not keep the process.
+    runtime.shutdown_background();
+    code
+}
+
+async fn serve_process(environment: &Environment, switches: Switches) -> Result<ExitCode, ServeError> {
+    ignore_interrupts()?;
+    tokio::time::sleep(switches.start_delay).await;
+
+    let protocol = switches.protocol;
+    let protocol = protocol.unwrap_or_else(|| Protocol::negotiate(environment.protocol_versions.as_deref()));
+    let identity = environment.client_certificate.as_ref().map(|_| Identity::generate()).transpose()?;
+    let tls = identity.as_ref().zip(environment.client_certificate.as_deref());
+    let tls = tls.map(|(identity, client)| identity.server_config(client)).transpose()?;
+    let encrypted = tls.is_some();
+    let acceptor = tls.map(|config| TlsAcceptor::from(Arc::new(config)));
+
+    let socket = Socket::bind(&environment.socket_folder)?;
+    let handshake = switches.handshake;
+    let provider = Arc::new(Provider::new(protocol, switches).map_err(ServeError::Calls)?);
+
+    let shown = match handshake {
+        Handshake::WrongCertificate => Some(Identity::generate()?),
+        _ => identity,
+    };
+    let certificate = shown.as_ref().map(|identity| identity.certificate().as_ref());
+    let line = Line { protocol, socket: &socket.path, certificate };
+    match handshake::answer(&line, handshake).map_err(ServeError::Handshake)? {
+        Then::Exit(status) => return Ok(ExitCode::from(status)),
+        Then::Serve => {}
+    }
+    let (major, tls) = (protocol.to_string(), encrypted.to_string());
+    log::write(Level::Info, "the sandbox serves", &[("protocol", &major), ("tls", &tls)]);
+    serve(&socket.listener, acceptor, provider, CancellationToken::new()).await?;
+    log::write(Level::Debug, "the sandbox ends", &[]);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Serves a provider on a socket until `ended` is cancelled, which the client does by `GRPCController.Shutdown`.
+///
+/// # Errors
+/// When gRPC fails as a whole; troubles of one connection end only that one.
+pub async fn serve(
+    listener: &UnixListener,
+    acceptor: Option<TlsAcceptor>,
+    provider: Arc<Provider>,
+    ended: CancellationToken,
+) -> Result<(), ServeError> {
+    let (accepted, connections) = mpsc::channel(WAITING_CONNECTIONS);
+    let handshakes = TaskTracker::new();
+    let connections = ReceiverStream::new(connections);
+    let served = router(provider, ended.clone()).serve_with_incoming(connections);
+    tokio::select! {
+        served = served => served.map_err(ServeError::from),
+        never = accept(listener, acceptor, &accepted, &handshakes, ended.clone()) => match never {},
+        () = ended.cancelled() => Ok(()),
+    }
+}
+
+/// Accepts connections. Each TLS handshake has its own task, so that a client that dawdles holds up nobody.
+async fn accept(
+    listener: &UnixListener,
+    acceptor: Option<TlsAcceptor>,
+    accepted: &mpsc::Sender<io::Result<Connection>>,
+    handshakes: &TaskTracker,
+    ended: CancellationToken,
+) -> std::convert::Infallible {
+    loop {
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                log::write(
+                    Level::Warn,
+                    "a connection could not be accepted",
+                    &[("reason", &error.to_string())],
+                );
+                tokio::task::yield_now().await;
+                continue;
+            }
+        };
+        let accepted = accepted.clone();
+        match acceptor.clone() {
+            None => drop(accepted.send(Ok(Connection::Plain(stream))).await),
+            Some(acceptor) => {
+                let ended = ended.clone();
+                let shake = async move {
+                    match acceptor.accept(stream).await {
+                        Ok(stream) => drop(accepted.send(Ok(Connection::Tls(Box::new(stream)))).await),
+                        Err(error) => {
+                            log::write(
+                                Level::Warn,
+                                "a client was refused",
+                                &[("reason", &error.to_string())],
+                            );
+                        }
+                    }
+                };
+                handshakes.spawn(async move { ended.run_until_cancelled(shake).await });
+            }
+        }
+    }
+}
+
+fn router(provider: Arc<Provider>, ended: CancellationToken) -> tonic::transport::server::Router {
+    let switches = provider.switches();
+    let minor = switches.minor;
+    let health = HealthServer::new(Health(switches.health));
+    let controller = GrpcControllerServer::new(Controller { behaviour: switches.shutdown, ended });
+    let printer = GrpcStdioServer::new(Printer(Arc::clone(provider.stdio())));
+    let router = Server::builder()
+        .add_service(health)
+        .add_service(controller)
+        .add_service(printer)
+        .add_service(GrpcBrokerServer::new(Broker));
+    match provider.protocol() {
+        Protocol::V5 => {
+            let service = tfplugin5::provider_server::ProviderServer::new(protocol5::Edge::new(provider));
+            let service =
+                service.max_decoding_message_size(MAXIMUM_MESSAGE).max_encoding_message_size(MAXIMUM_MESSAGE);
+            router.add_service(Imitation::new(service, minor))
+        }
+        Protocol::V6 => {
+            let service = tfplugin6::provider_server::ProviderServer::new(protocol6::Edge::new(provider));
+            let service =
+                service.max_decoding_message_size(MAXIMUM_MESSAGE).max_encoding_message_size(MAXIMUM_MESSAGE);
+            router.add_service(Imitation::new(service, minor))
+        }
+    }
+}
+
+/// Takes note of interrupts and does nothing: they are meant for the program that started the plugin, which is in the
+/// same terminal, and will end the plugin when it is done with it.
+fn ignore_interrupts() -> Result<(), ServeError> {
+    let interrupts = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt());
+    // The handler stays when the listener goes.
+    interrupts.map(drop).map_err(ServeError::Start)
+}
+
+/// A socket that is removed together with this.
+struct Socket {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Socket {
+    fn bind(folder: &Path) -> Result<Self, ServeError> {
+        let digits = random::text(10, b"0123456789");
+        let digits = digits.map_err(|diagnostic| ServeError::SocketName(diagnostic.summary))?;
+        let path = folder.join(format!("plugin{digits}"));
+        match UnixListener::bind(&path) {
+            Ok(listener) => Ok(Self { listener, path }),
+            Err(source) => Err(ServeError::Socket { socket: path, source }),
+        }
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        drop(std::fs::remove_file(&self.path));
+    }
+}
+
+/// A connection, in either mode.
+#[derive(Debug)]
+enum Connection {
+    Plain(UnixStream),
+    Tls(Box<TlsStream<UnixStream>>),
+}
+
+impl Connected for Connection {
+    type ConnectInfo = ();
+
+    fn connect_info(&self) {}
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            Self::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write(context, buffer),
+            Self::Tls(stream) => Pin::new(stream).poll_write(context, buffer),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Self::Tls(stream) => Pin::new(stream).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Tls(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! The switches: environment variables that make the sandbox misbehave, or imitate providers of another age.
+//!
+//! They are read once, before anything else, into types that cannot hold nonsense; an unknown value ends the process
+//! with a text, because a test that believes it asked for a fault and did not would prove nothing. `README.md` has the
+//! table for readers; [`NAMES`] is the same list for the check that no switch is misspelt.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::protocol::{Minor, Protocol};
+
+/// Every switch's name. A variable that starts with `SANDBOX_` and is not here is refused.
+pub(crate) const NAMES: [&str; 11] = [
+    "SANDBOX_ANSWER",
+    "SANDBOX_CALLS",
+    "SANDBOX_CONFIGURE",
+    "SANDBOX_DIR",
+    "SANDBOX_HANDSHAKE",
+    "SANDBOX_HEALTH",
+    "SANDBOX_LEGACY",
+    "SANDBOX_MINOR",
+    "SANDBOX_PROTOCOL",
+    "SANDBOX_SHUTDOWN",
+    "SANDBOX_START_DELAY",
+];
+
+/// All switches; [`Default`] is good behaviour.
+#[derive(Clone, Debug, Default)]
+pub struct Switches {
+    /// `SANDBOX_PROTOCOL=5|6`: serve this protocol, whatever the client offers.
+    pub protocol: Option<Protocol>,
+    /// `SANDBOX_MINOR=5.0|…|6.10|newest|future`: the age of the protocol to imitate.
+    pub minor: Minor,
+    /// `SANDBOX_ANSWER=msgpack|json`: how values are answered.
+    pub answer: Encoding,
+    /// `SANDBOX_HANDSHAKE=…`: how the handshake goes wrong.
+    pub handshake: Handshake,
+    /// `SANDBOX_START_DELAY=1500`: milliseconds to wait before the handshake.
+    pub start_delay: Duration,
+    /// `SANDBOX_HEALTH=serving|not-serving|missing`: what the health service says.
+    pub health: Health,
+    /// `SANDBOX_SHUTDOWN=clean|refuse|hang`: what a request to shut down does.
+    pub shutdown: Shutdown,
+    /// `SANDBOX_CONFIGURE=accept|refuse|warn|crash`: what configuring does.
+    pub configure: Configure,
+    /// `SANDBOX_LEGACY=true`: answer as providers built on the old SDK do, with its flag and its loose nulls.
+    pub legacy: bool,
+    /// `SANDBOX_CALLS=file`: append one JSON line for every call.
+    pub calls: Option<PathBuf>,
+    /// `SANDBOX_DIR=folder`: where objects are kept when the provider's configuration does not say.
+    pub directory: Option<PathBuf>,
+}
+
+/// How values are put into a `DynamicValue`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Encoding {
+    /// What every real provider does.
+    #[default]
+    MessagePack,
+    /// What the protocol allows as well. Unknown values cannot be written so; those answers stay MessagePack.
+    Json,
+}
+
+/// How the handshake goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Handshake {
+    /// As it should.
+    #[default]
+    Good,
+    /// A line that is not a handshake.
+    Garbage,
+    /// Fewer than four fields.
+    Short,
+    /// Core protocol version 2.
+    CoreVersion,
+    /// Application protocol version 4, that of providers before Terraform 0.12.
+    ApplicationVersion,
+    /// A TCP address that is not on this machine (from the range reserved for documentation).
+    ForeignAddress,
+    /// `netrpc` instead of `grpc`.
+    NetRpc,
+    /// TLS is spoken, but the line has no certificate.
+    NoCertificate,
+    /// The line has a certificate other than the one that is spoken with.
+    WrongCertificate,
+    /// A certificate field that is not base64.
+    GarbageCertificate,
+    /// A valid line, split over several writes.
+    Trickle,
+    /// Log text on stdout before the line.
+    Noise,
+    /// No end of line, ever: a mebibyte of text.
+    Endless,
+    /// No line, and the process stays.
+    Silent,
+    /// The process ends with status 3 and a text on stderr instead of a line.
+    ExitBefore,
+    /// The process ends with status 0 right after the line.
+    ExitAfter,
+    /// The line names a socket on which nobody listens.
+    DeadSocket,
+}
+
+/// What the health service says of `plugin`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Health {
+    /// SERVING
+    #[default]
+    Serving,
+    /// NOT_SERVING
+    NotServing,
+    /// The service knows no such name.
+    Missing,
+}
+
+/// What `GRPCController.Shutdown` does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shutdown {
+    /// Exit 0 at once, the socket removed.
+    #[default]
+    Clean,
+    /// Answer with an error and stay.
+    Refuse,
+    /// Never answer, and stay.
+    Hang,
+}
+
+/// What configuring the provider does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Configure {
+    /// Accepts.
+    #[default]
+    Accept,
+    /// Answers with an error diagnostic.
+    Refuse,
+    /// Accepts with a warning.
+    Warn,
+    /// Ends the process as a panicking Go program does.
+    Crash,
+}
+
+/// A switch that cannot be understood; the user's fault.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum SwitchError {
+    /// There is no switch of this name.
+    #[error("{name} is not a switch of the sandbox; the switches are {}", NAMES.join(", "))]
+    UnknownName {
+        /// The variable's name.
+        name: String,
+    },
+    /// The switch has no such value.
+    #[error("{name} is {value:?}, but it must be {expected}")]
+    BadValue {
+        /// The variable's name.
+        name: &'static str,
+        /// What was given.
+        value: String,
+        /// What it may be.
+        expected: &'static str,
+    },
+    /// Two switches contradict each other.
+    #[error(
+        "SANDBOX_MINOR asks for protocol {minor}, but SANDBOX_PROTOCOL for {protocol}: set one of them, or let them agree"
+    )]
+    Conflict {
+        /// The major that SANDBOX_MINOR asks for.
+        minor: Protocol,
+        /// The major that SANDBOX_PROTOCOL asks for.
+        protocol: Protocol,
+    },
+}
+
+impl Switches {
+    /// Reads the switches out of variables (`std::env::vars()`); others than `SANDBOX_*` are passed over.
+    ///
+    /// # Errors
+    /// When a name or a value is not known, or when two switches contradict each other.
+    pub fn parse(variables: impl Iterator<Item = (String, String)>) -> Result<Self, SwitchError> {
+        let mut switches = Self::default();
+        let mut protocol_of_minor = None;
+        for (name, value) in variables.filter(|(name, _)| name.starts_with("SANDBOX_")) {
+            match name.as_str() {
+                "SANDBOX_PROTOCOL" => {
+                    let protocol = Protocol::from_major(&value);
+                    switches.protocol =
+                        Some(protocol.ok_or_else(|| bad("SANDBOX_PROTOCOL", &value, "5 or 6"))?);
+                }
+                "SANDBOX_MINOR" => {
+                    let expected = "a version such as 5.3 or 6.10, newest, or future";
+                    let (protocol, minor) =
+                        Minor::parse(&value).ok_or_else(|| bad("SANDBOX_MINOR", &value, expected))?;
+                    protocol_of_minor = protocol;
+                    switches.minor = minor;
+                }
+                "SANDBOX_ANSWER" => switches.answer = choice("SANDBOX_ANSWER", &value, ANSWERS)?,
+                "SANDBOX_HANDSHAKE" => switches.handshake = choice("SANDBOX_HANDSHAKE", &value, HANDSHAKES)?,
+                "SANDBOX_HEALTH" => switches.health = choice("SANDBOX_HEALTH", &value, HEALTHS)?,
+                "SANDBOX_SHUTDOWN" => switches.shutdown = choice("SANDBOX_SHUTDOWN", &value, SHUTDOWNS)?,
+                "SANDBOX_CONFIGURE" => switches.configure = choice("SANDBOX_CONFIGURE", &value, CONFIGURES)?,
+                "SANDBOX_LEGACY" => switches.legacy = choice("SANDBOX_LEGACY", &value, BOOLEANS)?,
+                "SANDBOX_START_DELAY" => {
+                    let expected = "a number of milliseconds";
+                    let milliseconds =
+                        value.parse().map_err(|_| bad("SANDBOX_START_DELAY", &value, expected))?;
+                    switches.start_delay = Duration::from_millis(milliseconds);
+                }
+                "SANDBOX_CALLS" => switches.calls = Some(PathBuf::from(value)),
+                "SANDBOX_DIR" => switches.directory = Some(PathBuf::from(value)),
+                _ => return Err(SwitchError::UnknownName { name }),
+            }
+        }
+        match (protocol_of_minor, switches.protocol) {
+            (Some(minor), Some(protocol)) if minor != protocol => {
+                Err(SwitchError::Conflict { minor, protocol })
+            }
+            (Some(minor), None) => Ok(Self { protocol: Some(minor), ..switches }),
+            _ => Ok(switches),
+        }
+    }
+}
+
+type Choices<T> = (&'static [(&'static str, T)], &'static str);
+
+const ANSWERS: Choices<Encoding> =
+    (&[("msgpack", Encoding::MessagePack), ("json", Encoding::Json)], "msgpack or json");
+const HEALTHS: Choices<Health> = (
+    &[("serving", Health::Serving), ("not-serving", Health::NotServing), ("missing", Health::Missing)],
+    "serving, not-serving or missing",
+);
+const SHUTDOWNS: Choices<Shutdown> = (
+    &[("clean", Shutdown::Clean), ("refuse", Shutdown::Refuse), ("hang", Shutdown::Hang)],
+    "clean, refuse or hang",
+);
+const CONFIGURES: Choices<Configure> = (
+    &[
+        ("accept", Configure::Accept),
+        ("refuse", Configure::Refuse),
+        ("warn", Configure::Warn),
+        ("crash", Configure::Crash),
+    ],
+    "accept, refuse, warn or crash",
+);
+const BOOLEANS: Choices<bool> = (&[("true", true), ("false", false)], "true or false");
+const HANDSHAKES: Choices<Handshake> = (
+    &[
+        ("good", Handshake::Good),
+        ("garbage", Handshake::Garbage),
+        ("short", Handshake::Short),
+        ("core-version", Handshake::CoreVersion),
+        ("application-version", Handshake::ApplicationVersion),
+        ("foreign-address", Handshake::ForeignAddress),
+        ("netrpc", Handshake::NetRpc),
+        ("no-certificate", Handshake::NoCertificate),
+        ("wrong-certificate", Handshake::WrongCertificate),
+        ("garbage-certificate", Handshake::GarbageCertificate),
+        ("trickle", Handshake::Trickle),
+        ("noise", Handshake::Noise),
+        ("endless", Handshake::Endless),
+        ("silent", Handshake::Silent),
+        ("exit-before", Handshake::ExitBefore),
+        ("exit-after", Handshake::ExitAfter),
+        ("dead-socket", Handshake::DeadSocket),
+    ],
+    "one of the handshakes in the table of README.md",
+);
+
+fn choice<T: Copy>(name: &'static str, value: &str, choices: Choices<T>) -> Result<T, SwitchError> {
+    let (values, expected) = choices;
+    let found = values.iter().find(|(text, _)| *text == value);
+    found.map(|(_, meaning)| *meaning).ok_or_else(|| bad(name, value, expected))
+}
+
+fn bad(name: &'static str, value: &str, expected: &'static str) -> SwitchError {
+    SwitchError::BadValue { name, value: value.to_owned(), expected }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(variables: &[(&str, &str)]) -> Result<Switches, SwitchError> {
+        let owned = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Switches::parse(owned)
+    }
+
+    #[test]
+    fn without_switches_the_sandbox_behaves() {
+        let switches = parse(&[("PATH", "/bin")]).expect("no switch is set");
+        assert_eq!(switches.protocol, None);
+        assert_eq!(switches.answer, Encoding::MessagePack);
+        assert_eq!(switches.handshake, Handshake::Good);
+    }
+
+    #[test]
+    fn a_minor_version_fixes_the_major() {
+        let switches = parse(&[("SANDBOX_MINOR", "5.3")]).expect("a version");
+        assert_eq!(switches.protocol, Some(Protocol::V5));
+        assert_eq!(switches.minor, Minor::Numbered(3));
+    }
+
+    #[test]
+    fn a_minor_version_of_the_other_protocol_is_refused() {
+        let error = parse(&[("SANDBOX_MINOR", "6.3"), ("SANDBOX_PROTOCOL", "5")]).expect_err("a conflict");
+        assert_eq!(error, SwitchError::Conflict { minor: Protocol::V6, protocol: Protocol::V5 });
+    }
+
+    #[test]
+    fn a_misspelt_switch_or_value_is_refused() {
+        let name = parse(&[("SANDBOX_ANSWERS", "json")]).expect_err("no such switch");
+        assert!(name.to_string().contains("SANDBOX_ANSWERS is not a switch"), "{name}");
+        let value = parse(&[("SANDBOX_ANSWER", "JSON")]).expect_err("no such value");
+        assert_eq!(value.to_string(), "SANDBOX_ANSWER is \"JSON\", but it must be msgpack or json");
+    }
+
+    #[test]
+    fn the_page_for_readers_names_every_switch_and_every_handshake() {
+        let page = include_str!("README.md");
+        let handshakes = HANDSHAKES.0.iter().map(|(text, _)| *text);
+        for name in NAMES.into_iter().chain(handshakes) {
+            assert!(page.contains(&format!("`{name}")), "README.md says nothing of {name}");
+        }
+    }
+}
