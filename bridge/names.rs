@@ -1,0 +1,14 @@
+//! Names: how Terraform's become Pulumi's.
+//!
+//! Everything here is a pure function of names alone, and compatible to the letter with the Go bridge, because programs,
+//! generated SDKs and state files written for it carry these names. Two directions exist: forwards by rule (this
+//! module), and back by looking up what the forward direction produced (`package::shape`); only the state format also
+//! uses a way back by rule, [`casing::pulumi_to_terraform`].
+//!
+//! Where two names collide after casing the Go bridge mostly refuses the provider; here the later one (in the order of
+//! Terraform's names) gets a number, so that every provider has a package.
+
+pub mod casing;
+pub mod inflector;
+pub mod properties;
+pub mod tokens;

@@ -1,0 +1,384 @@
+//! English plurals and singulars, by the rules that Pulumi's names are made with.
+//!
+//! The behaviour is that of `github.com/pulumi/inflector` v0.2.1 (BSD; a descendant of CakePHP's inflector), errors
+//! included: generated SDKs and state files hold names that came out of it, so a "better" plural is a wrong one. Known
+//! oddities that are kept on purpose:
+//!
+//! - `hive` has a replacement that names a group that does not exist, so `archive` becomes `arc`;
+//! - an irregular word counts only as a whole word, and `_` is part of a word: `foot` becomes `feet`, `my_foot` becomes
+//!   `my_foots`; when something precedes it (`my-foot`), the first letter of the *whole* string replaces its own;
+//! - `data` becomes `datas`, the singular of `quota` is `quotum` and that of `analysis` is `analysi`.
+//!
+//! Order: irregular words, then words without a plural, then the first rule that matches. The table of expectations in
+//! `testdata/` was printed by the original.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// The plural of `word`.
+pub fn pluralize(word: &str) -> String {
+    PLURAL.inflect(word)
+}
+
+/// The singular of `word`.
+pub fn singularize(word: &str) -> String {
+    SINGULAR.inflect(word)
+}
+
+/// One direction, its patterns compiled.
+struct Inflector {
+    irregular: Regex,
+    irregular_words: &'static [(&'static str, &'static str)],
+    uninflected: Regex,
+    rules: Vec<(Regex, &'static str)>,
+}
+
+static PLURAL: LazyLock<Inflector> =
+    LazyLock::new(|| Inflector::compile(IRREGULAR_PLURALS, UNINFLECTED_PLURALS, PLURAL_RULES));
+
+static SINGULAR: LazyLock<Inflector> =
+    LazyLock::new(|| Inflector::compile(IRREGULAR_SINGULARS, UNINFLECTED_SINGULARS, SINGULAR_RULES));
+
+impl Inflector {
+    fn compile(
+        irregular_words: &'static [(&'static str, &'static str)],
+        uninflected: &[&str],
+        rules: &[(&str, &'static str)],
+    ) -> Self {
+        let words: Vec<_> = irregular_words.iter().map(|(word, _)| *word).collect();
+        let unchanged: Vec<_> = UNINFLECTED.iter().chain(uninflected).copied().collect();
+        let pattern = |text: &str| Regex::new(text).expect("the tables below hold valid patterns");
+        Self {
+            // The word boundary is ASCII's, as in Go's regular expressions.
+            irregular: pattern(&format!(r"(?i)(.*)(?-u:\b)((?:{}))$", words.join("|"))),
+            irregular_words,
+            uninflected: pattern(&format!("(?i)(^(?:{}))$", unchanged.join("|"))),
+            rules: rules.iter().map(|(rule, replacement)| (pattern(rule), *replacement)).collect(),
+        }
+    }
+
+    fn inflect(&self, word: &str) -> String {
+        if let Some(inflected) = self.irregular(word) {
+            return inflected;
+        }
+        if self.uninflected.is_match(word) {
+            return word.to_owned();
+        }
+        self.rules.iter().find(|(rule, _)| rule.is_match(word)).map_or_else(
+            || word.to_owned(),
+            |(rule, replacement)| rule.replace_all(word, *replacement).into_owned(),
+        )
+    }
+
+    fn irregular(&self, word: &str) -> Option<String> {
+        let groups = self.irregular.captures(word)?;
+        let before = groups.get(1)?.as_str();
+        let irregular = groups.get(2)?.as_str().to_lowercase();
+        let (_, replacement) = self.irregular_words.iter().find(|(word, _)| *word == irregular)?;
+        let first = word.chars().next()?;
+        Some(format!("{before}{first}{}", &replacement[1..]))
+    }
+}
+
+/// Words that are the same in both numbers.
+const UNINFLECTED: &[&str] = &[
+    "Amoyese",
+    "bison",
+    "Borghese",
+    "bream",
+    "breeches",
+    "britches",
+    "buffalo",
+    "cantus",
+    "carp",
+    "chassis",
+    "clippers",
+    "cod",
+    "coitus",
+    "Congoese",
+    "contretemps",
+    "corps",
+    "debris",
+    "diabetes",
+    "djinn",
+    "eland",
+    "elk",
+    "equipment",
+    "Faroese",
+    "flounder",
+    "Foochowese",
+    "gallows",
+    "Genevese",
+    "Genoese",
+    "Gilbertese",
+    "graffiti",
+    "headquarters",
+    "herpes",
+    "hijinks",
+    "Hottentotese",
+    "information",
+    "innings",
+    "jackanapes",
+    "Kiplingese",
+    "Kongoese",
+    "Lucchese",
+    "mackerel",
+    "Maltese",
+    ".*?media",
+    "mews",
+    "moose",
+    "mumps",
+    "Nankingese",
+    "news",
+    "nexus",
+    "Niasese",
+    "Pekingese",
+    "Piedmontese",
+    "pincers",
+    "Pistoiese",
+    "pliers",
+    "Portuguese",
+    "proceedings",
+    "rabies",
+    "rice",
+    "rhinoceros",
+    "salmon",
+    "Sarawakese",
+    "scissors",
+    "sea[- ]bass",
+    "series",
+    "Shavese",
+    "shears",
+    "siemens",
+    "species",
+    "swine",
+    "testes",
+    "trousers",
+    "trout",
+    "tuna",
+    "Vermontese",
+    "Wenchowese",
+    "whiting",
+    "wildebeest",
+    "Yengeese",
+];
+
+const UNINFLECTED_PLURALS: &[&str] =
+    &[".*[nrlm]ese", ".*deer", ".*fish", ".*measles", ".*ois", ".*pox", ".*sheep", "people"];
+
+const UNINFLECTED_SINGULARS: &[&str] =
+    &[".*[nrlm]ese", ".*deer", ".*fish", ".*measles", ".*ois", ".*pox", ".*sheep", ".*ss"];
+
+/// First match wins. A group that does not exist stands for nothing.
+const PLURAL_RULES: &[(&str, &str)] = &[
+    ("(?i)(s)tatus$", "${1}tatuses"),
+    ("(?i)(quiz)$", "${1}zes"),
+    ("(?i)^(ox)$", "${1}en"),
+    ("(?i)([m|l])ouse$", "${1}ice"),
+    ("(?i)(matr|vert|ind)(ix|ex)$", "${1}ices"),
+    ("(?i)(x|ch|ss|sh)$", "${1}es"),
+    ("(?i)([^aeiouy]|qu)y$", "${1}ies"),
+    ("(?i)(hive)$", ""),
+    ("(?i)(?:([^f])fe|([lre])f)$", "${1}${2}ves"),
+    ("(?i)sis$", "ses"),
+    ("(?i)([ti])um$", "${1}a"),
+    ("(?i)(p)erson$", "${1}eople"),
+    ("(?i)(m)an$", "${1}en"),
+    ("(?i)(c)hild$", "${1}hildren"),
+    ("(?i)(buffal|tomat)o$", "${1}oes"),
+    ("(?i)(alumn|bacill|cact|foc|fung|nucle|radi|stimul|syllab|termin|vir)us$", "${1}i"),
+    ("(?i)us$", "uses"),
+    ("(?i)(alias)$", "${1}es"),
+    ("(?i)(ax|cris|test)is$", "${1}es"),
+    ("s$", "s"),
+    ("^$", ""),
+    ("$", "s"),
+];
+
+/// First match wins.
+const SINGULAR_RULES: &[(&str, &str)] = &[
+    ("(?i)(s)tatuses$", "${1}tatus"),
+    ("(?i)^(.*)(menu)s$", "${1}${2}"),
+    ("(?i)(quiz)zes$", "${1}"),
+    ("(?i)(matr)ices$", "${1}ix"),
+    ("(?i)(vert|ind)ices$", "${1}ex"),
+    ("(?i)^(ox)en", "${1}"),
+    ("(?i)(alias)(es)*$", "${1}"),
+    ("(?i)(alumn|bacill|cact|foc|fung|nucle|radi|stimul|syllab|termin|viri?)i$", "${1}us"),
+    ("(?i)([ftw]ax)es", "${1}"),
+    ("(?i)(cris|ax|test)es$", "${1}is"),
+    ("(?i)(shoe|slave)s$", "${1}"),
+    ("(?i)(o)es$", "${1}"),
+    ("ouses$", "ouse"),
+    ("([^a])uses$", "${1}us"),
+    ("(?i)([m|l])ice$", "${1}ouse"),
+    ("(?i)(cache)s$", "${1}"),
+    ("(?i)(x|ch|ss|sh)es$", "${1}"),
+    ("(?i)(m)ovies$", "${1}ovie"),
+    ("(?i)(s)eries$", "${1}eries"),
+    ("(?i)([^aeiouy]|qu)ies$", "${1}y"),
+    ("(?i)(tive)s$", "${1}"),
+    ("(?i)([lre])ves$", "${1}f"),
+    ("(?i)([^fo])ves$", "${1}fe"),
+    ("(?i)(hive)s$", "${1}"),
+    ("(?i)(drive)s$", "${1}"),
+    ("(?i)(^analy)ses$", "${1}sis"),
+    ("(?i)(analy|diagno|^ba|parenthe|progno|synop|the)ses$", "${1}sis"),
+    ("(?i)([ti])a$", "${1}um"),
+    ("(?i)(p)eople$", "${1}erson"),
+    ("(?i)(m)en$", "${1}an"),
+    ("(?i)(c)hildren$", "${1}hild"),
+    ("(?i)(n)ews$", "${1}ews"),
+    ("eaus$", "eau"),
+    ("^(.*us)$", "${1}"),
+    ("(?i)s$", ""),
+];
+
+const IRREGULAR_PLURALS: &[(&str, &str)] = &[
+    ("atlas", "atlases"),
+    ("beef", "beefs"),
+    ("brother", "brothers"),
+    ("cafe", "cafes"),
+    ("child", "children"),
+    ("cookie", "cookies"),
+    ("corpus", "corpuses"),
+    ("cow", "cows"),
+    ("ganglion", "ganglions"),
+    ("genie", "genies"),
+    ("genus", "genera"),
+    ("graffito", "graffiti"),
+    ("hoof", "hoofs"),
+    ("loaf", "loaves"),
+    ("man", "men"),
+    ("money", "monies"),
+    ("mongoose", "mongooses"),
+    ("move", "moves"),
+    ("mythos", "mythoi"),
+    ("niche", "niches"),
+    ("numen", "numina"),
+    ("occiput", "occiputs"),
+    ("octopus", "octopuses"),
+    ("opus", "opuses"),
+    ("ox", "oxen"),
+    ("penis", "penises"),
+    ("person", "people"),
+    ("sex", "sexes"),
+    ("soliloquy", "soliloquies"),
+    ("testis", "testes"),
+    ("trilby", "trilbys"),
+    ("turf", "turfs"),
+    ("potato", "potatoes"),
+    ("hero", "heroes"),
+    ("tooth", "teeth"),
+    ("goose", "geese"),
+    ("foot", "feet"),
+];
+
+const IRREGULAR_SINGULARS: &[(&str, &str)] = &[
+    ("foes", "foe"),
+    ("waves", "wave"),
+    ("curves", "curve"),
+    ("atlases", "atlas"),
+    ("beefs", "beef"),
+    ("brothers", "brother"),
+    ("cafes", "cafe"),
+    ("children", "child"),
+    ("cookies", "cookie"),
+    ("corpuses", "corpus"),
+    ("cows", "cow"),
+    ("ganglions", "ganglion"),
+    ("genies", "genie"),
+    ("genera", "genus"),
+    ("graffiti", "graffito"),
+    ("hoofs", "hoof"),
+    ("loaves", "loaf"),
+    ("men", "man"),
+    ("monies", "money"),
+    ("mongooses", "mongoose"),
+    ("moves", "move"),
+    ("mythoi", "mythos"),
+    ("niches", "niche"),
+    ("caches", "cache"),
+    ("numina", "numen"),
+    ("occiputs", "occiput"),
+    ("octopuses", "octopus"),
+    ("opuses", "opus"),
+    ("oxen", "ox"),
+    ("penises", "penis"),
+    ("people", "person"),
+    ("sexes", "sex"),
+    ("soliloquies", "soliloquy"),
+    ("testes", "testis"),
+    ("trilbys", "trilby"),
+    ("turfs", "turf"),
+    ("potatoes", "potato"),
+    ("heroes", "hero"),
+    ("teeth", "tooth"),
+    ("geese", "goose"),
+    ("feet", "foot"),
+];
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Lines `word TAB plural TAB singular`, printed by the original.
+    const EXPECTATIONS: &str = include_str!("testdata/inflections.tsv");
+
+    #[test]
+    fn every_word_of_the_table_is_inflected_as_the_original_does() {
+        let mut wrong = Vec::new();
+        let mut count = 0;
+        for line in EXPECTATIONS.lines() {
+            let mut columns = line.split('\t');
+            let (Some(word), Some(plural), Some(singular)) = (columns.next(), columns.next(), columns.next())
+            else {
+                panic!("a line has three columns, this one has not: {line:?}");
+            };
+            count += 1;
+            let ours = (pluralize(word), singularize(word));
+            if ours != (plural.to_owned(), singular.to_owned()) {
+                wrong.push(format!("{word}: expected {plural} and {singular}, found {ours:?}"));
+            }
+        }
+        assert!(count > 1000, "the table has {count} lines only");
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn the_known_oddities_are_kept() {
+        assert_eq!(pluralize("archive"), "arc");
+        assert_eq!(pluralize("foot"), "feet");
+        assert_eq!(pluralize("my_foot"), "my_foots");
+        assert_eq!(pluralize("my-foot"), "my-meet");
+        assert_eq!(pluralize("data"), "datas");
+        assert_eq!(singularize("quota"), "quotum");
+        assert_eq!(singularize("analysis"), "analysi");
+        assert_eq!(pluralize(""), "");
+    }
+
+    #[test]
+    fn plurals_that_real_packages_have() {
+        for (singular, plural) in [
+            ("cache_stale", "cache_stales"),
+            ("cache_vary", "cache_varies"),
+            ("tls_support", "tls_supports"),
+            ("input", "inputs"),
+            ("node_media", "node_media"),
+            ("status", "statuses"),
+        ] {
+            assert_eq!(pluralize(singular), plural);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_can_be_inflected(word in ".*") {
+            pluralize(&word);
+            singularize(&word);
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Tokens: how Terraform's resource types, data sources and functions are called in a Pulumi program.
+//!
+//! A token is `package:module/member:Member`; here the module is always `index`. Tokens are made for the whole package
+//! at once, because each depends on the others: they must differ in more than the case of letters (file systems and
+//! some languages cannot tell more apart), so the later ones, in the order of Terraform's names, get `V2`, `V3`, ….
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use super::casing::{camel, lower_first, spell_leading_digit, upper_camel};
+
+/// The tokens of one kind (resources, data sources, or functions), both ways.
+#[derive(Clone, Debug, Default)]
+pub struct Tokens {
+    by_terraform: BTreeMap<Arc<str>, String>,
+    by_token: HashMap<String, Arc<str>>,
+}
+
+impl Tokens {
+    /// Every Terraform name with its token, ordered by Terraform name.
+    pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &str)> {
+        self.by_terraform.iter().map(|(terraform, token)| (terraform, token.as_str()))
+    }
+
+    /// The token of a Terraform name.
+    pub fn token(&self, terraform: &str) -> Option<&str> {
+        self.by_terraform.get(terraform).map(String::as_str)
+    }
+
+    /// The Terraform name behind a token, which must match exactly.
+    pub fn terraform(&self, token: &str) -> Option<&Arc<str>> {
+        self.by_token.get(token)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.by_terraform.len()
+    }
+
+    /// There are none.
+    pub fn is_empty(&self) -> bool {
+        self.by_terraform.is_empty()
+    }
+
+    /// The token that was perhaps meant by `unknown`: the most similar one, if any is similar at all.
+    pub fn nearest(&self, unknown: &str) -> Option<&str> {
+        nearest(unknown, self.by_terraform.values().map(String::as_str))
+    }
+
+    fn collect(tokens: impl IntoIterator<Item = (Arc<str>, String)>) -> Self {
+        let by_terraform: BTreeMap<_, _> = tokens.into_iter().collect();
+        let by_token =
+            by_terraform.iter().map(|(terraform, token)| (token.clone(), Arc::clone(terraform))).collect();
+        Self { by_terraform, by_token }
+    }
+}
+
+/// What resource types start with, when all that contain an underscore agree on what stands before the first one; else
+/// the package's name. Without an underscore at its end.
+pub fn resource_prefix(resource_types: &[&str], package: &str) -> String {
+    let mut candidates =
+        resource_types.iter().filter_map(|name| name.split_once('_')).map(|(prefix, _)| prefix);
+    match candidates.next() {
+        Some(first) if !first.is_empty() && candidates.all(|other| other == first) => first.to_owned(),
+        _ => package.to_owned(),
+    }
+}
+
+/// The tokens of the resource types in `mapped`. `all` are those of the whole provider: a resource type that may not
+/// be called `Provider` does not take a name that another one could have.
+pub fn resource_tokens(package: &str, prefix: &str, mapped: &[&str], all: &[&str]) -> Tokens {
+    let mut names = Unique::default();
+    let mut sorted = mapped.to_vec();
+    sorted.sort_unstable();
+    let first: Vec<_> = sorted.iter().map(|name| (*name, names.claim(&type_name(prefix, name)))).collect();
+    Tokens::collect(first.into_iter().map(|(terraform, name)| {
+        let name = if name.eq_ignore_ascii_case("provider") {
+            names.claim(&instead_of_provider(package, prefix, all))
+        } else {
+            name
+        };
+        (Arc::from(terraform), member_token(package, &name))
+    }))
+}
+
+/// The tokens of the data sources in `mapped`.
+pub fn data_source_tokens(package: &str, prefix: &str, mapped: &[&str]) -> Tokens {
+    let mut names = Unique::default();
+    let mut sorted = mapped.to_vec();
+    sorted.sort_unstable();
+    Tokens::collect(sorted.into_iter().map(|terraform| {
+        let name = names.claim(&spell_leading_digit(&format!("get{}", stripped_name(prefix, terraform))));
+        (Arc::from(terraform), member_token(package, &name))
+    }))
+}
+
+/// The tokens of the functions in `mapped`. They share a name space with `data_sources`, which come first.
+pub fn function_tokens(package: &str, mapped: &[&str], data_sources: &Tokens) -> Tokens {
+    let mut names = Unique::default();
+    for token in data_sources.by_terraform.values() {
+        names.claim(member_name(token));
+    }
+    let mut sorted = mapped.to_vec();
+    sorted.sort_unstable();
+    Tokens::collect(sorted.into_iter().map(|terraform| {
+        let name = names.claim(&named_at_all(spell_leading_digit(&camel(terraform))));
+        (Arc::from(terraform), member_token(package, &name))
+    }))
+}
+
+/// The name of the type or function that a token ends with.
+pub fn member_name(token: &str) -> &str {
+    token.rsplit(':').next().unwrap_or(token)
+}
+
+/// The token of a member of the package's only module.
+pub fn member_token(package: &str, name: &str) -> String {
+    format!("{package}:index/{}:{name}", lower_first(name))
+}
+
+/// The one of `candidates` that is most like `unknown`, unless all are quite unlike it.
+pub fn nearest<'a>(unknown: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    /// Below this, two tokens have little but their package in common.
+    const ALIKE: f64 = 0.6;
+    let unknown = bounded(unknown).to_lowercase();
+    let wanted = member_name(&unknown);
+    candidates
+        .into_iter()
+        .map(|candidate| {
+            let likeness =
+                strsim::normalized_damerau_levenshtein(wanted, &member_name(candidate).to_lowercase());
+            (likeness, candidate)
+        })
+        .filter(|(likeness, _)| *likeness >= ALIKE)
+        .max_by(|(one, first), (other, second)| one.total_cmp(other).then_with(|| second.cmp(first)))
+        .map(|(_, candidate)| candidate)
+}
+
+/// The start of a text that came from outside: comparing takes time by its length.
+fn bounded(text: &str) -> &str {
+    const LONGEST: usize = 256;
+    text.char_indices().nth(LONGEST).map_or(text, |(end, _)| &text[..end])
+}
+
+fn type_name(prefix: &str, terraform: &str) -> String {
+    spell_leading_digit(&stripped_name(prefix, terraform))
+}
+
+/// The upper camel case of `terraform` without the prefix. A name without the prefix keeps all it has, and so does one
+/// of which nothing would be left.
+fn stripped_name(prefix: &str, terraform: &str) -> String {
+    let stripped = terraform.strip_prefix(prefix).map(upper_camel).filter(|name| !name.is_empty());
+    named_at_all(stripped.unwrap_or_else(|| upper_camel(terraform)))
+}
+
+/// Terraform names may consist of nothing but delimiters, tokens may not.
+fn named_at_all(name: String) -> String {
+    if name.is_empty() { "Unnamed".to_owned() } else { name }
+}
+
+/// What a resource type is called that would be called `Provider`: that name belongs to the package's own provider.
+fn instead_of_provider(package: &str, prefix: &str, all: &[&str]) -> String {
+    let candidates = [
+        format!("{prefix}_{package}_provider"),
+        format!("{prefix}_provider_resource"),
+        format!("{prefix}_{package}_provider_resource"),
+    ];
+    let free = candidates.iter().find(|candidate| !all.contains(&candidate.as_str()));
+    type_name(prefix, free.unwrap_or(&candidates[1]))
+}
+
+/// Names that differ in more than the case of their letters.
+#[derive(Default)]
+struct Unique(HashSet<String>);
+
+impl Unique {
+    /// Takes `name`, or the first of `nameV2`, `nameV3`, … that is free.
+    fn claim(&mut self, name: &str) -> String {
+        if self.0.insert(name.to_lowercase()) {
+            return name.to_owned();
+        }
+        (2_u64..)
+            .map(|version| format!("{name}V{version}"))
+            .find(|numbered| self.0.insert(numbered.to_lowercase()))
+            .unwrap_or_else(|| name.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn resource(package: &str, prefix: &str, terraform: &str) -> String {
+        resource_tokens(package, prefix, &[terraform], &[terraform]).token(terraform).unwrap().to_owned()
+    }
+
+    #[test]
+    fn the_prefix_is_what_all_resource_types_share() {
+        assert_eq!(resource_prefix(&["random_pet", "random_id"], "rnd"), "random");
+        assert_eq!(resource_prefix(&["random_pet", "other_id"], "rnd"), "rnd");
+        assert_eq!(resource_prefix(&["http"], "web"), "web");
+        assert_eq!(resource_prefix(&["http", "tls_key"], "web"), "tls");
+        assert_eq!(resource_prefix(&[], "web"), "web");
+    }
+
+    #[test]
+    fn resources_lose_their_prefix() {
+        assert_eq!(resource("random", "random", "random_pet"), "random:index/pet:Pet");
+        assert_eq!(resource("tls", "tls", "tls_self_signed_cert"), "tls:index/selfSignedCert:SelfSignedCert");
+        assert_eq!(resource("web", "http", "http"), "web:index/http:Http");
+        assert_eq!(resource("test", "test", "test_2_res"), "test:index/twoRes:TwoRes");
+        assert_eq!(resource("test", "test", "test_3scale"), "test:index/threeScale:ThreeScale");
+    }
+
+    #[test]
+    fn a_resource_without_the_prefix_keeps_its_whole_name() {
+        assert_eq!(resource("p", "p", "other_thing"), "p:index/otherThing:OtherThing");
+        assert_eq!(resource("p", "p", "p_"), "p:index/p:P");
+        assert_eq!(resource("p", "p", "__"), "p:index/unnamed:Unnamed");
+    }
+
+    #[test]
+    fn data_sources_are_gotten_and_functions_are_not() {
+        let data_sources = data_source_tokens("tls", "tls", &["tls_public_key"]);
+        assert_eq!(data_sources.token("tls_public_key"), Some("tls:index/getPublicKey:getPublicKey"));
+        let functions = function_tokens("tls", &["foo_bar"], &data_sources);
+        assert_eq!(functions.token("foo_bar"), Some("tls:index/fooBar:fooBar"));
+        assert_eq!(functions.terraform("tls:index/fooBar:fooBar").map(AsRef::as_ref), Some("foo_bar"));
+    }
+
+    #[test]
+    fn tokens_that_differ_by_case_alone_are_numbered_in_order() {
+        let names = ["x_ab_c", "x_abc", "x_a_bc", "x_abcV2"];
+        let tokens = resource_tokens("x", "x", &names, &names);
+        let found: Vec<_> = tokens.iter().map(|(terraform, token)| (terraform.as_ref(), token)).collect();
+        assert_eq!(
+            found,
+            [
+                ("x_a_bc", "x:index/aBc:ABc"),
+                ("x_ab_c", "x:index/abCV2:AbCV2"),
+                ("x_abc", "x:index/abcV3:AbcV3"),
+                ("x_abcV2", "x:index/abcV2V2:AbcV2V2"),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_function_that_is_called_like_a_data_source_is_numbered() {
+        let data_sources = data_source_tokens("x", "x", &["x_thing"]);
+        let functions = function_tokens("x", &["get_thing"], &data_sources);
+        assert_eq!(functions.token("get_thing"), Some("x:index/getThingV2:getThingV2"));
+    }
+
+    #[test]
+    fn no_resource_is_called_provider() {
+        assert_eq!(resource("test", "test", "test_provider"), "test:index/testProvider:TestProvider");
+        let names = ["test_provider", "test_test_provider"];
+        let tokens = resource_tokens("test", "test", &names, &names);
+        assert_eq!(tokens.token("test_provider"), Some("test:index/providerResource:ProviderResource"));
+        assert_eq!(tokens.token("test_test_provider"), Some("test:index/testProvider:TestProvider"));
+    }
+
+    #[test]
+    fn an_unknown_token_is_answered_with_the_nearest() {
+        let names = ["random_pet", "random_password", "random_integer"];
+        let tokens = resource_tokens("random", "random", &names, &names);
+        assert_eq!(tokens.nearest("random:index/pasword:Pasword"), Some("random:index/password:Password"));
+        assert_eq!(tokens.nearest("random:index/Pets:Pets"), Some("random:index/pet:Pet"));
+        assert_eq!(tokens.nearest("random:index/bucket:Bucket"), None);
+        assert_eq!(tokens.nearest(&"x".repeat(1 << 20)), None);
+    }
+
+    proptest! {
+        #[test]
+        fn tokens_differ_in_more_than_case_and_lead_back(
+            names in proptest::collection::btree_set("(p_)?[aAbB_2-]{0,4}(provider)?", 0..40),
+        ) {
+            let names: Vec<_> = names.iter().map(String::as_str).collect();
+            let resources = resource_tokens("p", "p", &names, &names);
+            let data_sources = data_source_tokens("p", "p", &names);
+            let functions = function_tokens("p", &names, &data_sources);
+            let folded = |tokens: &Tokens| tokens.iter().map(|(_, token)| token.to_lowercase()).collect::<HashSet<_>>();
+            for tokens in [&resources, &data_sources, &functions] {
+                prop_assert_eq!(tokens.len(), names.len());
+                prop_assert_eq!(folded(tokens).len(), names.len());
+                for name in &names {
+                    let token = tokens.token(name).unwrap();
+                    prop_assert_eq!(tokens.terraform(token).map(AsRef::as_ref), Some(*name));
+                    prop_assert!(!member_name(token).starts_with(|first: char| first.is_ascii_digit()));
+                }
+            }
+            prop_assert!(folded(&data_sources).is_disjoint(&folded(&functions)));
+            prop_assert!(!folded(&resources).contains("p:index/provider:provider"));
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! A package: one provider under one name, everything in it findable by its token.
+//!
+//! Names of the whole package are made at once, because they depend on each other; a resource's shape is compiled when
+//! it is first touched, because a large provider has thousands.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use isthmus_shim::schema::{Catalogue, CatalogueError};
+
+use super::function::{FunctionFault, FunctionShape};
+use super::parameters::{LOCAL_VERSION, NotAProviderPath, Parameter, ParameterSource, local_provider_type};
+use super::shape::{PackageNaming, ResourceShape, compile_config, compile_data_source, compile_resource};
+use crate::names::casing::lower_first;
+use crate::names::tokens::{
+    Tokens, data_source_tokens, function_tokens, member_token, resource_prefix, resource_tokens,
+};
+
+/// What a package is called, and what it was made of.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// The package's name: the provider's type unless the user gave another.
+    pub name: String,
+    /// The provider's type, such as `random`.
+    pub provider_type: String,
+    /// The provider's version; [`LOCAL_VERSION`] where it has none.
+    pub version: semver::Version,
+    /// What SDKs remember.
+    pub parameter: Parameter,
+}
+
+/// A package cannot be made of this provider.
+#[derive(Debug, thiserror::Error)]
+pub enum IdentityError {
+    /// The provider has no type.
+    #[error(transparent)]
+    Path(#[from] NotAProviderPath),
+    /// Pulumi's packages need a semantic version.
+    #[error("the provider's version {version:?} is not a semantic version, which a Pulumi package must have")]
+    Version {
+        /// What the provider's version is.
+        version: String,
+        /// Why it is none.
+        #[source]
+        source: semver::Error,
+    },
+}
+
+/// A token leads to nothing.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum TokenError {
+    /// The package has nothing of that name: the program is at fault, or the package's version.
+    #[error("the package {package} has no {kind} {token:?}{}", meant(.nearest.as_deref()))]
+    Unknown {
+        /// The package.
+        package: String,
+        /// "resource", "data source", "function".
+        kind: &'static str,
+        /// The token that was asked for.
+        token: String,
+        /// The token that was perhaps meant.
+        nearest: Option<String>,
+    },
+    /// The provider's schema of it cannot be used: the provider is at fault.
+    #[error(transparent)]
+    Schema(#[from] CatalogueError),
+    /// The provider's description of the function cannot be used: the provider is at fault.
+    #[error(transparent)]
+    Function(#[from] FunctionFault),
+}
+
+/// A Terraform provider as a Pulumi package.
+#[derive(Debug)]
+pub struct Package {
+    identity: Identity,
+    catalogue: Arc<Catalogue>,
+    prefix: String,
+    resources: Members<ResourceShape>,
+    data_sources: Members<ResourceShape>,
+    functions: Members<FunctionShape>,
+    config: OnceLock<Result<Arc<ResourceShape>, CatalogueError>>,
+}
+
+impl Identity {
+    /// The identity of the package that `parameter` describes.
+    pub fn new(parameter: Parameter) -> Result<Self, IdentityError> {
+        let (provider_type, version) = match &parameter.source {
+            ParameterSource::Remote { url, version } => {
+                (url.rsplit('/').next().unwrap_or(url), version.as_str())
+            }
+            ParameterSource::Local { path } => (local_provider_type(path)?, LOCAL_VERSION),
+        };
+        let parsed = semver::Version::parse(version)
+            .map_err(|source| IdentityError::Version { version: version.to_owned(), source })?;
+        Ok(Self {
+            name: parameter.provider_name.clone().unwrap_or_else(|| provider_type.to_owned()),
+            provider_type: provider_type.to_owned(),
+            version: parsed,
+            parameter,
+        })
+    }
+}
+
+impl Package {
+    /// Names everything in `catalogue` that the parameter does not leave out.
+    pub fn new(identity: Identity, catalogue: Arc<Catalogue>) -> Self {
+        let kept = |name: &&str| !identity.parameter.ignores(name);
+        let package = &identity.name;
+        let all: Vec<&str> = catalogue.resource_names().map(AsRef::as_ref).collect();
+        let prefix = resource_prefix(&all, package);
+        let mapped: Vec<&str> = all.iter().copied().filter(kept).collect();
+        let resources = resource_tokens(package, &prefix, &mapped, &all);
+        let mapped: Vec<&str> = catalogue.data_source_names().map(AsRef::as_ref).filter(kept).collect();
+        let data_sources = data_source_tokens(package, &prefix, &mapped);
+        let mapped: Vec<&str> = catalogue.functions().keys().map(AsRef::as_ref).filter(kept).collect();
+        let functions = function_tokens(package, &mapped, &data_sources);
+        Self {
+            prefix,
+            resources: Members::new("resource", resources),
+            data_sources: Members::new("data source", data_sources),
+            functions: Members::new("function", functions),
+            config: OnceLock::new(),
+            identity,
+            catalogue,
+        }
+    }
+
+    /// What the package is called.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// The provider's own description of everything.
+    pub fn catalogue(&self) -> &Arc<Catalogue> {
+        &self.catalogue
+    }
+
+    /// What resource types start with in Terraform, without an underscore. Mappings are known by it.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// The tokens of all resources.
+    pub fn resources(&self) -> &Tokens {
+        &self.resources.tokens
+    }
+
+    /// The tokens of all data sources.
+    pub fn data_sources(&self) -> &Tokens {
+        &self.data_sources.tokens
+    }
+
+    /// The tokens of all functions.
+    pub fn functions(&self) -> &Tokens {
+        &self.functions.tokens
+    }
+
+    /// The resource behind a token.
+    pub fn resource_by_token(&self, token: &str) -> Result<Arc<ResourceShape>, TokenError> {
+        let terraform = self.known("resource", &self.resources.tokens, token)?;
+        self.resource(terraform)
+    }
+
+    /// The resource behind a token as programs of 2017 write it. Beside the full form these are known:
+    /// `random:Pet`, `random:index:Pet` and `random:pet:Pet`.
+    pub fn resource_by_short_token(&self, token: &str) -> Result<Arc<ResourceShape>, TokenError> {
+        let full = self.full_token(token).unwrap_or_else(|| token.to_owned());
+        let terraform = self
+            .resources
+            .tokens
+            .terraform(&full)
+            .ok_or_else(|| self.unknown("resource", &self.resources.tokens, token))?;
+        self.resource(terraform)
+    }
+
+    /// The data source behind a token.
+    pub fn data_source_by_token(&self, token: &str) -> Result<Arc<ResourceShape>, TokenError> {
+        let terraform = self.known("data source", &self.data_sources.tokens, token)?;
+        self.data_source(terraform)
+    }
+
+    /// The function behind a token.
+    pub fn function_by_token(&self, token: &str) -> Result<Arc<FunctionShape>, TokenError> {
+        let terraform = self.known("function", &self.functions.tokens, token)?;
+        self.function(terraform)
+    }
+
+    /// The shape of a resource that the package has, by Terraform's name.
+    pub fn resource(&self, terraform: &str) -> Result<Arc<ResourceShape>, TokenError> {
+        self.resources.shape(terraform, |token| {
+            let naming = PackageNaming { package: &self.identity.name, prefix: &self.prefix };
+            Ok(compile_resource(terraform, token, self.catalogue.resource(terraform)?, naming))
+        })
+    }
+
+    /// The shape of a data source that the package has, by Terraform's name.
+    pub fn data_source(&self, terraform: &str) -> Result<Arc<ResourceShape>, TokenError> {
+        self.data_sources.shape(terraform, |token| {
+            Ok(compile_data_source(terraform, token, self.catalogue.data_source(terraform)?))
+        })
+    }
+
+    /// The shape of a function that the package has, by Terraform's name.
+    pub fn function(&self, terraform: &str) -> Result<Arc<FunctionShape>, TokenError> {
+        self.functions.shape(terraform, |token| {
+            let function = self
+                .catalogue
+                .functions()
+                .get(terraform)
+                .ok_or_else(|| CatalogueError::Unknown { kind: "function", name: terraform.to_owned() })?;
+            Ok(FunctionShape::compile(terraform, token, function)?)
+        })
+    }
+
+    /// The shape of the provider's own configuration.
+    pub fn config_shape(&self) -> Result<Arc<ResourceShape>, TokenError> {
+        let compiled = self.config.get_or_init(|| Ok(Arc::new(compile_config(self.catalogue.provider()?))));
+        Ok(compiled.clone()?)
+    }
+
+    fn known<'a>(
+        &self,
+        kind: &'static str,
+        tokens: &'a Tokens,
+        token: &str,
+    ) -> Result<&'a Arc<str>, TokenError> {
+        tokens.terraform(token).ok_or_else(|| self.unknown(kind, tokens, token))
+    }
+
+    fn unknown(&self, kind: &'static str, tokens: &Tokens, token: &str) -> TokenError {
+        TokenError::Unknown {
+            package: self.identity.name.clone(),
+            kind,
+            token: token.to_owned(),
+            nearest: tokens.nearest(token).map(str::to_owned),
+        }
+    }
+
+    fn full_token(&self, token: &str) -> Option<String> {
+        let (package, rest) = token.split_once(':')?;
+        let (module, name) = rest.split_once(':').map_or((None, rest), |(module, name)| (Some(module), name));
+        let file = lower_first(name);
+        let usual = module.is_none_or(|module| {
+            module == "index"
+                || module == file
+                || module.strip_prefix("index/").is_some_and(|rest| rest == file)
+        });
+        (package == self.identity.name && usual).then(|| member_token(package, name))
+    }
+}
+
+/// Everything of one kind, compiled as it is needed.
+#[derive(Debug)]
+struct Members<Shape> {
+    kind: &'static str,
+    tokens: Tokens,
+    shapes: HashMap<Arc<str>, OnceLock<Result<Arc<Shape>, TokenError>>>,
+}
+
+impl<Shape> Members<Shape> {
+    fn new(kind: &'static str, tokens: Tokens) -> Self {
+        let shapes = tokens.iter().map(|(terraform, _)| (Arc::clone(terraform), OnceLock::new())).collect();
+        Self { kind, tokens, shapes }
+    }
+
+    fn shape(
+        &self,
+        terraform: &str,
+        compile: impl FnOnce(&str) -> Result<Shape, TokenError>,
+    ) -> Result<Arc<Shape>, TokenError> {
+        match (self.tokens.token(terraform), self.shapes.get(terraform)) {
+            (Some(token), Some(slot)) => slot.get_or_init(|| compile(token).map(Arc::new)).clone(),
+            // Left out of the package, or never there.
+            _ => Err(CatalogueError::Unknown { kind: self.kind, name: terraform.to_owned() }.into()),
+        }
+    }
+}
+
+fn meant(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |nearest| format!("; did you mean {nearest:?}?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{local, package, package_of};
+    use super::*;
+
+    #[test]
+    fn a_package_is_called_like_its_provider_unless_told_otherwise() {
+        let identity = |parameter| Identity::new(parameter).unwrap();
+        let named = identity(local("./terraform-provider-random"));
+        assert_eq!((named.name.as_str(), named.version.to_string().as_str()), ("random", "0.0.0"));
+        let renamed = identity(Parameter {
+            provider_name: Some("dice".to_owned()),
+            ..local("./terraform-provider-random")
+        });
+        assert_eq!((renamed.name.as_str(), renamed.provider_type.as_str()), ("dice", "random"));
+        let source = ParameterSource::Remote {
+            url: "registry.opentofu.org/bunnyway/bunnynet".to_owned(),
+            version: "0.5.1".to_owned(),
+        };
+        let remote = identity(Parameter { source, ..local("") });
+        assert_eq!((remote.name.as_str(), remote.version.to_string().as_str()), ("bunnynet", "0.5.1"));
+    }
+
+    #[test]
+    fn a_version_must_be_semantic() {
+        let source = ParameterSource::Remote { url: "h/n/t".to_owned(), version: "v1".to_owned() };
+        let error = Identity::new(Parameter { source, ..local("") }).unwrap_err();
+        assert!(error.to_string().contains("\"v1\""), "{error}");
+    }
+
+    #[test]
+    fn resources_are_found_by_token_and_compiled_once() {
+        let package = package();
+        let pet = package.resource_by_token("test:index/pet:Pet").unwrap();
+        assert_eq!(pet.terraform_type.as_ref(), "test_pet");
+        assert!(Arc::ptr_eq(&pet, &package.resource("test_pet").unwrap()));
+    }
+
+    #[test]
+    fn short_tokens_are_known_where_they_are_allowed() {
+        let package = package();
+        for token in ["test:Pet", "test:index:Pet", "test:pet:Pet", "test:index/pet:Pet"] {
+            assert_eq!(
+                package.resource_by_short_token(token).unwrap().token,
+                "test:index/pet:Pet",
+                "{token}"
+            );
+        }
+        for token in ["Pet", "", "test:other:Pet", "random:Pet", "test:index/cat:Pet", "test:pet:Cat:Pet"] {
+            assert!(package.resource_by_short_token(token).is_err(), "{token}");
+        }
+        assert!(package.resource_by_token("test:Pet").is_err());
+    }
+
+    #[test]
+    fn an_unknown_token_is_answered_with_the_nearest() {
+        let error = package().resource_by_token("test:index/pets:Pets").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the package test has no resource \"test:index/pets:Pets\"; did you mean \"test:index/pet:Pet\"?"
+        );
+    }
+
+    #[test]
+    fn data_sources_functions_and_the_configuration_are_found() {
+        let package = package();
+        assert_eq!(
+            package.data_source_by_token("test:index/getPet:getPet").unwrap().terraform_type.as_ref(),
+            "test_pet"
+        );
+        assert_eq!(
+            package.function_by_token("test:index/parseName:parseName").unwrap().terraform_name,
+            "parse_name"
+        );
+        assert!(package.config_shape().unwrap().object.terraform("proxy").is_some());
+    }
+
+    #[test]
+    fn what_is_excluded_is_not_in_the_package() {
+        let package =
+            package_of(Parameter { excludes: vec!["test_pet".into()], ..local("./terraform-provider-test") });
+        assert!(package.resource_by_token("test:index/pet:Pet").is_err());
+        assert!(package.data_source_by_token("test:index/getPet:getPet").is_err());
+        assert!(package.resource("test_pet").is_err());
+        assert!(package.function_by_token("test:index/parseName:parseName").is_ok());
+    }
+
+    #[test]
+    fn one_resource_with_a_faulty_schema_spoils_nothing_else() {
+        let package = package();
+        let error = package.resource_by_token("test:index/broken:Broken").unwrap_err();
+        assert!(matches!(error, TokenError::Schema(_)), "{error}");
+        assert!(package.resource_by_token("test:index/pet:Pet").is_ok());
+    }
+}

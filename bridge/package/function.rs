@@ -1,0 +1,167 @@
+//! Provider functions: positional in Terraform, named in Pulumi.
+
+use std::collections::HashSet;
+
+use isthmus_proto::tfplugin6;
+use isthmus_shim::cty::Type;
+
+use super::shape::{Shape, compile_type};
+use crate::names::casing::property_name;
+
+/// A function as both sides see it.
+#[derive(Debug)]
+pub struct FunctionShape {
+    /// The Pulumi token, such as `time:index/rfc3339Parse:rfc3339Parse`.
+    pub token: String,
+    /// Terraform's name, such as `rfc3339_parse`.
+    pub terraform_name: String,
+    /// The parameters in order. A variadic one is the last, and takes a list.
+    pub parameters: Vec<FunctionParameter>,
+    /// The last parameter takes all further arguments, one each.
+    pub variadic: bool,
+    /// What comes back. An object's attributes are the properties of the answer; anything else is its `result`.
+    pub returns: Type,
+    /// The same, with names.
+    pub return_shape: Shape,
+    /// Text for users: the summary, an empty line, the description.
+    pub description: String,
+    /// Not empty: its use is discouraged, with this message.
+    pub deprecation_message: String,
+}
+
+/// A parameter. For Terraform its name is only a word in the documentation.
+#[derive(Debug)]
+pub struct FunctionParameter {
+    /// The Pulumi name.
+    pub pulumi: String,
+    /// Terraform's name, which may be empty.
+    pub terraform: String,
+    /// Its type; of a variadic one the type of each argument.
+    pub parameter_type: Type,
+    /// The same, with names.
+    pub shape: Shape,
+    /// May be null.
+    pub allow_null: bool,
+    /// May be unknown.
+    pub allow_unknown: bool,
+    /// Has to be given. Only at the end can parameters be left out, because programs give them in order.
+    pub required: bool,
+    /// Text for users.
+    pub description: String,
+}
+
+/// The provider's description of the function breaks Terraform's rules.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error(
+    "the provider's description of the function {function} cannot be used: the type of its {what} cannot be read: {reason}"
+)]
+pub struct FunctionFault {
+    /// Terraform's name of the function.
+    pub function: String,
+    /// "result", "parameter 2".
+    pub what: String,
+    /// What is wrong with the type.
+    pub reason: String,
+}
+
+impl FunctionShape {
+    /// Compiles what the provider said.
+    pub fn compile(
+        terraform_name: &str,
+        token: &str,
+        function: &tfplugin6::Function,
+    ) -> Result<Self, FunctionFault> {
+        let read = |what: &str, json: &[u8]| {
+            Type::from_json(json).map_err(|error| FunctionFault {
+                function: terraform_name.to_owned(),
+                what: what.to_owned(),
+                reason: error.to_string(),
+            })
+        };
+        let given: Vec<_> = function.parameters.iter().chain(&function.variadic_parameter).collect();
+        let names = parameter_names(&given);
+        let last_required = function.parameters.iter().rposition(|parameter| !parameter.allow_null_value);
+        let mut parameters = Vec::with_capacity(given.len());
+        for (index, (parameter, pulumi)) in given.into_iter().zip(names).enumerate() {
+            let parameter_type = read(&format!("parameter {}", index + 1), &parameter.r#type)?;
+            parameters.push(FunctionParameter {
+                pulumi,
+                terraform: parameter.name.clone(),
+                shape: compile_type(&parameter_type),
+                parameter_type,
+                allow_null: parameter.allow_null_value,
+                allow_unknown: parameter.allow_unknown_values,
+                required: last_required.is_some_and(|last| index <= last),
+                description: parameter.description.clone(),
+            });
+        }
+        let returns =
+            read("result", function.r#return.as_ref().map_or(&[][..], |returned| &returned.r#type))?;
+        let texts = [&function.summary, &function.description].map(String::as_str);
+        Ok(Self {
+            token: token.to_owned(),
+            terraform_name: terraform_name.to_owned(),
+            parameters,
+            variadic: function.variadic_parameter.is_some(),
+            return_shape: compile_type(&returns),
+            returns,
+            description: texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n"),
+            deprecation_message: function.deprecation_message.clone(),
+        })
+    }
+}
+
+/// Names that are missing are numbers (`arg1`), and those that stand twice get one (`value2`).
+fn parameter_names(parameters: &[&tfplugin6::function::Parameter]) -> Vec<String> {
+    let mut taken = HashSet::new();
+    let mut names = Vec::with_capacity(parameters.len());
+    for (index, parameter) in parameters.iter().enumerate() {
+        let natural = Some(property_name(&parameter.name)).filter(|name| !name.is_empty());
+        let base = natural.unwrap_or_else(|| format!("arg{}", index + 1));
+        let numbered = (2_u64..).map(|number| format!("{base}{number}"));
+        let name = std::iter::once(base.clone()).chain(numbered).find(|name| taken.insert(name.clone()));
+        names.push(name.unwrap_or_else(|| base.clone()));
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{function, parameter};
+    use super::*;
+
+    fn names(parameters: &[&str], variadic: Option<&str>) -> Vec<String> {
+        let mut described =
+            function(parameters.iter().map(|name| parameter(name, "\"string\"")).collect(), "\"bool\"");
+        described.variadic_parameter = variadic.map(|name| parameter(name, "\"string\""));
+        let shape = FunctionShape::compile("f", "p:index/f:f", &described).unwrap();
+        shape.parameters.into_iter().map(|parameter| parameter.pulumi).collect()
+    }
+
+    #[test]
+    fn parameters_have_camel_cased_and_distinct_names() {
+        assert_eq!(names(&["arn", "account_id"], None), ["arn", "accountId"]);
+        assert_eq!(names(&["", ""], None), ["arg1", "arg2"]);
+        assert_eq!(names(&["value", "value", "value"], None), ["value", "value2", "value3"]);
+        assert_eq!(names(&["separator"], Some("parts")), ["separator", "parts"]);
+        assert_eq!(names(&["separator"], Some("")), ["separator", "arg2"]);
+    }
+
+    #[test]
+    fn only_parameters_at_the_end_can_be_left_out() {
+        let nullable =
+            |name| tfplugin6::function::Parameter { allow_null_value: true, ..parameter(name, "\"number\"") };
+        let described =
+            function(vec![nullable("a"), parameter("b", "\"number\""), nullable("c")], "\"bool\"");
+        let shape = FunctionShape::compile("f", "p:index/f:f", &described).unwrap();
+        let required: Vec<_> = shape.parameters.iter().map(|parameter| parameter.required).collect();
+        assert_eq!(required, [true, true, false]);
+    }
+
+    #[test]
+    fn a_type_that_cannot_be_read_is_the_functions_fault() {
+        let described = function(vec![parameter("a", "\"what\"")], "\"bool\"");
+        let fault = FunctionShape::compile("f", "p:index/f:f", &described).unwrap_err();
+        assert_eq!((fault.function.as_str(), fault.what.as_str()), ("f", "parameter 1"));
+    }
+}

@@ -1,0 +1,427 @@
+//! Mappings: the provider's names and flags for converters of Terraform programs.
+//!
+//! `pulumi convert` and `pulumi import` ask a provider how Terraform's names become Pulumi's. The answer is a dump of
+//! both sides in the Go bridge's own form, whose odd keys (`typeomitempty`, `tok`) are part of it.
+
+use std::collections::BTreeMap;
+
+use isthmus_shim::cty::{ObjectType, Type};
+use isthmus_shim::schema::{
+    self, AttributeType, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting,
+};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use super::catalogue::{Package, TokenError};
+use super::function::{FunctionParameter, FunctionShape};
+use super::shape::{Field, ResourceShape};
+use crate::names::properties::natural_names;
+
+/// There is no mapping for the provider that was asked for.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("unknown provider {0:?}")]
+pub struct UnknownProvider(pub String);
+
+/// A mapping.
+#[derive(Debug)]
+pub struct Mapping {
+    /// Which Terraform provider it is about.
+    pub provider: String,
+    /// The mapping, in JSON.
+    pub json: String,
+    /// Resources, data sources and functions whose descriptions cannot be used.
+    pub left_out: Vec<TokenError>,
+}
+
+/// The Terraform providers that there are mappings for under `key`.
+pub fn mappings<'a>(package: &'a Package, key: &str) -> Option<&'a str> {
+    is_terraform(key).then(|| package.prefix())
+}
+
+/// The mapping for `key`, if there is one. `provider` is empty where older engines do not say which they want.
+pub fn mapping(package: &Package, key: &str, provider: &str) -> Result<Option<Mapping>, UnknownProvider> {
+    if !is_terraform(key) {
+        return Ok(None);
+    }
+    if !provider.is_empty() && provider != package.prefix() {
+        return Err(UnknownProvider(provider.to_owned()));
+    }
+    let mut left_out = Vec::new();
+    let document = document(package, &mut left_out);
+    let json = serde_json::to_string(&document).expect("the keys are text and nothing in a mapping can fail");
+    Ok(Some(Mapping { provider: package.prefix().to_owned(), json, left_out }))
+}
+
+/// Converters of today say `terraform`, older ones `tf`.
+fn is_terraform(key: &str) -> bool {
+    matches!(key, "tf" | "terraform")
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document {
+    provider: Provider,
+    name: String,
+    version: String,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    resources: BTreeMap<String, ResourceNames>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    data_sources: BTreeMap<String, DataSourceNames>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    functions: BTreeMap<String, FunctionName>,
+}
+
+/// Terraform's side.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Provider {
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    schema: Object,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    resources: BTreeMap<String, Object>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    data_sources: BTreeMap<String, Object>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    functions: BTreeMap<String, Signature>,
+}
+
+type Object = BTreeMap<String, Attribute>;
+
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Attribute {
+    #[serde(rename = "type")]
+    kind: Kind,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    optional: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    required: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    computed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    element: Option<Box<Element>>,
+    #[serde(skip_serializing_if = "is_zero")]
+    max_items: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    min_items: u64,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    deprecated: &'static str,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    sensitive: bool,
+}
+
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Element {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schema: Option<Attribute>,
+    #[serde(skip_serializing_if = "Object::is_empty")]
+    resource: Object,
+}
+
+/// The numbers are those of the Go bridge's own list of types. Sets are lists there.
+#[derive(Clone, Copy, Default)]
+enum Kind {
+    #[default]
+    Invalid = 0,
+    Bool = 1,
+    Number = 3,
+    String = 4,
+    List = 5,
+    Map = 6,
+    Dynamic = 8,
+}
+
+/// Pulumi's side.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ResourceNames {
+    tok: String,
+    fields: BTreeMap<String, FieldNames>,
+    id_fields: Option<Vec<String>>,
+}
+
+#[derive(Serialize)]
+struct DataSourceNames {
+    tok: String,
+    fields: BTreeMap<String, FieldNames>,
+}
+
+#[derive(Serialize)]
+struct FunctionName {
+    tok: String,
+}
+
+/// A field whose name follows from more than its schema.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FieldNames {
+    name: String,
+    #[serde(rename = "typeomitempty")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    default: Option<Autonaming>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Autonaming {
+    autonamed: bool,
+    is_func: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Signature {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parameters: Vec<Parameter>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variadic_parameter: Option<Parameter>,
+    r#return: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    summary: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    description: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    deprecation_message: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Parameter {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    name: String,
+    #[serde(rename = "type")]
+    kind: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    allow_null_value: bool,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    description: String,
+}
+
+fn document(package: &Package, left_out: &mut Vec<TokenError>) -> Document {
+    let catalogue = package.catalogue();
+    // Terraform's side tells everything, even what was left out of the package.
+    let mut provider = Provider::default();
+    match catalogue.provider() {
+        Ok(schema) => provider.schema = block(&schema.block),
+        Err(error) => left_out.push(error.into()),
+    }
+    for name in catalogue.resource_names() {
+        match catalogue.resource(name) {
+            Ok(schema) => drop(provider.resources.insert(name.to_string(), block(&schema.block))),
+            Err(error) => left_out.push(error.into()),
+        }
+    }
+    for name in catalogue.data_source_names() {
+        match catalogue.data_source(name) {
+            Ok(schema) => drop(provider.data_sources.insert(name.to_string(), block(&schema.block))),
+            Err(error) => left_out.push(error.into()),
+        }
+    }
+    for (name, message) in catalogue.functions() {
+        match FunctionShape::compile(name, "", message) {
+            Ok(shape) => {
+                let texts = (message.summary.clone(), message.description.clone());
+                provider.functions.insert(name.to_string(), signature(&shape, texts));
+            }
+            Err(error) => left_out.push(error.into()),
+        }
+    }
+    let mut document = Document {
+        provider,
+        name: package.identity().name.clone(),
+        version: package.identity().version.to_string(),
+        resources: BTreeMap::new(),
+        data_sources: BTreeMap::new(),
+        functions: BTreeMap::new(),
+    };
+    for (terraform, tok) in package.resources().iter() {
+        let Ok(shape) = package.resource(terraform) else { continue };
+        let names = ResourceNames { tok: tok.to_owned(), fields: special_names(&shape), id_fields: None };
+        document.resources.insert(terraform.to_string(), names);
+    }
+    for (terraform, tok) in package.data_sources().iter() {
+        let Ok(shape) = package.data_source(terraform) else { continue };
+        let names = DataSourceNames { tok: tok.to_owned(), fields: numbered_names(&shape).collect() };
+        document.data_sources.insert(terraform.to_string(), names);
+    }
+    for (terraform, tok) in package.functions().iter() {
+        document.functions.insert(terraform.to_string(), FunctionName { tok: tok.to_owned() });
+    }
+    document
+}
+
+/// Fields at the top of a resource that are called otherwise than the rules say, and the one that is given a name.
+fn special_names(shape: &ResourceShape) -> BTreeMap<String, FieldNames> {
+    let autonamed = shape.autonamed().map(|field| {
+        let default = Some(Autonaming { autonamed: true, is_func: true });
+        (field.terraform.to_string(), FieldNames { name: field.pulumi.clone(), kind: "", default })
+    });
+    numbered_names(shape).chain(autonamed).collect()
+}
+
+fn numbered_names(shape: &ResourceShape) -> impl Iterator<Item = (String, FieldNames)> {
+    let fields = &shape.object.fields;
+    let natural = natural_names(&fields.iter().map(Field::nameable).collect::<Vec<_>>());
+    fields.iter().zip(natural).filter(|(field, natural)| field.pulumi != *natural).map(|(field, _)| {
+        (field.terraform.to_string(), FieldNames { name: field.pulumi.clone(), kind: "", default: None })
+    })
+}
+
+fn block(block: &Block) -> Object {
+    let attributes = block.attributes.iter().map(|one| (one.name.to_string(), attribute(one)));
+    attributes.chain(block.blocks.iter().map(|one| (one.name.to_string(), nested_block(one)))).collect()
+}
+
+fn attribute(of: &schema::Attribute) -> Attribute {
+    let flagged = |kind, element| Attribute {
+        kind,
+        optional: of.optional,
+        required: of.required,
+        computed: of.computed,
+        element,
+        deprecated: deprecated(of.deprecated),
+        sensitive: of.sensitive,
+        ..Attribute::default()
+    };
+    match &of.attribute_type {
+        AttributeType::Plain(plain) => {
+            let Attribute { kind, element, .. } = plain_type(plain, false);
+            flagged(kind, element)
+        }
+        AttributeType::Nested(NestedObject { attributes, nesting, .. }) => {
+            let object = attributes.iter().map(|one| (one.name.to_string(), attribute(one))).collect();
+            match nesting {
+                ObjectNesting::Single => flagged(Kind::Map, resource(object)),
+                ObjectNesting::List | ObjectNesting::Set => flagged(Kind::List, resource(object)),
+                // The element is what the attribute would be if it held one object.
+                ObjectNesting::Map => flagged(Kind::Map, element(flagged(Kind::Map, resource(object)))),
+            }
+        }
+    }
+}
+
+fn nested_block(of: &NestedBlock) -> Attribute {
+    let flagged = |kind, element| Attribute {
+        kind,
+        optional: of.min_items == 0 && !of.block.computed,
+        required: of.min_items > 0,
+        computed: of.block.computed,
+        element,
+        max_items: of.max_items,
+        min_items: of.min_items,
+        deprecated: deprecated(of.block.deprecated),
+        sensitive: false,
+    };
+    let object = block(&of.block);
+    match of.nesting {
+        BlockNesting::Single | BlockNesting::Group => flagged(Kind::Map, resource(object)),
+        BlockNesting::List | BlockNesting::Set => flagged(Kind::List, resource(object)),
+        BlockNesting::Map => flagged(Kind::Map, element(flagged(Kind::Map, resource(object)))),
+    }
+}
+
+fn plain_type(of: &Type, optional: bool) -> Attribute {
+    let flagged = |kind, element| Attribute { kind, optional, element, ..Attribute::default() };
+    match of {
+        Type::Bool => flagged(Kind::Bool, None),
+        Type::Number => flagged(Kind::Number, None),
+        Type::String => flagged(Kind::String, None),
+        Type::Dynamic => flagged(Kind::Dynamic, None),
+        Type::List(of) | Type::Set(of) => flagged(Kind::List, element(plain_type(of, false))),
+        Type::Map(of) => flagged(Kind::Map, element(plain_type(of, false))),
+        Type::Object(object) => flagged(Kind::Map, resource(object_type(object))),
+        Type::Tuple(_) => flagged(Kind::Invalid, None),
+    }
+}
+
+fn object_type(of: &ObjectType) -> Object {
+    let optional = |name| of.optional.is_empty() || of.optional.contains(name);
+    of.attributes.iter().map(|(name, of)| (name.to_string(), plain_type(of, optional(name)))).collect()
+}
+
+fn element(schema: Attribute) -> Option<Box<Element>> {
+    Some(Box::new(Element { schema: Some(schema), ..Element::default() }))
+}
+
+fn resource(resource: Object) -> Option<Box<Element>> {
+    Some(Box::new(Element { resource, ..Element::default() }))
+}
+
+fn signature(shape: &FunctionShape, (summary, description): (String, String)) -> Signature {
+    let mut parameters: Vec<_> = shape.parameters.iter().map(parameter).collect();
+    let variadic_parameter = if shape.variadic { parameters.pop() } else { None };
+    Signature {
+        parameters,
+        variadic_parameter,
+        r#return: type_json(&shape.returns),
+        summary,
+        description,
+        deprecation_message: shape.deprecation_message.clone(),
+    }
+}
+
+fn parameter(of: &FunctionParameter) -> Parameter {
+    Parameter {
+        name: of.terraform.clone(),
+        kind: type_json(&of.parameter_type),
+        allow_null_value: of.allow_null,
+        description: of.description.clone(),
+    }
+}
+
+fn type_json(of: &Type) -> Option<Box<RawValue>> {
+    RawValue::from_string(of.to_json()).ok()
+}
+
+fn deprecated(flag: bool) -> &'static str {
+    if flag { "Deprecated" } else { "" }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes what it may skip by reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Serialize for Kind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u8(*self as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parameters::Parameter;
+    use super::super::testing::{local, package, package_of};
+    use super::*;
+
+    #[test]
+    fn converters_are_told_both_sides() {
+        let mapping = mapping(&package(), "terraform", "test").unwrap().unwrap();
+        assert_eq!(mapping.provider, "test");
+        assert_eq!(mapping.left_out.len(), 1, "{:?}", mapping.left_out);
+        insta::assert_snapshot!(mapping.json);
+    }
+
+    #[test]
+    fn only_terraforms_converters_are_answered_and_only_about_this_provider() {
+        let package = package();
+        assert!(mapping(&package, "other", "").unwrap().is_none());
+        assert!(mapping(&package, "tf", "").unwrap().is_some());
+        assert_eq!(mapping(&package, "tf", "aws").unwrap_err().to_string(), "unknown provider \"aws\"");
+        assert_eq!(mappings(&package, "terraform"), Some("test"));
+        assert_eq!(mappings(&package, "other"), None);
+    }
+
+    #[test]
+    fn a_mapping_is_known_by_terraforms_prefix_when_the_package_is_renamed() {
+        let renamed = package_of(Parameter {
+            provider_name: Some("dice".into()),
+            ..local("./terraform-provider-test")
+        });
+        assert_eq!(mappings(&renamed, "tf"), Some("test"));
+        let json = mapping(&renamed, "tf", "test").unwrap().unwrap().json;
+        assert!(json.contains("\"tok\":\"dice:index/pet:Pet\""), "{json}");
+    }
+}

@@ -1,0 +1,60 @@
+//! Parameters: which provider a package is made of, as the command line says it and as SDKs remember it.
+//!
+//! `pulumi package add terraform-provider …` hands over command-line words ([`Arguments`]); what they lead to is written
+//! into every generated SDK and handed back at each run ([`Parameter`]). The grammar of the words and the bytes of the
+//! remembered form are the Go bridge's, so that existing projects and SDKs work with either program.
+
+mod arguments;
+mod flags;
+mod value;
+
+pub use arguments::{Arguments, ArgumentsError, LocalArguments, RemoteArguments, Source};
+pub use flags::FlagError;
+pub use value::{Parameter, ParameterError, ParameterSource};
+
+/// A process serves one Terraform provider only; this is the answer to whoever asks for a second one.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("provider is already parameterized to ({name}, {version})")]
+pub struct AlreadyParameterized {
+    /// The provider's type.
+    pub name: String,
+    /// The provider's version.
+    pub version: String,
+}
+
+/// What stands before the type in the file name of every provider.
+pub const EXECUTABLE_PREFIX: &str = "terraform-provider-";
+
+/// The version of a package whose provider is a file: such a provider has none that could be known.
+pub const LOCAL_VERSION: &str = "0.0.0";
+
+/// The path names no provider.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("expected path to end with \"terraform-provider-${{NAME}}\"")]
+pub struct NotAProviderPath;
+
+/// The type of the provider in a file: what follows the last `terraform-provider-` of its path.
+pub fn local_provider_type(path: &str) -> Result<&str, NotAProviderPath> {
+    path.rsplit_once(EXECUTABLE_PREFIX).map(|(_, provider_type)| provider_type).ok_or(NotAProviderPath)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_local_provider_is_called_by_the_end_of_its_path() {
+        assert_eq!(local_provider_type("./bin/terraform-provider-random"), Ok("random"));
+        assert_eq!(local_provider_type("/terraform-provider-a/terraform-provider-b_v1"), Ok("b_v1"));
+        assert_eq!(
+            local_provider_type("./random").unwrap_err().to_string(),
+            "expected path to end with \"terraform-provider-${NAME}\""
+        );
+    }
+
+    #[test]
+    fn a_second_provider_is_refused_with_the_first_ones_name() {
+        let error = AlreadyParameterized { name: "random".into(), version: "3.3.0".into() };
+        assert_eq!(error.to_string(), "provider is already parameterized to (random, 3.3.0)");
+    }
+}

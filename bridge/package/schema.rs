@@ -1,0 +1,444 @@
+//! The package schema: what Pulumi's SDK generators, editors and language hosts read.
+//!
+//! It is what the Go bridge gives for the same provider, to the letter where a generator could tell the difference,
+//! because SDKs that were generated with it must stay as they are when generated anew. Deliberate differences concern
+//! providers that it refuses or misrepresents: things that come to the same name are kept apart by a number, tuples are
+//! lists of anything, and a resource with a faulty schema is left out instead of spoiling the package.
+
+mod docs;
+mod document;
+mod functions;
+mod language;
+mod types;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::catalogue::{Package, TokenError};
+use super::parameters::ParameterSource;
+use super::shape::{Field, ResourceShape};
+use crate::names::tokens::member_name;
+use document::{
+    BaseProvider, Config, Document, Function, ObjectType, Outputs, Parameterization, Properties, Property,
+    Resource, Type,
+};
+use language::Facts;
+use types::{Owner, Side, Types, is_optional, required};
+
+/// The plugin's own package name.
+pub const BASE_NAME: &str = "terraform-provider";
+
+/// A package's schema, and what could not be put into it.
+#[derive(Debug)]
+pub struct PackageSchema {
+    /// The schema.
+    pub json: String,
+    /// Resources, data sources and functions whose descriptions cannot be used.
+    pub left_out: Vec<TokenError>,
+}
+
+/// The schema of the plugin before it knows which provider to serve. `plugin_version` is without a `v`.
+pub fn base_schema(plugin_version: &str) -> String {
+    let document = Document {
+        name: BASE_NAME.to_owned(),
+        display_name: "Any Terraform Provider",
+        version: format!("v{plugin_version}"),
+        description: "Use any Terraform provider with Pulumi".to_owned(),
+        keywords: &["category/utility"],
+        license: "Apache-2.0",
+        repository: "https://github.com/pulumi/pulumi-terraform-provider".to_owned(),
+        logo_url: "https://raw.githubusercontent.com/pulumi/pulumi-terraform-provider/main/assets/logo.png",
+        functions: [terraform_config(BASE_NAME)].into(),
+        ..Document::default()
+    };
+    written(&document)
+}
+
+/// The schema of a package.
+pub fn package_schema(package: &Package, plugin_version: &str) -> PackageSchema {
+    let identity = package.identity();
+    let mut left_out = Vec::new();
+    let mut types = Types::new(package);
+    let mut document = header(package, plugin_version);
+
+    let config = usable(package.config_shape(), &mut left_out);
+    if let Some(config) = &config {
+        document.config = config_variables(&mut types, config);
+    }
+    for (terraform, token) in package.resources().iter() {
+        if let Some(shape) = usable(package.resource(terraform), &mut left_out) {
+            document.resources.insert(token.to_owned(), resource(&mut types, &shape));
+        }
+    }
+    for (terraform, token) in package.data_sources().iter() {
+        if let Some(shape) = usable(package.data_source(terraform), &mut left_out) {
+            document.functions.insert(token.to_owned(), data_source(&mut types, &shape));
+        }
+    }
+    for (terraform, token) in package.functions().iter() {
+        if let Some(shape) = usable(package.function(terraform), &mut left_out) {
+            document.functions.insert(token.to_owned(), functions::function(&mut types, &shape));
+        }
+    }
+    document.provider = provider(&mut types, &identity.name, config.as_deref());
+    let (token, method) = terraform_config(&identity.name);
+    document.provider.methods.insert(TERRAFORM_CONFIG, token.clone());
+    document.functions.insert(token, method);
+    document.types = types.finish();
+    PackageSchema { json: written(&document), left_out }
+}
+
+/// The token of the provider's method that tells its configuration.
+pub fn terraform_config_token(package: &str) -> String {
+    format!("pulumi:providers:{package}/{TERRAFORM_CONFIG}")
+}
+
+const TERRAFORM_CONFIG: &str = "terraformConfig";
+
+fn written(document: &Document) -> String {
+    serde_json::to_string(document)
+        .expect("a document has only text for keys and holds nothing that can fail")
+}
+
+fn usable<Shape>(shape: Result<Shape, TokenError>, left_out: &mut Vec<TokenError>) -> Option<Shape> {
+    shape.map_err(|error| left_out.push(error)).ok()
+}
+
+/// Whatever does not depend on the provider's schema. Who owns the provider's repository is not known from anywhere: it
+/// is presumed to be the registry's namespace.
+fn header(package: &Package, plugin_version: &str) -> Document {
+    let identity = package.identity();
+    let owner = match &identity.parameter.source {
+        ParameterSource::Remote { url, .. } => url.rsplit('/').nth(1),
+        ParameterSource::Local { .. } => None,
+    };
+    let description = format!("A Pulumi provider dynamically bridged from {}.", identity.provider_type);
+    let repository = owner.map_or_else(String::new, |owner| {
+        format!("https://github.com/{owner}/terraform-provider-{}", identity.provider_type)
+    });
+    let organisation = owner.unwrap_or("terraform-providers");
+    Document {
+        name: identity.name.clone(),
+        version: identity.version.to_string(),
+        attribution: language::attribution(&identity.name, organisation),
+        publisher: owner.unwrap_or_default().to_owned(),
+        language: language::blocks(Facts {
+            package: &identity.name,
+            major: identity.version.major,
+            description: &description,
+            organisation,
+            repository: &repository,
+        }),
+        description,
+        repository,
+        parameterization: Some(Parameterization {
+            base_provider: BaseProvider { name: BASE_NAME, version: plugin_version.to_owned() },
+            parameter: STANDARD.encode(identity.parameter.encode()),
+        }),
+        ..Document::default()
+    }
+}
+
+fn config_variables(types: &mut Types<'_>, shape: &ResourceShape) -> Config {
+    let fields = &shape.object.fields;
+    types.declare(Owner::Config, "", fields);
+    Config {
+        variables: fields.iter().map(|field| (field.pulumi.clone(), types.top_property(field))).collect(),
+        required: required(fields.iter(), Side::Output),
+    }
+}
+
+/// The provider as a resource. What it is given is what it has.
+fn provider(types: &mut Types<'_>, package: &str, config: Option<&ResourceShape>) -> Resource {
+    let inputs: Vec<_> = config.iter().flat_map(|shape| &shape.object.fields).filter(is_input).collect();
+    types.declare(Owner::Provider, "Provider", inputs.iter().copied());
+    let inputs: Vec<_> = inputs.into_iter().filter(is_property).collect();
+    let required = required(inputs.iter().copied(), Side::Input);
+    let properties: Properties =
+        inputs.into_iter().map(|field| (field.pulumi.clone(), types.top_property(field))).collect();
+    Resource {
+        description: format!(
+            "The provider type for the {package} package. By default, resources use package-wide configuration\n\
+             settings, however an explicit `Provider` instance may be created and passed during resource\n\
+             construction to achieve fine-grained programmatic control over provider settings. See the\n\
+             [documentation](https://www.pulumi.com/docs/reference/programming-model/#providers) for more \
+             information.\n"
+        ),
+        properties: properties.clone(),
+        required: required.clone(),
+        input_properties: properties,
+        required_inputs: required,
+        ..Resource::default()
+    }
+}
+
+fn resource(types: &mut Types<'_>, shape: &ResourceShape) -> Resource {
+    let name = member_name(&shape.token);
+    let fields = &shape.object.fields;
+    types.declare(Owner::Resource, name, fields);
+    let autonamed = shape.autonamed().map(|field| field.pulumi.as_str());
+    let is_autonamed = |field: &Field| autonamed == Some(field.pulumi.as_str());
+    let mut resource = Resource::default();
+    let mut state = Properties::new();
+    for field in fields.iter().filter(is_property) {
+        let property = types.top_property(field);
+        // What gets a name in any case need not be given one, and has one in the end.
+        if is_autonamed(field) || !is_optional(field, Side::Output) {
+            resource.required.push(field.pulumi.clone());
+        }
+        if is_input(&field) {
+            resource.input_properties.insert(field.pulumi.clone(), property.clone());
+            if !is_autonamed(field) && !is_optional(field, Side::Input) {
+                resource.required_inputs.push(field.pulumi.clone());
+            }
+        }
+        resource.properties.insert(field.pulumi.clone(), property.clone());
+        state.insert(field.pulumi.clone(), property);
+    }
+    resource.state_inputs = Some(ObjectType {
+        description: format!("Input properties used for looking up and filtering {name} resources.\n"),
+        ..ObjectType::new(state, Vec::new())
+    });
+    resource
+}
+
+fn data_source(types: &mut Types<'_>, shape: &ResourceShape) -> Function {
+    let name = member_name(&shape.token);
+    let fields = &shape.object.fields;
+    types.declare(Owner::DataSource, name, fields);
+    let object = |fields: Vec<&Field>, side, what: &str| {
+        let described = fields.iter().map(|field| (field.pulumi.clone(), types.data_source_property(field)));
+        (!fields.is_empty()).then(|| ObjectType {
+            description: format!("A collection of {what} {name}.\n"),
+            ..ObjectType::new(described.collect(), required(fields.iter().copied(), side))
+        })
+    };
+    Function {
+        inputs: object(fields.iter().filter(is_input).collect(), Side::Input, "arguments for invoking"),
+        outputs: object(fields.iter().collect(), Side::Output, "values returned by").map(Outputs::Object),
+        ..Function::default()
+    }
+}
+
+fn is_input(field: &&Field) -> bool {
+    field.optional || field.required
+}
+
+/// The Pulumi id is no property.
+fn is_property(field: &&Field) -> bool {
+    field.pulumi != "id"
+}
+
+/// The method that hands the provider's configuration to modules written for Terraform.
+fn terraform_config(package: &str) -> (String, Function) {
+    let token = terraform_config_token(package);
+    let own = Type { kind: "ref", reference: "#/provider".to_owned(), ..Type::default() };
+    let object = |name: &str, of: Type| {
+        let property = Property { of, ..Property::default() };
+        ObjectType::new([(name.to_owned(), property)].into(), vec![name.to_owned()])
+    };
+    let method = Function {
+        description: "This function returns a Terraform config object with terraform-namecased keys,to be used with the \
+                      Terraform Module Provider."
+            .to_owned(),
+        inputs: Some(ObjectType { kind: token.clone(), ..object("__self__", own) }),
+        outputs: Some(Outputs::Object(object("result", Type::map(Type::any())))),
+        ..Function::default()
+    };
+    (token, method)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use isthmus_proto::tfplugin6;
+    use isthmus_proto::tfplugin6::schema::nested_block::NestingMode as Blocks;
+    use isthmus_proto::tfplugin6::schema::object::NestingMode as Objects;
+    use isthmus_proto::tfplugin6::schema::{Attribute, NestedBlock};
+    use serde_json::Value;
+
+    use super::super::parameters::Parameter;
+    use super::super::testing::{
+        attribute, block, body, computed, function, local, nested_attribute, package, package_of,
+        package_with, parameter, required, schema,
+    };
+    use super::*;
+
+    fn pretty(json: &str) -> String {
+        serde_json::to_string_pretty(&serde_json::from_str::<Value>(json).unwrap()).unwrap()
+    }
+
+    fn described(text: &str, attribute: Attribute) -> Attribute {
+        Attribute { description: text.to_owned(), ..attribute }
+    }
+
+    fn parsed(package: &Package) -> Value {
+        serde_json::from_str(&package_schema(package, "1.1.3").json).unwrap()
+    }
+
+    /// One resource of everything that a schema may hold.
+    fn everything() -> tfplugin6::Schema {
+        let rule = body(
+            vec![
+                required("to_port", "\"number\""),
+                Attribute { computed: true, ..attribute("cidr", "\"string\"") },
+            ],
+            vec![],
+        );
+        schema(
+            vec![
+                Attribute { computed: true, ..attribute("id", "\"string\"") },
+                required("name", "\"string\""),
+                attribute("pulumi", "\"bool\""),
+                described("Text with `snake_case`.", attribute("urn", "\"string\"")),
+                attribute("tag", "[\"map\",\"string\"]"),
+                attribute("any_thing", "\"dynamic\""),
+                attribute("dns_name", "[\"set\",\"string\"]"),
+                computed("outcome", "[\"object\",{\"status\":[\"list\",\"string\"]}]"),
+                Attribute { sensitive: true, ..attribute("password", "\"string\"") },
+                Attribute { write_only: true, ..described("Once.", attribute("password_wo", "\"string\"")) },
+                nested_attribute(
+                    "host",
+                    Objects::Map,
+                    vec![described("Where.", required("ip", "\"string\""))],
+                ),
+                nested_attribute("pair", Objects::List, vec![attribute("left", "[\"tuple\",[\"string\"]]")]),
+            ],
+            vec![
+                block("rule", Blocks::Set, (1, 0), rule),
+                block("policy", Blocks::List, (0, 1), body(vec![attribute("kind_", "\"string\"")], vec![])),
+                block(
+                    "timeouts",
+                    Blocks::Single,
+                    (0, 1),
+                    body(vec![attribute("create", "\"string\"")], vec![]),
+                ),
+            ],
+        )
+    }
+
+    #[test]
+    fn a_package_holds_all_that_the_provider_offers() {
+        let proxy = body(
+            vec![
+                required("url", "\"string\""),
+                Attribute { sensitive: true, ..attribute("password", "\"string\"") },
+            ],
+            vec![],
+        );
+        let config = schema(
+            vec![required("endpoint", "\"string\"")],
+            vec![block("proxy", Blocks::List, (0, 0), proxy)],
+        );
+        let object = "[\"object\",{\"first_part\":\"string\",\"rest\":[\"list\",[\"object\",{\"x\":\"number\"}]]},[\"rest\"]]";
+        let mut parse = function(vec![parameter("full_name", "\"string\"")], object);
+        parse.summary = "Splits a name.".to_owned();
+        parse.description = "It has parts.".to_owned();
+        let mut join = function(vec![parameter("separator", "\"string\"")], "\"string\"");
+        join.variadic_parameter = Some(parameter("part", "\"string\""));
+        let package = package_with(
+            config,
+            vec![("test_everything", everything())],
+            vec![("test_everything", everything())],
+            vec![("parse_name", parse), ("join", join)],
+        );
+        let schema = package_schema(&package, "1.1.3");
+        assert!(schema.left_out.is_empty(), "{:?}", schema.left_out);
+        insta::assert_snapshot!(pretty(&schema.json));
+    }
+
+    #[test]
+    fn a_plugin_without_a_provider_describes_itself() {
+        insta::assert_snapshot!(pretty(&base_schema("1.1.3")));
+    }
+
+    #[test]
+    fn a_provider_of_a_registry_is_attributed_to_its_namespace() {
+        let source = ParameterSource::Remote {
+            url: "registry.opentofu.org/hashicorp/random".to_owned(),
+            version: "3.3.0".to_owned(),
+        };
+        let schema = parsed(&package_of(Parameter { source, ..local("") }));
+        assert_eq!(schema["version"], "3.3.0");
+        assert_eq!(schema["publisher"], "hashicorp");
+        assert_eq!(schema["repository"], "https://github.com/hashicorp/terraform-provider-random");
+        assert_eq!(
+            schema["language"]["go"]["importBasePath"],
+            "github.com/pulumi/pulumi-terraform-provider/sdks/go/random/v3/random"
+        );
+        assert_eq!(schema["parameterization"]["baseProvider"]["version"], "1.1.3");
+    }
+
+    #[test]
+    fn a_faulty_resource_is_left_out_and_told() {
+        let schema = package_schema(&package(), "1.1.3");
+        assert_eq!(schema.left_out.len(), 1);
+        assert!(schema.left_out[0].to_string().contains("test_broken"), "{}", schema.left_out[0]);
+        assert!(schema.json.contains("test:index/pet:Pet") && !schema.json.contains("Broken"));
+    }
+
+    #[test]
+    fn objects_that_come_to_one_name_are_told_apart() {
+        let items = |name: &str, inner: &str, most| -> NestedBlock {
+            block(name, Blocks::List, (0, most), body(vec![attribute(inner, "\"string\"")], vec![]))
+        };
+        let one = schema(vec![], vec![items("rule", "a", 1), items("rules", "b", 0)]);
+        let schema = parsed(&package_with(
+            schema(vec![], vec![]),
+            vec![("test_x", one), ("test_y", everything())],
+            vec![],
+            vec![],
+        ));
+        let properties = &schema["resources"]["test:index/x:X"]["properties"];
+        assert_eq!(properties["rule"]["$ref"], "#/types/test:index/XRule:XRule");
+        assert_eq!(properties["rules"]["items"]["$ref"], "#/types/test:index/XRule2:XRule2");
+        assert!(schema["types"]["test:index/XRule:XRule"]["properties"]["a"].is_object());
+        assert!(schema["types"]["test:index/XRule2:XRule2"]["properties"]["b"].is_object());
+    }
+
+    #[test]
+    fn the_same_object_at_two_places_of_one_name_is_one_type() {
+        let inner = || body(vec![attribute("a", "\"string\"")], vec![]);
+        let blocks =
+            vec![block("rule", Blocks::List, (0, 1), inner()), block("rules", Blocks::List, (0, 0), inner())];
+        let one = schema(vec![], blocks);
+        let schema = parsed(&package_with(schema(vec![], vec![]), vec![("test_x", one)], vec![], vec![]));
+        assert_eq!(schema["types"].as_object().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn every_reference_leads_to_a_type() {
+        let package = package_with(
+            everything(),
+            vec![("test_x", everything())],
+            vec![("test_x", everything())],
+            vec![],
+        );
+        let schema = parsed(&package);
+        let mut references = BTreeSet::new();
+        collect_references(&schema, &mut references);
+        assert!(references.len() > 10, "{references:?}");
+        for reference in references {
+            let token = reference.strip_prefix("#/types/").unwrap();
+            assert!(schema["types"][token].is_object(), "{reference} leads nowhere");
+        }
+    }
+
+    fn collect_references(value: &Value, found: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(fields) => {
+                for (key, value) in fields {
+                    match value.as_str() {
+                        Some(reference) if key == "$ref" && reference.starts_with("#/types/") => {
+                            found.insert(reference.to_owned());
+                        }
+                        _ => collect_references(value, found),
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| collect_references(item, found)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Descriptions: from Terraform's documentation to Pulumi's.
+//!
+//! Notes get Markdown's quotation mark, links into Terraform's own site get its address, links that lead nowhere
+//! outside that site become plain text, and names in code type become a `span` that carries the name in every
+//! language, from which Pulumi's documentation and generators pick. Code blocks stay as they are.
+
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+use super::super::catalogue::Package;
+use crate::names::casing::{property_name, upper_first};
+use crate::names::tokens::member_name;
+
+/// `text`, cleaned, without blanks around it.
+pub(super) fn clean(package: &Package, text: &str) -> String {
+    let mut result = String::with_capacity(text.len());
+    let mut rest = 0;
+    for block in CODE_BLOCK.find_iter(text) {
+        result.push_str(&clean_prose(package, &text[rest..block.start()]));
+        result.push_str(block.as_str());
+        rest = block.end();
+    }
+    result.push_str(&clean_prose(package, &text[rest..]));
+    result.trim().to_owned()
+}
+
+/// `text` as a comment: each line ended, a blank last line dropped.
+pub(super) fn comment(text: &str) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
+    let (before, last) = text.rsplit_once('\n').map_or(("", text), |(before, last)| (before, last));
+    match (text.contains('\n'), last.trim().is_empty()) {
+        (true, true) => format!("{before}\n"),
+        (false, true) => String::new(),
+        (_, false) => format!("{text}\n"),
+    }
+}
+
+fn clean_prose(package: &Package, text: &str) -> String {
+    let text = text.replace("-> ", "> ").replace("~> ", "> ").replace("!> ", "> ");
+    let text = text.strip_prefix("\n(Required)\n").unwrap_or(&text);
+    let text = text.strip_prefix("\n(Optional)\n").unwrap_or(text);
+    let text = PAGE_REFERENCE.replace_all(text, "${1} https://www.terraform.io${2}");
+    let text = LINK.replace_all(&text, |link: &Captures<'_>| match &link[2] {
+        address if address.starts_with("http") => link[0].to_owned(),
+        address if address.starts_with('/') => format!("[{}](https://www.terraform.io{address})", &link[1]),
+        // An anchor, or relative to a page that is not here.
+        _ => link[1].to_owned(),
+    });
+    name_references(package, &text)
+}
+
+/// `text` with every name in code type given in all languages.
+fn name_references(package: &Package, text: &str) -> String {
+    CODE_WORD
+        .replace_all(text, |found: &Captures<'_>| match (found.get(1), found.get(2), found.get(3)) {
+            (Some(open), Some(name), Some(close)) => {
+                reference(package, &found[0], open.as_str(), name.as_str(), close.as_str())
+            }
+            _ => reference(package, &found[0], "`", found.get(4).map_or("", |name| name.as_str()), "`"),
+        })
+        .into_owned()
+}
+
+fn reference(package: &Package, matched: &str, open: &str, name: &str, close: &str) -> String {
+    let quoted = |text: &str| format!("{open}{text}{close}");
+    if let Some(token) = package.resources().token(name) {
+        let bare = quoted(member_name(token));
+        let full = quoted(&format!("{}.{}", package.identity().name, member_name(token)));
+        return span(&full, &full, &bare, &bare, &quoted(name));
+    }
+    if let Some(token) = package.data_sources().token(name) {
+        let bare = quoted(member_name(token));
+        let full = quoted(&format!("{}.{}", package.identity().name, member_name(token)));
+        let python = quoted(&python_name(member_name(token)));
+        return span(&full, &full, &bare, &python, &quoted(&format!("data.{name}")));
+    }
+    let property = property_name(name);
+    let camel = quoted(&property);
+    span(&camel, &quoted(&upper_first(&property)), &camel, matched, matched)
+}
+
+/// YAML and Java write names as Node.js does, and so does whoever knows nothing of languages.
+fn span(node: &str, dotnet: &str, go: &str, python: &str, hcl: &str) -> String {
+    format!(
+        "<span pulumi-lang-nodejs=\"{node}\" pulumi-lang-dotnet=\"{dotnet}\" pulumi-lang-go=\"{go}\" \
+         pulumi-lang-python=\"{python}\" pulumi-lang-yaml=\"{node}\" pulumi-lang-java=\"{node}\" \
+         pulumi-lang-hcl=\"{hcl}\">{node}</span>"
+    )
+}
+
+/// A function's name as Python SDKs spell it: `getPublicKey` is `get_public_key`. A run of capitals is one word, and
+/// digits (or one `s`) right after it belong to it.
+fn python_name(name: &str) -> String {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Before {
+        Start,
+        Capital,
+        Capitals,
+        Other,
+    }
+    let mut words: Vec<String> = Vec::new();
+    let mut word = String::new();
+    let mut before = Before::Start;
+    for character in name.chars() {
+        let character = if character.is_alphanumeric() { character } else { '_' };
+        let capital = character.is_uppercase();
+        match (before, capital) {
+            (Before::Other, true) => words.push(std::mem::take(&mut word)),
+            (Before::Capitals, false) if !character.is_ascii_digit() && character != 's' => {
+                let last = word.pop();
+                words.push(std::mem::take(&mut word));
+                word.extend(last);
+            }
+            _ => {}
+        }
+        before = match (before, capital) {
+            (Before::Capital | Before::Capitals, true) => Before::Capitals,
+            (_, true) => Before::Capital,
+            (_, false) => Before::Other,
+        };
+        word.extend(character.to_lowercase());
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    words.join("_")
+}
+
+/// Blanks as Go's patterns know them.
+const BLANK: &str = r"[\t\n\f\r ]";
+
+static CODE_BLOCK: LazyLock<Regex> = LazyLock::new(|| pattern(&format!(r"(?ms)```[^\n]*?$.*?```{BLANK}*$")));
+
+static LINK: LazyLock<Regex> = LazyLock::new(|| pattern(r"\[([^\]]*)\]\(([^\)]*)\)"));
+
+static PAGE_REFERENCE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(\[[1-9]+\]:) (/docs/providers(?:/[a-z1-9_]+)+\.[a-z]+)"));
+
+/// Either a snake-case name between blanks, quotation marks, brackets or in code type, or a single word in code type.
+static CODE_WORD: LazyLock<Regex> = LazyLock::new(|| {
+    let blank = &BLANK[1..BLANK.len() - 1];
+    pattern(&format!(r#"([{blank}"`\[])((?:[0-9a-z]+_)+[0-9a-z]+)([{blank}"`\]])|`([0-9a-z]+)`"#))
+});
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the patterns of this file are valid")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::package;
+    use super::*;
+
+    fn node(text: &str) -> String {
+        // What a reader of one language sees.
+        let span = Regex::new(r#"<span pulumi-lang-nodejs="([^"]*)"[^>]*>[^<]*</span>"#).unwrap();
+        span.replace_all(&clean(&package(), text), "<$1>").into_owned()
+    }
+
+    #[test]
+    fn a_name_in_code_type_is_given_in_every_language() {
+        assert_eq!(
+            clean(&package(), "Use `max_length`."),
+            "Use <span pulumi-lang-nodejs=\"`maxLength`\" pulumi-lang-dotnet=\"`MaxLength`\" \
+             pulumi-lang-go=\"`maxLength`\" pulumi-lang-python=\"`max_length`\" pulumi-lang-yaml=\"`maxLength`\" \
+             pulumi-lang-java=\"`maxLength`\" pulumi-lang-hcl=\"`max_length`\">`maxLength`</span>."
+        );
+    }
+
+    #[test]
+    fn resources_and_data_sources_are_called_by_their_tokens() {
+        let text = clean(&package(), "See `test_pet` and test_broken here");
+        assert!(text.contains("pulumi-lang-nodejs=\"`test.Pet`\""), "{text}");
+        assert!(text.contains("pulumi-lang-go=\"`Pet`\""), "{text}");
+        assert!(text.contains("pulumi-lang-hcl=\" test_broken \"> test.Broken </span>"), "{text}");
+    }
+
+    #[test]
+    fn only_names_are_touched() {
+        assert_eq!(node("`true` but not true, `Name` nor `a-b`"), "<`true`> but not true, `Name` nor `a-b`");
+        assert_eq!(node("in a_b text, [c_d] too"), "in< aB >text, <[cD]> too");
+        assert_eq!(node("a_b"), "a_b");
+    }
+
+    #[test]
+    fn links_that_lead_nowhere_become_text() {
+        assert_eq!(
+            node("[a](https://x/y) [b](/docs/b) [c](#c) [d](d.html)"),
+            "[a](https://x/y) [b](https://www.terraform.io/docs/b) c d"
+        );
+        assert_eq!(
+            node("[1]: /docs/providers/aws/d/x.html"),
+            "[1]: https://www.terraform.io/docs/providers/aws/d/x.html"
+        );
+    }
+
+    #[test]
+    fn notes_are_quotations_and_code_blocks_stay() {
+        assert_eq!(
+            node("-> note\n~> more\n\n```hcl\n-> `a_b`\n```\n!> `end`"),
+            "> note\n> more\n\n```hcl\n-> `a_b`\n```\n> <`end`>"
+        );
+        assert_eq!(node("\n(Required)\n  text  "), "text");
+    }
+
+    #[test]
+    fn comments_end_each_line() {
+        for (text, lines) in
+            [("", ""), ("a", "a\n"), ("a\n", "a\n"), ("a\n\nb", "a\n\nb\n"), ("a\n\n", "a\n\n"), (" ", "")]
+        {
+            assert_eq!(comment(text), lines, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn python_splits_words_before_capitals() {
+        for (name, python) in [
+            ("getPublicKey", "get_public_key"),
+            ("getIPs", "get_ips"),
+            ("getSHA256Hash", "get_sha256_hash"),
+            ("getHTTPServer", "get_http_server"),
+            ("getX", "get_x"),
+        ] {
+            assert_eq!(python_name(name), python);
+        }
+    }
+}

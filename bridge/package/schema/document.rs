@@ -1,0 +1,211 @@
+//! The package schema as a document: Pulumi's own terms for it, written as JSON.
+//!
+//! Keys stand in a fixed order and maps are sorted, so that the same provider gives the same bytes each time. Whatever is
+//! empty is left out, as every other writer of package schemas does.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// A whole package.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Document {
+    pub(super) name: String,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(super) display_name: &'static str,
+    pub(super) version: String,
+    pub(super) description: String,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(super) keywords: &'static [&'static str],
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(super) license: &'static str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) attribution: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) repository: String,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(super) logo_url: &'static str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) publisher: String,
+    pub(super) meta: Meta,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) language: BTreeMap<&'static str, Value>,
+    pub(super) config: Config,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) types: BTreeMap<String, ObjectType>,
+    pub(super) provider: Resource,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) resources: BTreeMap<String, Resource>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) functions: BTreeMap<String, Function>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) parameterization: Option<Parameterization>,
+}
+
+/// How modules are recognised in tokens: `index/pet` is in module `index`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Meta {
+    module_format: &'static str,
+}
+
+impl Default for Meta {
+    fn default() -> Self {
+        Self { module_format: "(.*)(?:/[^/]*)" }
+    }
+}
+
+/// What `pulumi config` may set.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Config {
+    #[serde(skip_serializing_if = "Properties::is_empty")]
+    pub(super) variables: Properties,
+    /// The required ones; the key is a historic misnomer.
+    #[serde(rename = "defaults", skip_serializing_if = "Vec::is_empty")]
+    pub(super) required: Vec<String>,
+}
+
+/// Properties by Pulumi name.
+pub(super) type Properties = BTreeMap<String, Property>;
+
+/// A resource.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Resource {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) description: String,
+    #[serde(skip_serializing_if = "Properties::is_empty")]
+    pub(super) properties: Properties,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) required: Vec<String>,
+    #[serde(skip_serializing_if = "Properties::is_empty")]
+    pub(super) input_properties: Properties,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) required_inputs: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) state_inputs: Option<ObjectType>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) methods: BTreeMap<&'static str, String>,
+}
+
+/// An object.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct ObjectType {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) description: String,
+    #[serde(skip_serializing_if = "Properties::is_empty")]
+    pub(super) properties: Properties,
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) required: Vec<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) language: BTreeMap<&'static str, Value>,
+}
+
+/// A property.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Property {
+    #[serde(flatten)]
+    pub(super) of: Type,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) description: String,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(super) deprecation_message: &'static str,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) secret: bool,
+}
+
+/// What a property, an element or an answer is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Type {
+    #[serde(rename = "type", skip_serializing_if = "str::is_empty")]
+    pub(super) kind: &'static str,
+    #[serde(rename = "$ref", skip_serializing_if = "String::is_empty")]
+    pub(super) reference: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) additional_properties: Option<Box<Self>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) items: Option<Box<Self>>,
+}
+
+/// A data source, a function, or a method of the provider.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Function {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) description: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) inputs: Option<ObjectType>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) multi_argument_inputs: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) outputs: Option<Outputs>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) deprecation_message: String,
+}
+
+/// What a function answers.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Outputs {
+    /// Several named values.
+    Object(ObjectType),
+    /// One value.
+    Single(Type),
+}
+
+/// Which plugin the package is made by, and of what.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Parameterization {
+    pub(super) base_provider: BaseProvider,
+    /// The remembered bytes, in base64.
+    pub(super) parameter: String,
+}
+
+/// The plugin.
+#[derive(Debug, Serialize)]
+pub(super) struct BaseProvider {
+    pub(super) name: &'static str,
+    /// Without a `v`.
+    pub(super) version: String,
+}
+
+impl Type {
+    /// Any value.
+    pub(super) fn any() -> Self {
+        Self { reference: "pulumi.json#/Any".to_owned(), ..Self::default() }
+    }
+
+    /// A simple type.
+    pub(super) fn simple(kind: &'static str) -> Self {
+        Self { kind, ..Self::default() }
+    }
+
+    /// A list.
+    pub(super) fn array(items: Self) -> Self {
+        Self { kind: "array", items: Some(Box::new(items)), ..Self::default() }
+    }
+
+    /// A map.
+    pub(super) fn map(values: Self) -> Self {
+        Self { kind: "object", additional_properties: Some(Box::new(values)), ..Self::default() }
+    }
+
+    /// An object with a name of its own.
+    pub(super) fn named(token: &str) -> Self {
+        Self { reference: format!("#/types/{token}"), ..Self::default() }
+    }
+}
+
+impl ObjectType {
+    /// An object of these properties.
+    pub(super) fn new(properties: Properties, required: Vec<String>) -> Self {
+        Self { kind: "object".to_owned(), properties, required, ..Self::default() }
+    }
+}

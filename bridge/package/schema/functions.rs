@@ -1,0 +1,80 @@
+//! Provider functions in the package schema.
+
+use isthmus_shim::cty;
+
+use super::super::function::FunctionShape;
+use super::super::shape::{ObjectShape, Shape};
+use super::docs::comment;
+use super::document::{Function, ObjectType, Outputs, Properties, Property, Type};
+use super::types::Types;
+use crate::names::casing::upper_first;
+use crate::names::tokens::member_name;
+
+/// Describes a function. Objects among its arguments, and inside its answer, become types.
+pub(super) fn function(types: &mut Types<'_>, shape: &FunctionShape) -> Function {
+    let name = member_name(&shape.token);
+    let mut inputs = ObjectType::new(Properties::new(), Vec::new());
+    let last = shape.parameters.len();
+    for (index, parameter) in shape.parameters.iter().enumerate() {
+        let hint = format!("{name}{}", upper_first(&parameter.pulumi));
+        let one = type_of(types, &parameter.parameter_type, &parameter.shape, &hint);
+        let of = if shape.variadic && index + 1 == last { Type::array(one) } else { one };
+        let property = Property { of, description: comment(&parameter.description), ..Property::default() };
+        inputs.properties.insert(parameter.pulumi.clone(), property);
+        if parameter.required {
+            inputs.required.push(parameter.pulumi.clone());
+        }
+    }
+    let result = format!("{name}Result");
+    let outputs = match (&shape.returns, &shape.return_shape) {
+        (cty::Type::Object(object), Shape::Object(named)) => {
+            Outputs::Object(object_type(types, object, named, &result))
+        }
+        (returned, shape) => Outputs::Single(type_of(types, returned, shape, &result)),
+    };
+    Function {
+        description: comment(&shape.description),
+        inputs: (!shape.parameters.is_empty()).then_some(inputs),
+        multi_argument_inputs: shape.parameters.iter().map(|parameter| parameter.pulumi.clone()).collect(),
+        outputs: Some(outputs),
+        deprecation_message: shape.deprecation_message.clone(),
+    }
+}
+
+fn type_of(types: &mut Types<'_>, of: &cty::Type, shape: &Shape, name: &str) -> Type {
+    match (of, shape) {
+        (cty::Type::List(of) | cty::Type::Set(of), Shape::List(shape) | Shape::Set(shape)) => {
+            Type::array(type_of(types, of, shape, name))
+        }
+        (cty::Type::Map(of), Shape::Map(shape)) => Type::map(type_of(types, of, shape, name)),
+        (cty::Type::Object(object), Shape::Object(shape)) => {
+            let described = object_type(types, object, shape, name);
+            Type::named(&types.insert(name, described))
+        }
+        // Whatever holds no object needs no names.
+        _ => types.type_of(shape),
+    }
+}
+
+/// An object in a function's signature. Here an attribute is required unless the type says otherwise.
+fn object_type(
+    types: &mut Types<'_>,
+    object: &cty::ObjectType,
+    shape: &ObjectShape,
+    name: &str,
+) -> ObjectType {
+    let mut described = ObjectType::new(Properties::new(), Vec::new());
+    for field in &shape.fields {
+        let of = type_of(
+            types,
+            &field.implied_type,
+            &field.shape,
+            &format!("{name}{}", upper_first(&field.pulumi)),
+        );
+        described.properties.insert(field.pulumi.clone(), Property { of, ..Property::default() });
+        if !object.optional.contains(&field.terraform) {
+            described.required.push(field.pulumi.clone());
+        }
+    }
+    described
+}

@@ -1,0 +1,129 @@
+//! What the generators of SDKs are told beside the schema proper, a block for each language.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+/// The generation of Terraform-based SDKs that the generators shall stay compatible with.
+const COMPATIBILITY: &str = "tfbridge20";
+
+/// What the blocks are made of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Facts<'a> {
+    /// The package's name.
+    pub(super) package: &'a str,
+    /// The package's major version.
+    pub(super) major: u64,
+    /// The package's description.
+    pub(super) description: &'a str,
+    /// Who is presumed to own the provider's repository.
+    pub(super) organisation: &'a str,
+    /// Where the provider's repository is presumed to be; empty for a local provider.
+    pub(super) repository: &'a str,
+}
+
+/// The blocks by language.
+pub(super) fn blocks(facts: Facts<'_>) -> BTreeMap<&'static str, Value> {
+    let readme = readme(facts);
+    BTreeMap::from([
+        (
+            "csharp",
+            json!({
+                "compatibility": COMPATIBILITY,
+                "liftSingleValueMethodReturns": true,
+                "respectSchemaVersion": true,
+            }),
+        ),
+        (
+            "go",
+            json!({
+                "importBasePath": go_import_path(facts.package, facts.major),
+                "rootPackageName": facts.package,
+                "liftSingleValueMethodReturns": true,
+                "generateExtraInputTypes": true,
+                "respectSchemaVersion": true,
+            }),
+        ),
+        (
+            "java",
+            json!({ "basePackage": "", "buildFiles": "", "gradleNexusPublishPluginVersion": "", "gradleTest": "" }),
+        ),
+        (
+            "nodejs",
+            json!({
+                "packageDescription": facts.description,
+                "readme": readme,
+                "compatibility": COMPATIBILITY,
+                "disableUnionOutputTypes": true,
+                "liftSingleValueMethodReturns": true,
+                "respectSchemaVersion": true,
+            }),
+        ),
+        (
+            "python",
+            json!({
+                "readme": readme,
+                "compatibility": COMPATIBILITY,
+                "respectSchemaVersion": true,
+                "pyproject": { "enabled": true },
+            }),
+        ),
+    ])
+}
+
+/// The sentence that says where a package comes from.
+pub(super) fn attribution(package: &str, organisation: &str) -> String {
+    format!(
+        "This Pulumi package is based on the [`{package}` Terraform \
+         Provider](https://github.com/{organisation}/terraform-provider-{package})."
+    )
+}
+
+/// From its second major version on, a Go module has the version in its path.
+fn go_import_path(package: &str, major: u64) -> String {
+    let version = if major > 1 { format!("v{major}/") } else { String::new() };
+    format!("github.com/pulumi/pulumi-terraform-provider/sdks/go/{package}/{version}{package}")
+}
+
+fn readme(Facts { package, organisation, repository, .. }: Facts<'_>) -> String {
+    let upstream = format!("https://github.com/{organisation}/terraform-provider-{package}");
+    // A repository of Pulumi's own is asked first.
+    let ask = if repository.contains("pulumi") {
+        format!(
+            "> first check the [`pulumi-{package}` repo]({repository}/issues); however, if that doesn't turn up \
+             anything,\n> please consult the source"
+        )
+    } else {
+        "> please consult the source".to_owned()
+    };
+    format!(
+        "> This provider is a derived work of the [Terraform Provider]({upstream})\n\
+         > distributed under [MPL 2.0](https://www.mozilla.org/en-US/MPL/2.0/). If you encounter a bug or missing \
+         feature,\n{ask} [`terraform-provider-{package}` repo]({upstream}/issues)."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_go_path_has_a_major_version_from_two_on() {
+        assert!(go_import_path("random", 0).ends_with("/sdks/go/random/random"));
+        assert!(go_import_path("random", 1).ends_with("/sdks/go/random/random"));
+        assert!(go_import_path("random", 3).ends_with("/sdks/go/random/v3/random"));
+    }
+
+    #[test]
+    fn the_readme_leads_to_the_repository() {
+        let facts =
+            Facts { package: "random", major: 0, description: "", organisation: "hashicorp", repository: "" };
+        let lines = readme(facts);
+        assert_eq!(lines.lines().count(), 3);
+        assert!(lines.ends_with(
+            "[`terraform-provider-random` repo](https://github.com/hashicorp/terraform-provider-random/issues)."
+        ));
+        let own = readme(Facts { repository: "https://github.com/pulumi/x", ..facts });
+        assert!(own.contains("[`pulumi-random` repo](https://github.com/pulumi/x/issues)"), "{own}");
+    }
+}

@@ -1,0 +1,296 @@
+//! Named types: every object below a property becomes a type of the package.
+//!
+//! A type's name says where it is: the resource's name and then, for each level, the property's in title case, in the
+//! singular where the property is a list. The same object is seen as input and as output, and what is required of it
+//! differs between the two; a type has only one list of required properties, so the other one goes into a hint for the
+//! generator of Node.js SDKs, as generators expect it.
+//!
+//! Two different objects may come to the same name. Then the later one gets a number; the Go bridge lets one of them
+//! silently stand for both.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::super::catalogue::Package;
+use super::super::shape::{Field, ObjectShape, Shape};
+use super::docs::{clean, comment};
+use super::document::{ObjectType, Properties, Property, Type};
+use crate::names::casing::title;
+use crate::names::inflector::singularize;
+
+/// What a type belongs to. It decides where the type lives, and which of its two sides is the main one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// A resource: inputs are the main side.
+    Resource,
+    /// The provider as a resource: there are inputs only.
+    Provider,
+    /// A data source: outputs are the main side.
+    DataSource,
+    /// A configuration variable: there are outputs only.
+    Config,
+}
+
+/// All named types of a package, as they are found.
+#[derive(Debug)]
+pub(super) struct Types<'a> {
+    package: &'a Package,
+    /// By token.
+    types: BTreeMap<String, ObjectType>,
+    /// The token of each object that has been found, by its address: each place in a schema has its own object.
+    tokens: HashMap<*const ObjectShape, String>,
+    /// The objects behind the tokens, by tokens in lower case: those must differ in more than case.
+    claims: HashMap<String, Option<Claim>>,
+}
+
+#[derive(Debug)]
+struct Claim {
+    owner: Owner,
+    object: Arc<ObjectShape>,
+    token: String,
+}
+
+/// An object that has just got its name.
+struct Found {
+    token: String,
+    object: Arc<ObjectShape>,
+    owner: Owner,
+    in_inputs: bool,
+}
+
+/// Which side a property is looked at from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// A program gives it.
+    Input,
+    /// The provider gives it.
+    Output,
+}
+
+impl<'a> Types<'a> {
+    pub(super) fn new(package: &'a Package) -> Self {
+        Self { package, types: BTreeMap::new(), tokens: HashMap::new(), claims: HashMap::new() }
+    }
+
+    /// Names every object at and below `fields`, which are the properties of something called `name`.
+    pub(super) fn declare<'f>(
+        &mut self,
+        owner: Owner,
+        name: &str,
+        fields: impl IntoIterator<Item = &'f Field>,
+    ) {
+        let mut found = Vec::new();
+        for field in fields {
+            let in_inputs = field.optional || field.required;
+            // A configuration variable's own type is called like the variable.
+            let name = match owner {
+                Owner::Config => field.pulumi.clone(),
+                Owner::Resource | Owner::Provider | Owner::DataSource => below(name, field),
+            };
+            self.find(owner, &name, &field.shape, in_inputs, &mut found);
+        }
+        for Found { token, object, owner, in_inputs } in found {
+            let described = self.object(&object, owner, in_inputs);
+            self.types.insert(token, described);
+        }
+    }
+
+    /// Takes `name` in the package's main module for a type that is described already, and returns its token.
+    pub(super) fn insert(&mut self, name: &str, described: ObjectType) -> String {
+        let token = self.free_token("index", name);
+        self.claims.insert(token.to_lowercase(), None);
+        self.types.insert(token.clone(), described);
+        token
+    }
+
+    /// What a property of this shape is. Objects in it have been declared.
+    pub(super) fn type_of(&self, shape: &Shape) -> Type {
+        match shape {
+            Shape::Bool => Type::simple("boolean"),
+            Shape::Number => Type::simple("number"),
+            Shape::String => Type::simple("string"),
+            Shape::Dynamic => Type::any(),
+            Shape::List(element) | Shape::Set(element) => Type::array(self.type_of(element)),
+            // Values of any type have always been described as text in maps, and SDKs rely on it.
+            Shape::Map(element) if matches!(**element, Shape::Dynamic) => Type::map(Type::simple("string")),
+            Shape::Map(element) => Type::map(self.type_of(element)),
+            Shape::FlattenedList(element) | Shape::FlattenedSet(element) => self.type_of(element),
+            Shape::Object(object) => {
+                self.tokens.get(&Arc::as_ptr(object)).map_or_else(Type::any, |token| Type::named(token))
+            }
+            Shape::Tuple(_) => Type::array(Type::any()),
+        }
+    }
+
+    /// A property at the top of a resource, of the provider, or of the configuration.
+    pub(super) fn top_property(&self, field: &Field) -> Property {
+        let text = clean(self.package, &field.description);
+        let description = match (field.write_only, text.is_empty()) {
+            (false, _) => text,
+            (true, false) => format!("{WRITE_ONLY}{text}"),
+            (true, true) => WRITE_ONLY.to_owned(),
+        };
+        self.property(field, description)
+    }
+
+    /// A property at the top of a data source, which has no description of its own.
+    pub(super) fn data_source_property(&self, field: &Field) -> Property {
+        self.property(field, if field.write_only { WRITE_ONLY.to_owned() } else { String::new() })
+    }
+
+    /// All types.
+    pub(super) fn finish(self) -> BTreeMap<String, ObjectType> {
+        self.types
+    }
+
+    fn find(&mut self, owner: Owner, name: &str, shape: &Shape, in_inputs: bool, found: &mut Vec<Found>) {
+        match shape {
+            Shape::Bool | Shape::Number | Shape::String | Shape::Dynamic | Shape::Tuple(_) => {}
+            Shape::List(element)
+            | Shape::Set(element)
+            | Shape::Map(element)
+            | Shape::FlattenedList(element)
+            | Shape::FlattenedSet(element) => self.find(owner, name, element, in_inputs, found),
+            Shape::Object(object) => {
+                let name = self.claim(owner, name, object, in_inputs, found);
+                for field in &object.fields {
+                    self.find(owner, &below(&name, field), &field.shape, in_inputs, found);
+                }
+            }
+        }
+    }
+
+    /// Gives `object` the token for `name`, or a numbered one when a different object has that, and returns the name.
+    fn claim(
+        &mut self,
+        owner: Owner,
+        name: &str,
+        object: &Arc<ObjectShape>,
+        in_inputs: bool,
+        found: &mut Vec<Found>,
+    ) -> String {
+        let module = if owner == Owner::Config { "config" } else { "index" };
+        let wanted = self.token(module, name).to_lowercase();
+        let (token, new) = match self.claims.get(&wanted) {
+            Some(Some(claim)) if claim.owner == owner && same_object(&claim.object, object) => {
+                (claim.token.clone(), false)
+            }
+            _ => (self.free_token(module, name), true),
+        };
+        self.tokens.insert(Arc::as_ptr(object), token.clone());
+        let name = token.rsplit(':').next().unwrap_or_default().to_owned();
+        if new {
+            let claim = Claim { owner, object: Arc::clone(object), token: token.clone() };
+            self.claims.insert(token.to_lowercase(), Some(claim));
+            found.push(Found { token, object: Arc::clone(object), owner, in_inputs });
+        }
+        name
+    }
+
+    fn free_token(&self, module: &str, name: &str) -> String {
+        let numbered = (2_u64..).map(|number| format!("{name}{number}"));
+        std::iter::once(name.to_owned())
+            .chain(numbered)
+            .map(|name| self.token(module, &name))
+            .find(|token| !self.claims.contains_key(&token.to_lowercase()))
+            .unwrap_or_else(|| self.token(module, name))
+    }
+
+    fn token(&self, module: &str, name: &str) -> String {
+        format!("{}:{module}/{name}:{name}", self.package.identity().name)
+    }
+
+    fn object(&self, object: &ObjectShape, owner: Owner, in_inputs: bool) -> ObjectType {
+        let required = |side| required(object.fields.iter(), side);
+        let (inputs, outputs) = (required(Side::Input), required(Side::Output));
+        let as_set = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
+        let (required, hint, other) = match owner {
+            Owner::Resource => (inputs, "requiredOutputs", as_set(&outputs)),
+            Owner::Provider => (inputs, "requiredOutputs", BTreeSet::new()),
+            Owner::DataSource if in_inputs => (outputs, "requiredInputs", as_set(&inputs)),
+            Owner::DataSource | Owner::Config => (outputs, "requiredInputs", BTreeSet::new()),
+        };
+        let properties =
+            object.fields.iter().map(|field| (field.pulumi.clone(), self.nested_property(field)));
+        let mut described = ObjectType::new(properties.collect::<Properties>(), required);
+        if as_set(&described.required) != other {
+            described.language.insert("nodejs", nodejs_hint(hint, other));
+        }
+        described
+    }
+
+    fn nested_property(&self, field: &Field) -> Property {
+        let text = clean(self.package, &field.description);
+        let note = if field.write_only { WRITE_ONLY } else { "" };
+        self.property(field, comment(&format!("{note}{text}")))
+    }
+
+    fn property(&self, field: &Field, description: String) -> Property {
+        Property {
+            of: self.type_of(&field.shape),
+            description,
+            // The provider's own message, where there is one, is not for schemas: generated SDKs would change by it.
+            deprecation_message: if field.deprecated.is_some() { "Deprecated" } else { "" },
+            secret: field.sensitive || field.write_only,
+        }
+    }
+}
+
+/// The Pulumi names of those fields that have to be there, in the order of Terraform's names.
+pub(super) fn required<'f>(fields: impl Iterator<Item = &'f Field>, side: Side) -> Vec<String> {
+    fields.filter(|field| !is_optional(field, side)).map(|field| field.pulumi.clone()).collect()
+}
+
+/// Seen from this side, the field need not be there.
+pub(super) fn is_optional(field: &Field, side: Side) -> bool {
+    match side {
+        Side::Input => field.optional || field.computed,
+        Side::Output => field.optional && !field.computed,
+    }
+}
+
+/// What a type is called that is the property `field` of something called `name`.
+fn below(name: &str, field: &Field) -> String {
+    let several = matches!(field.shape, Shape::List(_) | Shape::Set(_));
+    let singular = if several { singularize(&field.pulumi) } else { field.pulumi.clone() };
+    format!("{name}{}", title(&singular))
+}
+
+fn nodejs_hint(key: &str, names: BTreeSet<String>) -> Value {
+    json!({ key: names })
+}
+
+/// The two are described the same, but for their texts.
+fn same_object(one: &ObjectShape, other: &ObjectShape) -> bool {
+    let same_field = |one: &Field, other: &Field| {
+        one.pulumi == other.pulumi
+            && (one.required, one.optional, one.computed) == (other.required, other.optional, other.computed)
+            && (one.sensitive, one.write_only) == (other.sensitive, other.write_only)
+            && same_shape(&one.shape, &other.shape)
+    };
+    one.fields.len() == other.fields.len()
+        && one.fields.iter().zip(&other.fields).all(|(one, other)| same_field(one, other))
+}
+
+fn same_shape(one: &Shape, other: &Shape) -> bool {
+    match (one, other) {
+        (Shape::Bool, Shape::Bool)
+        | (Shape::Number, Shape::Number)
+        | (Shape::String, Shape::String)
+        | (Shape::Dynamic, Shape::Dynamic)
+        | (Shape::Tuple(_), Shape::Tuple(_)) => true,
+        (Shape::List(one) | Shape::Set(one), Shape::List(other) | Shape::Set(other))
+        | (Shape::Map(one), Shape::Map(other))
+        | (
+            Shape::FlattenedList(one) | Shape::FlattenedSet(one),
+            Shape::FlattenedList(other) | Shape::FlattenedSet(other),
+        ) => same_shape(one, other),
+        (Shape::Object(one), Shape::Object(other)) => same_object(one, other),
+        _ => false,
+    }
+}
+
+/// Stands before the description of a property that is never read back.
+const WRITE_ONLY: &str = "**NOTE:** This field is write-only and its value will not be updated in state as part of read operations.\n";

@@ -1,0 +1,451 @@
+//! Shapes: a Terraform schema and its Pulumi names, compiled together once.
+//!
+//! Everything that walks a property bag and a Terraform value side by side (inputs, outputs, paths of diagnostics, diffs,
+//! the package schema) walks a shape, so that names are computed once per resource and never per call. The way back from
+//! a Pulumi name is a look-up of what the way there produced, and therefore exact.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use isthmus_shim::cty::{ObjectType, Type};
+use isthmus_shim::schema::{
+    Attribute, AttributeType, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting, Schema, TextKind,
+};
+
+use crate::names::properties::{Nameable, ResourceNaming, object_names, resource_names};
+
+/// A resource (or data source, or the provider's configuration) as both sides see it.
+#[derive(Debug)]
+pub struct ResourceShape {
+    /// The Pulumi token, such as `random:index/randomPet:RandomPet`. Empty for the provider's configuration.
+    pub token: String,
+    /// Terraform's type name, such as `random_pet`. Empty for the provider's configuration.
+    pub terraform_type: Arc<str>,
+    /// The Terraform schema that this was made from.
+    pub schema: Arc<Schema>,
+    /// The root object.
+    pub object: Arc<ObjectShape>,
+    /// Where the Pulumi id comes from.
+    pub id: IdRule,
+}
+
+/// Where the Pulumi id of a resource comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IdRule {
+    /// Attribute `id` is a computed-only string: it is the Pulumi id, and no property of its own.
+    Computed,
+    /// Attribute `id` can be configured (or is no string); its value is also the property of this Pulumi name.
+    Property(String),
+    /// There is no usable `id`.
+    Missing,
+}
+
+/// An object's fields, findable by either name.
+#[derive(Debug, Default)]
+pub struct ObjectShape {
+    /// Ordered by Terraform name.
+    pub fields: Vec<Field>,
+    /// Pulumi name to index in `fields`.
+    pub by_pulumi: HashMap<String, usize>,
+    /// Terraform name to index in `fields`.
+    pub by_terraform: HashMap<Arc<str>, usize>,
+}
+
+/// One attribute or nested block.
+#[derive(Debug)]
+pub struct Field {
+    /// Terraform's name.
+    pub terraform: Arc<str>,
+    /// Pulumi's name.
+    pub pulumi: String,
+    /// What it holds.
+    pub shape: Shape,
+    /// The cty type of the attribute that stands for this field in its object (core's implied type).
+    pub implied_type: Type,
+    /// A nested block rather than an attribute.
+    pub is_block: bool,
+    /// Must be configured (blocks: `min_items` > 0).
+    pub required: bool,
+    /// May be configured.
+    pub optional: bool,
+    /// The provider may fill it.
+    pub computed: bool,
+    /// Secret.
+    pub sensitive: bool,
+    /// Never in outputs.
+    pub write_only: bool,
+    /// Deprecated, with the provider's message (may be empty).
+    pub deprecated: Option<String>,
+    /// Text for users.
+    pub description: String,
+    /// How the text is written.
+    pub description_kind: TextKind,
+}
+
+/// What a field, or an element of a collection, holds.
+#[derive(Clone, Debug)]
+pub enum Shape {
+    /// A boolean.
+    Bool,
+    /// A number.
+    Number,
+    /// A string.
+    String,
+    /// Anything: the value brings its own type.
+    Dynamic,
+    /// A list.
+    List(Arc<Self>),
+    /// A set; Pulumi has none, so it is a list there.
+    Set(Arc<Self>),
+    /// A map with the user's own keys.
+    Map(Arc<Self>),
+    /// An object with named fields.
+    Object(Arc<ObjectShape>),
+    /// A tuple.
+    Tuple(Vec<Self>),
+    /// A list block of at most one item, which Pulumi sees as the item itself.
+    FlattenedList(Arc<Self>),
+    /// A set block of at most one item, which Pulumi sees as the item itself.
+    FlattenedSet(Arc<Self>),
+}
+
+impl ObjectShape {
+    /// The field that Pulumi calls `name`.
+    pub fn pulumi(&self, name: &str) -> Option<&Field> {
+        self.by_pulumi.get(name).map(|index| &self.fields[*index])
+    }
+
+    /// The field that Terraform calls `name`.
+    pub fn terraform(&self, name: &str) -> Option<&Field> {
+        self.by_terraform.get(name).map(|index| &self.fields[*index])
+    }
+}
+
+impl Field {
+    /// What the field's name is made from.
+    pub fn nameable(&self) -> Nameable<'_> {
+        Nameable { terraform: &self.terraform, several: matches!(self.shape, Shape::List(_) | Shape::Set(_)) }
+    }
+}
+
+impl ResourceShape {
+    /// The property that is given a name made from the resource's own when the program gives none: a string at the top
+    /// that is called `name` and can be configured.
+    pub fn autonamed(&self) -> Option<&Field> {
+        self.object
+            .terraform("name")
+            .filter(|field| matches!(field.shape, Shape::String) && (field.optional || field.required))
+    }
+}
+
+/// What the resources of one package are named with.
+#[derive(Clone, Copy, Debug)]
+pub struct PackageNaming<'a> {
+    /// The Pulumi package.
+    pub package: &'a str,
+    /// What every resource type starts with, without an underscore at its end.
+    pub prefix: &'a str,
+}
+
+/// Compiles a managed resource. At its top, `id`, `urn` and `pulumi` are Pulumi's own words and move aside.
+pub fn compile_resource(
+    terraform_type: &str,
+    token: &str,
+    schema: Arc<Schema>,
+    naming: PackageNaming<'_>,
+) -> ResourceShape {
+    let id = schema.block.attributes.iter().find(|attribute| attribute.name.as_ref() == "id");
+    let id_stays = id.is_some_and(is_pulumis_id);
+    let PackageNaming { package, prefix } = naming;
+    let object = block_object(&schema.block, |fields| {
+        resource_names(fields, &ResourceNaming { package, prefix, terraform_type, id_stays })
+    });
+    let id = match id {
+        Some(_) if id_stays => IdRule::Computed,
+        Some(id) if can_be_an_id(id) => {
+            object.terraform("id").map_or(IdRule::Missing, |field| IdRule::Property(field.pulumi.clone()))
+        }
+        _ => IdRule::Missing,
+    };
+    ResourceShape {
+        token: token.to_owned(),
+        terraform_type: Arc::from(terraform_type),
+        schema,
+        object: Arc::new(object),
+        id,
+    }
+}
+
+/// Compiles a data source. It has no Pulumi id; an attribute `id` is a property like others.
+pub fn compile_data_source(terraform_type: &str, token: &str, schema: Arc<Schema>) -> ResourceShape {
+    let object = Arc::new(block_object(&schema.block, object_names));
+    ResourceShape {
+        token: token.to_owned(),
+        terraform_type: Arc::from(terraform_type),
+        schema,
+        object,
+        id: IdRule::Missing,
+    }
+}
+
+/// Compiles the provider's own configuration.
+pub fn compile_config(schema: Arc<Schema>) -> ResourceShape {
+    compile_data_source("", "", schema)
+}
+
+/// Compiles a type that stands alone, such as that of a function's parameter.
+pub fn compile_type(plain: &Type) -> Shape {
+    match plain {
+        Type::Bool => Shape::Bool,
+        Type::Number => Shape::Number,
+        Type::String => Shape::String,
+        Type::Dynamic => Shape::Dynamic,
+        Type::List(element) => Shape::List(Arc::new(compile_type(element))),
+        Type::Set(element) => Shape::Set(Arc::new(compile_type(element))),
+        Type::Map(element) => Shape::Map(Arc::new(compile_type(element))),
+        Type::Object(object) => Shape::Object(Arc::new(type_object(object))),
+        Type::Tuple(elements) => Shape::Tuple(elements.iter().map(compile_type).collect()),
+    }
+}
+
+/// The provider alone fills `id`, with text: what Pulumi calls an id.
+fn is_pulumis_id(id: &Attribute) -> bool {
+    id.computed
+        && !id.optional
+        && !id.required
+        && matches!(id.attribute_type, AttributeType::Plain(Type::String))
+}
+
+/// Every instance certainly has an `id`, and it can be written as text. That of an optional attribute which the
+/// provider does not fill may be missing.
+fn can_be_an_id(id: &Attribute) -> bool {
+    let primitive =
+        matches!(id.attribute_type, AttributeType::Plain(Type::String | Type::Number | Type::Bool));
+    primitive && (id.required || (id.optional && id.computed))
+}
+
+fn block_object(block: &Block, names: impl Fn(&[Nameable<'_>]) -> Vec<String>) -> ObjectShape {
+    let attributes = block.attributes.iter().map(attribute_field);
+    object(attributes.chain(block.blocks.iter().map(block_field)).collect(), names)
+}
+
+fn attribute_field(attribute: &Attribute) -> Field {
+    Field {
+        terraform: Arc::clone(&attribute.name),
+        pulumi: String::new(),
+        shape: match &attribute.attribute_type {
+            AttributeType::Plain(plain) => compile_type(plain),
+            AttributeType::Nested(nested) => nested_shape(nested),
+        },
+        implied_type: attribute.attribute_type.implied_type().clone(),
+        is_block: false,
+        required: attribute.required,
+        optional: attribute.optional,
+        computed: attribute.computed,
+        sensitive: attribute.sensitive,
+        write_only: attribute.write_only,
+        deprecated: attribute.deprecated.then(|| attribute.deprecation_message.clone()),
+        description: attribute.description.clone(),
+        description_kind: attribute.description_kind,
+    }
+}
+
+fn nested_shape(nested: &NestedObject) -> Shape {
+    let fields = nested.attributes.iter().map(attribute_field).collect();
+    let object = Shape::Object(Arc::new(object(fields, object_names)));
+    match nested.nesting {
+        ObjectNesting::Single => object,
+        ObjectNesting::List => Shape::List(Arc::new(object)),
+        ObjectNesting::Set => Shape::Set(Arc::new(object)),
+        ObjectNesting::Map => Shape::Map(Arc::new(object)),
+    }
+}
+
+fn block_field(nested: &NestedBlock) -> Field {
+    let NestedBlock { name, block, nesting, min_items, max_items, implied_type } = nested;
+    let object = Shape::Object(Arc::new(block_object(block, object_names)));
+    let shape = match (nesting, max_items) {
+        (BlockNesting::Single | BlockNesting::Group, _) => object,
+        (BlockNesting::List, 1) => Shape::FlattenedList(Arc::new(object)),
+        (BlockNesting::List, _) => Shape::List(Arc::new(object)),
+        (BlockNesting::Set, 1) => Shape::FlattenedSet(Arc::new(object)),
+        (BlockNesting::Set, _) => Shape::Set(Arc::new(object)),
+        (BlockNesting::Map, _) => Shape::Map(Arc::new(object)),
+    };
+    let required = *min_items > 0;
+    Field {
+        terraform: Arc::clone(name),
+        pulumi: String::new(),
+        shape,
+        implied_type: implied_type.clone(),
+        is_block: true,
+        required,
+        optional: !required && !block.computed,
+        computed: block.computed,
+        sensitive: false,
+        write_only: false,
+        deprecated: block.deprecated.then(|| block.deprecation_message.clone()),
+        description: block.description.clone(),
+        description_kind: block.description_kind,
+    }
+}
+
+/// The fields of an object type. On the wire, a type in which nothing is optional says nothing of what is required: it
+/// is also what attributes come as that were blocks in the provider's own terms.
+fn type_object(object_type: &ObjectType) -> ObjectShape {
+    let fields = object_type.attributes.iter().map(|(name, attribute_type)| {
+        let optional = object_type.optional.is_empty() || object_type.optional.contains(name);
+        Field {
+            terraform: Arc::clone(name),
+            pulumi: String::new(),
+            shape: compile_type(attribute_type),
+            implied_type: attribute_type.clone(),
+            is_block: false,
+            required: !optional,
+            optional,
+            computed: false,
+            sensitive: false,
+            write_only: false,
+            deprecated: None,
+            description: String::new(),
+            description_kind: TextKind::Plain,
+        }
+    });
+    object(fields.collect(), object_names)
+}
+
+/// Orders the fields, names them, and makes them findable.
+fn object(mut fields: Vec<Field>, names: impl Fn(&[Nameable<'_>]) -> Vec<String>) -> ObjectShape {
+    fields.sort_by(|one, other| one.terraform.cmp(&other.terraform));
+    let names = names(&fields.iter().map(Field::nameable).collect::<Vec<_>>());
+    for (field, name) in fields.iter_mut().zip(names) {
+        field.pulumi = name;
+    }
+    let indexed = || fields.iter().enumerate();
+    let by_pulumi = indexed().map(|(index, field)| (field.pulumi.clone(), index)).collect();
+    let by_terraform = indexed().map(|(index, field)| (Arc::clone(&field.terraform), index)).collect();
+    ObjectShape { fields, by_pulumi, by_terraform }
+}
+
+#[cfg(test)]
+mod tests {
+    use isthmus_proto::tfplugin6;
+    use isthmus_proto::tfplugin6::schema::nested_block::NestingMode as Blocks;
+    use isthmus_proto::tfplugin6::schema::object::NestingMode as Objects;
+
+    use super::super::testing::{
+        attribute, block, body, compiled, computed, nested_attribute, required, schema,
+    };
+    use super::*;
+
+    fn resource(message: &tfplugin6::Schema) -> ResourceShape {
+        let naming = PackageNaming { package: "test", prefix: "test" };
+        compile_resource("test_res", "test:index/res:Res", compiled(message), naming)
+    }
+
+    fn names(object: &ObjectShape) -> Vec<(&str, &str)> {
+        object.fields.iter().map(|field| (field.terraform.as_ref(), field.pulumi.as_str())).collect()
+    }
+
+    #[test]
+    fn attributes_and_blocks_are_found_by_either_name() {
+        let rule = body(vec![attribute("to_port", "\"number\"")], vec![]);
+        let shape = resource(&schema(
+            vec![attribute("dns_name", "[\"list\",\"string\"]"), attribute("zone", "\"string\"")],
+            vec![block("rule", Blocks::Set, (0, 0), rule)],
+        ));
+        assert_eq!(names(&shape.object), [("dns_name", "dnsNames"), ("rule", "rules"), ("zone", "zone")]);
+        for field in &shape.object.fields {
+            assert_eq!(shape.object.pulumi(&field.pulumi).unwrap().terraform, field.terraform);
+            assert_eq!(shape.object.terraform(&field.terraform).unwrap().pulumi, field.pulumi);
+        }
+        assert!(shape.object.pulumi("dns_name").is_none());
+    }
+
+    #[test]
+    fn a_block_of_at_most_one_item_is_that_item_and_no_plural() {
+        for (nesting, least) in [(Blocks::List, 0), (Blocks::Set, 1)] {
+            let proxy = body(vec![attribute("url", "\"string\"")], vec![]);
+            let shape = resource(&schema(vec![], vec![block("proxy", nesting, (least, 1), proxy)]));
+            let field = shape.object.terraform("proxy").unwrap();
+            assert_eq!(field.pulumi, "proxy");
+            let (Shape::FlattenedList(item) | Shape::FlattenedSet(item)) = &field.shape else {
+                panic!("{:?} is not flattened", field.shape);
+            };
+            assert!(matches!(**item, Shape::Object(_)));
+            assert_eq!((field.required, field.optional, field.is_block), (least == 1, least == 0, true));
+        }
+    }
+
+    #[test]
+    fn nested_attributes_and_object_types_are_named_at_every_level() {
+        let shape = resource(&schema(
+            vec![
+                nested_attribute("host", Objects::Map, vec![attribute("ip_address", "[\"set\",\"string\"]")]),
+                attribute("plan_", "[\"object\",{\"sub_net\":[\"list\",\"number\"]}]"),
+            ],
+            vec![],
+        ));
+        let Shape::Map(element) = &shape.object.terraform("host").unwrap().shape else {
+            panic!("a map stays a map")
+        };
+        let Shape::Object(host) = &**element else { panic!("its element is an object") };
+        assert_eq!(names(host), [("ip_address", "ipAddresses")]);
+        let plan = shape.object.pulumi("plan_").unwrap();
+        let Shape::Object(plan) = &plan.shape else { panic!("an object stays an object") };
+        assert_eq!(names(plan), [("sub_net", "subNets")]);
+        assert!(plan.fields[0].optional, "a type in which nothing is optional says nothing");
+    }
+
+    #[test]
+    fn an_object_type_that_names_optional_attributes_requires_the_others() {
+        let json = "[\"object\",{\"a\":\"string\",\"b\":\"string\"},[\"a\"]]";
+        let shape = resource(&schema(vec![attribute("top", json)], vec![]));
+        let Shape::Object(top) = &shape.object.pulumi("top").unwrap().shape else {
+            panic!("it is an object")
+        };
+        let flags: Vec<_> = top.fields.iter().map(|field| (field.optional, field.required)).collect();
+        assert_eq!(flags, [(true, false), (false, true)]);
+    }
+
+    #[test]
+    fn the_id_rule_follows_who_sets_the_id() {
+        let rule = |id: tfplugin6::schema::Attribute| {
+            let shape = resource(&schema(vec![id], vec![]));
+            (shape.id.clone(), shape.object.terraform("id").unwrap().pulumi.clone())
+        };
+        let both = tfplugin6::schema::Attribute { computed: true, ..attribute("id", "\"string\"") };
+        let property = (IdRule::Property("resId".to_owned()), "resId".to_owned());
+        let missing = (IdRule::Missing, "resId".to_owned());
+        assert_eq!(rule(computed("id", "\"string\"")), (IdRule::Computed, "id".to_owned()));
+        assert_eq!(rule(required("id", "\"string\"")), property);
+        assert_eq!(rule(both), property);
+        assert_eq!(rule(required("id", "\"number\"")), property);
+        assert_eq!(rule(attribute("id", "\"string\"")), missing);
+        assert_eq!(rule(computed("id", "\"number\"")), missing);
+        assert_eq!(rule(required("id", "[\"map\",\"string\"]")), missing);
+        assert_eq!(resource(&schema(vec![attribute("x", "\"string\"")], vec![])).id, IdRule::Missing);
+    }
+
+    #[test]
+    fn data_sources_and_configurations_keep_the_names_that_resources_may_not_have() {
+        let message = schema(vec![attribute("id", "\"string\""), attribute("urn", "\"string\"")], vec![]);
+        let data_source = compile_data_source("test_x", "test:index/getX:getX", compiled(&message));
+        for shape in [data_source, compile_config(compiled(&message))] {
+            assert_eq!(names(&shape.object), [("id", "id"), ("urn", "urn")]);
+            assert_eq!(shape.id, IdRule::Missing);
+        }
+    }
+
+    #[test]
+    fn only_a_configurable_text_called_name_is_autonamed() {
+        let autonamed = |name| resource(&schema(vec![name], vec![])).autonamed().is_some();
+        assert!(autonamed(attribute("name", "\"string\"")));
+        assert!(autonamed(required("name", "\"string\"")));
+        assert!(!autonamed(attribute("name", "\"number\"")));
+        assert!(!autonamed(computed("name", "\"string\"")));
+        let nested =
+            block("top", Blocks::Single, (0, 1), body(vec![attribute("name", "\"string\"")], vec![]));
+        assert!(resource(&schema(vec![], vec![nested])).autonamed().is_none());
+    }
+}

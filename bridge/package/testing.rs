@@ -1,0 +1,147 @@
+//! A provider for tests, in few words: schemas as they come over the wire.
+
+use std::sync::Arc;
+
+use isthmus_proto::tfplugin6::schema::nested_block::NestingMode as BlockNesting;
+use isthmus_proto::tfplugin6::schema::object::NestingMode;
+use isthmus_proto::tfplugin6::schema::{Attribute, Block, NestedBlock, Object};
+use isthmus_proto::tfplugin6::{self, Function, get_provider_schema::Response};
+use isthmus_shim::schema::{self, Catalogue};
+use prost::Message as _;
+
+use super::catalogue::{Identity, Package};
+use super::parameters::{Parameter, ParameterSource};
+
+/// An optional attribute, its type in JSON.
+pub(crate) fn attribute(name: &str, json: &str) -> Attribute {
+    Attribute {
+        name: name.to_owned(),
+        r#type: json.to_owned().into(),
+        optional: true,
+        ..Attribute::default()
+    }
+}
+
+/// A required attribute.
+pub(crate) fn required(name: &str, json: &str) -> Attribute {
+    Attribute { required: true, optional: false, ..attribute(name, json) }
+}
+
+/// An attribute that the provider alone fills.
+pub(crate) fn computed(name: &str, json: &str) -> Attribute {
+    Attribute { computed: true, optional: false, ..attribute(name, json) }
+}
+
+/// An optional attribute of objects.
+pub(crate) fn nested_attribute(name: &str, nesting: NestingMode, attributes: Vec<Attribute>) -> Attribute {
+    let nested = Object { attributes, nesting: nesting.into(), ..Object::default() };
+    Attribute { nested_type: Some(nested), ..attribute(name, "") }
+}
+
+/// Blocks, from `least` to `most` (0: any number).
+pub(crate) fn block(
+    name: &str,
+    nesting: BlockNesting,
+    (least, most): (i64, i64),
+    body: Block,
+) -> NestedBlock {
+    NestedBlock {
+        type_name: name.to_owned(),
+        block: Some(body),
+        nesting: nesting.into(),
+        min_items: least,
+        max_items: most,
+    }
+}
+
+/// What stands in a block.
+pub(crate) fn body(attributes: Vec<Attribute>, blocks: Vec<NestedBlock>) -> Block {
+    Block { attributes, block_types: blocks, ..Block::default() }
+}
+
+/// A schema of version 0.
+pub(crate) fn schema(attributes: Vec<Attribute>, blocks: Vec<NestedBlock>) -> tfplugin6::Schema {
+    tfplugin6::Schema { version: 0, block: Some(body(attributes, blocks)) }
+}
+
+/// The schema as the rest of the program knows it.
+pub(crate) fn compiled(message: &tfplugin6::Schema) -> Arc<schema::Schema> {
+    Arc::new(schema::compile(message).expect("tests write correct schemas"))
+}
+
+/// A function.
+pub(crate) fn function(parameters: Vec<tfplugin6::function::Parameter>, returns: &str) -> Function {
+    let returned = tfplugin6::function::Return { r#type: returns.to_owned().into() };
+    Function { parameters, r#return: Some(returned), ..Function::default() }
+}
+
+/// A function's parameter, its type in JSON.
+pub(crate) fn parameter(name: &str, json: &str) -> tfplugin6::function::Parameter {
+    tfplugin6::function::Parameter {
+        name: name.to_owned(),
+        r#type: json.to_owned().into(),
+        ..tfplugin6::function::Parameter::default()
+    }
+}
+
+/// The parameter of a package made of a file.
+pub(crate) fn local(path: &str) -> Parameter {
+    Parameter {
+        source: ParameterSource::Local { path: path.to_owned() },
+        includes: Vec::new(),
+        excludes: Vec::new(),
+        provider_name: None,
+    }
+}
+
+/// The package `test`.
+pub(crate) fn package() -> Package {
+    package_of(local("./terraform-provider-test"))
+}
+
+/// The test provider, otherwise parameterized.
+pub(crate) fn package_of(parameter: Parameter) -> Package {
+    let identity = Identity::new(parameter).expect("tests name correct providers");
+    Package::new(identity, Arc::new(Catalogue::from_protocol_6(provider())))
+}
+
+/// A provider made of the given schemas, as the package `test`.
+pub(crate) fn package_with(
+    config: tfplugin6::Schema,
+    resources: Vec<(&str, tfplugin6::Schema)>,
+    data_sources: Vec<(&str, tfplugin6::Schema)>,
+    functions: Vec<(&str, Function)>,
+) -> Package {
+    let encoded = |schemas: Vec<(&str, tfplugin6::Schema)>| {
+        schemas.into_iter().map(|(name, schema)| (name.to_owned(), schema.encode_to_vec().into())).collect()
+    };
+    let response = Response {
+        provider: Some(config),
+        resource_schemas: encoded(resources),
+        data_source_schemas: encoded(data_sources),
+        functions: functions.into_iter().map(|(name, function)| (name.to_owned(), function)).collect(),
+        ..Response::default()
+    };
+    let identity = Identity::new(local("./terraform-provider-test")).expect("the path names a provider");
+    Package::new(identity, Arc::new(Catalogue::from_protocol_6(response)))
+}
+
+fn provider() -> Response {
+    let pet = || schema(vec![computed("id", "\"string\""), attribute("length", "\"number\"")], vec![]);
+    let proxy =
+        block("proxy", BlockNesting::List, (0, 1), body(vec![attribute("url", "\"string\"")], vec![]));
+    let schemas = |schemas: Vec<(&str, tfplugin6::Schema)>| {
+        schemas.into_iter().map(|(name, schema)| (name.to_owned(), schema.encode_to_vec().into())).collect()
+    };
+    Response {
+        provider: Some(schema(vec![], vec![proxy])),
+        resource_schemas: schemas(vec![
+            ("test_pet", pet()),
+            ("test_broken", schema(vec![attribute("x", "\"nonsense\"")], vec![])),
+        ]),
+        data_source_schemas: schemas(vec![("test_pet", pet())]),
+        functions: [("parse_name".to_owned(), function(vec![parameter("name", "\"string\"")], "\"string\""))]
+            .into(),
+        ..Response::default()
+    }
+}

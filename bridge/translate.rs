@@ -1,0 +1,17 @@
+//! Property bags to Terraform values and back, directed by a resource's shape. Pure: no I/O, no clock.
+
+mod absent_block;
+pub mod attribute_paths;
+pub mod config_values;
+mod dynamic;
+pub mod ignore_changes;
+pub mod import;
+pub mod inputs;
+pub mod meta;
+pub mod outputs;
+pub mod property;
+pub mod property_path;
+pub mod raw_state;
+mod secret_paths;
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,43 @@
+//! What stands in a configuration for blocks that nobody wrote.
+//!
+//! Providers are written against Terraform core, which never sends null for a block that can be repeated: it sends the
+//! empty collection, and for a group an object of nulls. Only blocks that the provider itself fills may be absent.
+
+use std::sync::Arc;
+
+use isthmus_shim::cty::{ObjectType, Type, Value};
+use isthmus_shim::schema::{Block, BlockNesting, NestedBlock};
+
+/// The value of the attribute that stands for `nested` when no such block was written.
+pub(super) fn absent_block(nested: &NestedBlock) -> Value {
+    let is_dynamic = nested.implied_type == Type::Dynamic;
+    match nested.nesting {
+        BlockNesting::Group => empty_block(&nested.block),
+        BlockNesting::Single => Value::Null,
+        BlockNesting::List | BlockNesting::Set | BlockNesting::Map if nested.block.computed => Value::Null,
+        BlockNesting::List if is_dynamic => {
+            let no_types: Arc<[Type]> = Arc::from([]);
+            Value::Dynamic(Box::new((Type::Tuple(no_types), Value::Tuple(Vec::new()))))
+        }
+        BlockNesting::Map if is_dynamic => Value::Dynamic(Box::new((
+            Type::Object(Arc::new(ObjectType::default())),
+            Value::Object(Default::default()),
+        ))),
+        BlockNesting::List => Value::List(Vec::new()),
+        BlockNesting::Set => Value::Set(Vec::new()),
+        BlockNesting::Map => Value::Map(Default::default()),
+    }
+}
+
+/// A block in which nothing was written.
+pub(super) fn empty_block(block: &Block) -> Value {
+    let attributes = block.attributes.iter().map(|attribute| (Arc::clone(&attribute.name), Value::Null));
+    let blocks = block.blocks.iter().map(|nested| (Arc::clone(&nested.name), absent_block(nested)));
+    Value::Object(attributes.chain(blocks).collect())
+}
+
+/// The nested block of that name.
+pub(super) fn nested_block<'a>(block: &'a Block, name: &str) -> Option<&'a NestedBlock> {
+    let position = block.blocks.binary_search_by(|nested| (*nested.name).cmp(name)).ok()?;
+    block.blocks.get(position)
+}

@@ -1,0 +1,225 @@
+//! Terraform's paths and Pulumi's, one into the other.
+//!
+//! The two differ in names, in the index of a block that Pulumi sees without its list, and in sets: an element of a set
+//! has no place that Pulumi could name, so paths into sets end at the set.
+
+use std::sync::Arc;
+
+use isthmus_shim::cty::{AttributePath, PathStep};
+
+use super::property_path::{PropertyPath, PropertyStep};
+use crate::package::shape::{ObjectShape, Shape};
+
+/// Where Pulumi sees what Terraform has at `path`.
+///
+/// Providers do send paths that their own schema does not have; such a path ends where it leaves the schema, because a
+/// message about something nearby is worth more than one about nothing.
+pub fn property_path(path: &AttributePath, root: &ObjectShape) -> PropertyPath {
+    let mut steps = Vec::new();
+    let mut place = Place::Object(root);
+    for step in &path.0 {
+        place = match (place, step) {
+            (Place::Object(object), PathStep::Attribute(name) | PathStep::Key(name)) => {
+                let Some(field) = object.terraform(name) else { break };
+                steps.push(PropertyStep::Name(field.pulumi.clone()));
+                Place::of(&field.shape)
+            }
+            (Place::Shape(Shape::List(element)), PathStep::Index(index)) => {
+                steps.push(PropertyStep::Index(*index));
+                Place::of(element)
+            }
+            (Place::Shape(Shape::Map(element)), PathStep::Key(name) | PathStep::Attribute(name)) => {
+                steps.push(PropertyStep::Name(name.to_string()));
+                Place::of(element)
+            }
+            (
+                Place::Shape(Shape::FlattenedList(element) | Shape::FlattenedSet(element)),
+                PathStep::Index(_) | PathStep::Element(_),
+            ) => Place::of(element),
+            (Place::Shape(Shape::Tuple(elements)), PathStep::Index(index)) => {
+                let Some(element) = elements.get(*index) else { break };
+                steps.push(PropertyStep::Name(tuple_property(*index)));
+                Place::of(element)
+            }
+            (Place::Open, PathStep::Attribute(name) | PathStep::Key(name)) => {
+                steps.push(PropertyStep::Name(name.to_string()));
+                Place::Open
+            }
+            (Place::Open, PathStep::Index(index)) => {
+                steps.push(PropertyStep::Index(*index));
+                Place::Open
+            }
+            _ => break,
+        };
+    }
+    PropertyPath(steps)
+}
+
+/// The property of the bag that Terraform's `path` leads into.
+pub fn top_level_property<'a>(path: &AttributePath, root: &'a ObjectShape) -> Option<&'a str> {
+    match path.0.first()? {
+        PathStep::Attribute(name) | PathStep::Key(name) => root.terraform(name).map(|field| &*field.pulumi),
+        PathStep::Index(_) | PathStep::Element(_) => None,
+    }
+}
+
+/// Where Terraform has what Pulumi sees at `path`. The path ends early at a set, at a star, and where it leaves the schema.
+pub fn attribute_path(path: &PropertyPath, root: &ObjectShape) -> AttributePath {
+    let mut steps = Vec::new();
+    let mut place = Place::Object(root);
+    for step in &path.0 {
+        // A flattened block takes no step in Pulumi, but one in Terraform.
+        while let Place::Shape(Shape::FlattenedList(element)) = place {
+            steps.push(PathStep::Index(0));
+            place = Place::of(element);
+        }
+        place = match (place, step) {
+            (Place::Object(object), PropertyStep::Name(name)) => {
+                let Some(field) = object.pulumi(name) else { break };
+                steps.push(PathStep::Attribute(Arc::clone(&field.terraform)));
+                Place::of(&field.shape)
+            }
+            (Place::Shape(Shape::List(element)), PropertyStep::Index(index)) => {
+                steps.push(PathStep::Index(*index));
+                Place::of(element)
+            }
+            (Place::Shape(Shape::Map(element)), PropertyStep::Name(name)) => {
+                steps.push(PathStep::Key(Arc::from(name.as_str())));
+                Place::of(element)
+            }
+            (Place::Shape(Shape::Tuple(elements)), PropertyStep::Name(name)) => {
+                let index = name.strip_prefix('t').and_then(|digits| digits.parse::<usize>().ok());
+                let Some((index, element)) = index.and_then(|index| Some((index, elements.get(index)?)))
+                else {
+                    break;
+                };
+                steps.push(PathStep::Index(index));
+                Place::of(element)
+            }
+            (Place::Open, PropertyStep::Name(name)) => {
+                steps.push(PathStep::Attribute(Arc::from(name.as_str())));
+                Place::Open
+            }
+            (Place::Open, PropertyStep::Index(index)) => {
+                steps.push(PathStep::Index(*index));
+                Place::Open
+            }
+            _ => break,
+        };
+    }
+    AttributePath(steps)
+}
+
+/// What Pulumi calls an element of a tuple, which it sees as an object.
+pub(super) fn tuple_property(index: usize) -> String {
+    format!("t{index}")
+}
+
+/// What a path has reached.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Object(&'a ObjectShape),
+    /// Anything that is neither an object nor dynamic.
+    Shape(&'a Shape),
+    /// Within a dynamic value, where names are the same on both sides.
+    Open,
+}
+
+impl<'a> Place<'a> {
+    fn of(shape: &'a Shape) -> Self {
+        match shape {
+            Shape::Object(object) => Self::Object(object),
+            Shape::Dynamic => Self::Open,
+            other => Self::Shape(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use isthmus_shim::cty::{Type, Value};
+    use isthmus_shim::schema::BlockNesting;
+
+    use super::*;
+    use crate::package::shape::{IdRule, ResourceShape};
+    use crate::translate::testing::{attribute, block, nested, path, resource};
+
+    fn thing() -> ResourceShape {
+        let inner = block(vec![attribute("some_name", Type::String)], vec![]);
+        resource(
+            block(
+                vec![
+                    attribute("item", Type::List(Arc::new(Type::String))),
+                    attribute("label", Type::Map(Arc::new(Type::String))),
+                    attribute("open_value", Type::Dynamic),
+                    attribute("tuple", Type::Tuple([Type::String].into())),
+                ],
+                vec![
+                    nested("one_list", BlockNesting::List, 1, inner.clone()),
+                    nested("one_set", BlockNesting::Set, 1, inner.clone()),
+                    nested("set_of", BlockNesting::Set, 0, inner.clone()),
+                    nested("many", BlockNesting::List, 0, inner),
+                ],
+            ),
+            IdRule::Missing,
+        )
+    }
+
+    fn at(name: &str) -> PathStep {
+        PathStep::Attribute(name.into())
+    }
+
+    fn key(name: &str) -> PathStep {
+        PathStep::Key(name.into())
+    }
+
+    #[test]
+    fn paths_go_over_and_back() {
+        for (steps, pulumi) in [
+            (vec![], ""),
+            (vec![at("item"), PathStep::Index(2)], "items[2]"),
+            (vec![at("label"), key("a.b")], "label[\"a.b\"]"),
+            (vec![at("open_value"), at("snake_key"), PathStep::Index(0)], "openValue.snake_key[0]"),
+            (vec![at("tuple"), PathStep::Index(0)], "tuple.t0"),
+            (vec![at("one_list"), PathStep::Index(0), at("some_name")], "oneList.someName"),
+            (vec![at("many"), PathStep::Index(3), at("some_name")], "manies[3].someName"),
+        ] {
+            let terraform = AttributePath(steps);
+            assert_eq!(property_path(&terraform, &thing().object).to_string(), pulumi);
+            assert_eq!(attribute_path(&path(pulumi), &thing().object), terraform, "{pulumi}");
+        }
+    }
+
+    #[test]
+    fn paths_end_where_the_other_side_has_no_words() {
+        let element = || PathStep::Element(Box::new(Value::Null));
+        for (steps, pulumi) in [
+            (vec![at("set_of"), element(), at("some_name")], "setOfs"),
+            (vec![at("one_set"), element(), at("some_name")], "oneSet.someName"),
+            (vec![at("item"), at("nonsense")], "items"),
+            (vec![at("gone"), at("x")], ""),
+            (vec![at("tuple"), PathStep::Index(9)], "tuple"),
+        ] {
+            assert_eq!(property_path(&AttributePath(steps), &thing().object).to_string(), pulumi);
+        }
+        for (pulumi, steps) in [
+            ("setOfs[0].someName", vec![at("set_of")]),
+            ("oneSet.someName", vec![at("one_set")]),
+            ("items[*]", vec![at("item")]),
+            ("gone.x", vec![]),
+        ] {
+            assert_eq!(attribute_path(&path(pulumi), &thing().object), AttributePath(steps), "{pulumi}");
+        }
+    }
+
+    #[test]
+    fn the_property_at_the_top_is_found_by_its_terraform_name() {
+        let shape = thing();
+        let top = |step: PathStep| {
+            top_level_property(&AttributePath(vec![step, PathStep::Index(0)]), &shape.object)
+        };
+        assert_eq!(top(at("one_list")), Some("oneList"));
+        assert_eq!(top(at("gone")), None);
+        assert_eq!(top(PathStep::Index(0)), None);
+    }
+}

@@ -1,0 +1,311 @@
+//! The form in which engines and SDKs pass a provider's own configuration.
+//!
+//! A stack's configuration is text, and generated SDKs follow it: every property that is not itself text travels as the
+//! JSON of its value *in a string*. YAML programs, on the other hand, send plain values. So a reader takes both, and what
+//! is stored is text again, in one form.
+
+use isthmus_proto::property::{Struct, Value as Property};
+use isthmus_shim::cty::Number;
+use isthmus_shim::cty::json::Json;
+
+use super::inputs::InputFailure;
+use super::property::{self, PropertyView};
+use super::property_path::PropertyPath;
+use crate::package::shape::{ObjectShape, Shape};
+
+/// How deep a value may be nested: what the parser of JSON takes.
+const MAXIMUM_DEPTH: usize = 512;
+
+/// Turns properties that arrived as text into values, as far as the schema says that they are no text.
+///
+/// Empty text is the zero value of its type. Secrets stay marked, those within the JSON too. Properties that the schema
+/// does not have stay as they are.
+///
+/// # Errors
+/// Each property whose text is not JSON.
+pub fn unfold(config: &Struct, shape: &ObjectShape) -> Result<Struct, Vec<InputFailure>> {
+    let mut failures = Vec::new();
+    let mut unfolded = Struct::new();
+    for (name, value) in config.iter() {
+        let unfolded_value = match shape.pulumi(name) {
+            None => value.clone(),
+            Some(field) => unfold_value(value, &field.shape).unwrap_or_else(|reason| {
+                failures.push(InputFailure { path: PropertyPath::top(name), reason });
+                Property::Null
+            }),
+        };
+        unfolded.insert(name, unfolded_value);
+    }
+    if failures.is_empty() { Ok(unfolded) } else { Err(failures) }
+}
+
+/// Turns properties into the text that an engine stores: JSON for what the schema has and is no text.
+///
+/// A property with anything unknown in it is unknown as a whole, and one with anything secret is one secret text.
+pub fn fold(config: &Struct, shape: &ObjectShape) -> Struct {
+    let properties = config.iter().map(|(name, value)| {
+        let folded = if shape.pulumi(name).is_some() { fold_value(value) } else { value.clone() };
+        (name.to_owned(), folded)
+    });
+    properties.collect()
+}
+
+fn unfold_value(value: &Property, shape: &Shape) -> Result<Property, String> {
+    let (view, secret) = property::unwrap(value).map_err(|error| error.to_string())?;
+    let PropertyView::String(text) = view else { return Ok(value.clone()) };
+    let unfolded = match shape {
+        Shape::String => Property::from(text),
+        _ if text.is_empty() => zero(shape),
+        _ => {
+            let json = Json::parse(text.as_bytes()).map_err(|_| not_json(shape))?;
+            // A list that was given as its only element, or an object within a list, is told apart later.
+            from_json(&json, has_dynamic(shape))
+        }
+    };
+    Ok(if secret { property::secret(unfolded) } else { unfolded })
+}
+
+fn fold_value(value: &Property) -> Property {
+    if property::contains_unknown(value) == Ok(true) {
+        return property::unknown();
+    }
+    let secret = property::contains_secret(value) == Ok(true);
+    let folded = match property::without_secrets(value) {
+        Ok(Property::Null) => Property::from(""),
+        Ok(Property::String(text)) => Property::String(text),
+        Ok(plain) => match to_json(&plain, 0) {
+            Some(json) => Property::String(json.to_string()),
+            // It fails where it is read, with its path.
+            None => return value.clone(),
+        },
+        Err(_) => return value.clone(),
+    };
+    if secret { property::secret(folded) } else { folded }
+}
+
+fn zero(shape: &Shape) -> Property {
+    match shape {
+        Shape::String => Property::from(""),
+        Shape::Bool => Property::Bool(false),
+        Shape::Number => Property::Number(0.0),
+        Shape::List(_) | Shape::Set(_) => Property::List(Vec::new()),
+        // Nothing, rather than a block in which nothing is written.
+        Shape::FlattenedList(_) | Shape::FlattenedSet(_) => Property::Null,
+        Shape::Map(_) | Shape::Object(_) | Shape::Tuple(_) | Shape::Dynamic => {
+            Property::Struct(Struct::new())
+        }
+    }
+}
+
+fn not_json(shape: &Shape) -> String {
+    let expected = match shape {
+        Shape::Bool => "a boolean: `true` or `false`",
+        Shape::Number => "a number",
+        Shape::List(_) | Shape::Set(_) => "a list as JSON, such as `[\"a\", \"b\"]`",
+        _ => "a value as JSON, such as `{\"key\": \"value\"}`",
+    };
+    format!("expected {expected}; found text that is not JSON")
+}
+
+/// `open`: nothing says which texts stand for numbers, so numbers stay such even where they lose digits.
+fn from_json(json: &Json, open: bool) -> Property {
+    match json {
+        Json::Null => Property::Null,
+        Json::Bool(value) => Property::Bool(*value),
+        Json::Number(text) => {
+            let nearest = Number::from_decimal(text).map_or(f64::NAN, |number| number.as_f64());
+            let kept =
+                nearest.is_finite() && Number::from_f64_shortest(nearest) == Number::from_decimal(text).ok();
+            if kept || open && nearest.is_finite() {
+                Property::Number(nearest)
+            } else {
+                Property::from(text.as_str())
+            }
+        }
+        Json::String(text) => Property::from(text.as_str()),
+        Json::Array(elements) => {
+            let mut list = Vec::with_capacity(elements.len());
+            for element in elements {
+                list.push(from_json(element, open));
+            }
+            Property::List(list)
+        }
+        Json::Object(members) => {
+            let mut object = Struct::new();
+            for (name, member) in members {
+                object.insert(name.as_str(), from_json(member, open));
+            }
+            Property::Struct(object)
+        }
+    }
+}
+
+/// `None` for what the parser of JSON would not take back.
+fn to_json(value: &Property, depth: usize) -> Option<Json> {
+    if depth > MAXIMUM_DEPTH {
+        return None;
+    }
+    Some(match value {
+        Property::Null => Json::Null,
+        Property::Bool(value) => Json::Bool(*value),
+        Property::Number(number) => match Number::from_f64_exact(*number) {
+            Some(exact) if number.is_finite() => Json::Number(exact.to_decimal_text()),
+            _ => return None,
+        },
+        Property::String(text) => Json::String(text.clone()),
+        Property::List(elements) => {
+            let mut array = Vec::with_capacity(elements.len());
+            for element in elements {
+                array.push(to_json(element, depth + 1)?);
+            }
+            Json::Array(array)
+        }
+        Property::Struct(members) => {
+            let mut object = Vec::with_capacity(members.len());
+            for (name, member) in members.iter() {
+                object.push((name.to_owned(), to_json(member, depth + 1)?));
+            }
+            object.sort_by(|(one, _), (other, _)| one.cmp(other));
+            Json::Object(object)
+        }
+    })
+}
+
+fn has_dynamic(shape: &Shape) -> bool {
+    match shape {
+        Shape::Dynamic => true,
+        Shape::Bool | Shape::Number | Shape::String => false,
+        Shape::List(element)
+        | Shape::Set(element)
+        | Shape::Map(element)
+        | Shape::FlattenedList(element)
+        | Shape::FlattenedSet(element) => has_dynamic(element),
+        Shape::Object(object) => object.fields.iter().any(|field| has_dynamic(&field.shape)),
+        Shape::Tuple(elements) => elements.iter().any(has_dynamic),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use isthmus_shim::cty::Type;
+    use isthmus_shim::schema::BlockNesting;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::package::shape::{IdRule, ResourceShape};
+    use crate::translate::outputs::{OutputOptions, outputs_from_state};
+    use crate::translate::property::{secret, unknown};
+    use crate::translate::testing::{Choices, attribute, bag, block, list, nested, object, path, resource};
+
+    fn config() -> ResourceShape {
+        let inner = block(vec![attribute("role", Type::String)], vec![]);
+        resource(
+            block(
+                vec![
+                    attribute("text", Type::String),
+                    attribute("on", Type::Bool),
+                    attribute("number", Type::Number),
+                    attribute("region", Type::list(Type::String)),
+                    attribute("tag", Type::map(Type::String)),
+                ],
+                vec![nested("assume", BlockNesting::List, 1, inner)],
+            ),
+            IdRule::Missing,
+        )
+    }
+
+    fn text(text: &str) -> Property {
+        Property::from(text)
+    }
+
+    #[test]
+    fn text_becomes_what_the_schema_says() {
+        for (name, folded, unfolded) in [
+            ("text", text("true"), text("true")),
+            ("text", text(""), text("")),
+            ("on", text("true"), Property::Bool(true)),
+            ("on", text(""), Property::Bool(false)),
+            ("number", text("123.456"), Property::Number(123.456)),
+            ("number", text("9007199254740993"), text("9007199254740993")),
+            ("number", text(""), Property::Number(0.0)),
+            ("regions", text(r#"["a","b"]"#), list(&[text("a"), text("b")])),
+            ("regions", text(""), list(&[])),
+            ("tag", text(""), object(&[])),
+            ("assume", text(r#"{"role":"r"}"#), object(&[("role", text("r"))])),
+            ("assume", text(""), Property::Null),
+            ("assume", object(&[("role", text("r"))]), object(&[("role", text("r"))])),
+            ("on", secret(text("true")), secret(Property::Bool(true))),
+            ("on", unknown(), unknown()),
+            ("version", text("1.2.3"), text("1.2.3")),
+            (
+                "assume",
+                text(
+                    r#"{"role":{"4dabf18193072939515e22adb298388d":"1b47061264138c4ac30d75fd1eb44270","value":"s"}}"#,
+                ),
+                object(&[("role", secret(text("s")))]),
+            ),
+        ] {
+            let result = unfold(&bag(&[(name, folded.clone())]), &config().object);
+            assert_eq!(result, Ok(bag(&[(name, unfolded)])), "{name}: {folded:?}");
+        }
+    }
+
+    #[test]
+    fn text_that_is_no_json_says_what_would_be() {
+        let failures =
+            unfold(&bag(&[("on", text("yes")), ("regions", text("a"))]), &config().object).unwrap_err();
+        assert_eq!(failures[0].path, path("on"));
+        assert_eq!(failures[0].reason, "expected a boolean: `true` or `false`; found text that is not JSON");
+        assert!(failures[1].reason.contains(r#"`["a", "b"]`"#), "{}", failures[1].reason);
+    }
+
+    #[test]
+    fn values_become_text() {
+        for (name, unfolded, folded) in [
+            ("on", Property::Bool(false), text("false")),
+            ("number", Property::Number(5.0), text("5")),
+            ("text", text("plain"), text("plain")),
+            ("text", Property::Null, text("")),
+            ("tag", object(&[("b", text("1")), ("a", Property::Null)]), text(r#"{"a":null,"b":"1"}"#)),
+            ("regions", list(&[text("a"), unknown()]), unknown()),
+            ("assume", object(&[("role", secret(text("s")))]), secret(text(r#"{"role":"s"}"#))),
+            ("version", object(&[]), object(&[])),
+        ] {
+            assert_eq!(fold(&bag(&[(name, unfolded)]), &config().object), bag(&[(name, folded)]), "{name}");
+        }
+    }
+
+    #[test]
+    fn whatever_the_decoder_lets_through_fits_the_stack() {
+        let mut deep = Property::Null;
+        for _ in 0..(isthmus_proto::property::MAX_DEPTH - 2) / 2 {
+            deep = list(&[object(&[("k", deep)])]);
+        }
+        let deep = bag(&[("regions", deep)]);
+        let folding = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
+            let too_deep = fold(&deep, &config().object) == deep;
+            let nested = format!("{}{}", "[".repeat(500), "]".repeat(500));
+            (too_deep, unfold(&bag(&[("regions", Property::from(nested))]), &config().object).is_ok())
+        });
+        assert_eq!(folding.unwrap().join().unwrap(), (true, true));
+    }
+
+    proptest! {
+        #[test]
+        fn folding_and_unfolding_round_trip(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+            let mut choices = Choices(&bytes);
+            let shape = resource(choices.block(1), IdRule::Missing);
+            let state = choices.state(&shape.schema.block);
+            let options = OutputOptions { keep_secrets: false, secrets: &[], unknowns: false };
+            let config = outputs_from_state(&state, &shape, options).unwrap();
+            // A dynamic value of text cannot be told from JSON, and a number beyond doubles is text already.
+            let ambiguous = |value: &Property, shape: &Shape| {
+                matches!((value, shape), (Property::String(_), Shape::Dynamic | Shape::Number))
+            };
+            prop_assume!(!shape.object.fields.iter().any(|field| {
+                config.get(&field.pulumi).is_some_and(|value| ambiguous(value, &field.shape))
+            }));
+            prop_assert_eq!(unfold(&fold(&config, &shape.object), &shape.object), Ok(config));
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! `ignoreChanges`: what the user told the engine to leave as it is.
+//!
+//! The engine puts old *inputs* in place of ignored ones before Check. The provider must do it again with old *outputs*,
+//! because what the user ignores is mostly something that never was an input: a computed value that the provider would
+//! otherwise plan anew.
+
+use std::collections::BTreeSet;
+
+use isthmus_proto::property::{Struct, Value};
+
+use super::property::{self, PropertyView};
+use super::property_path::{PropertyPath, PropertyStep, inside_mut};
+
+/// Puts into `news` what `olds` has at each of `paths`.
+///
+/// In both: the old value replaces the new one. Only in `news`: it goes. Only in `olds`: it comes back. Elements of lists
+/// must exist on both sides. A path that leads nowhere does nothing. The bridge's own properties (`__…`) never come back.
+pub fn apply_ignore_changes(news: &mut Struct, olds: &Struct, paths: &[PropertyPath]) {
+    for path in paths {
+        if let Some((first, rest)) = path.0.split_first() {
+            apply_to_object(news, olds, first, rest, false);
+        }
+    }
+}
+
+/// `secret`: something around `olds` was marked secret; what is taken from it stays so, wherever the wrapper was.
+fn apply_to_object(
+    news: &mut Struct,
+    olds: &Struct,
+    first: &PropertyStep,
+    rest: &[PropertyStep],
+    secret: bool,
+) {
+    match first {
+        PropertyStep::Name(name) => apply_to_property(news, olds, name, rest, secret),
+        PropertyStep::All => {
+            let names: BTreeSet<String> = news.keys().chain(olds.keys()).map(str::to_owned).collect();
+            for name in names.iter().filter(|name| !name.starts_with("__")) {
+                apply_to_property(news, olds, name, rest, secret);
+            }
+        }
+        PropertyStep::Index(_) => {}
+    }
+}
+
+fn apply_to_property(news: &mut Struct, olds: &Struct, name: &str, rest: &[PropertyStep], secret: bool) {
+    match (news.get_mut(name), olds.get(name)) {
+        (Some(new), Some(old)) => apply(new, old, rest, secret),
+        (Some(_), None) if rest.is_empty() => {
+            news.remove(name);
+        }
+        (None, Some(old)) if rest.is_empty() => {
+            news.insert(name, taken(old, secret));
+        }
+        _ => {}
+    }
+}
+
+fn apply(new: &mut Value, old: &Value, path: &[PropertyStep], secret: bool) {
+    let Some((first, rest)) = path.split_first() else {
+        *new = taken(old, secret);
+        return;
+    };
+    let Ok((old, old_is_secret)) = property::unwrap(old) else { return };
+    let secret = secret || old_is_secret;
+    match (old, inside_mut(new)) {
+        (PropertyView::Object(old), Value::Struct(new)) if !new.contains_key(property::SIGNATURE_KEY) => {
+            apply_to_object(new, old, first, rest, secret);
+        }
+        (PropertyView::List(old), Value::List(new)) => {
+            let range = match first {
+                PropertyStep::Index(index) => *index..index.saturating_add(1),
+                PropertyStep::All => 0..old.len(),
+                PropertyStep::Name(_) => 0..0,
+            };
+            for index in range {
+                if let (Some(new), Some(old)) = (new.get_mut(index), old.get(index)) {
+                    apply(new, old, rest, secret);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn taken(old: &Value, secret: bool) -> Value {
+    if secret { property::secret(old.clone()) } else { old.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(fields: &[(&str, Value)]) -> Value {
+        Value::Struct(fields.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect())
+    }
+
+    fn list(elements: &[&str]) -> Value {
+        Value::List(elements.iter().map(|element| Value::from(*element)).collect())
+    }
+
+    fn olds() -> Struct {
+        Struct::from([
+            ("top", Value::from("hi")),
+            ("list", list(&["1", "10", "11"])),
+            ("map", object(&[("foo", Value::from("0")), ("bar", Value::from("1"))])),
+            ("*", Value::Number(3.0)),
+            ("old", Value::from("321")),
+            ("__meta", Value::from("{}")),
+        ])
+    }
+
+    fn news() -> Struct {
+        Struct::from([
+            ("top", Value::from("bye")),
+            ("list", list(&["-1", "-10", "-11"])),
+            ("map", object(&[("foo", Value::from("-0")), ("bar", Value::from("-1"))])),
+            ("*", Value::Number(-3.0)),
+            ("new", Value::from("123")),
+        ])
+    }
+
+    fn after(paths: &[&str]) -> Struct {
+        let mut news = news();
+        let paths: Vec<PropertyPath> = paths.iter().map(|path| path.parse().unwrap()).collect();
+        apply_ignore_changes(&mut news, &olds(), &paths);
+        news
+    }
+
+    #[test]
+    fn ignored_paths_keep_what_the_state_has_and_others_change() {
+        for (ignored, path, kept) in [
+            (&[][..], "top", false),
+            (&["*"], "top", true),
+            (&["*"], "list[2]", true),
+            (&["list"], "list[1]", true),
+            (&["list[1]"], "list[1]", true),
+            (&["list[2]"], "list[1]", false),
+            (&["list[*]"], "list[1]", true),
+            (&["map.foo"], "map.foo", true),
+            (&["map.bar"], "map.foo", false),
+            (&["map[*]"], "map.foo", true),
+            (&["new"], "new", true),
+            (&["old"], "old", true),
+            (&["list.x", "map[0]", "top.deep", "missing.x"], "top", false),
+        ] {
+            let path: PropertyPath = path.parse().unwrap();
+            let result = after(ignored);
+            assert_eq!(
+                path.find(&result) == path.find(&olds()),
+                kept,
+                "{path} when ignoring {ignored:?}: {result:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn paths_that_lead_nowhere_do_nothing() {
+        assert_eq!(after(&["list.x", "map[0]", "top.deep", "missing.x", "list[9]", "", "[0]"]), news());
+    }
+
+    #[test]
+    fn a_star_ignores_added_and_removed_entries_but_not_the_bridges_own() {
+        let mut everything_old = olds();
+        everything_old.remove("__meta");
+        assert_eq!(after(&["*"]), everything_old);
+
+        let mut news = Struct::from([("k", object(&[("a", Value::from("A"))]))]);
+        let olds = Struct::from([("k", object(&[("b", Value::from("B"))]))]);
+        apply_ignore_changes(&mut news, &olds, &["k[*]".parse().unwrap()]);
+        assert_eq!(news, olds);
+    }
+
+    #[test]
+    fn stars_may_be_nested_over_objects_and_lists() {
+        let nested = |value: &str| {
+            let elements = vec![object(&[("x", Value::from("same"))]), object(&[("m", Value::from(value))])];
+            object(&[("here", Value::List(elements))])
+        };
+        let olds = Struct::from([("k1", nested("old")), ("k2", nested("old"))]);
+        let mut news = Struct::from([("k1", nested("new")), ("k2", nested("new"))]);
+        apply_ignore_changes(&mut news, &olds, &["[*].here[1].m".parse().unwrap()]);
+        assert_eq!(news, olds);
+    }
+
+    #[test]
+    fn what_was_secret_in_the_state_stays_secret() {
+        let olds = Struct::from([("k", property::secret(object(&[("a", list(&["hidden"]))])))]);
+        let mut news = Struct::from([("k", object(&[("a", list(&["x"])), ("b", Value::from("y"))]))]);
+        apply_ignore_changes(&mut news, &olds, &["k.a[0]".parse().unwrap()]);
+        let hidden = Value::List(vec![property::secret(Value::from("hidden"))]);
+        assert_eq!(news, Struct::from([("k", object(&[("a", hidden), ("b", Value::from("y"))]))]));
+    }
+
+    #[test]
+    fn whatever_the_decoder_lets_through_fits_the_stack() {
+        let depth = isthmus_proto::property::MAX_DEPTH - 2;
+        let deep = move |leaf: &str| {
+            let deep = (0..depth).fold(Value::from(leaf), |deep, _| Value::List(vec![deep]));
+            Struct::from([("a", deep)])
+        };
+        let ignoring = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
+            let path: PropertyPath = format!("a{}", "[*]".repeat(depth)).parse().unwrap();
+            let mut news = deep("new");
+            apply_ignore_changes(&mut news, &deep("old"), &[path]);
+            news == deep("old")
+        });
+        assert!(ignoring.unwrap().join().unwrap());
+    }
+}

@@ -1,0 +1,398 @@
+//! Inputs for a resource that was read rather than written.
+//!
+//! After a refresh the engine compares a program with the stored inputs, so these must follow what the resource has
+//! become, but only in what the program had set, and as the program had written it. After an import there is no program
+//! yet: the inputs are what one would have to write.
+
+use isthmus_proto::property::{Struct, Value as Property};
+use isthmus_shim::cty::Number;
+
+use super::inputs::DEFAULTS_KEY;
+use super::property::{self, PropertyView, ReferenceId};
+use crate::package::shape::{ObjectShape, ResourceShape, Shape};
+
+/// How many elements of a set are matched with each other. Beyond, matching would take longer than it is worth, and
+/// elements are taken in their order.
+const MATCHED_ELEMENTS: usize = 256;
+
+/// How deep inputs are followed. Deeper ones are taken from what was read as they are.
+const MAXIMUM_DEPTH: usize = 100;
+
+/// The stored inputs, brought up to date with what was read.
+///
+/// Properties that the resource does not have any more go; others take their new values. Lists are followed by position
+/// and do not grow; sets are followed by content. What was secret stays secret.
+pub fn inputs_after_refresh(inputs: &Struct, outputs: &Struct, shape: &ResourceShape) -> Struct {
+    refreshed_object(inputs, outputs, Some(&shape.object), 0)
+}
+
+/// What a program would have to set to get the resource that was imported.
+///
+/// These are the properties that can be set, without those that are optional and have the zero value of their type,
+/// which is what providers mostly return for what nobody set. An `id` that the provider would choose is left out too.
+pub fn inputs_after_import(outputs: &Struct, shape: &ResourceShape) -> Struct {
+    let mut inputs = imported_object(outputs, &shape.object);
+    if let Some(id) = shape.object.terraform("id").filter(|id| id.computed) {
+        inputs.remove(&id.pulumi);
+    }
+    inputs
+}
+
+fn refreshed_object(inputs: &Struct, outputs: &Struct, shape: Option<&ObjectShape>, depth: usize) -> Struct {
+    let properties = inputs.iter().filter(|(name, _)| *name != DEFAULTS_KEY);
+    let refreshed = properties.filter_map(|(name, input)| {
+        let field = shape.and_then(|shape| shape.pulumi(name));
+        let output = outputs.get(name)?;
+        Some((name.to_owned(), refreshed(input, output, field.map(|field| &field.shape), depth + 1)))
+    });
+    refreshed.collect()
+}
+
+fn refreshed(input: &Property, output: &Property, shape: Option<&Shape>, depth: usize) -> Property {
+    if depth > MAXIMUM_DEPTH {
+        return output.clone();
+    }
+    let (Ok((input_view, input_secret)), Ok((output_view, output_secret))) =
+        (property::unwrap(input), property::unwrap(output))
+    else {
+        return output.clone();
+    };
+    if means_the_same(&input_view, &output_view) {
+        return if output_secret && !input_secret { property::secret(input.clone()) } else { input.clone() };
+    }
+    let shape = match shape {
+        Some(Shape::FlattenedList(element) | Shape::FlattenedSet(element)) => Some(&**element),
+        shape => shape,
+    };
+    let value = match (input_view, output_view, shape) {
+        (PropertyView::List(inputs), PropertyView::List(outputs), Some(Shape::Set(element)))
+            if inputs.len().max(outputs.len()) <= MATCHED_ELEMENTS =>
+        {
+            Property::List(refreshed_set(inputs, outputs, element, depth))
+        }
+        (PropertyView::List(inputs), PropertyView::List(outputs), shape) => {
+            let element = match shape {
+                Some(Shape::List(element) | Shape::Set(element)) => Some(&**element),
+                _ => None,
+            };
+            let pairs = inputs.iter().zip(outputs);
+            Property::List(
+                pairs.map(|(input, output)| refreshed(input, output, element, depth + 1)).collect(),
+            )
+        }
+        (PropertyView::Object(inputs), PropertyView::Object(outputs), Some(Shape::Object(object))) => {
+            Property::Struct(refreshed_object(inputs, outputs, Some(object), depth))
+        }
+        (PropertyView::Object(inputs), PropertyView::Object(outputs), Some(Shape::Map(element))) => {
+            let entries = inputs.iter().filter_map(|(key, input)| {
+                Some((key.to_owned(), refreshed(input, outputs.get(key)?, Some(element), depth + 1)))
+            });
+            Property::Struct(entries.filter(|(key, _)| key != DEFAULTS_KEY).collect())
+        }
+        (PropertyView::Object(inputs), PropertyView::Object(outputs), _) => {
+            Property::Struct(refreshed_object(inputs, outputs, None, depth))
+        }
+        _ => {
+            return if input_secret && !output_secret {
+                property::secret(output.clone())
+            } else {
+                output.clone()
+            };
+        }
+    };
+    if input_secret || output_secret { property::secret(value) } else { value }
+}
+
+/// Follows each element of a set to the one that it has most in common with, those that are wholly there first.
+fn refreshed_set(inputs: &[Property], outputs: &[Property], element: &Shape, depth: usize) -> Vec<Property> {
+    let mut free: Vec<usize> = (0..outputs.len()).collect();
+    let mut found: Vec<Option<usize>> = vec![None; inputs.len()];
+    for whole in [true, false] {
+        for (input, found) in inputs.iter().zip(&mut found).filter(|(_, found)| found.is_none()) {
+            let best = free
+                .iter()
+                .enumerate()
+                .map(|(place, output)| (likeness(input, &outputs[*output], depth), std::cmp::Reverse(place)))
+                .filter(|(likeness, _)| !whole || *likeness == Likeness::Whole)
+                .max();
+            if let Some((_, std::cmp::Reverse(place))) = best {
+                *found = Some(free.remove(place));
+            }
+        }
+    }
+    let pairs = inputs.iter().zip(found);
+    pairs
+        .filter_map(|(input, found)| Some(refreshed(input, &outputs[found?], Some(element), depth + 1)))
+        .collect()
+}
+
+/// How much of an input there is in an output.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Likeness {
+    /// So many of its properties.
+    Parts(usize),
+    /// Everything.
+    Whole,
+}
+
+fn likeness(input: &Property, output: &Property, depth: usize) -> Likeness {
+    if depth > MAXIMUM_DEPTH {
+        return Likeness::Parts(0);
+    }
+    let (Ok((input, _)), Ok((output, _))) = (property::unwrap(input), property::unwrap(output)) else {
+        return Likeness::Parts(0);
+    };
+    match (input, output) {
+        (PropertyView::Object(inputs), PropertyView::Object(outputs)) => {
+            let properties = inputs.iter().filter(|(name, input)| *name != DEFAULTS_KEY && !input.is_null());
+            let (mut all, mut there) = (0, 0);
+            for (name, input) in properties {
+                all += 1;
+                let whole = outputs
+                    .get(name)
+                    .is_some_and(|output| likeness(input, output, depth + 1) == Likeness::Whole);
+                there += usize::from(whole);
+            }
+            if all == there { Likeness::Whole } else { Likeness::Parts(there) }
+        }
+        (PropertyView::List(inputs), PropertyView::List(outputs)) => {
+            let whole = |(input, output)| likeness(input, output, depth + 1) == Likeness::Whole;
+            if inputs.len() == outputs.len() && inputs.iter().zip(outputs).all(whole) {
+                Likeness::Whole
+            } else {
+                Likeness::Parts(0)
+            }
+        }
+        (input, output) if means_the_same(&input, &output) || input == output => Likeness::Whole,
+        _ => Likeness::Parts(0),
+    }
+}
+
+/// Whether a plain input is but another way to write the output: the program's own writing is kept then.
+fn means_the_same(input: &PropertyView<'_>, output: &PropertyView<'_>) -> bool {
+    match (input, output) {
+        (PropertyView::String(input), PropertyView::String(output)) => input == output,
+        (PropertyView::Bool(input), PropertyView::Bool(output)) => input == output,
+        (PropertyView::Number(input), PropertyView::Number(output)) => input == output,
+        (PropertyView::String(input), PropertyView::Number(output)) => {
+            Number::from_decimal(input).is_ok_and(|input| input.as_f64() == *output)
+        }
+        (PropertyView::Bool(input), PropertyView::String(output)) => {
+            *output == if *input { "true" } else { "false" }
+        }
+        (PropertyView::Number(input), PropertyView::String(output)) => {
+            Number::from_f64_shortest(*input).is_some_and(|input| input.to_decimal_text() == *output)
+        }
+        (
+            PropertyView::ResourceReference { id: ReferenceId::Known(id), .. },
+            PropertyView::String(output),
+        ) => id == output,
+        _ => false,
+    }
+}
+
+fn imported_object(outputs: &Struct, shape: &ObjectShape) -> Struct {
+    let inputs = outputs.iter().filter_map(|(name, output)| {
+        let field = shape.pulumi(name).filter(|field| field.optional || field.required)?;
+        let input = imported(output, &field.shape);
+        (field.required || !is_zero(&input)).then(|| (name.to_owned(), input))
+    });
+    inputs.collect()
+}
+
+fn imported(output: &Property, shape: &Shape) -> Property {
+    let Ok((view, secret)) = property::unwrap(output) else { return output.clone() };
+    let input = match (shape, view) {
+        (Shape::FlattenedList(element) | Shape::FlattenedSet(element), _) => {
+            return imported(output, element);
+        }
+        (Shape::Object(object), PropertyView::Object(properties)) => {
+            Property::Struct(imported_object(properties, object))
+        }
+        (Shape::List(element) | Shape::Set(element), PropertyView::List(elements)) => {
+            Property::List(elements.iter().map(|output| imported(output, element)).collect())
+        }
+        (Shape::Map(element), PropertyView::Object(entries)) => {
+            let entries = entries.iter().map(|(key, output)| (key.to_owned(), imported(output, element)));
+            Property::Struct(entries.collect())
+        }
+        _ => return output.clone(),
+    };
+    if secret { property::secret(input) } else { input }
+}
+
+fn is_zero(input: &Property) -> bool {
+    match property::unwrap(input) {
+        Ok((view, _)) => match view {
+            PropertyView::Null | PropertyView::Bool(false) | PropertyView::String("") => true,
+            PropertyView::Number(number) => number == 0.0,
+            PropertyView::List(elements) => elements.is_empty(),
+            PropertyView::Object(properties) => properties.is_empty(),
+            _ => false,
+        },
+        Err(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use isthmus_shim::cty::Type;
+    use isthmus_shim::schema::{Attribute, BlockNesting};
+
+    use super::*;
+    use crate::package::shape::IdRule;
+    use crate::translate::property::secret;
+    use crate::translate::testing::{
+        attribute, bag, block, computed, list, nested, object, required, resource,
+    };
+
+    fn optional_and_computed(name: &str, of: Type) -> Attribute {
+        Attribute { computed: true, ..attribute(name, of) }
+    }
+
+    fn thing() -> ResourceShape {
+        let inner = || {
+            block(
+                vec![
+                    attribute("key", Type::String),
+                    attribute("on", Type::Bool),
+                    computed(attribute("hash", Type::String)),
+                ],
+                vec![],
+            )
+        };
+        resource(
+            block(
+                vec![
+                    optional_and_computed("id", Type::String),
+                    required(attribute("count_of", Type::Number)),
+                    optional_and_computed("region", Type::String),
+                    attribute("item", Type::list(Type::String)),
+                    attribute("port", Type::set(Type::Number)),
+                    attribute("label", Type::map(Type::String)),
+                    computed(attribute("arn", Type::String)),
+                ],
+                vec![
+                    nested("rule", BlockNesting::Set, 0, inner()),
+                    nested("one", BlockNesting::List, 1, inner()),
+                ],
+            ),
+            IdRule::Property("id".to_owned()),
+        )
+    }
+
+    fn text(text: &str) -> Property {
+        Property::from(text)
+    }
+
+    #[test]
+    fn a_refresh_changes_what_the_program_had_set_and_nothing_else() {
+        let inputs = bag(&[
+            ("__defaults", list(&[])),
+            ("region", text("old")),
+            ("items", list(&[text("a"), text("b")])),
+            ("label", object(&[("k", text("1")), ("gone", text("2")), ("__defaults", list(&[]))])),
+            ("one", object(&[("key", text("k")), ("on", Property::Bool(true)), ("__defaults", list(&[]))])),
+            ("vanished", text("x")),
+        ]);
+        let outputs = bag(&[
+            ("arn", text("computed")),
+            ("items", list(&[text("a"), text("changed"), text("added")])),
+            ("label", object(&[("k", text("new")), ("other", text("3"))])),
+            ("one", object(&[("hash", text("h")), ("key", text("k")), ("on", Property::Bool(false))])),
+            ("region", text("new")),
+        ]);
+        let expected = bag(&[
+            ("region", text("new")),
+            ("items", list(&[text("a"), text("changed")])),
+            ("label", object(&[("k", text("new"))])),
+            ("one", object(&[("key", text("k")), ("on", Property::Bool(false))])),
+        ]);
+        assert_eq!(inputs_after_refresh(&inputs, &outputs, &thing()), expected);
+    }
+
+    #[test]
+    fn elements_of_sets_are_followed_by_content() {
+        let rule = |key: &str, on: bool| object(&[("key", text(key)), ("on", Property::Bool(on))]);
+        let read = |key: &str, on: bool| {
+            object(&[("hash", text("h")), ("key", text(key)), ("on", Property::Bool(on))])
+        };
+        let inputs = bag(&[
+            ("rules", list(&[rule("b", true), rule("a", true), rule("gone", true)])),
+            ("ports", list(&[Property::Number(443.0), Property::Number(80.0)])),
+        ]);
+        let outputs = bag(&[
+            ("rules", list(&[read("a", false), read("b", true)])),
+            ("ports", list(&[Property::Number(22.0), Property::Number(443.0)])),
+        ]);
+        let expected = bag(&[
+            ("rules", list(&[rule("b", true), rule("a", false)])),
+            ("ports", list(&[Property::Number(443.0), Property::Number(22.0)])),
+        ]);
+        assert_eq!(inputs_after_refresh(&inputs, &outputs, &thing()), expected);
+    }
+
+    #[test]
+    fn the_programs_own_writing_is_kept_where_it_means_the_same() {
+        for (input, output, expected) in [
+            (text("5"), Property::Number(5.0), text("5")),
+            (text("5"), Property::Number(6.0), Property::Number(6.0)),
+            (text("9007199254740993"), Property::Number(9_007_199_254_740_992.0), text("9007199254740993")),
+            (Property::Bool(true), text("true"), Property::Bool(true)),
+            (Property::Number(0.5), text("0.5"), Property::Number(0.5)),
+            (secret(text("a")), text("a"), secret(text("a"))),
+            (secret(text("a")), text("b"), secret(text("b"))),
+            (text("a"), secret(text("a")), secret(text("a"))),
+            (text("a"), secret(text("b")), secret(text("b"))),
+            (secret(list(&[text("a")])), list(&[text("b")]), secret(list(&[text("b")]))),
+            (property::unknown(), text("b"), text("b")),
+        ] {
+            let (inputs, outputs) = (bag(&[("p", input)]), bag(&[("p", output)]));
+            assert_eq!(
+                inputs_after_refresh(&inputs, &outputs, &thing()),
+                bag(&[("p", expected)]),
+                "{inputs:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_import_gives_what_a_program_would_have_to_set() {
+        let rule = |fields: &[(&str, Property)]| object(fields);
+        let outputs = bag(&[
+            ("__meta", text("{}")),
+            ("arn", text("computed")),
+            ("countOf", Property::Number(0.0)),
+            ("id", text("chosen by the provider")),
+            ("items", list(&[])),
+            ("label", object(&[("empty", text(""))])),
+            ("one", rule(&[("hash", text("h"))])),
+            ("region", secret(text("eu"))),
+            (
+                "rules",
+                list(&[rule(&[("hash", text("h")), ("key", text("k")), ("on", Property::Bool(false))])]),
+            ),
+        ]);
+        let expected = bag(&[
+            ("countOf", Property::Number(0.0)),
+            ("label", object(&[("empty", text(""))])),
+            ("region", secret(text("eu"))),
+            ("rules", list(&[object(&[("key", text("k"))])])),
+        ]);
+        assert_eq!(inputs_after_import(&outputs, &thing()), expected);
+    }
+
+    #[test]
+    fn whatever_the_decoder_lets_through_fits_the_stack() {
+        let deep = |leaf: Property| {
+            let layers = 0..(isthmus_proto::property::MAX_DEPTH - 2) / 2;
+            let deep = layers.fold(leaf, |deep, _| list(&[object(&[("k", deep)])]));
+            bag(&[("rules", deep)])
+        };
+        let refreshing = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
+            let refreshed = inputs_after_refresh(&deep(text("a")), &deep(text("b")), &thing());
+            refreshed == deep(text("b"))
+        });
+        assert!(refreshing.unwrap().join().unwrap());
+    }
+}

@@ -1,0 +1,474 @@
+//! A program's inputs as the configuration that a provider gets.
+//!
+//! The walk is directed by the shape, because a property bag knows neither lists from sets nor numbers from numeric
+//! text. It collects everything that is wrong, each with the property path that a user can find it by, rather than
+//! stopping at the first. Values never appear in its texts: any of them may be a secret.
+
+mod required;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use isthmus_proto::property::{Struct, Value as Property};
+use isthmus_shim::cty::{AttributePath, Number, PathStep, Type, Value, normalize};
+use isthmus_shim::schema::Block;
+
+use super::absent_block::{absent_block, empty_block, nested_block};
+use super::attribute_paths::tuple_property;
+use super::dynamic;
+use super::property::{self, PropertyView, ReferenceId};
+use super::property_path::{PropertyPath, PropertyStep};
+use crate::names::tokens::nearest;
+use crate::package::shape::{Field, ObjectShape, Shape};
+pub use required::missing_required;
+
+/// More failures than this are not reported: nobody reads them, and a hostile bag could have a million.
+const MAXIMUM_FAILURES: usize = 100;
+
+/// How deep a dynamic value may be nested. Elsewhere the schema is the limit.
+const MAXIMUM_DYNAMIC_DEPTH: usize = 100;
+
+/// What Go's bridge once noted in objects and maps of inputs; it means nothing to a provider.
+pub(super) const DEFAULTS_KEY: &str = "__defaults";
+
+/// A configuration, and which parts of it are not to be shown.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// An object of the schema's implied type.
+    pub value: Value,
+    /// What the program marked as secret. A secret within a set is listed as the whole set, whose elements have no
+    /// addresses that would outlive an apply.
+    pub secrets: Vec<AttributePath>,
+}
+
+/// One thing that is wrong with the inputs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputFailure {
+    /// Where.
+    pub path: PropertyPath,
+    /// What is wrong and what to do, for the user.
+    pub reason: String,
+}
+
+/// Whether values may be unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknowns {
+    /// They may: in Check, Diff and previews.
+    Keep,
+    /// They may not: something is about to be made with them.
+    Reject,
+}
+
+/// Makes the configuration that a provider gets for `inputs`.
+///
+/// `shape` and `block` must have been made from the same schema. Properties that the schema does not have are failures,
+/// except those whose names start with two underscores. Required properties may be missing: [`missing_required`].
+///
+/// # Errors
+/// Everything that is wrong, up to a hundred failures.
+pub fn config_from_inputs(
+    inputs: &Struct,
+    shape: &ObjectShape,
+    block: &Block,
+    unknowns: Unknowns,
+) -> Result<Config, Vec<InputFailure>> {
+    read_object(inputs, shape, block, unknowns, Undeclared::Fail)
+}
+
+/// Makes the object that `properties` describe, whatever else they hold: for state, which may have been written by
+/// another version of the provider.
+pub(super) fn object_from_state(
+    properties: &Struct,
+    shape: &ObjectShape,
+    block: &Block,
+) -> Result<Value, Vec<InputFailure>> {
+    read_object(properties, shape, block, Unknowns::Reject, Undeclared::Ignore).map(|config| config.value)
+}
+
+/// Makes the value for one property that is no attribute of a schema, such as a function's argument.
+///
+/// # Errors
+/// Everything that is wrong, up to a hundred failures; their paths start with `name`.
+pub fn value_from_property(
+    property: &Property,
+    name: &str,
+    shape: &Shape,
+    unknowns: Unknowns,
+) -> Result<Config, Vec<InputFailure>> {
+    let mut reader = Reader::new(unknowns, Undeclared::Fail);
+    reader.property_path.push(PropertyStep::Name(name.to_owned()));
+    let value = reader.value(property, shape, None);
+    reader.finish(value)
+}
+
+fn read_object(
+    inputs: &Struct,
+    shape: &ObjectShape,
+    block: &Block,
+    unknowns: Unknowns,
+    undeclared: Undeclared,
+) -> Result<Config, Vec<InputFailure>> {
+    let mut reader = Reader::new(unknowns, undeclared);
+    let value = reader.object(inputs, shape, Some(block));
+    reader.finish(value)
+}
+
+/// What to do with properties that the schema does not have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Undeclared {
+    Fail,
+    Ignore,
+}
+
+struct Reader {
+    unknowns: Unknowns,
+    undeclared: Undeclared,
+    /// Where the walk is, on both sides.
+    attribute_path: Vec<PathStep>,
+    property_path: Vec<PropertyStep>,
+    /// How long the attribute path is to the outermost set that the walk is in.
+    set: Option<usize>,
+    secrets: Vec<AttributePath>,
+    failures: Vec<InputFailure>,
+}
+
+impl Reader {
+    fn new(unknowns: Unknowns, undeclared: Undeclared) -> Self {
+        Self {
+            unknowns,
+            undeclared,
+            attribute_path: Vec::new(),
+            property_path: Vec::new(),
+            set: None,
+            secrets: Vec::new(),
+            failures: Vec::new(),
+        }
+    }
+
+    fn finish(self, value: Value) -> Result<Config, Vec<InputFailure>> {
+        if self.failures.is_empty() {
+            Ok(Config { value, secrets: self.secrets })
+        } else {
+            Err(self.failures)
+        }
+    }
+
+    /// `block`: the schema of the objects beneath, where they are blocks.
+    fn value(&mut self, property: &Property, shape: &Shape, block: Option<&Block>) -> Value {
+        let Some(view) = self.unwrap(property) else { return Value::Null };
+        match (shape, view) {
+            (Shape::FlattenedList(_) | Shape::FlattenedSet(_), PropertyView::Null) => flattened(shape, None),
+            (Shape::FlattenedList(_) | Shape::FlattenedSet(_), PropertyView::List(_)) => self.fail(
+                "expected an object, found a list; at most one is allowed here, so give it without a list around it"
+                    .to_owned(),
+            ),
+            (Shape::FlattenedList(element) | Shape::FlattenedSet(element), _) => {
+                let inner = self.flattened_element(shape, |reader| reader.value(property, element, block));
+                flattened(shape, Some(inner))
+            }
+            (_, PropertyView::Null) => Value::Null,
+            (_, PropertyView::Unknown) => self.unknown(),
+            (Shape::Bool, PropertyView::Bool(value)) => Value::Bool(value),
+            (Shape::Number, PropertyView::Number(value)) => match dynamic::decimal(value) {
+                Some(number) => Value::Number(number),
+                None => self.fail("expected a number, found one that is infinite or not a number".to_owned()),
+            },
+            // An empty string means no number: programs cannot express that otherwise where a number is nullable.
+            (Shape::Number, PropertyView::String("")) => Value::Null,
+            (Shape::Number, PropertyView::String(text)) => match Number::from_decimal(text) {
+                Ok(number) if !number.is_infinite() => Value::Number(number),
+                _ => self.fail("expected a number, found a string that is not one".to_owned()),
+            },
+            (Shape::String, PropertyView::String(text)) => Value::string(text),
+            (Shape::String, PropertyView::Bool(value)) => Value::string(if value { "true" } else { "false" }),
+            (Shape::String, PropertyView::Number(value)) => match dynamic::decimal(value) {
+                Some(number) => Value::string(number.to_decimal_text()),
+                None => self.fail("expected a string, found a number that is infinite or not a number".to_owned()),
+            },
+            (Shape::List(element), PropertyView::List(elements)) => {
+                Value::List(self.elements(elements, element, block))
+            }
+            (Shape::Set(element), PropertyView::List(elements)) => {
+                let outermost = self.set;
+                self.set.get_or_insert(self.attribute_path.len());
+                let elements = self.elements(elements, element, block);
+                self.set = outermost;
+                Value::set(elements)
+            }
+            (Shape::Map(element), PropertyView::Object(entries)) => self.map(entries, element, block),
+            (Shape::Object(object), PropertyView::Object(fields)) => self.object(fields, object, block),
+            (Shape::Tuple(shapes), PropertyView::Object(fields)) => {
+                let elements: Vec<&Property> =
+                    (0..fields.len()).map_while(|index| fields.get(&tuple_property(index))).collect();
+                self.tuple(&elements, fields.len(), shapes)
+            }
+            (Shape::Tuple(shapes), PropertyView::List(elements)) => {
+                let elements: Vec<&Property> = elements.iter().collect();
+                self.tuple(&elements, elements.len(), shapes)
+            }
+            (Shape::Dynamic, _) => {
+                let (own, value) = self.dynamic(property, 0);
+                Value::dynamic(own, value)
+            }
+            (_, view) => self.mismatch(shape, &view),
+        }
+    }
+
+    /// What is within secrets and outputs, with resources as their ids. `None` after a failure.
+    fn unwrap<'a>(&mut self, property: &'a Property) -> Option<PropertyView<'a>> {
+        let (view, secret) = match property::unwrap(property) {
+            Ok(unwrapped) => unwrapped,
+            Err(error) => {
+                self.fail(error.to_string());
+                return None;
+            }
+        };
+        if secret {
+            self.note_secret();
+        }
+        match view {
+            PropertyView::ResourceReference { id: ReferenceId::Known(id), .. } => {
+                Some(PropertyView::String(id))
+            }
+            PropertyView::ResourceReference { id: ReferenceId::Unknown, .. } => Some(PropertyView::Unknown),
+            PropertyView::ResourceReference { id: ReferenceId::Absent, urn } => {
+                Some(PropertyView::String(urn))
+            }
+            PropertyView::Asset { .. } | PropertyView::Archive { .. } => {
+                let kind = property::kind(&view);
+                self.fail(format!(
+                    "found {kind}, which Terraform providers do not take; pass the file's path or its text as a string"
+                ));
+                None
+            }
+            PropertyView::ByteString(_) => {
+                self.fail("found text that is not UTF-8, which Terraform providers do not take; encode it as base64".to_owned());
+                None
+            }
+            view => Some(view),
+        }
+    }
+
+    fn elements(&mut self, elements: &[Property], shape: &Shape, block: Option<&Block>) -> Vec<Value> {
+        let elements = elements.iter().enumerate().map(|(index, element)| {
+            self.attribute_path.push(PathStep::Index(index));
+            self.property_path.push(PropertyStep::Index(index));
+            let value = self.element(element, shape, block);
+            self.property_path.pop();
+            self.attribute_path.pop();
+            value
+        });
+        elements.collect()
+    }
+
+    fn map(&mut self, entries: &Struct, shape: &Shape, block: Option<&Block>) -> Value {
+        let mut values = BTreeMap::new();
+        for (key, entry) in entries.iter().filter(|(key, _)| *key != DEFAULTS_KEY) {
+            let key = normalize(key);
+            self.attribute_path.push(PathStep::Key(Arc::clone(&key)));
+            self.property_path.push(PropertyStep::Name(key.to_string()));
+            let value = self.element(entry, shape, block);
+            self.property_path.pop();
+            self.attribute_path.pop();
+            values.insert(key, value);
+        }
+        Value::Map(values)
+    }
+
+    /// An element of a collection. A block is never null, so one of which nothing was written is an empty block.
+    fn element(&mut self, element: &Property, shape: &Shape, block: Option<&Block>) -> Value {
+        match (self.value(element, shape, block), block) {
+            (Value::Null, Some(block)) if matches!(shape, Shape::Object(_)) => empty_block(block),
+            (value, _) => value,
+        }
+    }
+
+    fn flattened_element(&mut self, shape: &Shape, read: impl FnOnce(&mut Self) -> Value) -> Value {
+        let outermost = self.set;
+        if matches!(shape, Shape::FlattenedSet(_)) {
+            self.set.get_or_insert(self.attribute_path.len());
+        }
+        self.attribute_path.push(PathStep::Index(0));
+        let value = read(self);
+        self.attribute_path.pop();
+        self.set = outermost;
+        value
+    }
+
+    fn tuple(&mut self, elements: &[&Property], given: usize, shapes: &[Shape]) -> Value {
+        if elements.len() != shapes.len() || given != shapes.len() {
+            let expected = shapes.len();
+            return self.fail(format!("expected a tuple of {expected} elements, found {given}"));
+        }
+        let values = elements.iter().zip(shapes).enumerate().map(|(index, (element, shape))| {
+            self.attribute_path.push(PathStep::Index(index));
+            self.property_path.push(PropertyStep::Name(tuple_property(index)));
+            let value = self.value(element, shape, None);
+            self.property_path.pop();
+            self.attribute_path.pop();
+            value
+        });
+        Value::Tuple(values.collect())
+    }
+
+    fn object(&mut self, properties: &Struct, shape: &ObjectShape, block: Option<&Block>) -> Value {
+        let mut given: Vec<Option<&Property>> = vec![None; shape.fields.len()];
+        for (name, property) in properties.iter() {
+            match shape.by_pulumi.get(name) {
+                Some(index) => given[*index] = Some(property),
+                None if name.starts_with("__") || self.undeclared == Undeclared::Ignore => {}
+                None => self.undeclared_property(name, shape),
+            }
+        }
+        let fields = shape.fields.iter().zip(given);
+        let values = fields
+            .map(|(field, property)| (Arc::clone(&field.terraform), self.field(field, property, block)));
+        Value::Object(values.collect())
+    }
+
+    fn field(&mut self, field: &Field, property: Option<&Property>, block: Option<&Block>) -> Value {
+        let nested = match block {
+            Some(block) if field.is_block => nested_block(block, &field.terraform),
+            _ => None,
+        };
+        let value = match property {
+            None | Some(Property::Null) => Value::Null,
+            Some(property) => {
+                self.attribute_path.push(PathStep::Attribute(Arc::clone(&field.terraform)));
+                self.property_path.push(PropertyStep::Name(field.pulumi.clone()));
+                let value = self.value(property, &field.shape, nested.map(|nested| &nested.block));
+                self.property_path.pop();
+                self.attribute_path.pop();
+                value
+            }
+        };
+        match (value, nested) {
+            (Value::Null, Some(nested)) => absent_block(nested),
+            // Core sends a list (or map) of blocks with something dynamic inside as a tuple (or object) of its own type.
+            (Value::List(elements), Some(nested)) if nested.implied_type == Type::Dynamic => {
+                let types = vec![nested.block.implied_type.clone(); elements.len()];
+                Value::dynamic(Type::Tuple(types.into()), Value::Tuple(elements))
+            }
+            (Value::Map(entries), Some(nested)) if nested.implied_type == Type::Dynamic => {
+                let types = entries.keys().map(|key| (Arc::clone(key), nested.block.implied_type.clone()));
+                Value::dynamic(Type::object(types), Value::Object(entries))
+            }
+            (value, _) => value,
+        }
+    }
+
+    fn dynamic(&mut self, property: &Property, depth: usize) -> (Type, Value) {
+        if depth > MAXIMUM_DYNAMIC_DEPTH {
+            let reason =
+                format!("the value is nested more than {MAXIMUM_DYNAMIC_DEPTH} levels deep; make it flatter");
+            return (Type::Dynamic, self.fail(reason));
+        }
+        let Some(view) = self.unwrap(property) else { return (Type::Dynamic, Value::Null) };
+        match view {
+            PropertyView::Bool(value) => (Type::Bool, Value::Bool(value)),
+            PropertyView::Number(value) => match dynamic::decimal(value) {
+                Some(number) => (Type::Number, Value::Number(number)),
+                None => {
+                    (Type::Dynamic, self.fail("found a number that is infinite or not a number".to_owned()))
+                }
+            },
+            PropertyView::String(text) => (Type::String, Value::string(text)),
+            PropertyView::Unknown => (Type::Dynamic, self.unknown()),
+            PropertyView::List(elements) => {
+                let elements = elements.iter().enumerate().map(|(index, element)| {
+                    self.attribute_path.push(PathStep::Index(index));
+                    self.property_path.push(PropertyStep::Index(index));
+                    let element = self.dynamic(element, depth + 1);
+                    self.property_path.pop();
+                    self.attribute_path.pop();
+                    element
+                });
+                let elements = elements.collect();
+                dynamic::sequence(elements)
+            }
+            PropertyView::Object(properties) => {
+                let properties = properties.iter().filter(|(name, _)| *name != DEFAULTS_KEY);
+                let fields: Vec<_> = properties
+                    .map(|(name, property)| {
+                        let name = normalize(name);
+                        self.attribute_path.push(PathStep::Attribute(Arc::clone(&name)));
+                        self.property_path.push(PropertyStep::Name(name.to_string()));
+                        let field = self.dynamic(property, depth + 1);
+                        self.property_path.pop();
+                        self.attribute_path.pop();
+                        (name, field)
+                    })
+                    .collect();
+                dynamic::object(fields)
+            }
+            // `unwrap` has taken away or refused the others.
+            _ => (Type::Dynamic, Value::Null),
+        }
+    }
+
+    fn unknown(&mut self) -> Value {
+        match self.unknowns {
+            Unknowns::Keep => Value::Unknown(None),
+            Unknowns::Reject => self.fail("the value is not known yet, but it is needed now".to_owned()),
+        }
+    }
+
+    fn note_secret(&mut self) {
+        let path = &self.attribute_path[..self.set.unwrap_or(self.attribute_path.len())];
+        // The walk goes downwards: what lies within the last secret comes right after it.
+        if !self.secrets.last().is_some_and(|last| path.starts_with(&last.0)) {
+            self.secrets.push(AttributePath(path.to_vec()));
+        }
+    }
+
+    fn undeclared_property(&mut self, name: &str, shape: &ObjectShape) {
+        let inputs = shape.fields.iter().filter(|field| field.optional || field.required);
+        let suggestion = match shape.terraform(name) {
+            Some(field) => Some(&*field.pulumi),
+            None => nearest(name, inputs.map(|field| &*field.pulumi)),
+        };
+        let reason = match suggestion {
+            Some(suggestion) => format!("there is no such property; did you mean `{suggestion}`?"),
+            None => {
+                "there is no such property; take it out, or look the name up in the package's documentation"
+                    .to_owned()
+            }
+        };
+        self.property_path.push(PropertyStep::Name(name.to_owned()));
+        self.fail(reason);
+        self.property_path.pop();
+    }
+
+    fn mismatch(&mut self, shape: &Shape, view: &PropertyView<'_>) -> Value {
+        let found = property::kind(view);
+        let expected = match shape {
+            Shape::Bool => "a boolean",
+            Shape::Number => "a number",
+            Shape::String => "a string",
+            Shape::List(_) | Shape::Set(_) => "a list",
+            Shape::Map(_) | Shape::Object(_) => "an object",
+            Shape::Tuple(_) => "a tuple",
+            Shape::Dynamic => "a value",
+            Shape::FlattenedList(_) | Shape::FlattenedSet(_) => "an object",
+        };
+        self.fail(format!("expected {expected}, found {found}"))
+    }
+
+    /// Notes a failure at the place where the walk is. Nothing is made of the value then.
+    fn fail(&mut self, reason: String) -> Value {
+        if self.failures.len() < MAXIMUM_FAILURES {
+            self.failures.push(InputFailure { path: PropertyPath(self.property_path.clone()), reason });
+        }
+        Value::Null
+    }
+}
+
+fn flattened(shape: &Shape, element: Option<Value>) -> Value {
+    let elements = element.filter(|element| !matches!(element, Value::Null)).into_iter().collect();
+    match shape {
+        Shape::FlattenedSet(_) => Value::set(elements),
+        _ => Value::List(elements),
+    }
+}

@@ -1,0 +1,83 @@
+//! What a program should have set and has not.
+//!
+//! Providers do say so themselves, but for the whole resource and in Terraform's names; Pulumi can point at the property.
+
+use isthmus_proto::property::Struct;
+
+use crate::package::shape::{ObjectShape, Shape};
+use crate::translate::property::{self, PropertyView};
+use crate::translate::property_path::{PropertyPath, PropertyStep};
+
+/// The properties that must be set and are not.
+pub fn missing_required(inputs: &Struct, shape: &ObjectShape) -> Vec<PropertyPath> {
+    let mut missing = Vec::new();
+    let mut path = PropertyPath::default();
+    missing_in_object(inputs, shape, &mut path, &mut missing);
+    missing
+}
+
+fn missing_in_object(
+    inputs: &Struct,
+    shape: &ObjectShape,
+    path: &mut PropertyPath,
+    missing: &mut Vec<PropertyPath>,
+) {
+    for field in &shape.fields {
+        path.0.push(PropertyStep::Name(field.pulumi.clone()));
+        match inputs.get(&field.pulumi).map(property::unwrap) {
+            None | Some(Ok((PropertyView::Null, _))) if field.required => missing.push(path.clone()),
+            Some(Ok((view, _))) => missing_in_value(&view, &field.shape, path, missing),
+            None | Some(Err(_)) => {}
+        }
+        path.0.pop();
+    }
+}
+
+fn missing_in_value(
+    view: &PropertyView<'_>,
+    shape: &Shape,
+    path: &mut PropertyPath,
+    missing: &mut Vec<PropertyPath>,
+) {
+    match (shape, view) {
+        (Shape::Object(object), PropertyView::Object(fields)) => {
+            missing_in_object(fields, object, path, missing)
+        }
+        (Shape::FlattenedList(element) | Shape::FlattenedSet(element), view) => {
+            missing_in_value(view, element, path, missing);
+        }
+        (Shape::List(element) | Shape::Set(element), PropertyView::List(elements))
+            if has_objects(element) =>
+        {
+            for (index, value) in elements.iter().enumerate() {
+                path.0.push(PropertyStep::Index(index));
+                if let Ok((view, _)) = property::unwrap(value) {
+                    missing_in_value(&view, element, path, missing);
+                }
+                path.0.pop();
+            }
+        }
+        (Shape::Map(element), PropertyView::Object(entries)) if has_objects(element) => {
+            for (key, value) in entries.iter() {
+                path.0.push(PropertyStep::Name(key.to_owned()));
+                if let Ok((view, _)) = property::unwrap(value) {
+                    missing_in_value(&view, element, path, missing);
+                }
+                path.0.pop();
+            }
+        }
+        _ => {}
+    }
+}
+
+fn has_objects(shape: &Shape) -> bool {
+    match shape {
+        Shape::Object(_) => true,
+        Shape::List(element)
+        | Shape::Set(element)
+        | Shape::Map(element)
+        | Shape::FlattenedList(element)
+        | Shape::FlattenedSet(element) => has_objects(element),
+        Shape::Bool | Shape::Number | Shape::String | Shape::Dynamic | Shape::Tuple(_) => false,
+    }
+}

@@ -1,0 +1,370 @@
+//! What becomes of a program's inputs, kind by kind.
+
+use isthmus_shim::schema::{BlockNesting, ObjectNesting};
+
+use super::*;
+use crate::package::shape::{IdRule, ResourceShape};
+use crate::translate::testing::{
+    attribute, attribute_path, bag, block, list, nested, nested_attribute, object, object_type, object_value,
+    path, required, resource,
+};
+
+fn list_type(element: Type) -> Type {
+    Type::List(Arc::new(element))
+}
+
+fn one(name: &str, attribute_type: Type) -> ResourceShape {
+    resource(block(vec![attribute(name, attribute_type)], vec![]), IdRule::Missing)
+}
+
+fn read(inputs: &Struct, shape: &ResourceShape, unknowns: Unknowns) -> Result<Config, Vec<InputFailure>> {
+    config_from_inputs(inputs, &shape.object, &shape.schema.block, unknowns)
+}
+
+/// What becomes of one property of one type.
+fn value_of(attribute_type: Type, property: Property) -> Result<Value, String> {
+    let shape = one("value", attribute_type);
+    let name = shape.object.fields[0].pulumi.clone();
+    match read(&bag(&[(&name, property)]), &shape, Unknowns::Keep) {
+        Ok(Config { value: Value::Object(mut attributes), .. }) => Ok(attributes.remove("value").unwrap()),
+        Ok(config) => panic!("no object: {config:?}"),
+        Err(failures) => {
+            Err(failures.into_iter().map(|failure| format!("{}: {}", failure.path, failure.reason)).collect())
+        }
+    }
+}
+
+fn number(text: &str) -> Value {
+    Value::Number(Number::from_decimal(text).unwrap())
+}
+
+#[test]
+fn scalars_are_converted_as_the_type_asks() {
+    let huge = "123456789012345678901234567890";
+    for (attribute_type, property, expected) in [
+        (Type::String, Property::from("x"), Value::string("x")),
+        (Type::String, Property::Bool(true), Value::string("true")),
+        (Type::String, Property::Number(0.1), Value::string("0.1")),
+        (Type::String, Property::Number(1e21), Value::string("1000000000000000000000")),
+        (Type::String, Property::Number(4660.0), Value::string("4660")),
+        (Type::Number, Property::Number(0.1), number("0.1")),
+        (Type::Number, Property::Number(42.0), number("42")),
+        (Type::Number, Property::from("9007199254740993"), number("9007199254740993")),
+        (Type::Number, Property::from(huge), number(huge)),
+        (Type::Number, Property::from("1e3"), number("1000")),
+        (Type::Number, Property::from(""), Value::Null),
+        (Type::Bool, Property::Bool(false), Value::Bool(false)),
+        (Type::Bool, Property::Null, Value::Null),
+        (Type::String, property::unknown(), Value::Unknown(None)),
+        (Type::String, property::secret(Property::Null), Value::Null),
+        (list_type(Type::String), Property::Null, Value::Null),
+        (list_type(Type::String), property::unknown(), Value::Unknown(None)),
+        (list_type(Type::String), list(&[Property::Null]), Value::List(vec![Value::Null])),
+    ] {
+        let shown = format!("{property:?} as {attribute_type:?}");
+        assert_eq!(value_of(attribute_type, property), Ok(expected), "{shown}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_says_what_was_expected_and_what_was_found() {
+    for (attribute_type, property, reason) in [
+        (Type::Bool, Property::from("true"), "value: expected a boolean, found a string"),
+        (Type::Bool, Property::Number(1.0), "value: expected a boolean, found a number"),
+        (Type::Number, Property::from("ten"), "value: expected a number, found a string that is not one"),
+        (Type::Number, Property::from("Inf"), "value: expected a number, found a string that is not one"),
+        (
+            Type::Number,
+            Property::Number(f64::NAN),
+            "value: expected a number, found one that is infinite or not a number",
+        ),
+        (Type::String, list(&[]), "value: expected a string, found a list"),
+        (list_type(Type::String), Property::from("x"), "values: expected a list, found a string"),
+        (
+            list_type(Type::Bool),
+            list(&[Property::Null, Property::from("x")]),
+            "values[1]: expected a boolean, found a string",
+        ),
+        (
+            Type::Map(Arc::new(Type::Bool)),
+            object(&[("a.b", Property::from("x"))]),
+            "value[\"a.b\"]: expected a boolean, found a string",
+        ),
+        (
+            Type::Dynamic,
+            Property::Number(f64::INFINITY),
+            "value: found a number that is infinite or not a number",
+        ),
+    ] {
+        let shown = format!("{property:?}");
+        assert_eq!(value_of(attribute_type, property), Err(reason.to_owned()), "{shown}");
+    }
+}
+
+#[test]
+fn assets_are_refused_with_advice() {
+    let asset = object(&[
+        (property::SIGNATURE_KEY, Property::from("c44067f5952c0a294b673a41bacd8c17")),
+        ("path", Property::from("./file")),
+    ]);
+    let reason = value_of(Type::String, asset).unwrap_err();
+    assert_eq!(
+        reason,
+        "value: found an asset, which Terraform providers do not take; pass the file's path or its text as a string"
+    );
+}
+
+#[test]
+fn references_become_ids_and_outputs_their_values() {
+    let reference = |id: &str| {
+        object(&[
+            (property::SIGNATURE_KEY, Property::from("5cf8f73096256a8f31e491e813e4eb8e")),
+            ("urn", Property::from("urn:pulumi:x")),
+            ("id", Property::from(id)),
+        ])
+    };
+    assert_eq!(value_of(Type::String, reference("i-1")), Ok(Value::string("i-1")));
+    assert_eq!(value_of(Type::String, reference("")), Ok(Value::Unknown(None)));
+    let output = |fields: &[(&str, Property)]| {
+        let mut output =
+            bag(&[(property::SIGNATURE_KEY, Property::from("d0e6a833031e9bbcd3f4e8bde6ca49a4"))]);
+        output.extend(bag(fields));
+        Property::Struct(output)
+    };
+    assert_eq!(value_of(Type::Number, output(&[("value", Property::Number(1.0))])), Ok(number("1")));
+    assert_eq!(value_of(Type::Number, output(&[])), Ok(Value::Unknown(None)));
+}
+
+#[test]
+fn unknown_properties_fail_with_the_nearest_name() {
+    let inner = object_type([("inner_name".to_owned(), Type::String)]);
+    let shape = resource(
+        block(vec![attribute("bucket_name", Type::String), attribute("item", list_type(inner))], vec![]),
+        IdRule::Missing,
+    );
+    let inputs = bag(&[
+        ("bucketNam", Property::from("a")),
+        ("bucket_name", Property::from("b")),
+        ("__defaults", list(&[])),
+        ("items", list(&[object(&[("inerName", Property::Null), ("__defaults", list(&[]))])])),
+        ("somethingElse", Property::Null),
+    ]);
+    let failures = read(&inputs, &shape, Unknowns::Keep).unwrap_err();
+    let shown: Vec<String> =
+        failures.iter().map(|failure| format!("{}: {}", failure.path, failure.reason)).collect();
+    assert_eq!(
+        shown,
+        [
+            "bucketNam: there is no such property; did you mean `bucketName`?",
+            "bucket_name: there is no such property; did you mean `bucketName`?",
+            "somethingElse: there is no such property; take it out, or look the name up in the package's documentation",
+            "items[0].inerName: there is no such property; did you mean `innerName`?",
+        ]
+    );
+}
+
+#[test]
+fn absent_blocks_are_sent_as_core_sends_them() {
+    let inner = || {
+        block(
+            vec![attribute("a", Type::String)],
+            vec![nested("deep", BlockNesting::Set, 0, block(vec![], vec![]))],
+        )
+    };
+    let open = || block(vec![attribute("d", Type::Dynamic)], vec![]);
+    let shape = resource(
+        block(
+            vec![attribute("plain", list_type(Type::String))],
+            vec![
+                nested("single", BlockNesting::Single, 0, inner()),
+                nested("group", BlockNesting::Group, 0, inner()),
+                nested("list", BlockNesting::List, 0, inner()),
+                nested("one", BlockNesting::List, 1, inner()),
+                nested("one_of_set", BlockNesting::Set, 1, inner()),
+                nested("map", BlockNesting::Map, 0, inner()),
+                nested("open", BlockNesting::List, 0, open()),
+                nested("computed", BlockNesting::List, 0, Block { computed: true, ..inner() }),
+            ],
+        ),
+        IdRule::Missing,
+    );
+    let expected = object_value(&[
+        ("plain", Value::Null),
+        ("single", Value::Null),
+        ("group", object_value(&[("a", Value::Null), ("deep", Value::Set(vec![]))])),
+        ("list", Value::List(vec![])),
+        ("one", Value::List(vec![])),
+        ("one_of_set", Value::Set(vec![])),
+        ("map", Value::Map(BTreeMap::new())),
+        ("open", Value::Dynamic(Box::new((Type::Tuple([].into()), Value::Tuple(vec![]))))),
+        ("computed", Value::Null),
+    ]);
+    assert_eq!(read(&Struct::new(), &shape, Unknowns::Reject).unwrap().value, expected);
+
+    let nulls = bag(&[
+        ("one", Property::Null),
+        ("lists", Property::Null),
+        ("group", property::secret(Property::Null)),
+    ]);
+    assert_eq!(read(&nulls, &shape, Unknowns::Reject).unwrap().value, expected);
+}
+
+#[test]
+fn flattened_blocks_get_their_list_back() {
+    let inner = block(vec![attribute("a", Type::String)], vec![]);
+    let shape = resource(
+        block(
+            vec![],
+            vec![
+                nested("one", BlockNesting::List, 1, inner.clone()),
+                nested("many", BlockNesting::List, 0, inner),
+            ],
+        ),
+        IdRule::Missing,
+    );
+    let inputs = bag(&[("one", object(&[("a", Property::from("x"))])), ("manies", list(&[Property::Null]))]);
+    let expected = object_value(&[
+        ("one", Value::List(vec![object_value(&[("a", Value::string("x"))])])),
+        ("many", Value::List(vec![object_value(&[("a", Value::Null)])])),
+    ]);
+    assert_eq!(read(&inputs, &shape, Unknowns::Keep).unwrap().value, expected);
+
+    let unknown = bag(&[("one", property::unknown())]);
+    let Value::Object(attributes) = read(&unknown, &shape, Unknowns::Keep).unwrap().value else {
+        panic!("no object")
+    };
+    assert_eq!(attributes["one"], Value::List(vec![Value::Unknown(None)]));
+
+    let failures = read(&bag(&[("one", list(&[]))]), &shape, Unknowns::Keep).unwrap_err();
+    assert_eq!(failures[0].path, path("one"));
+    assert!(failures[0].reason.contains("without a list around it"), "{}", failures[0].reason);
+}
+
+#[test]
+fn blocks_with_something_dynamic_travel_as_tuples_of_their_own_type() {
+    let open = block(vec![attribute("d", Type::Dynamic)], vec![]);
+    let shape = resource(block(vec![], vec![nested("b", BlockNesting::List, 0, open)]), IdRule::Missing);
+    let name = shape.object.fields[0].pulumi.clone();
+    let inputs = bag(&[(&name, list(&[object(&[("d", Property::from("x"))]), object(&[])]))]);
+    let Value::Object(attributes) = read(&inputs, &shape, Unknowns::Keep).unwrap().value else {
+        panic!("no object")
+    };
+    let types =
+        [object_type([("d".to_owned(), Type::String)]), object_type([("d".to_owned(), Type::Dynamic)])];
+    let values = vec![object_value(&[("d", Value::string("x"))]), object_value(&[("d", Value::Null)])];
+    assert_eq!(attributes["b"], Value::Dynamic(Box::new((Type::Tuple(types.into()), Value::Tuple(values)))));
+}
+
+#[test]
+fn dynamic_values_bring_their_types_and_keep_their_keys() {
+    let property = object(&[
+        ("snake_key", list(&[Property::Number(1.0), Property::Number(2.0)])),
+        ("mixed", list(&[Property::Bool(true), Property::from("x")])),
+    ]);
+    let Ok(Value::Dynamic(typed)) = value_of(Type::Dynamic, property) else { panic!("not dynamic") };
+    let expected = object_type([
+        ("snake_key".to_owned(), list_type(Type::Number)),
+        ("mixed".to_owned(), Type::Tuple([Type::Bool, Type::String].into())),
+    ]);
+    assert_eq!(typed.0, expected);
+    assert_eq!(value_of(Type::Dynamic, Property::Null), Ok(Value::Null));
+    assert_eq!(value_of(Type::Dynamic, property::unknown()), Ok(Value::Unknown(None)));
+}
+
+#[test]
+fn secrets_are_taken_off_and_remembered_where_they_were() {
+    let inner = vec![attribute("a", Type::String)];
+    let shape = resource(
+        block(
+            vec![
+                attribute("text", Type::String),
+                attribute("names", Type::Map(Arc::new(Type::String))),
+                attribute("open", Type::Dynamic),
+                nested_attribute("some", ObjectNesting::Set, inner.clone()),
+            ],
+            vec![nested("one", BlockNesting::List, 1, block(inner, vec![]))],
+        ),
+        IdRule::Missing,
+    );
+    let hidden = property::secret(Property::from("s"));
+    let inputs = bag(&[
+        ("text", property::secret(hidden.clone())),
+        ("names", object(&[("k", hidden.clone()), ("open", Property::from("x"))])),
+        ("open", object(&[("list", list(&[Property::Null, hidden.clone()]))])),
+        ("somes", list(&[object(&[("a", hidden.clone())]), object(&[("a", hidden.clone())])])),
+        ("one", property::secret(object(&[("a", hidden)]))),
+    ]);
+    let config = read(&inputs, &shape, Unknowns::Reject).unwrap();
+    let mut secrets = config.secrets;
+    secrets.sort_by_key(|path| format!("{path:?}"));
+    let mut expected = vec![
+        attribute_path("text"),
+        AttributePath(vec![PathStep::Attribute("names".into()), PathStep::Key("k".into())]),
+        attribute_path("open.list.1"),
+        attribute_path("some"),
+        attribute_path("one"),
+    ];
+    expected.sort_by_key(|path| format!("{path:?}"));
+    assert_eq!(secrets, expected);
+    let Value::Object(attributes) = config.value else { panic!("no object") };
+    assert_eq!(attributes["text"], Value::string("s"));
+}
+
+#[test]
+fn unknown_values_fail_where_they_are_needed_now() {
+    let shape = one("value", list_type(Type::String));
+    let inputs = bag(&[("values", list(&[Property::from("a"), property::unknown()]))]);
+    assert!(read(&inputs, &shape, Unknowns::Keep).is_ok());
+    let failures = read(&inputs, &shape, Unknowns::Reject).unwrap_err();
+    assert_eq!(
+        failures,
+        [InputFailure {
+            path: path("values[1]"),
+            reason: "the value is not known yet, but it is needed now".to_owned(),
+        }]
+    );
+}
+
+#[test]
+fn missing_required_properties_are_listed_at_every_level() {
+    let inner =
+        block(vec![required(attribute("must", Type::String)), attribute("may", Type::String)], vec![]);
+    let shape = resource(
+        block(
+            vec![required(attribute("top", Type::String)), required(attribute("given", Type::String))],
+            vec![
+                nested("one", BlockNesting::List, 1, inner.clone()),
+                nested("many", BlockNesting::List, 0, inner),
+            ],
+        ),
+        IdRule::Missing,
+    );
+    let inputs = bag(&[
+        ("given", property::unknown()),
+        ("top", property::secret(Property::Null)),
+        ("one", object(&[("may", Property::from("x"))])),
+        ("manies", list(&[object(&[("must", Property::from("x"))]), object(&[])])),
+    ]);
+    let missing: Vec<String> =
+        missing_required(&inputs, &shape.object).iter().map(ToString::to_string).collect();
+    assert_eq!(missing, ["manies[1].must", "one.must", "top"]);
+}
+
+#[test]
+fn hostile_bags_end_in_few_clean_failures() {
+    let shape = one("value", Type::Dynamic);
+    let mut deep = Property::Null;
+    for _ in 0..900 {
+        deep = list(&[deep]);
+    }
+    let failures = read(&bag(&[("value", deep)]), &shape, Unknowns::Keep).unwrap_err();
+    assert_eq!(failures.len(), 1);
+    assert!(failures[0].reason.contains("levels deep"), "{}", failures[0].reason);
+
+    let many: Struct = (0..10_000).map(|index| (format!("nothing{index}"), Property::Null)).collect();
+    assert_eq!(read(&many, &shape, Unknowns::Keep).unwrap_err().len(), MAXIMUM_FAILURES);
+
+    let unsigned = object(&[(property::SIGNATURE_KEY, Property::from("bogus"))]);
+    let failures = read(&bag(&[("value", unsigned)]), &shape, Unknowns::Keep).unwrap_err();
+    assert!(failures[0].reason.contains("unknown signature"), "{}", failures[0].reason);
+}

@@ -1,0 +1,260 @@
+//! `__meta`: what a resource's state holds besides its attributes.
+//!
+//! The Go bridge keeps a JSON text under this key with two members, `private_state` (base64) and `schema_version`
+//! (decimal text), and reads no others. What it has no place for (that the resource is tainted, its identity, the type
+//! that it was moved from) stands beside them in one object under a name of our own. State may so go over to the Go
+//! bridge and back; what the Go bridge rewrites loses only our own object.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use bytes::Bytes;
+use isthmus_proto::property::{Struct, Value as Property};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+use thiserror::Error;
+
+use super::property::{self, PropertyView};
+
+/// The property that holds it.
+pub const META_KEY: &str = "__meta";
+
+const PRIVATE_STATE: &str = "private_state";
+const SCHEMA_VERSION: &str = "schema_version";
+const OWN: &str = "isthmus";
+
+/// What a resource's state holds besides its attributes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Meta {
+    /// Bytes that only the provider understands.
+    pub private: Bytes,
+    /// Version of the schema that the state was written with; state without one has version 0.
+    pub schema_version: i64,
+    /// The resource was made but not finished, and is to be replaced.
+    pub tainted: bool,
+    /// The resource's identity, where the provider has such.
+    pub identity: Option<StoredIdentity>,
+    /// What the resource was before it moved here, until the provider has been asked to convert it.
+    pub moved_from: Option<MovedFrom>,
+    /// Members that others have put there; they are kept.
+    pub extra: Map<String, Json>,
+}
+
+/// A resource's identity as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredIdentity {
+    /// Version of the identity schema that it was written with.
+    pub schema_version: i64,
+    /// The identity object as JSON. It is kept as text, because its numbers may be beyond what a double holds.
+    pub json: String,
+}
+
+/// Where a resource came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MovedFrom {
+    /// Terraform's type name there.
+    pub resource_type: String,
+    /// The provider's full address, such as `registry.terraform.io/hashicorp/null`.
+    pub provider: String,
+}
+
+/// The state's `__meta` cannot be read.
+#[derive(Debug, Error)]
+pub enum MetaError {
+    /// It is no JSON object.
+    #[error(
+        "the state's `__meta` is not a JSON object; if it was edited by hand, restore it from a backup of the state"
+    )]
+    Syntax(#[source] serde_json::Error),
+    /// The schema version is no number.
+    #[error(
+        "the state's `__meta.schema_version` is not a decimal number from 0; if it was edited by hand, restore it"
+    )]
+    SchemaVersion,
+    /// The private state is not base64 text.
+    #[error("the state's `__meta.private_state` is not base64 text; if it was edited by hand, restore it")]
+    PrivateState,
+    /// Our own object is not what we write.
+    #[error(
+        "the state's `__meta.isthmus` cannot be read; a newer version of this program may have written it"
+    )]
+    Own(#[source] serde_json::Error),
+}
+
+/// Our own object within the JSON.
+#[derive(Default, Serialize, Deserialize)]
+struct Own {
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    tainted: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    identity: Option<StoredIdentity>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    moved_from: Option<MovedFrom>,
+    #[serde(flatten)]
+    extra: Map<String, Json>,
+}
+
+impl Meta {
+    /// Reads it from a resource's properties. State without it, or with something else than text there, has none.
+    ///
+    /// # Errors
+    /// When the text is not what either bridge writes: acting on half of it could lose what the provider relies on.
+    pub fn from_properties(properties: &Struct) -> Result<Self, MetaError> {
+        match properties.get(META_KEY).map(property::unwrap) {
+            Some(Ok((PropertyView::String(text), _))) => Self::parse(text),
+            _ => Ok(Self::default()),
+        }
+    }
+
+    /// Reads the JSON text.
+    ///
+    /// # Errors
+    /// As [`Self::from_properties`].
+    pub fn parse(text: &str) -> Result<Self, MetaError> {
+        let mut members: Map<String, Json> = serde_json::from_str(text).map_err(MetaError::Syntax)?;
+        let private = match members.remove(PRIVATE_STATE) {
+            None | Some(Json::Null) => Bytes::new(),
+            Some(Json::String(text)) => BASE64.decode(text).map_err(|_| MetaError::PrivateState)?.into(),
+            Some(_) => return Err(MetaError::PrivateState),
+        };
+        let schema_version = match members.remove(SCHEMA_VERSION) {
+            None | Some(Json::Null) => 0,
+            Some(Json::String(text)) if text.is_empty() => 0,
+            Some(Json::String(text)) => text.parse().map_err(|_| MetaError::SchemaVersion)?,
+            Some(Json::Number(number)) => number.as_i64().ok_or(MetaError::SchemaVersion)?,
+            Some(_) => return Err(MetaError::SchemaVersion),
+        };
+        if schema_version < 0 {
+            return Err(MetaError::SchemaVersion);
+        }
+        let own: Own = match members.remove(OWN) {
+            None | Some(Json::Null) => Own::default(),
+            Some(own) => serde_json::from_value(own).map_err(MetaError::Own)?,
+        };
+        let mut extra = members;
+        if !own.extra.is_empty() {
+            extra.insert(OWN.to_owned(), Json::Object(own.extra));
+        }
+        Ok(Self {
+            private,
+            schema_version,
+            tainted: own.tainted,
+            identity: own.identity,
+            moved_from: own.moved_from,
+            extra,
+        })
+    }
+
+    /// The property to store, or `None` when there is nothing to keep.
+    pub fn to_property(&self) -> Option<Property> {
+        let mut members = self.extra.clone();
+        let extra = match members.remove(OWN) {
+            Some(Json::Object(extra)) => extra,
+            _ => Map::new(),
+        };
+        let own = Own {
+            tainted: self.tainted,
+            identity: self.identity.clone(),
+            moved_from: self.moved_from.clone(),
+            extra,
+        };
+        if let Ok(Json::Object(own)) = serde_json::to_value(own)
+            && !own.is_empty()
+        {
+            members.insert(OWN.to_owned(), Json::Object(own));
+        }
+        if !self.private.is_empty() {
+            members.insert(PRIVATE_STATE.to_owned(), Json::String(BASE64.encode(&self.private)));
+        }
+        if self.schema_version != 0 {
+            members.insert(SCHEMA_VERSION.to_owned(), Json::String(self.schema_version.to_string()));
+        }
+        (!members.is_empty()).then(|| Property::String(Json::Object(members).to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn printed(meta: &Meta) -> Option<String> {
+        meta.to_property().map(|property| property.as_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn it_is_written_as_the_go_bridge_writes_it() {
+        assert_eq!(printed(&Meta::default()), None);
+        let meta = Meta { private: Bytes::from_static(b"{\"a\":1}"), schema_version: 3, ..Meta::default() };
+        let text = r#"{"private_state":"eyJhIjoxfQ==","schema_version":"3"}"#;
+        assert_eq!(printed(&meta).as_deref(), Some(text));
+        assert_eq!(Meta::parse(text).unwrap(), meta);
+        let only_version = Meta { schema_version: 1, ..Meta::default() };
+        assert_eq!(printed(&only_version).as_deref(), Some(r#"{"schema_version":"1"}"#));
+    }
+
+    #[test]
+    fn our_own_object_stands_beside_and_what_others_wrote_is_kept() {
+        let text = concat!(
+            r#"{"e2bfb730-ecaa-11e6-8f88-34363bc7c4c0":{"create":600000000000},"#,
+            r#""isthmus":{"later":1,"tainted":true},"schema_version":"2"}"#
+        );
+        let mut meta = Meta::parse(text).unwrap();
+        assert!(meta.tainted);
+        assert_eq!(printed(&meta).as_deref(), Some(text));
+        meta.tainted = false;
+        meta.identity =
+            Some(StoredIdentity { schema_version: 1, json: r#"{"n":12345678901234567890}"#.to_owned() });
+        meta.moved_from =
+            Some(MovedFrom { resource_type: "old_thing".into(), provider: "example.com/a/b".into() });
+        assert_eq!(Meta::parse(&printed(&meta).unwrap()).unwrap(), meta);
+    }
+
+    #[test]
+    fn state_without_it_is_version_zero() {
+        for properties in [
+            Struct::new(),
+            Struct::from([(META_KEY, Property::Null)]),
+            Struct::from([(META_KEY, Property::from("{}"))]),
+            Struct::from([(META_KEY, Property::from(r#"{"schema_version":"","private_state":""}"#))]),
+        ] {
+            assert_eq!(Meta::from_properties(&properties).unwrap(), Meta::default());
+        }
+        let secret =
+            Struct::from([(META_KEY, property::secret(Property::from(r#"{"schema_version":"4"}"#)))]);
+        assert_eq!(Meta::from_properties(&secret).unwrap().schema_version, 4);
+    }
+
+    #[test]
+    fn what_neither_bridge_writes_is_an_error() {
+        for text in [
+            "",
+            "[]",
+            "{",
+            r#"{"schema_version":"x"}"#,
+            r#"{"schema_version":"-1"}"#,
+            r#"{"schema_version":1.5}"#,
+            r#"{"private_state":"?"}"#,
+            r#"{"private_state":1}"#,
+            r#"{"isthmus":{"tainted":"yes"}}"#,
+        ] {
+            assert!(Meta::parse(text).is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn writing_and_reading_round_trip(
+            private in prop::collection::vec(any::<u8>(), 0..40),
+            schema_version in 0..i64::MAX,
+            tainted: bool,
+        ) {
+            let meta = Meta { private: private.into(), schema_version, tainted, ..Meta::default() };
+            let read = match printed(&meta) {
+                Some(text) => Meta::parse(&text).unwrap(),
+                None => Meta::default(),
+            };
+            prop_assert_eq!(read, meta);
+        }
+    }
+}

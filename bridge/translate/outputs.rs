@@ -1,0 +1,562 @@
+//! A Terraform value as a property bag.
+
+use isthmus_proto::property::{Struct, Value as Property};
+use isthmus_shim::cty::{AttributePath, Number, Value};
+use thiserror::Error;
+
+use super::attribute_paths::tuple_property;
+use super::property;
+use super::property_path::{PropertyPath, PropertyStep};
+use super::secret_paths::SecretPaths;
+use crate::package::shape::{Field, IdRule, ObjectShape, ResourceShape, Shape};
+
+/// How deep a dynamic value may be nested. Elsewhere the schema is the limit.
+const MAXIMUM_DYNAMIC_DEPTH: usize = 200;
+
+/// How a value is shown to the engine.
+#[derive(Clone, Copy, Debug)]
+pub struct OutputOptions<'a> {
+    /// Wrap what is secret; an engine that said it does not accept secrets gets plain values.
+    pub keep_secrets: bool,
+    /// What is secret besides what the schema says: what the inputs had marked.
+    pub secrets: &'a [AttributePath],
+    /// Whether values may be unknown, as in previews.
+    pub unknowns: bool,
+}
+
+/// The value cannot be shown as properties.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum OutputError {
+    /// There is no object.
+    #[error("the provider returned no object where one was expected")]
+    NoObject,
+    /// A value that is still unknown although everything has been done.
+    #[error(
+        "the provider returned an unknown value for `{path}` after the operation; this is a bug in the provider"
+    )]
+    Unknown {
+        /// Where.
+        path: PropertyPath,
+    },
+    /// A block that may be there once is there several times.
+    #[error(
+        "the provider returned {count} blocks at `{path}`, where its schema allows one; this is a bug in the provider"
+    )]
+    TooMany {
+        /// Where.
+        path: PropertyPath,
+        /// How many.
+        count: usize,
+    },
+    /// The value does not have the shape that its schema says.
+    #[error("the value at `{path}` does not have the type that the provider's schema says")]
+    Mismatch {
+        /// Where.
+        path: PropertyPath,
+    },
+    /// Nested without reason.
+    #[error("the value at `{path}` is nested too deeply")]
+    TooDeep {
+        /// Where.
+        path: PropertyPath,
+    },
+}
+
+/// The state has no id to know the resource by.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum IdError {
+    /// Null, or absent.
+    #[error("the provider returned no value for `{property}`, which is the resource's id")]
+    Absent {
+        /// The property that holds the id.
+        property: String,
+    },
+    /// Not known yet.
+    #[error("the provider returned an unknown value for `{property}`, which is the resource's id")]
+    Unknown {
+        /// The property that holds the id.
+        property: String,
+    },
+    /// Neither text, number nor boolean.
+    #[error("the provider returned neither text nor a number for `{property}`, which is the resource's id")]
+    NoText {
+        /// The property that holds the id.
+        property: String,
+    },
+}
+
+/// The id of resources whose schema has none to offer. All of them have this one, as with the Go bridge.
+pub const MISSING_ID: &str = "missing ID";
+
+/// The properties of a resource in `state` (or planned state), ordered by name.
+///
+/// Null attributes are left out; null elements of lists and maps are kept. Numbers are the nearest doubles. A number
+/// beyond all doubles is its decimal text. Write-only attributes never appear.
+///
+/// # Errors
+/// When the value is unknown where that is not allowed, or is not of the type that the schema says.
+pub fn outputs_from_state(
+    state: &Value,
+    shape: &ResourceShape,
+    options: OutputOptions<'_>,
+) -> Result<Struct, OutputError> {
+    outputs_from_object(state, &shape.object, options)
+}
+
+/// The properties of any object that a schema describes: a data source's result, a provider's configuration.
+///
+/// # Errors
+/// As [`outputs_from_state`].
+pub fn outputs_from_object(
+    object: &Value,
+    shape: &ObjectShape,
+    options: OutputOptions<'_>,
+) -> Result<Struct, OutputError> {
+    let secrets = SecretPaths::new(if options.keep_secrets { options.secrets } else { &[] });
+    let mut writer = Writer { options, path: Vec::new() };
+    match object {
+        Value::Object(_) => writer.object(object, shape, Some(&secrets)),
+        _ => Err(OutputError::NoObject),
+    }
+}
+
+/// One value as a property, such as a function's result.
+///
+/// # Errors
+/// As [`outputs_from_state`].
+pub fn property_from_value(
+    value: &Value,
+    shape: &Shape,
+    options: OutputOptions<'_>,
+) -> Result<Property, OutputError> {
+    let secrets = SecretPaths::new(if options.keep_secrets { options.secrets } else { &[] });
+    Writer { options, path: Vec::new() }.value(value, shape, Some(&secrets))
+}
+
+/// The Pulumi id of the resource in `state`.
+///
+/// # Errors
+/// When the attribute that holds the id has none.
+pub fn id_from_state(state: &Value, shape: &ResourceShape) -> Result<String, IdError> {
+    let property = match &shape.id {
+        IdRule::Missing => return Ok(MISSING_ID.to_owned()),
+        IdRule::Computed => "id",
+        IdRule::Property(name) => name,
+    };
+    let attribute = shape.object.pulumi(property).map_or("id", |field| &*field.terraform);
+    let value = match state {
+        Value::Object(attributes) => attributes.get(attribute),
+        _ => None,
+    };
+    let property = property.to_owned();
+    match value {
+        None | Some(Value::Null) => Err(IdError::Absent { property }),
+        Some(Value::Unknown(_)) => Err(IdError::Unknown { property }),
+        Some(Value::String(text)) if text.is_empty() => Err(IdError::Absent { property }),
+        Some(Value::String(text)) => Ok(text.to_string()),
+        Some(Value::Number(number)) => Ok(number.to_decimal_text()),
+        Some(Value::Bool(value)) => Ok(value.to_string()),
+        Some(_) => Err(IdError::NoText { property }),
+    }
+}
+
+struct Writer<'a> {
+    options: OutputOptions<'a>,
+    path: Vec<PropertyStep>,
+}
+
+impl Writer<'_> {
+    fn object(
+        &mut self,
+        object: &Value,
+        shape: &ObjectShape,
+        secrets: Option<&SecretPaths>,
+    ) -> Result<Struct, OutputError> {
+        let Value::Object(attributes) = object else { return Err(self.mismatch()) };
+        let mut properties = Vec::with_capacity(attributes.len());
+        for field in &shape.fields {
+            let Some(value) = attributes.get(&field.terraform) else { continue };
+            if matches!(value, Value::Null) || field.write_only {
+                continue;
+            }
+            let secrets = secrets.and_then(|secrets| secrets.name(&field.terraform));
+            self.path.push(PropertyStep::Name(field.pulumi.clone()));
+            let property = self.field(value, field, secrets)?;
+            self.path.pop();
+            if !property.is_null() {
+                properties.push((field.pulumi.clone(), property));
+            }
+        }
+        properties.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(properties.into_iter().collect())
+    }
+
+    fn field(
+        &mut self,
+        value: &Value,
+        field: &Field,
+        secrets: Option<&SecretPaths>,
+    ) -> Result<Property, OutputError> {
+        let property = self.value(value, &field.shape, secrets)?;
+        let known = !matches!(value, Value::Unknown(_)) && !property.is_null();
+        // A path of the inputs has been seen to by `value`.
+        let marked = secrets.is_some_and(|secrets| secrets.secret);
+        Ok(if field.sensitive && known && !marked && self.options.keep_secrets {
+            property::secret(property)
+        } else {
+            property
+        })
+    }
+
+    fn value(
+        &mut self,
+        value: &Value,
+        shape: &Shape,
+        secrets: Option<&SecretPaths>,
+    ) -> Result<Property, OutputError> {
+        let property = match (shape, value) {
+            (_, Value::Unknown(_)) if self.options.unknowns => return Ok(property::unknown()),
+            (_, Value::Unknown(_)) => return Err(OutputError::Unknown { path: self.place() }),
+            (_, Value::Null) => return Ok(Property::Null),
+            (Shape::Dynamic, Value::Dynamic(typed)) => self.open(&typed.1, secrets, 0)?,
+            (Shape::Dynamic, value) => self.open(value, secrets, 0)?,
+            // A block with something dynamic in it, which travels with a type of its own.
+            (_, Value::Dynamic(typed)) => return self.value(&typed.1, shape, secrets),
+            (Shape::Bool, Value::Bool(value)) => Property::Bool(*value),
+            (Shape::Number, Value::Number(number)) => number_property(number),
+            (Shape::String, Value::String(text)) => Property::String(text.to_string()),
+            (Shape::List(element), Value::List(elements) | Value::Tuple(elements)) => {
+                self.elements(elements, element, secrets)?
+            }
+            (Shape::Set(element), Value::Set(elements) | Value::List(elements)) => {
+                self.elements(elements, element, None)?
+            }
+            (Shape::Map(element), Value::Map(entries) | Value::Object(entries)) => {
+                let mut properties = Struct::new();
+                for (key, entry) in entries {
+                    self.path.push(PropertyStep::Name(key.to_string()));
+                    let secrets = secrets.and_then(|secrets| secrets.name(key));
+                    properties.insert(&**key, self.value(entry, element, secrets)?);
+                    self.path.pop();
+                }
+                Property::Struct(properties)
+            }
+            (Shape::Object(object), value) => Property::Struct(self.object(value, object, secrets)?),
+            (
+                Shape::FlattenedList(element) | Shape::FlattenedSet(element),
+                Value::List(elements) | Value::Set(elements) | Value::Tuple(elements),
+            ) => match elements.as_slice() {
+                [] => return Ok(Property::Null),
+                [only] => self.value(only, element, secrets.and_then(|secrets| secrets.index(0)))?,
+                several => return Err(OutputError::TooMany { path: self.place(), count: several.len() }),
+            },
+            (Shape::Tuple(shapes), Value::Tuple(elements)) if shapes.len() == elements.len() => {
+                let mut properties = Struct::new();
+                for (index, (element, shape)) in elements.iter().zip(shapes).enumerate() {
+                    let name = tuple_property(index);
+                    self.path.push(PropertyStep::Name(name.clone()));
+                    let secrets = secrets.and_then(|secrets| secrets.index(index));
+                    properties.insert(name, self.value(element, shape, secrets)?);
+                    self.path.pop();
+                }
+                Property::Struct(properties)
+            }
+            _ => return Err(self.mismatch()),
+        };
+        Ok(marked(property, secrets))
+    }
+
+    fn elements(
+        &mut self,
+        elements: &[Value],
+        shape: &Shape,
+        secrets: Option<&SecretPaths>,
+    ) -> Result<Property, OutputError> {
+        let mut properties = Vec::with_capacity(elements.len());
+        for (index, element) in elements.iter().enumerate() {
+            self.path.push(PropertyStep::Index(index));
+            properties.push(self.value(element, shape, secrets.and_then(|secrets| secrets.index(index)))?);
+            self.path.pop();
+        }
+        Ok(Property::List(properties))
+    }
+
+    /// A value whose type nobody declared: names stay as they are, and tuples are lists.
+    fn open(
+        &mut self,
+        value: &Value,
+        secrets: Option<&SecretPaths>,
+        depth: usize,
+    ) -> Result<Property, OutputError> {
+        if depth > MAXIMUM_DYNAMIC_DEPTH {
+            return Err(OutputError::TooDeep { path: self.place() });
+        }
+        let property = match value {
+            Value::Unknown(_) if self.options.unknowns => return Ok(property::unknown()),
+            Value::Unknown(_) => return Err(OutputError::Unknown { path: self.place() }),
+            Value::Null => return Ok(Property::Null),
+            Value::Dynamic(typed) => return self.open(&typed.1, secrets, depth + 1),
+            Value::Bool(value) => Property::Bool(*value),
+            Value::Number(number) => number_property(number),
+            Value::String(text) => Property::String(text.to_string()),
+            Value::List(elements) | Value::Tuple(elements) | Value::Set(elements) => {
+                let mut properties = Vec::with_capacity(elements.len());
+                for (index, element) in elements.iter().enumerate() {
+                    self.path.push(PropertyStep::Index(index));
+                    let secrets = secrets.and_then(|secrets| secrets.index(index));
+                    properties.push(self.open(element, secrets, depth + 1)?);
+                    self.path.pop();
+                }
+                Property::List(properties)
+            }
+            Value::Map(entries) | Value::Object(entries) => {
+                let mut properties = Struct::new();
+                for (name, entry) in entries {
+                    self.path.push(PropertyStep::Name(name.to_string()));
+                    let secrets = secrets.and_then(|secrets| secrets.name(name));
+                    properties.insert(&**name, self.open(entry, secrets, depth + 1)?);
+                    self.path.pop();
+                }
+                Property::Struct(properties)
+            }
+        };
+        // `value` marks the outermost.
+        Ok(if depth == 0 { property } else { marked(property, secrets) })
+    }
+
+    fn mismatch(&self) -> OutputError {
+        OutputError::Mismatch { path: self.place() }
+    }
+
+    fn place(&self) -> PropertyPath {
+        PropertyPath(self.path.clone())
+    }
+}
+
+fn marked(property: Property, secrets: Option<&SecretPaths>) -> Property {
+    if secrets.is_some_and(|secrets| secrets.secret) { property::secret(property) } else { property }
+}
+
+/// The nearest double; text where that would be infinite, which JSON has no form for. The state format has a way to say
+/// that a text stands for a number.
+fn number_property(number: &Number) -> Property {
+    let double = number.as_f64();
+    if double.is_finite() { Property::Number(double) } else { Property::String(number.to_decimal_text()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use isthmus_shim::cty::Type;
+    use isthmus_shim::schema::BlockNesting;
+
+    use super::*;
+    use crate::translate::property::secret;
+    use crate::translate::testing::{
+        attribute, attribute_path, bag, block, computed, list, nested, object, object_value, path, resource,
+        sensitive,
+    };
+
+    const FINAL: OutputOptions<'_> = OutputOptions { keep_secrets: true, secrets: &[], unknowns: false };
+    const PREVIEW: OutputOptions<'_> = OutputOptions { unknowns: true, ..FINAL };
+
+    fn list_type(element: Type) -> Type {
+        Type::List(Arc::new(element))
+    }
+
+    fn thing() -> ResourceShape {
+        let inner = block(
+            vec![attribute("inner_name", Type::String), sensitive(attribute("key", Type::String))],
+            vec![],
+        );
+        resource(
+            block(
+                vec![
+                    computed(attribute("id", Type::String)),
+                    attribute("count_of", Type::Number),
+                    attribute("on", Type::Bool),
+                    attribute("name", list_type(Type::String)),
+                    attribute("label", Type::Map(Arc::new(Type::String))),
+                    attribute("open", Type::Dynamic),
+                    sensitive(attribute("password", Type::String)),
+                    attribute("tuple", Type::Tuple([Type::Bool, Type::String].into())),
+                    isthmus_shim::schema::Attribute { write_only: true, ..attribute("once", Type::String) },
+                ],
+                vec![
+                    nested("one", BlockNesting::List, 1, inner.clone()),
+                    nested("set_of", BlockNesting::Set, 0, inner),
+                ],
+            ),
+            IdRule::Computed,
+        )
+    }
+
+    fn with(fields: &[(&str, Value)]) -> Value {
+        let shape = thing();
+        let mut all: BTreeMap<Arc<str>, Value> =
+            shape.object.fields.iter().map(|field| (Arc::clone(&field.terraform), Value::Null)).collect();
+        all.extend(fields.iter().map(|(name, value)| (Arc::from(*name), value.clone())));
+        Value::Object(all)
+    }
+
+    fn number(text: &str) -> Value {
+        Value::Number(Number::from_decimal(text).unwrap())
+    }
+
+    #[test]
+    fn properties_are_named_sorted_and_without_nulls() {
+        let block = object_value(&[("inner_name", Value::string("i")), ("key", Value::string("k"))]);
+        let state = with(&[
+            ("id", Value::string("x-1")),
+            ("count_of", number("1.5")),
+            ("on", Value::Bool(false)),
+            ("name", Value::List(vec![Value::string("a"), Value::Null])),
+            ("label", Value::Map([(Arc::from("snake_key"), Value::Null)].into())),
+            ("password", Value::string("p")),
+            ("once", Value::string("never shown")),
+            ("tuple", Value::Tuple(vec![Value::Bool(true), Value::string("t")])),
+            ("one", Value::List(vec![block.clone()])),
+            ("set_of", Value::Set(vec![block])),
+        ]);
+        let inner = object(&[("innerName", Property::from("i")), ("key", secret(Property::from("k")))]);
+        let expected = bag(&[
+            ("countOf", Property::Number(1.5)),
+            ("id", Property::from("x-1")),
+            ("label", object(&[("snake_key", Property::Null)])),
+            ("names", list(&[Property::from("a"), Property::Null])),
+            ("on", Property::Bool(false)),
+            ("one", inner.clone()),
+            ("password", secret(Property::from("p"))),
+            ("setOfs", list(&[inner])),
+            ("tuple", object(&[("t0", Property::Bool(true)), ("t1", Property::from("t"))])),
+        ]);
+        let outputs = outputs_from_state(&state, &thing(), FINAL).unwrap();
+        assert_eq!(outputs.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
+        assert_eq!(outputs, expected);
+    }
+
+    #[test]
+    fn empty_blocks_that_pulumi_sees_alone_are_left_out() {
+        let state = with(&[("one", Value::List(vec![])), ("set_of", Value::Set(vec![]))]);
+        let outputs = outputs_from_state(&state, &thing(), FINAL).unwrap();
+        assert_eq!(outputs, bag(&[("setOfs", list(&[]))]));
+    }
+
+    #[test]
+    fn numbers_are_the_nearest_doubles() {
+        for (text, expected) in [
+            ("9007199254740993", Property::Number(9_007_199_254_740_992.0)),
+            ("0.1", Property::Number(0.1)),
+            ("1e400", Property::String(format!("1{}", "0".repeat(400)))),
+        ] {
+            let outputs = outputs_from_state(&with(&[("count_of", number(text))]), &thing(), FINAL).unwrap();
+            assert_eq!(outputs, bag(&[("countOf", expected)]), "{text}");
+        }
+    }
+
+    #[test]
+    fn dynamic_values_keep_their_keys_and_tuples_are_lists() {
+        let value = object_value(&[
+            ("snake_key", Value::Tuple(vec![Value::Bool(true), Value::Null])),
+            ("map", Value::Map([(Arc::from("k"), number("2"))].into())),
+        ]);
+        let state = with(&[("open", Value::Dynamic(Box::new((Type::Dynamic, value))))]);
+        let expected = object(&[
+            ("snake_key", list(&[Property::Bool(true), Property::Null])),
+            ("map", object(&[("k", Property::Number(2.0))])),
+        ]);
+        assert_eq!(outputs_from_state(&state, &thing(), FINAL).unwrap(), bag(&[("open", expected)]));
+    }
+
+    #[test]
+    fn unknown_values_are_sentinels_in_previews_and_errors_afterwards() {
+        let state = with(&[
+            ("password", Value::Unknown(None)),
+            ("name", Value::List(vec![Value::Unknown(None)])),
+            ("one", Value::List(vec![Value::Unknown(None)])),
+            ("open", Value::Unknown(None)),
+        ]);
+        let unknown = property::unknown();
+        let expected = bag(&[
+            ("names", list(std::slice::from_ref(&unknown))),
+            ("one", unknown.clone()),
+            ("open", unknown.clone()),
+            ("password", unknown),
+        ]);
+        assert_eq!(outputs_from_state(&state, &thing(), PREVIEW).unwrap(), expected);
+        let error =
+            outputs_from_state(&with(&[("name", Value::List(vec![Value::Unknown(None)]))]), &thing(), FINAL);
+        assert_eq!(error, Err(OutputError::Unknown { path: path("names[0]") }));
+    }
+
+    #[test]
+    fn what_the_inputs_had_marked_is_secret_in_the_outputs() {
+        let block = object_value(&[("inner_name", Value::string("i")), ("key", Value::Null)]);
+        let state = with(&[
+            ("name", Value::List(vec![Value::string("a"), Value::string("b")])),
+            ("password", Value::string("p")),
+            ("open", Value::List(vec![Value::Bool(true)])),
+            ("one", Value::List(vec![block.clone()])),
+            ("set_of", Value::Set(vec![block])),
+        ]);
+        let secrets =
+            ["name.1", "password", "open.0", "one.0.inner_name", "set_of", "on"].map(attribute_path);
+        let options = OutputOptions { secrets: &secrets, ..FINAL };
+        let expected = bag(&[
+            ("names", list(&[Property::from("a"), secret(Property::from("b"))])),
+            ("one", object(&[("innerName", secret(Property::from("i")))])),
+            ("open", list(&[secret(Property::Bool(true))])),
+            ("password", secret(Property::from("p"))),
+            ("setOfs", secret(list(&[object(&[("innerName", Property::from("i"))])]))),
+        ]);
+        assert_eq!(outputs_from_state(&state, &thing(), options).unwrap(), expected);
+
+        let plain = OutputOptions { keep_secrets: false, ..options };
+        let outputs = Property::Struct(outputs_from_state(&state, &thing(), plain).unwrap());
+        assert!(!property::contains_secret(&outputs).unwrap());
+    }
+
+    #[test]
+    fn values_that_do_not_fit_their_schema_are_errors() {
+        let one = object_value(&[("inner_name", Value::Null), ("key", Value::Null)]);
+        for (state, error) in [
+            (Value::Null, OutputError::NoObject),
+            (with(&[("on", Value::string("x"))]), OutputError::Mismatch { path: path("on") }),
+            (
+                with(&[("one", Value::List(vec![one.clone(), one]))]),
+                OutputError::TooMany { path: path("one"), count: 2 },
+            ),
+        ] {
+            assert_eq!(outputs_from_state(&state, &thing(), FINAL), Err(error));
+        }
+        let mut deep = Value::Null;
+        for _ in 0..400 {
+            deep = Value::Tuple(vec![deep]);
+        }
+        let error = outputs_from_state(&with(&[("open", deep)]), &thing(), FINAL).unwrap_err();
+        assert!(matches!(error, OutputError::TooDeep { .. }), "{error:?}");
+    }
+
+    #[test]
+    fn ids_come_from_where_the_shape_says() {
+        let absent = |property: &str| Err(IdError::Absent { property: property.to_owned() });
+        for (value, expected) in [
+            (Value::string("x-1"), Ok("x-1".to_owned())),
+            (number("9007199254740993"), Ok("9007199254740993".to_owned())),
+            (Value::Bool(true), Ok("true".to_owned())),
+            (Value::Null, absent("id")),
+            (Value::string(""), absent("id")),
+            (Value::Unknown(None), Err(IdError::Unknown { property: "id".to_owned() })),
+            (Value::List(vec![]), Err(IdError::NoText { property: "id".to_owned() })),
+        ] {
+            assert_eq!(id_from_state(&with(&[("id", value)]), &thing()), expected);
+        }
+        let renamed = ResourceShape { id: IdRule::Property("countOf".to_owned()), ..thing() };
+        assert_eq!(id_from_state(&with(&[("count_of", number("7"))]), &renamed), Ok("7".to_owned()));
+        assert_eq!(id_from_state(&with(&[]), &renamed), absent("countOf"));
+        let missing = ResourceShape { id: IdRule::Missing, ..thing() };
+        assert_eq!(id_from_state(&with(&[]), &missing), Ok("missing ID".to_owned()));
+    }
+}

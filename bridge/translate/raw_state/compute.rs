@@ -1,0 +1,166 @@
+//! Computing the delta while the schema is at hand.
+
+use std::collections::{BTreeMap, HashSet};
+
+use isthmus_proto::property::{Struct, Value as Property};
+use isthmus_shim::cty::Type;
+use isthmus_shim::cty::json::Json;
+
+use super::delta::{Delta, ObjectDelta, number_text};
+use super::recover::{is_reserved, recover_object};
+use crate::names::casing::pulumi_to_terraform;
+use crate::package::shape::{Field, ObjectShape, Shape};
+use crate::translate::property::{self, PropertyView};
+
+/// Both sides' name of the block that SDKs inject into resources with time limits.
+const TIMEOUTS: &str = "timeouts";
+
+/// The delta between `outputs` and the JSON `raw` of the same state. Nothing may be unknown.
+///
+/// Rebuilding was tried: should the delta not give the JSON, the delta is the JSON.
+pub(super) fn compute(outputs: &Struct, raw: Json, shape: &ObjectShape) -> Delta {
+    let has_timeouts = shape.terraform(TIMEOUTS).is_some_and(|field| field.pulumi == TIMEOUTS);
+    let mut delta = match &raw {
+        Json::Object(members) => object_delta(outputs, members, shape, true),
+        _ => None,
+    };
+    let mut raw = raw;
+    // Time limits that were not configured are no part of what is stored.
+    if has_timeouts
+        && !outputs.contains_key(TIMEOUTS)
+        && let (Json::Object(members), Some(delta)) = (&mut raw, &mut delta)
+    {
+        members.retain(|(name, _)| name != TIMEOUTS);
+        delta.properties.remove(TIMEOUTS);
+    }
+    match delta {
+        Some(delta) if recover_object(outputs, &delta).as_ref() == Ok(&raw) => Delta::Object(delta),
+        _ => Delta::Replace(raw),
+    }
+}
+
+fn field_delta(property: &Property, raw: &Json, field: &Field) -> Delta {
+    // A block with something dynamic in it travels as a dynamic value of its own type.
+    match field.implied_type {
+        Type::Dynamic => Delta::Replace(raw.clone()),
+        _ => value_delta(property, raw, &field.shape),
+    }
+}
+
+fn value_delta(property: &Property, raw: &Json, shape: &Shape) -> Delta {
+    efficient_delta(property, raw, shape).unwrap_or_else(|| Delta::Replace(raw.clone()))
+}
+
+fn efficient_delta(property: &Property, raw: &Json, shape: &Shape) -> Option<Delta> {
+    let (view, _) = property::unwrap(property).ok()?;
+    match (shape, view, raw) {
+        (Shape::Dynamic, ..) => None,
+        (_, PropertyView::Null, Json::Null) => Some(Delta::Natural),
+        (Shape::String, PropertyView::String(text), Json::String(raw)) => {
+            (text == raw).then_some(Delta::Natural)
+        }
+        (Shape::Bool, PropertyView::Bool(value), Json::Bool(raw)) => {
+            (value == *raw).then_some(Delta::Natural)
+        }
+        (Shape::Number, PropertyView::Number(number), Json::Number(raw)) => {
+            (number_text(number).as_ref() == Some(raw)).then_some(Delta::Natural)
+        }
+        (Shape::Number, PropertyView::String(text), Json::Number(raw)) => {
+            (text == raw).then_some(Delta::Number)
+        }
+        (
+            Shape::List(element)
+            | Shape::Set(element)
+            | Shape::FlattenedList(element)
+            | Shape::FlattenedSet(element),
+            view,
+            Json::Array(raw),
+        ) => match (view, raw.as_slice()) {
+            (PropertyView::Null, []) => Some(Delta::Pluralize(Box::default())),
+            (PropertyView::List(elements), raw) if elements.len() == raw.len() => {
+                let deltas =
+                    elements.iter().zip(raw).map(|(property, raw)| value_delta(property, raw, element));
+                Some(Delta::Array(deltas.enumerate().filter(|(_, delta)| *delta != Delta::Natural).collect()))
+            }
+            (PropertyView::List(_), _) => None,
+            (_, [only]) => Some(Delta::Pluralize(Box::new(value_delta(property, only, element)))),
+            _ => None,
+        },
+        (Shape::Map(element), PropertyView::Object(entries), Json::Object(raw))
+            if entries.len() == raw.len() =>
+        {
+            let mut deltas = BTreeMap::new();
+            for (key, raw) in raw {
+                match value_delta(entries.get(key)?, raw, element) {
+                    Delta::Natural => {}
+                    delta => {
+                        deltas.insert(key.clone(), delta);
+                    }
+                }
+            }
+            Some(Delta::Map(deltas))
+        }
+        (Shape::Object(object), PropertyView::Object(properties), Json::Object(raw)) => {
+            object_delta(properties, raw, object, false).map(Delta::Object)
+        }
+        _ => None,
+    }
+}
+
+fn object_delta(
+    properties: &Struct,
+    raw: &[(String, Json)],
+    shape: &ObjectShape,
+    root: bool,
+) -> Option<ObjectDelta> {
+    let mut delta = ObjectDelta::default();
+    let mut handled = HashSet::with_capacity(raw.len());
+    for (name, raw) in raw {
+        let field = shape.terraform(name)?;
+        handled.insert(field.pulumi.as_str());
+        let of_field = match properties.get(&field.pulumi) {
+            Some(property) if root && name == TIMEOUTS => timeouts_delta(property, raw, &field.shape),
+            Some(property) => field_delta(property, raw, field),
+            None => Delta::Replace(raw.clone()),
+        };
+        add(&mut delta, &field.pulumi, name, of_field);
+    }
+    let unhandled = |name: &&str| !is_reserved(name) && !handled.contains(name);
+    delta.ignored = properties.keys().filter(unhandled).map(str::to_owned).collect();
+    delta.ignored.sort_unstable();
+    Some(delta)
+}
+
+/// Time limits keep their names to the letter.
+fn timeouts_delta(property: &Property, raw: &Json, shape: &Shape) -> Delta {
+    let (Ok((PropertyView::Object(properties), _)), Json::Object(raw_members)) =
+        (property::unwrap(property), raw)
+    else {
+        return value_delta(property, raw, shape);
+    };
+    let mut delta = ObjectDelta::default();
+    for (name, raw) in raw_members {
+        let of_member = match (properties.get(name), shape) {
+            (Some(property), Shape::Object(object)) => match object.terraform(name) {
+                Some(field) => field_delta(property, raw, field),
+                None => Delta::Replace(raw.clone()),
+            },
+            (Some(property), Shape::Map(element)) => value_delta(property, raw, element),
+            _ => Delta::Replace(raw.clone()),
+        };
+        add(&mut delta, name, name, of_member);
+    }
+    let unhandled = |name: &&str| !is_reserved(name) && !raw_members.iter().any(|(raw, _)| raw == name);
+    delta.ignored = properties.keys().filter(unhandled).map(str::to_owned).collect();
+    delta.ignored.sort_unstable();
+    Delta::Object(delta)
+}
+
+fn add(delta: &mut ObjectDelta, pulumi: &str, terraform: &str, of_property: Delta) {
+    if pulumi_to_terraform(pulumi) != terraform {
+        delta.renamed.insert(pulumi.to_owned(), terraform.to_owned());
+    }
+    if of_property != Delta::Natural {
+        delta.properties.insert(pulumi.to_owned(), of_property);
+    }
+}
