@@ -1,5 +1,13 @@
 //! The Pulumi side of isthmus: it serves Pulumi's resource-provider contracts and drives [`isthmus_shim`] beneath.
 
+pub mod cli;
+pub mod config;
+pub mod daemon;
+pub mod engine;
+pub mod invoke;
 pub mod names;
 pub mod package;
+pub mod resource;
+pub mod serve;
+pub mod settings;
 pub mod translate;

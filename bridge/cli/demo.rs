@@ -1,0 +1,147 @@
+//! `isthmus demo`: plays an engine against the daemon, on a real provider, and shows what happens.
+//!
+//! It is the quickest way to see that everything works on a machine, and to see what the program does at all. Every step is
+//! checked: the demonstration fails when anything is not as it must be. By default it runs on the sandbox provider, which
+//! is part of this executable, once for each service and protocol; `--provider` plays with any other provider.
+
+mod host;
+mod inputs;
+mod report;
+mod today;
+mod year_2017;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use host::Host;
+use inputs::Role;
+use report::Report;
+
+/// What to play.
+#[derive(Debug, Args)]
+pub(super) struct Demo {
+    /// A provider's program, instead of the sandbox.
+    #[arg(long, requires_all = ["resource", "inputs"])]
+    provider: Option<PathBuf>,
+    /// The resource to play with, by its Terraform type, such as `random_pet`.
+    #[arg(long, requires = "provider")]
+    resource: Option<String>,
+    /// A JSON file with the resource's inputs, by their Pulumi names.
+    #[arg(long, requires = "provider")]
+    inputs: Option<PathBuf>,
+    /// A JSON file with other inputs, to change the resource to.
+    #[arg(long, requires = "provider")]
+    changed_inputs: Option<PathBuf>,
+    /// A JSON file with the provider's configuration.
+    #[arg(long, requires = "provider")]
+    config: Option<PathBuf>,
+}
+
+/// Why the demonstration ended early.
+#[derive(Debug, thiserror::Error)]
+enum DemoError {
+    /// Something on this machine is in the way.
+    #[error("{what}")]
+    Machine {
+        /// What could not be done.
+        what: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A file of inputs cannot be used.
+    #[error("{file} cannot be used as inputs: {reason}")]
+    Inputs {
+        /// The file.
+        file: String,
+        /// Why.
+        reason: String,
+    },
+    /// The daemon did not start, or did not say its port.
+    #[error("the daemon did not start: {0}")]
+    Start(String),
+    /// A call failed.
+    #[error("{step} failed: {reason}")]
+    Call {
+        /// What was being done.
+        step: &'static str,
+        /// What the daemon said.
+        reason: String,
+    },
+    /// An answer is not what it must be.
+    #[error("{step}: {expectation}")]
+    Expectation {
+        /// What was being done.
+        step: &'static str,
+        /// What is wrong.
+        expectation: String,
+    },
+}
+
+pub(super) fn run(demo: &Demo) -> ExitCode {
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(source) => {
+            return end(Err(DemoError::Machine { what: "the runtime cannot be started".into(), source }));
+        }
+    };
+    end(runtime.block_on(play(demo)))
+}
+
+async fn play(demo: &Demo) -> Result<usize, DemoError> {
+    let mut report = Report::default();
+    match Role::given(demo)? {
+        Some(role) => {
+            play_today(&role, None, &mut report).await?;
+            play_2017(&role, None, &mut report).await?;
+        }
+        None => {
+            for protocol in [5, 6] {
+                let role = Role::sandbox();
+                play_today(&role, Some(protocol), &mut report).await?;
+                play_2017(&role, Some(protocol), &mut report).await?;
+            }
+        }
+    }
+    Ok(report.steps())
+}
+
+async fn play_today(role: &Role, protocol: Option<u8>, report: &mut Report) -> Result<(), DemoError> {
+    let mut host = Host::start_today(role, protocol).await?;
+    report.scene(&format!("pulumirpc, today's service{}", speaking(protocol)), role);
+    let played = today::play(&mut host, role, report).await;
+    host.end().await;
+    played
+}
+
+async fn play_2017(role: &Role, protocol: Option<u8>, report: &mut Report) -> Result<(), DemoError> {
+    let mut host = Host::start_2017(role, protocol).await?;
+    report.scene(&format!("lumirpc, the service of 2017{}", speaking(protocol)), role);
+    let played = year_2017::play(&mut host, role, report).await;
+    host.end().await;
+    played
+}
+
+fn speaking(protocol: Option<u8>) -> String {
+    protocol.map(|protocol| format!(", protocol {protocol}")).unwrap_or_default()
+}
+
+#[expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "the demonstration is for people who look at a terminal"
+)]
+fn end(played: Result<usize, DemoError>) -> ExitCode {
+    match played {
+        Ok(steps) => {
+            println!("\nAll {steps} steps went as they must.");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("\nerror: {}", isthmus_shim::error_chain(&error));
+            ExitCode::FAILURE
+        }
+    }
+}

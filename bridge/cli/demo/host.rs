@@ -1,0 +1,204 @@
+//! The engine's side of the demonstration: starts the daemon as an engine does, and serves what a daemon calls back.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use isthmus_proto::property::Struct;
+use isthmus_proto::{lumirpc, pulumirpc};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::net::TcpListener;
+use tokio::process::{Child, Command};
+use tokio_stream::wrappers::TcpListenerStream;
+use tokio_util::task::AbortOnDropHandle;
+use tonic::transport::{Channel, Endpoint, Server};
+use tonic::{Request, Response, Status};
+
+use super::DemoError;
+use super::inputs::Role;
+use super::report::Step;
+use crate::cli::{LUMI_PLUGIN_PREFIX, PULUMI_PLUGIN, SANDBOX_PROVIDER};
+use crate::daemon::CALL_MARK;
+use crate::settings;
+
+/// A daemon, started for the demonstration.
+#[derive(Debug)]
+pub(super) struct Host {
+    /// The way to its services.
+    pub(super) channel: Channel,
+    /// The provider's program.
+    pub(super) provider: PathBuf,
+    /// Where the sandbox keeps its objects.
+    pub(super) objects: PathBuf,
+    engine: Engine,
+    child: Child,
+    _server: AbortOnDropHandle<()>,
+    _folder: TempDir,
+}
+
+/// What the daemon calls back; it only remembers.
+#[derive(Clone, Debug, Default)]
+struct Engine {
+    calls: Arc<Mutex<Vec<String>>>,
+    config: Struct,
+}
+
+impl Host {
+    /// Starts the daemon under the name that today's engines use.
+    pub(super) async fn start_today(role: &Role, protocol: Option<u8>) -> Result<Self, DemoError> {
+        Self::start(role, protocol, PULUMI_PLUGIN.to_owned(), |port| format!("127.0.0.1:{port}")).await
+    }
+
+    /// Starts the daemon under the name that the engine of 2017 uses.
+    pub(super) async fn start_2017(role: &Role, protocol: Option<u8>) -> Result<Self, DemoError> {
+        let name = format!("{LUMI_PLUGIN_PREFIX}{}", package(role));
+        Self::start(role, protocol, name, |port| format!(":{port}")).await
+    }
+
+    async fn start(
+        role: &Role,
+        protocol: Option<u8>,
+        name: String,
+        address: impl Fn(u16) -> String,
+    ) -> Result<Self, DemoError> {
+        let folder = tempfile::Builder::new()
+            .prefix("demo-of-isthmus-")
+            .tempdir()
+            .map_err(|source| machine("no temporary folder can be made", source))?;
+        let program = std::env::current_exe()
+            .map_err(|source| machine("the program does not know its file", source))?;
+        let plugin = link(&program, folder.path(), &name)?;
+        let provider = match &role.provider {
+            Some(provider) => provider.clone(),
+            None => link(&program, folder.path(), SANDBOX_PROVIDER)?,
+        };
+        let objects = folder.path().join("objects");
+        std::fs::create_dir(&objects)
+            .map_err(|source| machine("no folder for objects can be made", source))?;
+
+        let engine = Engine { config: role.config.clone(), ..Engine::default() };
+        let listener = TcpListener::bind("127.0.0.1:0")
+            .await
+            .map_err(|source| machine("no port can be opened", source))?;
+        let port = listener.local_addr().map_err(|source| machine("the port has no number", source))?.port();
+        let server = Server::builder()
+            .add_service(pulumirpc::engine_server::EngineServer::new(engine.clone()))
+            .add_service(lumirpc::engine_server::EngineServer::new(engine.clone()))
+            .serve_with_incoming(TcpListenerStream::new(listener));
+        let server = AbortOnDropHandle::new(tokio::spawn(async move { drop(server.await) }));
+
+        let mut command = Command::new(plugin);
+        command
+            .arg(address(port))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .kill_on_drop(true)
+            .env(settings::LOG_CALLS.name, "true")
+            .env(settings::HOME.name, folder.path().join("home"))
+            .env(settings::PROVIDER.name, &provider);
+        if role.provider.is_none() {
+            command.env("SANDBOX_DIR", &objects);
+        }
+        if let Some(protocol) = protocol {
+            command.env("SANDBOX_PROTOCOL", protocol.to_string());
+        }
+        let mut child = command.spawn().map_err(|source| machine("the daemon cannot be started", source))?;
+        let port = read_port(&mut child).await?;
+        let channel = Endpoint::from_shared(format!("http://127.0.0.1:{port}"))
+            .map_err(|error| DemoError::Start(error.to_string()))?
+            .connect()
+            .await
+            .map_err(|error| DemoError::Start(error.to_string()))?;
+        Ok(Self { channel, provider, objects, engine, child, _server: server, _folder: folder })
+    }
+
+    /// Makes a call, and notes its time and the Terraform calls beneath.
+    pub(super) async fn step<Answer>(
+        &self,
+        name: &'static str,
+        call: impl Future<Output = Result<Response<Answer>, Status>>,
+    ) -> Result<(Answer, Step), DemoError> {
+        self.engine.take_calls();
+        let begun = Instant::now();
+        let answer = call.await;
+        let elapsed = begun.elapsed();
+        let answer =
+            answer.map_err(|status| DemoError::Call { step: name, reason: status.message().to_owned() })?;
+        Ok((answer.into_inner(), Step { name, elapsed, calls: self.engine.take_calls() }))
+    }
+
+    /// Ends the daemon as an engine does: closes its standard input, and waits.
+    pub(super) async fn end(mut self) {
+        drop(self.child.stdin.take());
+        // When it does not end in time, dropping it kills it.
+        let _ = tokio::time::timeout(std::time::Duration::from_secs(10), self.child.wait()).await;
+    }
+}
+
+impl Engine {
+    fn log(&self, message: &str) {
+        let calls = message.lines().filter_map(|line| line.strip_prefix(CALL_MARK)).map(str::to_owned);
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).extend(calls);
+    }
+
+    fn take_calls(&self) -> Vec<String> {
+        std::mem::take(&mut self.calls.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[tonic::async_trait]
+impl pulumirpc::engine_server::Engine for Engine {
+    async fn log(&self, request: Request<pulumirpc::LogRequest>) -> Result<Response<()>, Status> {
+        Self::log(self, &request.into_inner().message);
+        Ok(Response::new(()))
+    }
+}
+
+#[tonic::async_trait]
+impl lumirpc::engine_server::Engine for Engine {
+    async fn log(&self, request: Request<lumirpc::LogRequest>) -> Result<Response<()>, Status> {
+        Self::log(self, &request.into_inner().message);
+        Ok(Response::new(()))
+    }
+
+    async fn read_locations(
+        &self,
+        _: Request<lumirpc::ReadLocationsRequest>,
+    ) -> Result<Response<lumirpc::ReadLocationsResponse>, Status> {
+        Ok(Response::new(lumirpc::ReadLocationsResponse { properties: Some(self.config.clone()) }))
+    }
+}
+
+/// The package that a provider becomes: what its file is called after `terraform-provider-`.
+pub(super) fn package(role: &Role) -> String {
+    let name = match &role.provider {
+        None => SANDBOX_PROVIDER,
+        Some(provider) => provider.file_name().and_then(|name| name.to_str()).unwrap_or_default(),
+    };
+    name.strip_prefix("terraform-provider-").unwrap_or(name).to_owned()
+}
+
+async fn read_port(child: &mut Child) -> Result<u16, DemoError> {
+    let stdout =
+        child.stdout.take().ok_or_else(|| DemoError::Start("it has no standard output".to_owned()))?;
+    let mut line = String::new();
+    BufReader::new(stdout)
+        .read_line(&mut line)
+        .await
+        .map_err(|source| machine("the daemon's standard output cannot be read", source))?;
+    line.trim().parse().map_err(|_| DemoError::Start(format!("instead of a port it printed {line:?}")))
+}
+
+fn link(program: &Path, folder: &Path, name: &str) -> Result<PathBuf, DemoError> {
+    let path = folder.join(name);
+    std::os::unix::fs::symlink(program, &path)
+        .map_err(|source| machine("the program cannot be linked under another name", source))?;
+    Ok(path)
+}
+
+fn machine(what: &str, source: std::io::Error) -> DemoError {
+    DemoError::Machine { what: what.to_owned(), source }
+}

@@ -1,0 +1,95 @@
+//! What the demonstration plays with.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use isthmus_proto::property::{Struct, Value};
+
+use super::{Demo, DemoError};
+
+/// A provider, one of its resources, and inputs for it.
+#[derive(Clone, Debug)]
+pub(super) struct Role {
+    /// The provider's program; `None` is the sandbox.
+    pub(super) provider: Option<PathBuf>,
+    /// The resource's Terraform type.
+    pub(super) resource: String,
+    /// The first inputs.
+    pub(super) inputs: Struct,
+    /// Inputs that the provider can change to in place.
+    pub(super) updated: Option<Struct>,
+    /// Inputs that take a new resource.
+    pub(super) replaced: Option<Struct>,
+    /// Inputs that may do either.
+    pub(super) changed: Option<Struct>,
+    /// The provider's configuration.
+    pub(super) config: Struct,
+}
+
+impl Role {
+    /// The sandbox's note.
+    pub(super) fn sandbox() -> Self {
+        let note = |body: &str, color: &str| {
+            let labels = Struct::from([("made-by", Value::from("demo"))]);
+            Struct::from([
+                ("title", Value::from("A note")),
+                ("body", Value::from(body)),
+                ("color", Value::from(color)),
+                ("labels", Value::from(labels)),
+            ])
+        };
+        Self {
+            provider: None,
+            resource: "sandbox_note".to_owned(),
+            inputs: note("Written by the demonstration.", "yellow"),
+            updated: Some(note("Written again.", "yellow")),
+            replaced: Some(note("Written again.", "green")),
+            changed: None,
+            config: Struct::default(),
+        }
+    }
+
+    /// What the command line asks for, if it asks for anything.
+    pub(super) fn given(demo: &Demo) -> Result<Option<Self>, DemoError> {
+        let (Some(provider), Some(resource), Some(inputs)) = (&demo.provider, &demo.resource, &demo.inputs)
+        else {
+            return Ok(None);
+        };
+        let provider = std::path::absolute(provider).map_err(|source| DemoError::Machine {
+            what: format!("{} is no path", provider.display()),
+            source,
+        })?;
+        Ok(Some(Self {
+            provider: Some(provider),
+            resource: resource.clone(),
+            inputs: read(inputs)?,
+            updated: None,
+            replaced: None,
+            changed: demo.changed_inputs.as_deref().map(read).transpose()?,
+            config: demo.config.as_deref().map(read).transpose()?.unwrap_or_default(),
+        }))
+    }
+}
+
+fn read(file: &Path) -> Result<Struct, DemoError> {
+    let invalid = |reason: String| DemoError::Inputs { file: file.display().to_string(), reason };
+    let text = fs::read(file).map_err(|error| invalid(error.to_string()))?;
+    let json = serde_json::from_slice(&text).map_err(|error| invalid(error.to_string()))?;
+    match property(json) {
+        Value::Struct(bag) => Ok(bag),
+        _ => Err(invalid("it is not an object".to_owned())),
+    }
+}
+
+fn property(json: serde_json::Value) -> Value {
+    match json {
+        serde_json::Value::Null => Value::Null,
+        serde_json::Value::Bool(value) => Value::Bool(value),
+        serde_json::Value::Number(number) => Value::Number(number.as_f64().unwrap_or(f64::NAN)),
+        serde_json::Value::String(text) => Value::String(text),
+        serde_json::Value::Array(items) => Value::List(items.into_iter().map(property).collect()),
+        serde_json::Value::Object(members) => {
+            Value::Struct(members.into_iter().map(|(name, value)| (name, property(value))).collect())
+        }
+    }
+}

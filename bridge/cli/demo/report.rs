@@ -1,0 +1,60 @@
+//! What the demonstration prints.
+
+use std::time::Duration;
+
+use super::DemoError;
+use super::inputs::Role;
+
+/// Prints steps as they happen, and counts them.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    steps: usize,
+}
+
+/// One step, under way.
+#[derive(Debug)]
+pub(super) struct Step {
+    /// What it is called, such as `no-op diff`.
+    pub(super) name: &'static str,
+    /// How long the daemon took.
+    pub(super) elapsed: Duration,
+    /// The Terraform calls beneath, each with its time.
+    pub(super) calls: Vec<String>,
+}
+
+#[expect(clippy::print_stdout, reason = "the demonstration is for people who look at a terminal")]
+impl Report {
+    /// A new daemon takes the stage.
+    pub(super) fn scene(&mut self, title: &str, role: &Role) {
+        println!("\n{title}: {}", role.resource);
+    }
+
+    /// A step that went well; `outcome` says what came of it.
+    pub(super) fn step(&mut self, step: Step, outcome: &str) {
+        self.steps += 1;
+        let milliseconds = step.elapsed.as_secs_f64() * 1e3;
+        println!("  {:<16} {milliseconds:>7.2} ms  {outcome}", step.name);
+        for call in step.calls {
+            println!("  {:<16} {:>10}    {call}", "", "");
+        }
+    }
+
+    /// A step that this provider makes impossible.
+    pub(super) fn left_out(&mut self, name: &str, reason: &str) {
+        println!("  {name:<16} {:>10}  left out: {reason}", "");
+    }
+
+    /// How many steps there were.
+    pub(super) fn steps(&self) -> usize {
+        self.steps
+    }
+}
+
+/// An answer must be as it is expected.
+pub(super) fn expect(
+    step: &'static str,
+    holds: bool,
+    expectation: impl Into<String>,
+) -> Result<(), DemoError> {
+    if holds { Ok(()) } else { Err(DemoError::Expectation { step, expectation: expectation.into() }) }
+}

@@ -1,0 +1,186 @@
+//! The service of 2017, called as the engine of that year did: name, check, diff, create, get, update, delete.
+//!
+//! That engine keeps no Terraform state and sends none; what the provider needs of it comes from the daemon's own store.
+
+use isthmus_proto::lumirpc::resource_provider_client::ResourceProviderClient;
+use isthmus_proto::lumirpc::{
+    CheckRequest, CreateRequest, DeleteRequest, DiffRequest, GetRequest, NameRequest, UpdateRequest,
+};
+use isthmus_proto::property::{Struct, Value};
+use tonic::transport::Channel;
+
+use super::DemoError;
+use super::host::{Host, package};
+use super::inputs::Role;
+use super::report::{Report, expect};
+use super::today::{DRIFT, drift};
+use crate::names::casing::{lower_first, upper_camel};
+
+/// A resource as that engine keeps it.
+struct Kept {
+    id: String,
+    /// Inputs over defaults.
+    inputs: Struct,
+    outputs: Struct,
+}
+
+struct Play<'a> {
+    host: &'a Host,
+    client: ResourceProviderClient<Channel>,
+    report: &'a mut Report,
+    token: String,
+}
+
+pub(super) async fn play(host: &mut Host, role: &Role, report: &mut Report) -> Result<(), DemoError> {
+    let client = ResourceProviderClient::new(host.channel.clone()).max_decoding_message_size(usize::MAX);
+    let mut play = Play { host, client, report, token: token(role) };
+    play.name(&role.inputs).await?;
+    let mut kept = play.create(&role.inputs).await?;
+    if let Some(inputs) = &role.updated {
+        let replaces = play.diff(&kept, inputs).await?;
+        expect("diff", replaces.is_empty(), "this change must not need a replacement")?;
+        play.update(&mut kept, inputs).await?;
+    }
+    if let Some(inputs) = &role.replaced {
+        let replaces = play.diff(&kept, inputs).await?;
+        expect("diff", !replaces.is_empty(), "this change must need a replacement")?;
+        kept = play.replace(kept, inputs).await?;
+    }
+    if let Some(inputs) = &role.changed {
+        let replaces = play.diff(&kept, inputs).await?;
+        if replaces.is_empty() {
+            play.update(&mut kept, inputs).await?;
+        } else {
+            kept = play.replace(kept, inputs).await?;
+        }
+    }
+    play.get(role, &kept).await?;
+    play.delete("delete", &kept).await
+}
+
+impl Play<'_> {
+    async fn name(&mut self, inputs: &Struct) -> Result<(), DemoError> {
+        let mut properties = inputs.clone();
+        properties.insert("urnName", "demo");
+        let request = NameRequest { r#type: self.token.clone(), properties: Some(properties) };
+        let (answer, step) = self.host.step("name", self.client.clone().name(request)).await?;
+        expect(step.name, answer.name == "demo", "the name must be the one that was given")?;
+        self.report.step(step, "the resource is called demo");
+        Ok(())
+    }
+
+    /// The inputs with the defaults that the daemon adds.
+    async fn check(&mut self, inputs: &Struct) -> Result<Struct, DemoError> {
+        let request = CheckRequest { r#type: self.token.clone(), properties: Some(inputs.clone()) };
+        let (answer, step) = self.host.step("check", self.client.clone().check(request)).await?;
+        if let Some(failure) = answer.failures.first() {
+            let reason = format!("{}: {}", failure.property, failure.reason);
+            return Err(DemoError::Call { step: step.name, reason });
+        }
+        self.report.step(step, "the inputs are right");
+        let mut checked = answer.defaults.unwrap_or_default();
+        for (name, value) in inputs.iter() {
+            checked.insert(name, value.clone());
+        }
+        Ok(checked)
+    }
+
+    async fn create(&mut self, inputs: &Struct) -> Result<Kept, DemoError> {
+        let inputs = self.check(inputs).await?;
+        let request = CreateRequest { r#type: self.token.clone(), properties: Some(inputs.clone()) };
+        let (answer, step) = self.host.step("create", self.client.clone().create(request)).await?;
+        expect(step.name, !answer.id.is_empty(), "what was made must have an id")?;
+        self.report.step(step, &format!("made, with the id {}", answer.id));
+        Ok(Kept { id: answer.id, inputs, outputs: answer.properties.unwrap_or_default() })
+    }
+
+    async fn diff(&mut self, kept: &Kept, news: &Struct) -> Result<Vec<String>, DemoError> {
+        let news = self.check(news).await?;
+        let request = DiffRequest {
+            id: kept.id.clone(),
+            r#type: self.token.clone(),
+            olds: Some(kept.inputs.clone()),
+            news: Some(news),
+        };
+        let (answer, step) = self.host.step("diff", self.client.clone().diff(request)).await?;
+        let outcome = if answer.replaces.is_empty() {
+            "to be changed in place".to_owned()
+        } else {
+            format!("to be replaced, because of {}", answer.replaces.join(", "))
+        };
+        self.report.step(step, &outcome);
+        Ok(answer.replaces)
+    }
+
+    async fn update(&mut self, kept: &mut Kept, news: &Struct) -> Result<(), DemoError> {
+        let request = UpdateRequest {
+            id: kept.id.clone(),
+            r#type: self.token.clone(),
+            olds: Some(kept.inputs.clone()),
+            news: Some(news.clone()),
+        };
+        let (answer, step) = self.host.step("update", self.client.clone().update(request)).await?;
+        kept.outputs = answer.properties.unwrap_or_default();
+        kept.inputs = news.clone();
+        self.report.step(step, "changed in place, from the state in the daemon's store");
+        Ok(())
+    }
+
+    async fn replace(&mut self, old: Kept, news: &Struct) -> Result<Kept, DemoError> {
+        let new = self.create(news).await?;
+        expect("replacement", new.id != old.id, "a replacement must be another object")?;
+        self.delete("delete old", &old).await?;
+        Ok(new)
+    }
+
+    async fn get(&mut self, role: &Role, kept: &Kept) -> Result<(), DemoError> {
+        if role.provider.is_none() {
+            drift(self.host, &kept.id)?;
+        }
+        let properties = self.read("get", &kept.id).await?;
+        if role.provider.is_some() {
+            return expect("get", properties.is_some(), "what was made must be found");
+        }
+        let body = properties.as_ref().and_then(|properties| properties.get("body")).and_then(Value::as_str);
+        expect("get", body == Some(DRIFT), "a change behind our back must be seen")?;
+
+        // An object that the store has never heard of.
+        let object = |id: &str| self.host.objects.join(format!("sandbox_note.{id}.json"));
+        let foreign = "made-elsewhere";
+        let failed = |reason: String| DemoError::Call { step: "import", reason };
+        let text = std::fs::read_to_string(object(&kept.id)).map_err(|error| failed(error.to_string()))?;
+        std::fs::write(object(foreign), text.replace(&kept.id, foreign))
+            .map_err(|error| failed(error.to_string()))?;
+        let properties = self.read("import", foreign).await?;
+        expect("import", properties.is_some(), "an object made elsewhere must be found by its id")
+    }
+
+    async fn read(&mut self, name: &'static str, id: &str) -> Result<Option<Struct>, DemoError> {
+        let request = GetRequest { id: id.to_owned(), r#type: self.token.clone() };
+        let (answer, step) = self.host.step(name, self.client.clone().get(request)).await?;
+        let outcome =
+            if answer.properties.is_some() { "read as it is now" } else { "there is no such object" };
+        self.report.step(step, outcome);
+        Ok(answer.properties)
+    }
+
+    async fn delete(&mut self, name: &'static str, kept: &Kept) -> Result<(), DemoError> {
+        let mut properties = kept.inputs.clone();
+        for (name, value) in kept.outputs.iter() {
+            properties.insert(name, value.clone());
+        }
+        let request =
+            DeleteRequest { id: kept.id.clone(), r#type: self.token.clone(), properties: Some(properties) };
+        let ((), step) = self.host.step(name, self.client.clone().delete(request)).await?;
+        self.report.step(step, "deleted");
+        Ok(())
+    }
+}
+
+/// `sandbox:note:Note`, as programs of 2017 wrote it.
+fn token(role: &Role) -> String {
+    let package = package(role);
+    let bare = role.resource.strip_prefix(&format!("{package}_")).unwrap_or(&role.resource);
+    let name = upper_camel(bare);
+    format!("{package}:{}:{name}", lower_first(&name))
+}

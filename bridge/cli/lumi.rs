@@ -1,0 +1,215 @@
+//! The plugin of one package for the engine of 2017: `lumi-resource-PKG :PORT [FLAGS]`.
+//!
+//! That engine dials as soon as it has read the port and calls at once, so everything that can fail is done before: its
+//! configuration is pulled, the provider is started and configured, the store is opened. Until its end by SIGKILL nothing
+//! goes to stderr, each line of which the engine would show as an error.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use isthmus_proto::property::Struct;
+
+use super::plugin::{fail, plugin_version, print, serve_until_told};
+use crate::config;
+use crate::daemon::{self, Calls, Daemon, Instance, OpenVaultError, ProviderSource};
+use crate::engine::{Engine, EngineError, EngineLog, Generation, LogLine, Severity};
+use crate::package::catalogue::{Identity, Package};
+use crate::package::parameters::{EXECUTABLE_PREFIX, LOCAL_VERSION, Parameter, ParameterSource};
+use crate::resource::{self, Notes, OperationError};
+use crate::serve::{Listener, ServeError};
+use crate::settings;
+
+/// The plugin cannot be started.
+#[derive(Debug, thiserror::Error)]
+enum StartError {
+    #[error(
+        "the address of the engine is missing: this program is started by an engine, as `lumi-resource-{0} :PORT`"
+    )]
+    NoEngine(String),
+    #[error(
+        "there is no provider for package {package}: {EXECUTABLE_PREFIX}{package} is not on PATH; put it there, or set \
+         ISTHMUS_PROVIDER to its file"
+    )]
+    NoProvider { package: String },
+    #[error("the configuration of package {package} cannot be had")]
+    Engine {
+        package: String,
+        #[source]
+        error: EngineError,
+    },
+    #[error("the engine's address cannot be used")]
+    Address(#[source] EngineError),
+    #[error("the provider of package {package} cannot be started")]
+    Provider {
+        package: String,
+        #[source]
+        error: daemon::StartError,
+    },
+    #[error("the configuration {package}:config is not what the provider takes:\n{reasons}")]
+    Config { package: String, reasons: String },
+    #[error("the provider of package {package} cannot be configured: {reason}")]
+    Configure { package: String, reason: String },
+    #[error("the store of objects cannot be opened")]
+    Vault(#[source] OpenVaultError),
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+}
+
+pub(super) fn run(package: &str, words: &[OsString]) -> ExitCode {
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&format!("the runtime cannot be started: {error}")),
+    };
+    runtime.block_on(async {
+        match serve(package, engine_address(words)).await {
+            Ok(code) => code,
+            Err(error) => fail(&isthmus_shim::error_chain(&error)),
+        }
+    })
+}
+
+async fn serve(package: &str, address: Option<String>) -> Result<ExitCode, StartError> {
+    let address = address.ok_or_else(|| StartError::NoEngine(package.to_owned()))?;
+    let engine = Engine::new(&address, Generation::Of2017).map_err(StartError::Address)?;
+    let variables = engine
+        .read_locations(&format!("{package}:config/vars"))
+        .await
+        .map_err(|error| StartError::Engine { package: package.to_owned(), error })?;
+    let log = EngineLog::start(Some(engine));
+    for message in settings::warnings(std::env::vars_os().map(|(name, _)| name)) {
+        log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+    }
+    let executable = provider(package, settings::PROVIDER.read(), std::env::var_os("PATH"))
+        .ok_or_else(|| StartError::NoProvider { package: package.to_owned() })?;
+    let instance = start(package, executable, &log)
+        .await
+        .map_err(|error| StartError::Provider { package: package.to_owned(), error })?;
+    let daemon = Daemon::new(log.clone(), plugin_version());
+    daemon.serve_only(Arc::clone(&instance));
+    let ready = async {
+        configure(&instance, variables, &log).await?;
+        daemon.vault().await.map_err(StartError::Vault)?;
+        Ok::<_, StartError>(Listener::open().await?)
+    };
+    let listener = match ready.await {
+        Ok(listener) => listener,
+        Err(error) => {
+            daemon.finish().await;
+            return Err(error);
+        }
+    };
+    if print(&listener.port().to_string()) == ExitCode::FAILURE {
+        daemon.finish().await;
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(serve_until_told(listener, &daemon, true).await?)
+}
+
+async fn start(
+    package: &str,
+    executable: PathBuf,
+    log: &EngineLog,
+) -> Result<Arc<Instance>, daemon::StartError> {
+    let identity = identity(package, &executable);
+    let source = ProviderSource { name: identity.provider_type.clone(), executable };
+    let calls = Calls::default();
+    let mut warnings = Vec::new();
+    let provider = daemon::start(&source, log.clone(), &calls, &mut warnings).await?;
+    for warning in &warnings {
+        let message = warning.to_string();
+        log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+    }
+    let package = Arc::new(Package::new(identity, Arc::clone(provider.catalogue())));
+    Ok(Arc::new(Instance::new(package, provider, calls)))
+}
+
+/// The first word that is no flag. The engine puts it before its flags for logging, which have no effect here.
+fn engine_address(words: &[OsString]) -> Option<String> {
+    words.iter().map(|word| word.to_string_lossy()).find(|word| !word.starts_with('-')).map(Into::into)
+}
+
+/// The provider's program: the configured one, or the first on the search path.
+fn provider(package: &str, configured: Option<OsString>, path: Option<OsString>) -> Option<PathBuf> {
+    if let Some(configured) = configured {
+        return Some(isthmus_shim::install::find_executable(Path::new(&configured)));
+    }
+    let name = format!("{EXECUTABLE_PREFIX}{package}");
+    std::env::split_paths(path.as_deref().unwrap_or(OsStr::new("")))
+        .map(|folder| isthmus_shim::install::find_executable(&folder.join(&name)))
+        .find(|file| is_executable(file))
+}
+
+fn is_executable(file: &Path) -> bool {
+    std::fs::metadata(file)
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+/// The package is called what the engine calls it, whatever the provider's file is called.
+fn identity(package: &str, executable: &Path) -> Identity {
+    let version =
+        semver::Version::parse(LOCAL_VERSION).expect("the version of local providers is a semantic one");
+    Identity {
+        name: package.to_owned(),
+        provider_type: package.to_owned(),
+        version,
+        parameter: Parameter {
+            source: ParameterSource::Local { path: executable.to_string_lossy().into_owned() },
+            includes: Vec::new(),
+            excludes: Vec::new(),
+            provider_name: None,
+        },
+    }
+}
+
+/// Validates the variables of the package, and configures the provider with them. A variable that has no value is null.
+async fn configure(instance: &Instance, variables: Struct, log: &EngineLog) -> Result<(), StartError> {
+    let package = || instance.package.identity().name.clone();
+    let variables: Struct = variables.into_iter().filter(|(_, value)| !value.is_null()).collect();
+    let mut notes = Notes::default();
+    let checked = config::check(instance, "", variables.clone(), &mut notes).await;
+    let outcome = match checked {
+        Ok(checked) if !checked.failures.is_empty() => {
+            let reasons = OperationError::Inputs(checked.failures).to_string();
+            return Err(StartError::Config { package: package(), reasons });
+        }
+        Ok(_) => config::configure(instance, &variables, &mut notes).await,
+        Err(error) => Err(error),
+    };
+    if let Ok(shape) = instance.package.config_shape() {
+        for warning in &notes.warnings {
+            let message = resource::describe(warning, &shape.object);
+            log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+        }
+    }
+    outcome.map_err(|error| StartError::Configure { package: package(), reason: error.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_engine_is_found_before_its_flags() {
+        let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+        assert_eq!(engine_address(&words(&[":4000", "--logtostderr", "-v=9"])), Some(":4000".to_owned()));
+        assert_eq!(engine_address(&words(&["--logtostderr"])), None);
+    }
+
+    #[test]
+    fn a_provider_is_the_configured_one_or_the_first_executable_on_the_path() {
+        let folders = [(); 3].map(|()| tempfile::tempdir().expect("a folder"));
+        let path = std::env::join_paths(folders.iter().map(tempfile::TempDir::path)).expect("a path");
+        let file = |folder: usize| folders[folder].path().join("terraform-provider-random");
+        assert_eq!(provider("random", None, Some(path.clone())), None);
+        std::fs::write(file(1), "not executable").expect("a file");
+        std::fs::write(file(2), "").expect("a file");
+        std::fs::set_permissions(file(2), std::fs::Permissions::from_mode(0o755)).expect("a mode");
+        assert_eq!(provider("random", None, Some(path.clone())), Some(file(2)));
+        let configured = Some(OsString::from("/elsewhere/provider"));
+        assert_eq!(provider("random", configured, Some(path)), Some(PathBuf::from("/elsewhere/provider")));
+        assert_eq!(provider("random", None, None), None);
+    }
+}

@@ -1,0 +1,128 @@
+//! The daemon: sessions with engines, and the provider processes beneath them.
+
+mod calls;
+mod home;
+mod instance;
+mod provider_log;
+mod session;
+mod start;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+
+use dashmap::DashMap;
+use isthmus_shim::state::Vault;
+use tokio::sync::OnceCell;
+use tokio_util::task::TaskTracker;
+
+use crate::engine::{EngineLog, LogLine, Severity};
+use crate::settings;
+
+pub use calls::{Begun, Call, Calls};
+pub use home::{HomeError, OpenVaultError};
+pub use instance::Instance;
+pub use provider_log::CALL_MARK;
+pub use session::{Session, SessionError};
+pub use start::{ProviderSource, StartError, start};
+
+/// One process that serves engines.
+#[derive(Debug)]
+pub struct Daemon {
+    /// Where sessions log before their engine has introduced itself.
+    log: EngineLog,
+    /// The version of this plugin as packages refer to it.
+    plugin_version: semver::Version,
+    /// The connections that are open.
+    sessions: DashMap<u64, Weak<Session>>,
+    next_session: AtomicU64,
+    /// Whether lines about providers' calls are wanted, and are to reach the engine before the answer.
+    log_calls: bool,
+    /// The provider of every session that has chosen none of its own.
+    only_instance: OnceLock<Arc<Instance>>,
+    /// The store of objects, opened when it is first needed.
+    vault: OnceCell<Vault>,
+    /// Everything that must be over before the process may end: changes under way, providers shutting down.
+    tasks: TaskTracker,
+}
+
+impl Daemon {
+    /// A daemon without sessions.
+    pub fn new(log: EngineLog, plugin_version: semver::Version) -> Arc<Self> {
+        Arc::new(Self {
+            log,
+            plugin_version,
+            sessions: DashMap::new(),
+            next_session: AtomicU64::new(0),
+            log_calls: settings::LOG_CALLS.is_on(),
+            only_instance: OnceLock::new(),
+            vault: OnceCell::new(),
+            tasks: TaskTracker::new(),
+        })
+    }
+
+    /// A session for a new connection.
+    pub fn open_session(self: &Arc<Self>) -> Arc<Session> {
+        let number = self.next_session.fetch_add(1, Ordering::Relaxed);
+        let session = Arc::new(Session::new(Arc::clone(self), number));
+        self.sessions.insert(number, Arc::downgrade(&session));
+        session
+    }
+
+    /// A session's connection is gone.
+    fn forget_session(&self, number: u64) {
+        self.sessions.remove(&number);
+    }
+
+    /// Asks every call of every session to come to an end.
+    pub async fn cancel(&self) {
+        // Collected first: no entry of the table may be held while waiting.
+        let sessions: Vec<Arc<Session>> =
+            self.sessions.iter().filter_map(|entry| entry.value().upgrade()).collect();
+        for session in sessions {
+            session.cancel().await;
+        }
+    }
+
+    /// The version of this plugin as packages refer to it.
+    pub fn plugin_version(&self) -> &semver::Version {
+        &self.plugin_version
+    }
+
+    /// Gives every session a provider from the start: a process that was started for one package has no other. Only the
+    /// first call has an effect.
+    pub fn serve_only(&self, instance: Arc<Instance>) {
+        let _ = self.only_instance.set(instance);
+    }
+
+    /// The store of objects that an engine cannot hold itself.
+    pub async fn vault(&self) -> Result<&Vault, OpenVaultError> {
+        self.vault
+            .get_or_try_init(|| async {
+                let vault = home::open_vault().await?;
+                if let Some(message) = vault.warning() {
+                    self.log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+                }
+                Ok(vault)
+            })
+            .await
+    }
+
+    /// Waits until every change is finished and every provider has ended. New sessions must not come any more.
+    pub async fn finish(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+        if let Some(instance) = self.only_instance.get() {
+            instance.end().await;
+        }
+        self.log.flush().await;
+    }
+
+    /// Runs what must not be broken off when the engine goes away: a change that a provider has begun goes to its end,
+    /// whoever still listens.
+    pub(crate) fn spawn<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> tokio::task::JoinHandle<T> {
+        self.tasks.spawn(future)
+    }
+}

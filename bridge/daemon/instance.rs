@@ -1,0 +1,84 @@
+//! A provider process together with the package that it is shown as.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use isthmus_shim::cty::Value;
+use isthmus_shim::provider::{Diagnostic, Provider, ProviderError};
+use tokio::sync::Mutex;
+
+use super::{Begun, Calls};
+use crate::package::catalogue::Package;
+
+/// How long a provider may take to stop before it is asked again.
+const STOP_AGAIN: Duration = Duration::from_secs(1);
+
+/// A running provider, its package and its configuration.
+#[derive(Debug)]
+pub struct Instance {
+    /// How Pulumi sees it.
+    pub package: Arc<Package>,
+    /// The process.
+    pub provider: Provider,
+    /// What it is busy with.
+    pub calls: Calls,
+    /// The configuration that the first call that needs one applies.
+    config: Mutex<Option<Value>>,
+}
+
+impl Instance {
+    /// Puts a running provider and its package together.
+    pub fn new(package: Arc<Package>, provider: Provider, calls: Calls) -> Self {
+        Self { package, provider, calls, config: Mutex::new(None) }
+    }
+
+    /// Configures the provider now.
+    pub async fn configure(
+        &self,
+        config: Value,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<(), ProviderError> {
+        let mut slot = self.config.lock().await;
+        self.provider.configure(&config, warnings).await?;
+        *slot = Some(config);
+        Ok(())
+    }
+
+    /// Sees to it that the provider is configured before a call that needs it. Without a configuration it gets the empty
+    /// one, as core does for an absent provider block.
+    pub async fn ensure_configured(&self, warnings: &mut Vec<Diagnostic>) -> Result<(), ProviderError> {
+        let mut slot = self.config.lock().await;
+        if slot.is_some() {
+            return Ok(());
+        }
+        let schema = self.provider.catalogue().provider()?;
+        let config = isthmus_shim::rules::empty_block(&schema.block);
+        self.provider.configure(&config, warnings).await?;
+        *slot = Some(config);
+        Ok(())
+    }
+
+    /// Asks `calls` to come to an end, if they have not.
+    pub async fn stop(&self, calls: &Begun) -> Result<(), ProviderError> {
+        if calls.are_running() { self.provider.stop().await } else { Ok(()) }
+    }
+
+    /// Waits until `calls` have come to an end, and asks again for as long as they have not. Once is not enough: a provider
+    /// stops what it is doing when it is asked, and a call whose request was just on its way begins afterwards.
+    pub async fn stopped(&self, calls: &Begun) -> Result<(), ProviderError> {
+        while tokio::time::timeout(STOP_AGAIN, calls.ended()).await.is_err() {
+            self.provider.stop().await?;
+        }
+        Ok(())
+    }
+
+    /// Ends the provider. Calls under way are asked to come to an end first.
+    pub async fn end(&self) {
+        let calls = self.calls.begun();
+        // A provider that cannot be asked any more is ended all the same.
+        let _ = self.stop(&calls).await;
+        let _ = self.stopped(&calls).await;
+        calls.ended().await;
+        self.provider.shutdown().await;
+    }
+}

@@ -1,0 +1,108 @@
+//! Providers' log lines on their way to the engine.
+
+use isthmus_shim::plugin::{Level, LogRecord, LogSink, Origin};
+use isthmus_shim::provider::CallObserver;
+
+use super::Calls;
+use crate::engine::{EngineLog, LogLine, Severity};
+use crate::settings;
+
+/// The variables that say from which level on a user wants to see providers' lines. The first one that is set counts;
+/// Terraform lets the more specific one win.
+const VARIABLES: [&str; 2] = ["TF_LOG_PROVIDER", "TF_LOG"];
+
+/// A sink that hands a provider's lines to the engine. They are for debugging, unless the user asked for them by one of
+/// [`VARIABLES`]: then those of that level and above are shown as what they are.
+pub(super) fn sink(log: EngineLog, calls: Calls) -> LogSink {
+    let wanted = VARIABLES.iter().find_map(|name| std::env::var(name).ok()).and_then(|text| level(&text));
+    // Providers trace every step of every call; without a wish for it, those lines are not even taken apart.
+    let least = wanted.unwrap_or(Level::Debug).min(Level::Debug);
+    LogSink::from_level(least, move |record| {
+        let severity = severity(&record, wanted);
+        let urn = calls.only_urn().map(|urn| urn.to_string()).unwrap_or_default();
+        log.send(LogLine { severity, message: text(&record), urn });
+    })
+}
+
+/// An observer that logs every call of a provider, where [`settings::LOG_CALLS`] asks for it. Such a line starts with
+/// [`CALL_MARK`].
+pub(super) fn observer(log: EngineLog, calls: Calls) -> CallObserver {
+    if !settings::LOG_CALLS.is_on() {
+        return CallObserver::default();
+    }
+    CallObserver::new(move |report| {
+        let outcome = if report.answered { "" } else { ", without an answer" };
+        let milliseconds = report.elapsed.as_secs_f64() * 1e3;
+        let message = format!("{CALL_MARK}{} {milliseconds:.2} ms{outcome}", report.operation);
+        let urn = calls.only_urn().map(|urn| urn.to_string()).unwrap_or_default();
+        log.send(LogLine { severity: Severity::Debug, message, urn });
+    })
+}
+
+/// What the line about a provider's call starts with.
+pub const CALL_MARK: &str = "terraform: ";
+
+fn severity(record: &LogRecord, wanted: Option<Level>) -> Severity {
+    if wanted.is_none_or(|wanted| record.level < wanted) {
+        return Severity::Debug;
+    }
+    match record.level {
+        Level::Error => Severity::Error,
+        Level::Warn => Severity::Warning,
+        Level::Info | Level::Debug | Level::Trace => Severity::Info,
+    }
+}
+
+/// The level that a value of `TF_LOG` names; `JSON` is Terraform's word for "everything, as JSON".
+fn level(text: &str) -> Option<Level> {
+    match text.to_ascii_uppercase().as_str() {
+        "TRACE" | "JSON" => Some(Level::Trace),
+        "DEBUG" => Some(Level::Debug),
+        "INFO" => Some(Level::Info),
+        "WARN" => Some(Level::Warn),
+        "ERROR" => Some(Level::Error),
+        _ => None,
+    }
+}
+
+fn text(record: &LogRecord) -> String {
+    let mut text = format!("[{}] {}", record.provider, record.message);
+    if record.origin == Origin::Stderr {
+        for (name, value) in &record.fields {
+            text.push_str(&format!(" {name}={value}"));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn record(level: Level) -> LogRecord {
+        LogRecord {
+            provider: Arc::from("random"),
+            origin: Origin::Stderr,
+            level,
+            message: "hello".to_owned(),
+            module: None,
+            fields: vec![("tf_rpc".to_owned(), "Configure".to_owned())],
+        }
+    }
+
+    #[test]
+    fn lines_are_for_debugging_unless_they_are_asked_for() {
+        assert_eq!(severity(&record(Level::Error), None), Severity::Debug);
+        assert_eq!(severity(&record(Level::Warn), level("info")), Severity::Warning);
+        assert_eq!(severity(&record(Level::Debug), level("info")), Severity::Debug);
+        assert_eq!(severity(&record(Level::Trace), level("trace")), Severity::Info);
+        assert_eq!(severity(&record(Level::Info), level("nonsense")), Severity::Debug);
+    }
+
+    #[test]
+    fn a_line_names_its_provider_and_keeps_its_fields() {
+        assert_eq!(text(&record(Level::Info)), "[random] hello tf_rpc=Configure");
+    }
+}

@@ -1,0 +1,228 @@
+//! A session: one connection of an engine, with at most one provider.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex as StdMutex, PoisonError, RwLock};
+
+use tokio::sync::{Mutex, Notify};
+
+use super::{Calls, Daemon, Instance, ProviderSource, StartError, start};
+use crate::engine::{Engine, EngineError, EngineLog, Generation, LogLine, Severity};
+use crate::package::catalogue::{Identity, IdentityError, Package};
+use crate::package::parameters::{
+    AlreadyParameterized, Arguments, ArgumentsError, Parameter, ParameterError, ParameterSource,
+    RemoteArguments, Source,
+};
+
+/// How many warnings are remembered as shown. Beyond that some may be shown again, rather than memory grow.
+const REMEMBERED_WARNINGS: usize = 10_000;
+
+/// One connection of an engine.
+#[derive(Debug)]
+pub struct Session {
+    daemon: Arc<Daemon>,
+    number: u64,
+    log: RwLock<EngineLog>,
+    keep_secrets: AtomicBool,
+    shown_warnings: StdMutex<HashSet<(String, String)>>,
+    /// Tells whoever is starting a provider to give up.
+    cancelling: Notify,
+    instance: Mutex<Option<Arc<Instance>>>,
+}
+
+/// A session cannot do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// It has no provider yet.
+    #[error("no Terraform provider has been chosen yet: Parameterize comes before this call")]
+    NotParameterized,
+    /// It has one already.
+    #[error(transparent)]
+    AlreadyParameterized(#[from] AlreadyParameterized),
+    /// The words of the command line make no sense.
+    #[error(transparent)]
+    Arguments(#[from] ArgumentsError),
+    /// The bytes in an SDK make no sense.
+    #[error("the parameter in the SDK cannot be read: {0}; generate the SDK again with `pulumi package add`")]
+    Parameter(#[from] ParameterError),
+    /// A package cannot be made of this provider.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    /// The provider would have to be downloaded.
+    #[error(
+        "the provider {name} would have to come from a registry, which this version cannot do yet; download it and name \
+         its file instead: `pulumi package add terraform-provider ./terraform-provider-NAME`"
+    )]
+    Remote {
+        /// As it was given.
+        name: String,
+    },
+    /// The provider cannot be had.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The engine did not want to wait for the provider any longer.
+    #[error("the start of the provider {name} was cancelled")]
+    Cancelled {
+        /// What it is called.
+        name: String,
+    },
+    /// The engine's address is none.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+impl Session {
+    pub(super) fn new(daemon: Arc<Daemon>, number: u64) -> Self {
+        let log = RwLock::new(daemon.log.clone());
+        Self {
+            daemon,
+            number,
+            log,
+            keep_secrets: AtomicBool::new(false),
+            shown_warnings: StdMutex::default(),
+            cancelling: Notify::new(),
+            instance: Mutex::new(None),
+        }
+    }
+
+    /// The process that this session is part of.
+    pub fn daemon(&self) -> &Arc<Daemon> {
+        &self.daemon
+    }
+
+    /// Where this session's messages go.
+    pub fn log(&self) -> EngineLog {
+        self.log.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Learns where the engine is.
+    pub fn introduce(&self, address: &str) -> Result<(), SessionError> {
+        let engine = Engine::new(address, Generation::Today)?;
+        *self.log.write().unwrap_or_else(PoisonError::into_inner) = EngineLog::start(Some(engine));
+        Ok(())
+    }
+
+    /// Whether the engine takes secrets in answers.
+    pub fn keeps_secrets(&self) -> bool {
+        self.keep_secrets.load(Ordering::Relaxed)
+    }
+
+    /// Learns whether the engine takes secrets in answers.
+    pub fn accept_secrets(&self, accepted: bool) {
+        self.keep_secrets.store(accepted, Ordering::Relaxed);
+    }
+
+    /// The session's provider.
+    pub async fn instance(&self) -> Result<Arc<Instance>, SessionError> {
+        let own = self.instance.lock().await.clone();
+        own.or_else(|| self.daemon.only_instance.get().cloned()).ok_or(SessionError::NotParameterized)
+    }
+
+    /// The session's provider, where it has one.
+    pub async fn parameterized(&self) -> Option<Arc<Instance>> {
+        self.instance.lock().await.clone()
+    }
+
+    /// Chooses the provider by the words of a command line.
+    pub async fn parameterize_by_arguments(&self, words: &[String]) -> Result<Arc<Instance>, SessionError> {
+        self.parameterize(Arguments::parse(words)?).await
+    }
+
+    /// Chooses the provider by the bytes that an SDK remembers.
+    pub async fn parameterize_by_value(&self, value: &[u8]) -> Result<Arc<Instance>, SessionError> {
+        self.parameterize(Parameter::decode(value)?.arguments()).await
+    }
+
+    async fn parameterize(&self, arguments: Arguments) -> Result<Arc<Instance>, SessionError> {
+        let mut slot = self.instance.lock().await;
+        let path = match arguments.source {
+            Source::Local(local) => local.path,
+            Source::Remote(RemoteArguments { name, .. }) => return Err(SessionError::Remote { name }),
+        };
+        let parameter = Parameter {
+            source: ParameterSource::Local { path: path.clone() },
+            includes: arguments.includes,
+            excludes: arguments.excludes,
+            provider_name: arguments.provider_name,
+        };
+        if let Some(instance) = &*slot {
+            // Asking for the same again is answered; a session cannot have a second provider.
+            let identity = instance.package.identity();
+            if identity.parameter == parameter {
+                return Ok(Arc::clone(instance));
+            }
+            let name = identity.provider_type.clone();
+            return Err(AlreadyParameterized { name, version: identity.version.to_string() }.into());
+        }
+        let identity = Identity::new(parameter)?;
+        let provider_type = identity.provider_type.clone();
+        let executable = isthmus_shim::install::find_executable(Path::new(&path));
+        let source = ProviderSource { name: provider_type, executable };
+        let calls = Calls::default();
+        let mut warnings = Vec::new();
+        let provider = tokio::select! {
+            provider = start(&source, self.log(), &calls, &mut warnings) => provider?,
+            () = self.cancelling.notified() => return Err(SessionError::Cancelled { name: source.name }),
+        };
+        for warning in &warnings {
+            self.warn(warning.to_string(), "");
+        }
+        let package = Arc::new(Package::new(identity, Arc::clone(provider.catalogue())));
+        let instance = Arc::new(Instance::new(package, provider, calls));
+        *slot = Some(Arc::clone(&instance));
+        Ok(instance)
+    }
+
+    /// Sends one line to the engine.
+    pub fn say(&self, severity: Severity, message: String, urn: &str) {
+        self.log().send(LogLine { severity, message, urn: urn.to_owned() });
+    }
+
+    /// Shows a warning about a resource, unless it was shown already: a provider repeats itself when it validates, plans and
+    /// applies the same resource.
+    pub fn warn(&self, message: String, urn: &str) {
+        let mut shown = self.shown_warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        if shown.len() >= REMEMBERED_WARNINGS {
+            shown.clear();
+        }
+        if shown.insert((urn.to_owned(), message.clone())) {
+            self.say(Severity::Warning, message, urn);
+        }
+    }
+
+    /// Delivers what a call has to say, if it is anything that must be there before the answer.
+    pub async fn settle(&self, has_warnings: bool) {
+        if has_warnings || self.daemon.log_calls {
+            self.log().flush().await;
+        }
+    }
+
+    /// Asks calls under way to come to an end, without waiting until they have: the engine has only a few seconds for this,
+    /// and waits for the calls themselves. The session goes on: an engine that is attached sends Cancel at the end of each of
+    /// its runs.
+    pub async fn cancel(&self) {
+        // Before asking for the provider, which is there only once it has started.
+        self.cancelling.notify_waiters();
+        let Ok(instance) = self.instance().await else { return };
+        let calls = instance.calls.begun();
+        if let Err(error) = instance.stop(&calls).await {
+            self.say(Severity::Debug, format!("the provider could not be asked to stop: {error}"), "");
+            return;
+        }
+        // Whether it can be asked again has no bearing on anything: the calls' own answers tell how they end.
+        self.daemon.spawn(async move { instance.stopped(&calls).await });
+    }
+
+    /// The connection is gone, and with it everybody who could use the provider.
+    pub fn disconnected(self: &Arc<Self>) {
+        self.daemon.forget_session(self.number);
+        let session = Arc::clone(self);
+        self.daemon.spawn(async move {
+            let instance = session.instance.lock().await.take();
+            if let Some(instance) = instance {
+                instance.end().await;
+            }
+        });
+    }
+}

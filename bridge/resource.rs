@@ -1,0 +1,69 @@
+//! Managed resources: one file an operation, each between a Pulumi request and the Terraform calls beneath it.
+//!
+//! Nothing here knows gRPC: the services in `serve` translate messages to and from these functions, so that today's engine
+//! and that of 2017 share them.
+
+mod check;
+mod create;
+mod delete;
+mod diagnose;
+mod diff;
+mod error;
+mod kept;
+mod read;
+mod state;
+mod update;
+
+use std::sync::Arc;
+
+use isthmus_proto::property::Struct;
+use isthmus_shim::cty::AttributePath;
+use isthmus_shim::provider::{Diagnostic, Provider};
+
+use crate::package::shape::ResourceShape;
+use crate::translate::inputs::{Config, Unknowns, config_from_inputs};
+
+pub use check::{Checked, check};
+pub use create::{Created, create, preview_create};
+pub use delete::delete;
+pub use diagnose::describe;
+pub use diff::{Change, ChangeKind, Difference, diff};
+pub use error::{Failure, OperationError, Partial};
+pub use kept::{Keeper, KeptError, Made};
+pub use read::{Found, import, refresh};
+pub use state::StateError;
+pub use update::{preview_update, update};
+
+/// What every operation on one resource works with.
+#[derive(Debug)]
+pub struct Target<'a> {
+    /// The configured provider.
+    pub provider: &'a Provider,
+    /// The resource type.
+    pub shape: Arc<ResourceShape>,
+    /// Whether the engine takes secrets; otherwise it marks outputs itself.
+    pub keep_secrets: bool,
+}
+
+/// What an operation yields besides its result.
+#[derive(Debug, Default)]
+pub struct Notes {
+    /// The provider's warnings, each once.
+    pub warnings: Vec<Diagnostic>,
+}
+
+impl Target<'_> {
+    /// The configuration that `inputs` stand for.
+    pub(crate) fn config(&self, inputs: &Struct, unknowns: Unknowns) -> Result<Config, OperationError> {
+        config_from_inputs(inputs, &self.shape.object, &self.shape.schema.block, unknowns)
+            .map_err(|failures| OperationError::Inputs(failures.into_iter().map(Failure::from).collect()))
+    }
+
+    /// Where stored inputs are secret. They may come from another version of the provider, so what does not fit any more
+    /// is passed over.
+    fn secrets_of(&self, inputs: &Struct) -> Vec<AttributePath> {
+        config_from_inputs(inputs, &self.shape.object, &self.shape.schema.block, Unknowns::Keep)
+            .map(|config| config.secrets)
+            .unwrap_or_default()
+    }
+}

@@ -1,0 +1,72 @@
+//! A provider's diagnostics in the words of a Pulumi program.
+
+use isthmus_shim::plugin::ProtocolVersion;
+use isthmus_shim::provider::{Diagnostic, ProviderError, Rpc};
+
+use super::{Failure, OperationError, Target};
+use crate::package::shape::ObjectShape;
+use crate::translate::attribute_paths::property_path;
+
+/// What a diagnostic says, with the property it is about under its Pulumi name.
+pub fn describe(diagnostic: &Diagnostic, shape: &ObjectShape) -> String {
+    let mut text = diagnostic.summary.clone();
+    if !diagnostic.detail.is_empty() && diagnostic.detail != diagnostic.summary {
+        text.push_str(": ");
+        text.push_str(&diagnostic.detail);
+    }
+    let path = property_path(&diagnostic.path, shape).to_string();
+    if !path.is_empty() {
+        text.push_str(&format!(" (at property `{path}`)"));
+    }
+    text
+}
+
+impl Target<'_> {
+    /// The error of an operation that has changed nothing unless `error` says that the provider died while applying.
+    pub(crate) fn failed(&self, error: ProviderError) -> OperationError {
+        OperationError::Provider {
+            text: self.words(&error),
+            outcome_unknown: is_outcome_unknown(&error),
+            error: Box::new(error),
+        }
+    }
+
+    /// What `error` says to a user.
+    pub(crate) fn words(&self, error: &ProviderError) -> String {
+        let diagnostics = error.diagnostics();
+        if diagnostics.is_empty() {
+            return error.to_string();
+        }
+        let lines: Vec<String> =
+            diagnostics.iter().map(|diagnostic| describe(diagnostic, &self.shape.object)).collect();
+        lines.join("\n")
+    }
+
+    /// A provider's complaint about the inputs as failures of a check.
+    pub(crate) fn failures(&self, diagnostics: &[Diagnostic]) -> Vec<Failure> {
+        diagnostics
+            .iter()
+            .map(|diagnostic| {
+                let property = property_path(&diagnostic.path, &self.shape.object).to_string();
+                let bare = Diagnostic { path: Default::default(), ..diagnostic.clone() };
+                Failure { property, reason: describe(&bare, &self.shape.object) }
+            })
+            .collect()
+    }
+}
+
+/// Whether the call that failed may have done something: the process ended, or the connection broke, while it applied.
+fn is_outcome_unknown(error: &ProviderError) -> bool {
+    let apply = Rpc::ApplyResourceChange.name(ProtocolVersion::V6);
+    match error {
+        ProviderError::Gone { operation, during, .. } => *during && *operation == apply,
+        ProviderError::Call { operation, .. } => *operation == apply,
+        ProviderError::InvalidAnswer { operation, .. } => *operation == apply,
+        ProviderError::Diagnostics { .. }
+        | ProviderError::InvalidValue { .. }
+        | ProviderError::Rules { .. }
+        | ProviderError::Schema(_)
+        | ProviderError::Stopped { .. }
+        | ProviderError::Unsupported { .. } => false,
+    }
+}

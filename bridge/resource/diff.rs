@@ -1,0 +1,140 @@
+//! Diff: what an update would do, taken from the provider's plan.
+
+use std::collections::BTreeMap;
+
+use isthmus_proto::property::Struct;
+use isthmus_shim::cty::Value;
+use isthmus_shim::provider::Action;
+
+use super::state::Condition;
+use super::{Notes, OperationError, Target};
+use crate::package::shape::Shape;
+use crate::translate::attribute_paths::top_level_property;
+use crate::translate::ignore_changes::apply_ignore_changes;
+use crate::translate::inputs::Unknowns;
+use crate::translate::property_path::PropertyPath;
+
+/// The key that stands for a change that no property shows.
+const META: &str = "__meta";
+
+/// What an update would do.
+#[derive(Debug, Default)]
+pub struct Difference {
+    /// By property path; empty when nothing changes.
+    pub changes: BTreeMap<String, Change>,
+    /// Whether the old resource has to go before the new one comes.
+    pub delete_before_replace: bool,
+}
+
+/// What happens to one property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// How it changes.
+    pub kind: ChangeKind,
+    /// Whether the resource has to be replaced for it.
+    pub replaces: bool,
+}
+
+/// How a property changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// It was not there.
+    Add,
+    /// It will not be there.
+    Delete,
+    /// It was and will be there.
+    Update,
+}
+
+/// Compares the stored resource with what `news` ask for.
+pub async fn diff(
+    target: &Target<'_>,
+    olds: &Struct,
+    mut news: Struct,
+    ignore_changes: &[PropertyPath],
+    notes: &mut Notes,
+) -> Result<Difference, OperationError> {
+    apply_ignore_changes(&mut news, olds, ignore_changes);
+    let config = target.config(&news, Unknowns::Keep)?;
+    let prior = target.prior(olds, notes).await?;
+    if prior.condition == Condition::Tainted {
+        // Nobody knows in which state a failed creation left it: like core, start over.
+        let replace = Change { kind: ChangeKind::Update, replaces: true };
+        return Ok(Difference {
+            changes: BTreeMap::from([(META.to_owned(), replace)]),
+            delete_before_replace: true,
+        });
+    }
+    let resource =
+        target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
+    let plan = resource
+        .plan(Some(&prior.object), &config.value, &mut notes.warnings)
+        .await
+        .map_err(|error| target.failed(error))?;
+    let replacing = match &plan.action {
+        Action::NoOp => return Ok(Difference::default()),
+        Action::Replace(paths) => paths.as_slice(),
+        Action::Create | Action::Update | Action::Delete => &[],
+    };
+    let mut changes = changed_properties(target, &prior.object.value, &plan.planned);
+    for path in replacing {
+        let name = top_level_property(path, &target.shape.object).unwrap_or(META);
+        changes
+            .entry(name.to_owned())
+            .or_insert(Change { kind: ChangeKind::Update, replaces: true })
+            .replaces = true;
+    }
+    let delete_before_replace =
+        !replacing.is_empty() && claims_the_same(target, &prior.object.value, &plan.planned);
+    Ok(Difference { changes, delete_before_replace })
+}
+
+/// Whether the new object would claim what the old one holds, so that the old one has to go first.
+///
+/// Terraform deletes first unless told otherwise; engines create first. Where an object is known by what a program has to
+/// say of it (a file by its path, a bucket by its name), creating first either fails or makes something that deleting the
+/// old object then destroys. So the old one goes first when every required text stays what it is; a secret is no name, and
+/// does not count. Resources without a required text get names of the provider's choice, and are created first.
+fn claims_the_same(target: &Target<'_>, prior: &Value, planned: &Value) -> bool {
+    let (Value::Object(before), Value::Object(after)) = (prior, planned) else { return false };
+    let mut required = target
+        .shape
+        .object
+        .fields
+        .iter()
+        .filter(|field| {
+            field.required && !field.sensitive && !field.write_only && matches!(field.shape, Shape::String)
+        })
+        .map(|field| (before.get(&field.terraform), after.get(&field.terraform)))
+        .peekable();
+    required.peek().is_some()
+        && required.all(|(was, will_be)| match (was, will_be) {
+            (Some(was), Some(will_be)) => will_be.is_known() && was == will_be,
+            _ => false,
+        })
+}
+
+fn changed_properties(target: &Target<'_>, prior: &Value, planned: &Value) -> BTreeMap<String, Change> {
+    let (Value::Object(before), Value::Object(after)) = (prior, planned) else { return BTreeMap::new() };
+    let mut changes = BTreeMap::new();
+    for field in &target.shape.object.fields {
+        let was = before.get(&field.terraform).unwrap_or(&Value::Null);
+        let will_be = after.get(&field.terraform).unwrap_or(&Value::Null);
+        if was == will_be && will_be.is_wholly_known() {
+            continue;
+        }
+        let kind = match (is_absent(was), is_absent(will_be)) {
+            (true, true) => continue,
+            (true, false) => ChangeKind::Add,
+            (false, true) => ChangeKind::Delete,
+            (false, false) => ChangeKind::Update,
+        };
+        changes.insert(field.pulumi.clone(), Change { kind, replaces: false });
+    }
+    changes
+}
+
+/// Whether Pulumi shows nothing for the value.
+fn is_absent(value: &Value) -> bool {
+    value.is_null()
+}

@@ -1,0 +1,92 @@
+//! Why an operation failed, and what exists all the same.
+
+use isthmus_proto::property::Struct;
+use isthmus_shim::provider::ProviderError;
+
+use super::StateError;
+use crate::package::catalogue::TokenError;
+use crate::translate::inputs::InputFailure;
+use crate::translate::outputs::{IdError, OutputError};
+use crate::translate::property_path::PropertyPath;
+
+/// One thing that is wrong with the inputs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// A property path in Pulumi's spelling; empty for the whole resource.
+    pub property: String,
+    /// What is wrong and what to do.
+    pub reason: String,
+}
+
+/// A failed operation.
+#[derive(Debug, thiserror::Error)]
+pub enum OperationError {
+    /// The inputs cannot be used. Check has said so already, unless it was skipped.
+    #[error("{}", list(.0))]
+    Inputs(Vec<Failure>),
+    /// The package has nothing of that name, or its schema cannot be used.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// What the engine has stored cannot be used.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The provider failed. The text speaks of properties, not of attributes.
+    #[error("{text}")]
+    Provider {
+        /// For the user.
+        text: String,
+        /// The failure itself.
+        #[source]
+        error: Box<ProviderError>,
+        /// Whether something may have happened all the same.
+        outcome_unknown: bool,
+    },
+    /// The provider made something, and then failed; or made something else than it promised.
+    #[error("{}", .0.reasons.join("\n"))]
+    Partial(Box<Partial>),
+    /// The object that exists now cannot be shown as properties.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// The object that exists now has no id.
+    #[error(transparent)]
+    Id(#[from] IdError),
+    /// The provider wants a replacement where the engine asked for an update.
+    #[error("the provider can only replace this resource, because of a change to {}; run the update again", join(.0))]
+    NeedsReplacement(Vec<PropertyPath>),
+}
+
+/// What a failed operation left behind.
+#[derive(Debug)]
+pub struct Partial {
+    /// The id of what exists.
+    pub id: String,
+    /// Its properties, ready to be stored.
+    pub properties: Struct,
+    /// What went wrong.
+    pub reasons: Vec<String>,
+}
+
+impl From<InputFailure> for Failure {
+    fn from(failure: InputFailure) -> Self {
+        Self { property: failure.path.to_string(), reason: failure.reason }
+    }
+}
+
+fn list(failures: &[Failure]) -> String {
+    let lines: Vec<String> = failures
+        .iter()
+        .map(|failure| {
+            if failure.property.is_empty() {
+                failure.reason.clone()
+            } else {
+                format!("{}: {}", failure.property, failure.reason)
+            }
+        })
+        .collect();
+    lines.join("\n")
+}
+
+fn join(paths: &[PropertyPath]) -> String {
+    let names: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
+    names.join(", ")
+}

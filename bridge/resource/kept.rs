@@ -1,0 +1,277 @@
+//! Resources whose objects are kept in the daemon's store, because their engine cannot hold them.
+//!
+//! The engine of 2017 knows of a resource its id, the inputs and the outputs, and sends of these only the inputs when a
+//! change is compared or made. So what a provider made is stored before the engine has the answer, and the prior state of
+//! every later call is looked up by the id. Objects that are not in the store (it was lost, or the resource was made by
+//! something else) are imported by their id.
+
+mod choose;
+mod create;
+mod delete;
+mod error;
+
+use bytes::Bytes;
+use isthmus_proto::property::Struct;
+use isthmus_shim::provider::{Action, Object, Resource};
+use isthmus_shim::state::{RecordNumber, Saved, SavedObject, Status, StoreKey, Vault};
+use prost::Message as _;
+
+use super::{Checked, Notes, OperationError, StateError, Target};
+use crate::translate::attribute_paths::{property_path, top_level_property};
+use crate::translate::inputs::{Config, Unknowns};
+use crate::translate::outputs::{OutputError, OutputOptions, outputs_from_state};
+use crate::translate::raw_state::raw_state;
+
+use choose::{Sought, choose};
+pub use create::Made;
+pub use error::KeptError;
+
+/// The property that stands for a replacement which no property asks for.
+const ID: &str = "id";
+
+/// Operates on the resources of one type, and keeps their objects.
+#[derive(Debug)]
+pub struct Keeper<'a> {
+    /// The resource type and its provider. The engine is one without secrets.
+    pub target: Target<'a>,
+    /// Where objects are kept.
+    pub vault: &'a Vault,
+    /// The package that the type belongs to.
+    pub package: &'a str,
+    /// The provider's type, such as `random`.
+    pub provider_type: &'a str,
+}
+
+/// What an engine was last told of a resource. It is kept beside the object, to tell resources of one id apart.
+#[derive(Clone, PartialEq, prost::Message)]
+struct Told {
+    /// The inputs that the resource was made with, as the engine sent them.
+    #[prost(message, optional, tag = "1")]
+    inputs: Option<Struct>,
+    /// The outputs that the engine got for them.
+    #[prost(message, optional, tag = "2")]
+    outputs: Option<Struct>,
+}
+
+/// What a resource was before the call.
+#[derive(Debug)]
+struct Prior {
+    object: Object,
+    status: Status,
+    told: Told,
+    /// Its record; `None`: it was imported.
+    number: Option<RecordNumber>,
+}
+
+impl Keeper<'_> {
+    /// Judges inputs. What is to be added to them stands in [`Checked::inputs`] beside them.
+    pub async fn check(&self, inputs: Struct, notes: &mut Notes) -> Result<Checked, KeptError> {
+        Ok(super::check(&self.target, inputs, notes).await?)
+    }
+
+    /// The properties for which the resource would have to be replaced.
+    pub async fn diff(
+        &self,
+        id: &str,
+        olds: &Struct,
+        news: &Struct,
+        notes: &mut Notes,
+    ) -> Result<Vec<String>, KeptError> {
+        let config = self.target.config(news, Unknowns::Keep)?;
+        let Some(prior) = self.prior(id, Sought::Comparison(olds), notes).await? else {
+            // It has gone behind the engine's back: only a new one can be what is asked for.
+            return Ok(vec![ID.to_owned()]);
+        };
+        if prior.status == Status::Damaged {
+            return Ok(vec![ID.to_owned()]);
+        }
+        let resource = self.resource()?;
+        let plan = resource
+            .plan(Some(&prior.object), &config.value, &mut notes.warnings)
+            .await
+            .map_err(|error| self.target.failed(error))?;
+        let Action::Replace(paths) = plan.action else { return Ok(Vec::new()) };
+        let mut replaces: Vec<String> = paths
+            .iter()
+            .map(|path| top_level_property(path, &self.target.shape.object).unwrap_or(ID).to_owned())
+            .collect();
+        replaces.sort();
+        replaces.dedup();
+        Ok(replaces)
+    }
+
+    /// Changes the resource in place, and yields its outputs.
+    pub async fn update(
+        &self,
+        id: &str,
+        olds: &Struct,
+        news: &Struct,
+        notes: &mut Notes,
+    ) -> Result<Struct, KeptError> {
+        let config = self.target.config(news, Unknowns::Reject)?;
+        let prior = self.prior(id, Sought::Change(olds), notes).await?;
+        let prior = prior.ok_or_else(|| KeptError::Gone { key: self.key(id) })?;
+        let resource = self.resource()?;
+        let plan = resource
+            .plan(Some(&prior.object), &config.value, &mut notes.warnings)
+            .await
+            .map_err(|error| self.target.failed(error))?;
+        let object = match &plan.action {
+            // This engine sends an update for every difference of inputs, even where none of them means anything.
+            Action::NoOp => prior.object,
+            Action::Replace(paths) => {
+                let paths = paths.iter().map(|path| property_path(path, &self.target.shape.object)).collect();
+                return Err(OperationError::NeedsReplacement(paths).into());
+            }
+            Action::Create | Action::Update | Action::Delete => {
+                match resource.apply(&plan, &mut notes.warnings).await {
+                    Ok(applied) => {
+                        applied.object.ok_or(OutputError::NoObject).map_err(OperationError::from)?
+                    }
+                    Err(failure) => {
+                        // What became of it half-way is kept, with what the engine was told before: it will send that
+                        // again.
+                        if let Some(object) = &failure.object {
+                            let saved = self.saved(object, prior.status, &config, &prior.told)?;
+                            self.keep(id, prior.number, &saved).await?;
+                        }
+                        return Err(self.target.failed(failure.error).into());
+                    }
+                }
+            }
+        };
+        let outputs = self.outputs(&object)?;
+        let told = Told { inputs: Some(news.clone()), outputs: Some(outputs.clone()) };
+        let saved = self.saved(&object, prior.status, &config, &told)?;
+        self.keep(id, prior.number, &saved).await.map_err(|error| error.after("changed", &self.key(id)))?;
+        Ok(outputs)
+    }
+
+    /// Reads the resource as it is now. `None`: there is none. Nothing is stored: the engine looks it up, and does not
+    /// take it over.
+    pub async fn get(&self, id: &str, notes: &mut Notes) -> Result<Option<Struct>, KeptError> {
+        let Some(prior) = self.prior(id, Sought::Lookup, notes).await? else { return Ok(None) };
+        let object = match prior.number {
+            // Importing has read it just now.
+            None => Some(prior.object),
+            Some(_) => self
+                .resource()?
+                .read(&prior.object, &mut notes.warnings)
+                .await
+                .map_err(|error| self.target.failed(error))?,
+        };
+        object.map(|object| self.outputs(&object)).transpose()
+    }
+
+    /// The resource before the call: from the store, or else imported. `None`: it is gone.
+    async fn prior(
+        &self,
+        id: &str,
+        sought: Sought<'_>,
+        notes: &mut Notes,
+    ) -> Result<Option<Prior>, KeptError> {
+        if let Some(prior) = self.stored(id, sought, notes).await? {
+            return Ok(Some(prior));
+        }
+        self.imported(id, notes).await.map_err(|cause| KeptError::Unknown {
+            key: self.key(id),
+            store: self.vault.location(),
+            cause: cause.to_string(),
+        })
+    }
+
+    async fn stored(
+        &self,
+        id: &str,
+        sought: Sought<'_>,
+        notes: &mut Notes,
+    ) -> Result<Option<Prior>, KeptError> {
+        let key = self.key(id);
+        let mut candidates = Vec::new();
+        for (number, saved) in self.vault.find(&key).await? {
+            // The companion is ours, and was checked with the record; what cannot be read tells nothing.
+            let told = Told::decode(saved.companion.clone()).unwrap_or_default();
+            candidates.push((number, saved, told));
+        }
+        let Some((number, saved, told)) =
+            choose(candidates, sought).map_err(|count| KeptError::Ambiguous { key, count })?
+        else {
+            return Ok(None);
+        };
+        let object = self
+            .resource()?
+            .upgrade(&saved.object.object, &mut notes.warnings)
+            .await
+            .map_err(|error| self.target.failed(error))?;
+        Ok(Some(Prior { object, status: saved.object.status, told, number: Some(number) }))
+    }
+
+    async fn imported(&self, id: &str, notes: &mut Notes) -> Result<Option<Prior>, OperationError> {
+        let imported = self
+            .resource()?
+            .import(id, &mut notes.warnings)
+            .await
+            .map_err(|error| self.target.failed(error))?;
+        Ok(imported.map(|object| Prior {
+            object,
+            status: Status::Ready,
+            told: Told::default(),
+            number: None,
+        }))
+    }
+
+    async fn keep(
+        &self,
+        id: &str,
+        number: Option<RecordNumber>,
+        saved: &Saved,
+    ) -> Result<RecordNumber, KeptError> {
+        let key = self.key(id);
+        Ok(match number {
+            Some(number) => self.vault.replace(number, &key, saved).await?,
+            None => self.vault.add(&key, saved).await?,
+        })
+    }
+
+    fn saved(
+        &self,
+        object: &Object,
+        status: Status,
+        config: &Config,
+        told: &Told,
+    ) -> Result<Saved, OperationError> {
+        let stored = isthmus_shim::provider::StoredObject {
+            value: raw_state(&object.value, &self.target.shape).map_err(StateError::from)?,
+            schema_version: self.target.shape.schema.version,
+            private: object.private.clone(),
+            identity: object.identity.clone(),
+        };
+        let object = SavedObject {
+            object: stored,
+            status,
+            sensitive_paths: config.secrets.clone(),
+            dependencies: Vec::new(),
+            create_before_destroy: false,
+            provider: format!("provider[\"registry.terraform.io/hashicorp/{}\"]", self.provider_type),
+        };
+        Ok(Saved { object, companion: Bytes::from(told.encode_to_vec()) })
+    }
+
+    fn outputs(&self, object: &Object) -> Result<Struct, KeptError> {
+        let options = OutputOptions { keep_secrets: false, secrets: &[], unknowns: false };
+        Ok(outputs_from_state(&object.value, &self.target.shape, options).map_err(OperationError::from)?)
+    }
+
+    fn resource(&self) -> Result<Resource<'_>, OperationError> {
+        let resource = self.target.provider.resource(&self.target.shape.terraform_type);
+        resource.map_err(|error| self.target.failed(error))
+    }
+
+    fn key(&self, id: &str) -> StoreKey {
+        StoreKey {
+            package: self.package.to_owned(),
+            type_name: self.target.shape.terraform_type.to_string(),
+            id: id.to_owned(),
+        }
+    }
+}

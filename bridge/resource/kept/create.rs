@@ -1,0 +1,106 @@
+//! Create: the object is stored before the engine has the answer, and a failure leaves nothing behind.
+//!
+//! The engine of 2017 forgets a resource whose creation failed. So what a provider made before it failed is deleted again;
+//! it is in the store as damaged until then, so that it can be found if even that is cut short.
+
+use isthmus_proto::property::Struct;
+use isthmus_shim::provider::{Diagnostic, Object};
+use isthmus_shim::state::{RecordNumber, Status};
+
+use super::{Keeper, KeptError, Told};
+use crate::resource::{Notes, OperationError};
+use crate::translate::inputs::{Config, Unknowns};
+use crate::translate::outputs::{OutputError, id_from_state};
+
+/// A resource that was made and stored.
+#[derive(Debug)]
+pub struct Made {
+    /// Its id.
+    pub id: String,
+    /// Its outputs.
+    pub outputs: Struct,
+}
+
+impl Keeper<'_> {
+    /// Creates the resource.
+    pub async fn create(&self, inputs: &Struct, notes: &mut Notes) -> Result<Made, KeptError> {
+        let config = self.target.config(inputs, Unknowns::Reject)?;
+        let resource = self.resource()?;
+        let plan = resource
+            .plan(None, &config.value, &mut notes.warnings)
+            .await
+            .map_err(|error| self.target.failed(error))?;
+        let object = match resource.apply(&plan, &mut notes.warnings).await {
+            Ok(applied) => applied.object.ok_or(OutputError::NoObject).map_err(OperationError::from)?,
+            Err(failure) => {
+                let cause = self.target.failed(failure.error);
+                return Err(match &failure.object {
+                    None => cause.into(),
+                    Some(object) => self.undo(object, &config, inputs, cause.into(), notes).await,
+                });
+            }
+        };
+        match self.admit(&object, &config, inputs).await {
+            Ok(made) => Ok(made),
+            Err(cause) => Err(self.undo(&object, &config, inputs, cause, notes).await),
+        }
+    }
+
+    /// Stores what was made.
+    async fn admit(&self, object: &Object, config: &Config, inputs: &Struct) -> Result<Made, KeptError> {
+        let id = id_from_state(&object.value, &self.target.shape).map_err(OperationError::from)?;
+        let outputs = self.outputs(object)?;
+        let told = Told { inputs: Some(inputs.clone()), outputs: Some(outputs.clone()) };
+        let saved = self.saved(object, Status::Ready, config, &told)?;
+        self.keep(&id, None, &saved).await.map_err(|error| error.after("made", &self.key(&id)))?;
+        Ok(Made { id, outputs })
+    }
+
+    /// Deletes what a failed creation has made, and tells what became of it.
+    async fn undo(
+        &self,
+        object: &Object,
+        config: &Config,
+        inputs: &Struct,
+        cause: KeptError,
+        notes: &mut Notes,
+    ) -> KeptError {
+        let cause = isthmus_shim::error_chain(&cause);
+        // Something without an id is listed under the empty one.
+        let id = id_from_state(&object.value, &self.target.shape).unwrap_or_default();
+        let number = self.keep_damaged(&id, object, config, inputs).await;
+        match self.destroy(object, notes).await {
+            Ok(()) => {
+                if let Some(number) = number
+                    && let Err(error) = self.vault.remove(number).await
+                {
+                    // The object is gone; a record of it is all that is left, and does no harm.
+                    notes.warnings.push(Diagnostic::warning(
+                        "The record of a deleted object is still in the store",
+                        isthmus_shim::error_chain(&error),
+                    ));
+                }
+                KeptError::Undone { cause }
+            }
+            Err(failure) => KeptError::LeftBehind {
+                cause,
+                key: self.key(&id),
+                obstacle: failure.error.to_string(),
+                kept: number.is_some(),
+            },
+        }
+    }
+
+    /// `None`: it could not be stored, perhaps for the very reason that the creation failed for.
+    async fn keep_damaged(
+        &self,
+        id: &str,
+        object: &Object,
+        config: &Config,
+        inputs: &Struct,
+    ) -> Option<RecordNumber> {
+        let told = Told { inputs: Some(inputs.clone()), outputs: None };
+        let saved = self.saved(object, Status::Damaged, config, &told).ok()?;
+        self.keep(id, None, &saved).await.ok()
+    }
+}

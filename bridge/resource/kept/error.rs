@@ -1,0 +1,89 @@
+//! What can go wrong with kept resources, beyond what can go wrong with any.
+
+use isthmus_shim::state::{StoreKey, VaultError};
+
+use crate::resource::OperationError;
+
+/// An operation on a kept resource failed.
+#[derive(Debug, thiserror::Error)]
+pub enum KeptError {
+    /// The operation itself.
+    #[error(transparent)]
+    Operation(#[from] OperationError),
+    /// The store.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+    /// Nobody knows what the resource was before.
+    #[error(
+        "the prior state of {key} is not in the store {store}, and it cannot be imported: {cause}\nEither point \
+         ISTHMUS_HOME to the store that was used when the resource was made, or remove the resource from the \
+         environment and delete it by hand"
+    )]
+    Unknown {
+        /// Which resource.
+        key: StoreKey,
+        /// Where it should be.
+        store: String,
+        /// Why it cannot be imported.
+        cause: String,
+    },
+    /// Several resources have this id, and the call does not tell which is meant.
+    #[error(
+        "{count} resources in the store are {key}, and nothing in the call tells which one is meant; change an input that \
+         makes the provider replace the resource, so that it gets a state of its own"
+    )]
+    Ambiguous {
+        /// Their common key.
+        key: StoreKey,
+        /// How many.
+        count: usize,
+    },
+    /// The resource that is to be changed is not there any more.
+    #[error(
+        "{key} does not exist any more; remove it from the environment, or change an input that makes the provider replace it"
+    )]
+    Gone {
+        /// Which resource.
+        key: StoreKey,
+    },
+    /// A creation failed half-way, and has been undone.
+    #[error("{cause}\nWhat had been made by then was deleted again")]
+    Undone {
+        /// Why it failed.
+        cause: String,
+    },
+    /// A creation failed half-way, and could not be undone.
+    #[error(
+        "{cause}\nWhat had been made by then, {key}, could not be deleted again: {obstacle}\nIt still exists{}; delete it by \
+         hand",
+        if *.kept { ", and is kept in the store as damaged" } else { "" }
+    )]
+    LeftBehind {
+        /// Why it failed.
+        cause: String,
+        /// What is left.
+        key: StoreKey,
+        /// Why it cannot be deleted.
+        obstacle: String,
+        /// Whether the store has it.
+        kept: bool,
+    },
+    /// Something was done that could not be stored.
+    #[error("{key} was {done}, but its new state could not be stored")]
+    NotStored {
+        /// Which resource.
+        key: StoreKey,
+        /// "changed" or the like.
+        done: &'static str,
+        /// Why.
+        #[source]
+        error: Box<Self>,
+    },
+}
+
+impl KeptError {
+    /// The same error, when it has kept something from being stored that was done already.
+    pub(super) fn after(self, done: &'static str, key: &StoreKey) -> Self {
+        Self::NotStored { key: key.clone(), done, error: Box::new(self) }
+    }
+}

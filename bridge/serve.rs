@@ -1,0 +1,26 @@
+//! The gRPC edge: both resource-provider services on one port, and nothing but translation of messages.
+//!
+//! These are the only files with tonic's server types. Each connection has a [`Session`]: an engine that attaches to a
+//! running process opens a connection for every provider instance, and the instances must not know of each other.
+
+mod listener;
+mod lumirpc;
+mod pulumirpc;
+mod status;
+
+use std::sync::Arc;
+
+use tonic::{Request, Status};
+
+use crate::daemon::Session;
+
+pub use listener::{Listener, ServeError};
+
+/// The session of the connection that a call came in on.
+fn session_of<Message>(request: &Request<Message>) -> Result<Arc<Session>, Status> {
+    request
+        .extensions()
+        .get::<Arc<Session>>()
+        .cloned()
+        .ok_or_else(|| Status::failed_precondition("the call came in on no connection of this daemon"))
+}

@@ -1,0 +1,142 @@
+//! The port, and the connections that come in on it.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use isthmus_proto::{lumirpc, pulumirpc};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_stream::StreamExt as _;
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::transport::Server;
+use tonic::transport::server::Connected;
+
+use super::lumirpc::LumiService;
+use super::pulumirpc::PulumiService;
+use crate::daemon::{Daemon, Session};
+
+/// The largest message in either direction, in bytes: 400 MiB, the engine's own limit.
+pub(super) const LARGEST_MESSAGE: usize = 400 * 1024 * 1024;
+
+/// How much may be on its way before a reader has taken it. Schemas have megabytes, and the connection is local.
+const WINDOW: u32 = 8 * 1024 * 1024;
+
+/// The services could not be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// No port could be had.
+    #[error("no port can be opened on 127.0.0.1: {0}")]
+    Bind(#[source] std::io::Error),
+    /// The server ended by itself.
+    #[error("the server failed: {0}")]
+    Serve(#[source] tonic::transport::Error),
+}
+
+/// An open port, accepting already; engines dial as soon as they have read its number.
+#[derive(Debug)]
+pub struct Listener {
+    listener: TcpListener,
+    port: u16,
+}
+
+impl Listener {
+    /// Opens a port of the system's choice on 127.0.0.1.
+    pub async fn open() -> Result<Self, ServeError> {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let listener = TcpListener::bind(address).await.map_err(ServeError::Bind)?;
+        let port = listener.local_addr().map_err(ServeError::Bind)?.port();
+        Ok(Self { listener, port })
+    }
+
+    /// Its number.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Serves until `ended` comes, then lets running calls finish.
+    pub async fn serve(self, daemon: Arc<Daemon>, ended: impl Future<Output = ()>) -> Result<(), ServeError> {
+        let pulumi = pulumirpc::resource_provider_server::ResourceProviderServer::new(PulumiService)
+            .max_decoding_message_size(LARGEST_MESSAGE)
+            .max_encoding_message_size(LARGEST_MESSAGE);
+        let lumi = lumirpc::resource_provider_server::ResourceProviderServer::new(LumiService)
+            .max_decoding_message_size(LARGEST_MESSAGE)
+            .max_encoding_message_size(LARGEST_MESSAGE);
+        let connections = TcpListenerStream::new(self.listener).map(move |stream| {
+            let stream = stream?;
+            // Small answers must not wait for more: every call is a question that somebody waits on.
+            stream.set_nodelay(true)?;
+            Ok::<_, std::io::Error>(Connection { stream, session: daemon.open_session() })
+        });
+        Server::builder()
+            .initial_stream_window_size(WINDOW)
+            .initial_connection_window_size(WINDOW)
+            .add_service(pulumi)
+            .add_service(lumi)
+            .serve_with_incoming_shutdown(connections, ended)
+            .await
+            .map_err(ServeError::Serve)
+    }
+}
+
+/// A connection and its session. The session ends with it.
+#[derive(Debug)]
+struct Connection {
+    stream: TcpStream,
+    session: Arc<Session>,
+}
+
+impl Connected for Connection {
+    type ConnectInfo = Arc<Session>;
+
+    fn connect_info(&self) -> Self::ConnectInfo {
+        Arc::clone(&self.session)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.session.disconnected();
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[std::io::IoSlice<'_>],
+    ) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+    }
+}

@@ -1,0 +1,475 @@
+//! Today's service, `pulumirpc.ResourceProvider`.
+//!
+//! Each method takes a message apart, calls what does the work, and puts the answer together. What an engine expects of
+//! each is written beside the contract in `proto/pulumirpc/provider.proto`.
+
+use std::sync::Arc;
+
+use isthmus_proto::pulumirpc::resource_provider_server::ResourceProvider;
+use isthmus_proto::pulumirpc::{
+    CheckFailure, CheckRequest, CheckResponse, ConfigureRequest, ConfigureResponse, CreateRequest,
+    CreateResponse, DeleteRequest, DiffRequest, DiffResponse, GetMappingRequest, GetMappingResponse,
+    GetMappingsRequest, GetMappingsResponse, GetSchemaRequest, GetSchemaResponse, InvokeRequest,
+    InvokeResponse, ParameterizeRequest, ParameterizeResponse, PluginAttach, PluginInfo, PropertyDiff,
+    ProviderHandshakeRequest, ProviderHandshakeResponse, ReadRequest, ReadResponse, UpdateRequest,
+    UpdateResponse, diff_response, parameterize_request, property_diff,
+};
+use tonic::{Request, Response, Status};
+
+use super::{session_of as session, status};
+use crate::config;
+use crate::daemon::{Call, Instance, Session};
+use crate::invoke;
+use crate::package::{mapping, schema};
+use crate::resource::{self, Change, ChangeKind, Difference, Failure, Notes, OperationError, Target};
+use crate::translate::property_path::PropertyPath;
+
+/// The service. It has no state: all of it is in the connection's session.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PulumiService;
+
+#[tonic::async_trait]
+impl ResourceProvider for PulumiService {
+    async fn handshake(
+        &self,
+        request: Request<ProviderHandshakeRequest>,
+    ) -> Result<Response<ProviderHandshakeResponse>, Status> {
+        let session = session(&request)?;
+        let request = request.into_inner();
+        if !request.engine_address.is_empty() {
+            session.introduce(&request.engine_address).map_err(status::of_session)?;
+        }
+        session.accept_secrets(true);
+        Ok(Response::new(ProviderHandshakeResponse {
+            accept_secrets: true,
+            accept_resources: false,
+            accept_outputs: false,
+            supports_autonaming_configuration: false,
+            accepts_byte_string: false,
+            accepts_outputs_in_invoke: false,
+            accepts_outputs_in_call: false,
+            accepts_outputs_in_check: false,
+        }))
+    }
+
+    async fn attach(&self, request: Request<PluginAttach>) -> Result<Response<()>, Status> {
+        let session = session(&request)?;
+        session.introduce(&request.into_inner().address).map_err(status::of_session)?;
+        Ok(Response::new(()))
+    }
+
+    async fn parameterize(
+        &self,
+        request: Request<ParameterizeRequest>,
+    ) -> Result<Response<ParameterizeResponse>, Status> {
+        let session = session(&request)?;
+        let instance = match request.into_inner().parameters {
+            Some(parameterize_request::Parameters::Args(arguments)) => {
+                session.parameterize_by_arguments(&arguments.args).await
+            }
+            Some(parameterize_request::Parameters::Value(value)) => {
+                session.parameterize_by_value(&value.value).await
+            }
+            None => return Err(Status::invalid_argument("Parameterize has neither arguments nor a value")),
+        }
+        .map_err(status::of_session)?;
+        session.settle(false).await;
+        Ok(Response::new(ParameterizeResponse {
+            name: instance.package.identity().name.clone(),
+            version: instance.package.identity().version.to_string(),
+        }))
+    }
+
+    async fn get_plugin_info(&self, request: Request<()>) -> Result<Response<PluginInfo>, Status> {
+        let session = session(&request)?;
+        let version = match session.parameterized().await {
+            Some(instance) => instance.package.identity().version.to_string(),
+            None => session.daemon().plugin_version().to_string(),
+        };
+        Ok(Response::new(PluginInfo { version }))
+    }
+
+    async fn get_schema(
+        &self,
+        request: Request<GetSchemaRequest>,
+    ) -> Result<Response<GetSchemaResponse>, Status> {
+        let session = session(&request)?;
+        let plugin_version = session.daemon().plugin_version().to_string();
+        let schema = match session.parameterized().await {
+            None => schema::base_schema(&plugin_version),
+            Some(instance) => {
+                let schema = schema::package_schema(&instance.package, &plugin_version);
+                for fault in &schema.left_out {
+                    session.warn(fault.to_string(), "");
+                }
+                session.log().flush().await;
+                schema.json
+            }
+        };
+        Ok(Response::new(GetSchemaResponse { schema }))
+    }
+
+    async fn check_config(&self, request: Request<CheckRequest>) -> Result<Response<CheckResponse>, Status> {
+        let (session, instance) = parameterized(&request).await?;
+        let request = request.into_inner();
+        let mut notes = Notes::default();
+        let news = request.news.unwrap_or_default();
+        let checked = config::check(&instance, &request.urn, news, &mut notes).await;
+        report(&session, &instance, &notes, &request.urn).await;
+        let checked = checked.map_err(status::of_operation)?;
+        Ok(Response::new(CheckResponse {
+            inputs: Some(checked.inputs),
+            failures: failures(checked.failures),
+        }))
+    }
+
+    async fn diff_config(&self, request: Request<DiffRequest>) -> Result<Response<DiffResponse>, Status> {
+        let request = request.into_inner();
+        let changes =
+            config::diff(&request.old_inputs.unwrap_or_default(), &request.news.unwrap_or_default());
+        let mut response = difference(changes);
+        for change in response.detailed_diff.values_mut() {
+            change.input_diff = true;
+        }
+        Ok(Response::new(response))
+    }
+
+    async fn configure(
+        &self,
+        request: Request<ConfigureRequest>,
+    ) -> Result<Response<ConfigureResponse>, Status> {
+        let (session, instance) = parameterized(&request).await?;
+        let request = request.into_inner();
+        session.accept_secrets(session.keeps_secrets() || request.accept_secrets);
+        let mut notes = Notes::default();
+        let arguments = request.args.unwrap_or_default();
+        let configured = config::configure(&instance, &arguments, &mut notes).await;
+        report(&session, &instance, &notes, request.urn.as_deref().unwrap_or_default()).await;
+        configured.map_err(status::of_operation)?;
+        Ok(Response::new(ConfigureResponse {
+            accept_secrets: true,
+            supports_preview: true,
+            accept_resources: false,
+            accept_outputs: false,
+            supports_autonaming_configuration: false,
+        }))
+    }
+
+    async fn invoke(&self, request: Request<InvokeRequest>) -> Result<Response<InvokeResponse>, Status> {
+        let (session, instance) = parameterized(&request).await?;
+        let request = request.into_inner();
+        let _call = instance.calls.begin("");
+        let mut notes = Notes::default();
+        let arguments = request.args.unwrap_or_default();
+        let invoked =
+            invoke::invoke(&instance, &request.tok, &arguments, session.keeps_secrets(), &mut notes).await;
+        report(&session, &instance, &notes, "").await;
+        let response = match invoked {
+            Ok(result) => InvokeResponse { r#return: Some(result), failures: Vec::new() },
+            Err(OperationError::Inputs(found)) => {
+                InvokeResponse { r#return: None, failures: failures(found) }
+            }
+            Err(error) => return Err(status::of_operation(error)),
+        };
+        Ok(Response::new(response))
+    }
+
+    async fn check(&self, request: Request<CheckRequest>) -> Result<Response<CheckResponse>, Status> {
+        let work = Work::begin(&request, |request| &request.urn).await?;
+        let request = request.into_inner();
+        let target = work.target(&request.urn, &request.r#type).await?;
+        let mut notes = Notes::default();
+        let checked = resource::check(&target, request.news.unwrap_or_default(), &mut notes).await;
+        let checked = work.finish(&target, notes, checked).await?;
+        Ok(Response::new(CheckResponse {
+            inputs: Some(checked.inputs),
+            failures: failures(checked.failures),
+        }))
+    }
+
+    async fn diff(&self, request: Request<DiffRequest>) -> Result<Response<DiffResponse>, Status> {
+        let work = Work::begin(&request, |request| &request.urn).await?;
+        let request = request.into_inner();
+        let target = work.configured_target(&request.urn, &request.r#type).await?;
+        let ignored = paths(&request.ignore_changes)?;
+        let mut notes = Notes::default();
+        let olds = request.olds.unwrap_or_default();
+        let changes =
+            resource::diff(&target, &olds, request.news.unwrap_or_default(), &ignored, &mut notes).await;
+        Ok(Response::new(difference(work.finish(&target, notes, changes).await?)))
+    }
+
+    async fn create(&self, request: Request<CreateRequest>) -> Result<Response<CreateResponse>, Status> {
+        let work = Work::begin(&request, |request| &request.urn).await?;
+        let request = request.into_inner();
+        work.through(move |work| async move {
+            let target = work.configured_target(&request.urn, &request.r#type).await?;
+            let mut notes = Notes::default();
+            let inputs = request.properties.unwrap_or_default();
+            if request.preview {
+                let planned = resource::preview_create(&target, &inputs, &mut notes).await;
+                let properties = Some(work.finish(&target, notes, planned).await?);
+                return Ok(CreateResponse { id: String::new(), properties, refresh_before_update: false });
+            }
+            let created = resource::create(&target, &inputs, &mut notes).await;
+            let created = work.finish(&target, notes, created).await?;
+            Ok(CreateResponse {
+                id: created.id,
+                properties: Some(created.properties),
+                refresh_before_update: false,
+            })
+        })
+        .await
+    }
+
+    async fn read(&self, request: Request<ReadRequest>) -> Result<Response<ReadResponse>, Status> {
+        let work = Work::begin(&request, |request| &request.urn).await?;
+        let request = request.into_inner();
+        let target = work.configured_target(&request.urn, &request.r#type).await?;
+        let mut notes = Notes::default();
+        let read = match request.properties.filter(|properties| !properties.is_empty()) {
+            Some(properties) => {
+                let inputs = request.inputs.unwrap_or_default();
+                resource::refresh(&target, &inputs, &properties, &mut notes).await
+            }
+            None => resource::import(&target, &request.id, &mut notes).await,
+        };
+        let response = match work.finish(&target, notes, read).await? {
+            Some(found) => ReadResponse {
+                id: found.id,
+                properties: Some(found.properties),
+                inputs: Some(found.inputs),
+                refresh_before_update: false,
+            },
+            // No id and no properties: the engine takes it for gone.
+            None => ReadResponse::default(),
+        };
+        Ok(Response::new(response))
+    }
+
+    async fn update(&self, request: Request<UpdateRequest>) -> Result<Response<UpdateResponse>, Status> {
+        let work = Work::begin(&request, |request| &request.urn).await?;
+        let request = request.into_inner();
+        work.through(move |work| async move {
+            let target = work.configured_target(&request.urn, &request.r#type).await?;
+            let mut notes = Notes::default();
+            let olds = request.olds.unwrap_or_default();
+            let mut news = request.news.unwrap_or_default();
+            let ignored = paths(&request.ignore_changes)?;
+            crate::translate::ignore_changes::apply_ignore_changes(&mut news, &olds, &ignored);
+            let updated = if request.preview {
+                resource::preview_update(&target, &olds, &news, &mut notes).await
+            } else {
+                resource::update(&target, &request.id, &olds, &news, &mut notes).await
+            };
+            let properties = Some(work.finish(&target, notes, updated).await?);
+            Ok(UpdateResponse { properties, refresh_before_update: false })
+        })
+        .await
+    }
+
+    async fn delete(&self, request: Request<DeleteRequest>) -> Result<Response<()>, Status> {
+        let work = Work::begin(&request, |request| &request.urn).await?;
+        let request = request.into_inner();
+        work.through(move |work| async move {
+            let target = work.configured_target(&request.urn, &request.r#type).await?;
+            let mut notes = Notes::default();
+            let olds = request.properties.unwrap_or_default();
+            let deleted = resource::delete(&target, &olds, &mut notes).await;
+            work.finish(&target, notes, deleted).await
+        })
+        .await
+    }
+
+    async fn cancel(&self, request: Request<()>) -> Result<Response<()>, Status> {
+        session(&request)?.cancel().await;
+        Ok(Response::new(()))
+    }
+
+    async fn get_mapping(
+        &self,
+        request: Request<GetMappingRequest>,
+    ) -> Result<Response<GetMappingResponse>, Status> {
+        let session = session(&request)?;
+        let request = request.into_inner();
+        let Some(instance) = session.parameterized().await else {
+            return Ok(Response::new(Default::default()));
+        };
+        let mapping = mapping::mapping(&instance.package, &request.key, &request.provider)
+            .map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let Some(mapping) = mapping else { return Ok(Response::new(GetMappingResponse::default())) };
+        for fault in &mapping.left_out {
+            session.warn(fault.to_string(), "");
+        }
+        Ok(Response::new(GetMappingResponse { provider: mapping.provider, data: mapping.json.into() }))
+    }
+
+    async fn get_mappings(
+        &self,
+        request: Request<GetMappingsRequest>,
+    ) -> Result<Response<GetMappingsResponse>, Status> {
+        let session = session(&request)?;
+        let key = request.into_inner().key;
+        let Some(instance) = session.parameterized().await else {
+            return Ok(Response::new(Default::default()));
+        };
+        let providers = mapping::mappings(&instance.package, &key).map(str::to_owned).into_iter().collect();
+        Ok(Response::new(GetMappingsResponse { providers }))
+    }
+}
+
+/// A call about one resource.
+struct Work {
+    session: Arc<Session>,
+    instance: Arc<Instance>,
+    urn: String,
+    _call: Call,
+}
+
+impl Work {
+    async fn begin<Message>(
+        request: &Request<Message>,
+        urn: impl Fn(&Message) -> &String,
+    ) -> Result<Self, Status> {
+        let (session, instance) = parameterized(request).await?;
+        let urn = urn(request.get_ref()).clone();
+        let call = instance.calls.begin(&urn);
+        Ok(Self { session, instance, urn, _call: call })
+    }
+
+    /// The resource type: that of the request, or (engines before 3.154) of its URN.
+    async fn target(&self, urn: &str, type_token: &str) -> Result<Target<'_>, Status> {
+        let token = if type_token.is_empty() { type_of_urn(urn)? } else { type_token };
+        let shape = self
+            .instance
+            .package
+            .resource_by_token(token)
+            .map_err(|error| status::of_operation(error.into()))?;
+        Ok(Target { provider: &self.instance.provider, shape, keep_secrets: self.session.keeps_secrets() })
+    }
+
+    async fn configured_target(&self, urn: &str, type_token: &str) -> Result<Target<'_>, Status> {
+        let mut warnings = Vec::new();
+        self.instance
+            .ensure_configured(&mut warnings)
+            .await
+            .map_err(|error| Status::failed_precondition(error.to_string()))?;
+        self.target(urn, type_token).await
+    }
+
+    /// Shows the provider's warnings, and the error where there is one.
+    async fn finish<T>(
+        &self,
+        target: &Target<'_>,
+        notes: Notes,
+        outcome: Result<T, OperationError>,
+    ) -> Result<T, Status> {
+        for warning in &notes.warnings {
+            let text = resource::describe(warning, &target.shape.object);
+            self.session.warn(text, &self.urn);
+        }
+        self.session.settle(!notes.warnings.is_empty()).await;
+        outcome.map_err(status::of_operation)
+    }
+
+    /// Does a piece of work to its end even if the engine stops listening: what a provider has begun must be finished,
+    /// not broken off in the middle.
+    async fn through<Answer, Doing>(
+        self,
+        work: impl FnOnce(Arc<Self>) -> Doing,
+    ) -> Result<Response<Answer>, Status>
+    where
+        Answer: Send + 'static,
+        Doing: Future<Output = Result<Answer, Status>> + Send + 'static,
+    {
+        let daemon = Arc::clone(self.session.daemon());
+        let done = daemon.spawn(work(Arc::new(self)));
+        done.await
+            .map_err(|error| Status::unknown(format!("the operation broke off: {error}")))?
+            .map(Response::new)
+    }
+}
+
+async fn parameterized<Message>(request: &Request<Message>) -> Result<(Arc<Session>, Arc<Instance>), Status> {
+    let session = session(request)?;
+    let instance = session.instance().await.map_err(status::of_session)?;
+    Ok((session, instance))
+}
+
+/// Shows the warnings of a call that is about no resource.
+async fn report(session: &Session, instance: &Instance, notes: &Notes, urn: &str) {
+    let shape = instance.package.config_shape().ok();
+    for warning in &notes.warnings {
+        let text = match &shape {
+            Some(shape) => resource::describe(warning, &shape.object),
+            None => warning.to_string(),
+        };
+        session.warn(text, urn);
+    }
+    session.settle(!notes.warnings.is_empty()).await;
+}
+
+fn failures(failures: Vec<Failure>) -> Vec<CheckFailure> {
+    failures
+        .into_iter()
+        .map(|failure| CheckFailure { property: failure.property, reason: failure.reason })
+        .collect()
+}
+
+fn paths(texts: &[String]) -> Result<Vec<PropertyPath>, Status> {
+    texts
+        .iter()
+        .map(|text| {
+            text.parse()
+                .map_err(|error| Status::invalid_argument(format!("ignoreChanges: {text:?}: {error}")))
+        })
+        .collect()
+}
+
+/// `urn:pulumi:STACK::PROJECT::PARENT$TYPE::NAME`
+fn type_of_urn(urn: &str) -> Result<&str, Status> {
+    urn.split("::")
+        .nth(2)
+        .map(|types| types.rsplit_once('$').map_or(types, |(_, own)| own))
+        .ok_or_else(|| Status::invalid_argument(format!("{urn:?} is not the URN of a resource")))
+}
+
+fn difference(difference: Difference) -> DiffResponse {
+    let changes = if difference.changes.is_empty() {
+        diff_response::DiffChanges::DiffNone
+    } else {
+        diff_response::DiffChanges::DiffSome
+    };
+    let replaces = difference
+        .changes
+        .iter()
+        .filter(|(_, change)| change.replaces)
+        .map(|(property, _)| property.clone())
+        .collect();
+    DiffResponse {
+        replaces,
+        stables: Vec::new(),
+        delete_before_replace: difference.delete_before_replace,
+        changes: changes as i32,
+        diffs: difference.changes.keys().cloned().collect(),
+        detailed_diff: difference
+            .changes
+            .iter()
+            .map(|(path, change)| (path.clone(), kind(*change)))
+            .collect(),
+        has_detailed_diff: true,
+    }
+}
+
+fn kind(change: Change) -> PropertyDiff {
+    use property_diff::Kind;
+    let kind = match (change.kind, change.replaces) {
+        (ChangeKind::Add, false) => Kind::Add,
+        (ChangeKind::Add, true) => Kind::AddReplace,
+        (ChangeKind::Delete, false) => Kind::Delete,
+        (ChangeKind::Delete, true) => Kind::DeleteReplace,
+        (ChangeKind::Update, false) => Kind::Update,
+        (ChangeKind::Update, true) => Kind::UpdateReplace,
+    };
+    PropertyDiff { kind: kind as i32, input_diff: false }
+}

@@ -1,0 +1,59 @@
+//! Failures as gRPC statuses.
+//!
+//! The engine reads a meaning into the code of a failed Create, Update, Read or Delete: UNKNOWN, INTERNAL and DATA_LOSS are
+//! "it may have happened", every other code is "it cleanly did not happen". So the first three are used for nothing else.
+
+use isthmus_proto::{pulumirpc, rpc};
+use prost::Message as _;
+use tonic::{Code, Status};
+
+use crate::daemon::SessionError;
+use crate::resource::{OperationError, Partial};
+
+pub(super) fn of_operation(error: OperationError) -> Status {
+    let text = error.to_string();
+    match error {
+        OperationError::Inputs(_) => Status::invalid_argument(text),
+        OperationError::Token(_) => Status::not_found(text),
+        OperationError::NeedsReplacement(_) | OperationError::State(_) => Status::failed_precondition(text),
+        OperationError::Provider { outcome_unknown: true, .. } => Status::unknown(text),
+        OperationError::Provider { outcome_unknown: false, .. } => Status::aborted(text),
+        // Something exists, and the engine cannot be told what.
+        OperationError::Output(_) | OperationError::Id(_) => Status::unknown(text),
+        OperationError::Partial(partial) => of_partial(*partial, text),
+    }
+}
+
+pub(super) fn of_session(error: SessionError) -> Status {
+    let text = isthmus_shim::error_chain(&error);
+    match error {
+        SessionError::AlreadyParameterized(_)
+        | SessionError::Arguments(_)
+        | SessionError::Engine(_)
+        | SessionError::Identity(_)
+        | SessionError::Parameter(_) => Status::invalid_argument(text),
+        SessionError::Cancelled { .. } => Status::cancelled(text),
+        SessionError::NotParameterized | SessionError::Remote { .. } | SessionError::Start(_) => {
+            Status::failed_precondition(text)
+        }
+    }
+}
+
+/// The engine keeps a resource that is reported in this way, together with the reasons.
+fn of_partial(partial: Partial, text: String) -> Status {
+    let detail = pulumirpc::ErrorResourceInitFailed {
+        id: partial.id,
+        properties: Some(partial.properties),
+        reasons: partial.reasons,
+        inputs: None,
+        refresh_before_update: false,
+    };
+    with_detail(Code::Unknown, text, "pulumirpc.ErrorResourceInitFailed", &detail)
+}
+
+fn with_detail(code: Code, text: String, name: &str, detail: &impl prost::Message) -> Status {
+    let any =
+        prost_types::Any { type_url: format!("type.googleapis.com/{name}"), value: detail.encode_to_vec() };
+    let status = rpc::Status { code: code as i32, message: text.clone(), details: vec![any] };
+    Status::with_details(code, text, status.encode_to_vec().into())
+}

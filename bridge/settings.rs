@@ -1,0 +1,129 @@
+//! Every environment variable of this program's own, in one table.
+//!
+//! Variables that belong to others (`TF_LOG`, `PULUMI_HOME`, …) are read where they are used. One that starts like ours and
+//! is not in the table is most likely misspelt, and is warned about.
+
+use std::ffi::OsString;
+
+/// What the names of all of them start with.
+const PREFIX: &str = "ISTHMUS_";
+
+/// One variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Its name.
+    pub name: &'static str,
+    /// What its value is.
+    pub value: &'static str,
+    /// What happens without it.
+    pub default: &'static str,
+    /// What it does.
+    pub effect: &'static str,
+}
+
+/// The folder that holds the store, keys and caches.
+pub const HOME: Setting = Setting {
+    name: "ISTHMUS_HOME",
+    value: "a folder",
+    default: "`isthmus` in the Pulumi home",
+    effect: "Holds the store of objects, the key that they are encrypted with, and caches.",
+};
+
+/// The key that the store is encrypted with.
+pub const KEY_FILE: Setting = Setting {
+    name: "ISTHMUS_KEY_FILE",
+    value: "a file of 64 hexadecimal digits",
+    default: "a random key in `state.key` in `ISTHMUS_HOME`, made when it is first needed",
+    effect: "The key that the store of objects is encrypted with.",
+};
+
+/// The provider of a plugin that is started for a 2017 engine.
+pub const PROVIDER: Setting = Setting {
+    name: "ISTHMUS_PROVIDER",
+    value: "a file",
+    default: "`terraform-provider-PKG` on `PATH`",
+    effect: "The provider that `lumi-resource-PKG` runs.",
+};
+
+/// Whether the calls of providers are logged.
+pub const LOG_CALLS: Setting = Setting {
+    name: "ISTHMUS_LOG_CALLS",
+    value: "`true`",
+    default: "they are not logged",
+    effect: "Logs every call of a Terraform provider with the time that it took, for debugging.",
+};
+
+/// Where the project's own tests find their tools; the program does not use it, but must not warn about it either.
+const TOOLS_DIR: Setting = Setting {
+    name: "ISTHMUS_TOOLS_DIR",
+    value: "a folder",
+    default: "`target/tools`",
+    effect: "Where the project's tests build the tools that they need. Has no effect on the program.",
+};
+
+/// All of them, in the order of the reference page.
+pub const ALL: [Setting; 5] = [HOME, KEY_FILE, LOG_CALLS, PROVIDER, TOOLS_DIR];
+
+impl Setting {
+    /// Its value, where it is set to something.
+    pub fn read(&self) -> Option<OsString> {
+        std::env::var_os(self.name).filter(|value| !value.is_empty())
+    }
+
+    /// Whether it is set to `true` or `1`.
+    pub fn is_on(&self) -> bool {
+        self.read().is_some_and(|value| value == "true" || value == "1")
+    }
+}
+
+/// A warning for each variable of the environment that looks like ours and is none.
+pub fn warnings(environment: impl Iterator<Item = OsString>) -> Vec<String> {
+    let mut warnings: Vec<String> = environment
+        .filter_map(|name| name.into_string().ok())
+        .filter(|name| name.starts_with(PREFIX) && !ALL.iter().any(|setting| setting.name == name))
+        .map(|name| {
+            let known = ALL.iter().map(|setting| setting.name);
+            match crate::names::tokens::nearest(&name, known) {
+                Some(nearest) => format!("the variable {name} has no effect; perhaps {nearest} was meant"),
+                None => format!("the variable {name} has no effect"),
+            }
+        })
+        .collect();
+    warnings.sort();
+    warnings
+}
+
+/// The reference page of all variables, in Markdown.
+pub fn reference() -> String {
+    let mut page = String::from("| variable | value | without it | effect |\n|---|---|---|---|\n");
+    for setting in ALL {
+        let Setting { name, value, default, effect } = setting;
+        page.push_str(&format!("| `{name}` | {value} | {default} | {effect} |\n"));
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_variable_of_the_table_starts_alike() {
+        assert!(ALL.iter().all(|setting| setting.name.starts_with(PREFIX)), "{ALL:?}");
+    }
+
+    #[test]
+    fn a_misspelt_variable_is_warned_about() {
+        let environment = ["ISTHMUS_HOME", "ISTHMUS_LOG_CALL", "PATH"].map(OsString::from);
+        assert_eq!(
+            warnings(environment.into_iter()),
+            ["the variable ISTHMUS_LOG_CALL has no effect; perhaps ISTHMUS_LOG_CALLS was meant"]
+        );
+    }
+
+    #[test]
+    fn the_reference_page_is_the_table() {
+        let page = include_str!("../docs/settings.md");
+        assert!(page.contains(&reference()), "docs/settings.md must contain:\n{}", reference());
+    }
+}
