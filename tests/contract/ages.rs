@@ -1,0 +1,92 @@
+//! Peers and state of another age than the daemon's.
+
+use crate::harness::scripted::Ancient;
+use crate::harness::{Code, Setup, Stored, json, on_both_protocols};
+
+on_both_protocols! {
+    async fn what_a_provider_has_never_heard_of_is_not_supported(protocol) {
+        let ancient = Ancient::start(protocol).await;
+        let setup = Setup::sandbox(protocol).with("TF_REATTACH_PROVIDERS", ancient.reattach());
+        let host = setup.start().await;
+        let session = host.greeted().await?;
+        session.parameterize(&["./terraform-provider-ancient"]).await?;
+        session.configure(&json!({})).await?;
+
+        let thing = session.resource("ancient:index/thing:Thing", "thing");
+        let inputs = json!({"name": "x"});
+        let stored = Stored { id: "1".to_owned(), inputs: inputs.clone(), outputs: json!({"id": "1", "name": "x"}) };
+        for (status, call) in [
+            (thing.check(&inputs).await.expect_err("Check"), "Validate"),
+            (thing.create(&inputs).await.expect_err("Create"), "PlanResourceChange"),
+            (thing.refresh(&stored).await.expect_err("Read"), "UpgradeResourceState"),
+            (thing.import("1").await.expect_err("import"), "ImportResourceState"),
+        ] {
+            let wanted = format!("the provider ancient does not support {call}");
+            assert!(status.message().contains(&wanted), "{status}");
+            assert!(![Code::Unknown, Code::Internal, Code::DataLoss].contains(&status.code()), "{status}");
+        }
+        // What it can do, it does; and asking it to stop is no reason to fail.
+        session.schema().await?;
+        session.cancel().await?;
+        Ok(())
+    }
+
+    async fn state_of_an_older_schema_is_upgraded_by_the_provider(protocol) {
+        let (host, session) = Setup::sandbox(protocol).session().await?;
+        let note = session.note();
+        let made = note.make(&json!({"title": "Hello", "body": "World"})).await?;
+        // In version 0, body was called text.
+        let old = Stored {
+            outputs: json!({
+                "id": made.id, "title": "Hello", "text": "World", "priority": 3,
+                "__pulumi_raw_state_delta": {"obj": {}},
+            }),
+            ..made.clone()
+        };
+        let difference = note.diff(&old, &made.inputs).await?;
+        assert!(!difference.some, "the upgraded body is what the program wants: {difference:?}");
+        let versions: Vec<_> = host.calls().iter().filter_map(|call| call["version"].as_i64()).collect();
+        assert_eq!(versions, [0]);
+        let read = note.refresh(&old).await?.expect("the note is there");
+        assert_eq!(read.outputs, made.outputs, "what is stored next is of the current schema");
+        Ok(())
+    }
+
+    async fn state_of_the_old_sdk_is_upgraded_by_the_provider(protocol) {
+        let (_host, session) = Setup::conformance(protocol).session().await?;
+        let legacy = session.resource("conformance:index/legacy:Legacy", "legacy");
+        let made = legacy.make(&json!({"name": "first", "title": "One"})).await?;
+        let mut outputs = made.outputs.clone();
+        let bag = outputs.as_object_mut().expect("a bag");
+        let title = bag.remove("title").expect("a title");
+        bag.insert("oldTitle".to_owned(), title);
+        bag.insert("__meta".to_owned(), json!("{}"));
+        let old = Stored { outputs, ..made.clone() };
+        let difference = legacy.diff(&old, &made.inputs).await?;
+        assert!(!difference.some, "{difference:?}");
+        Ok(())
+    }
+
+    async fn state_of_a_newer_schema_is_an_error_that_says_what_to_do(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        let note = session.note();
+        let mut made = note.make(&json!({"title": "Hello"})).await?;
+        made.outputs["__meta"] = json!("{\"schema_version\":\"7\"}");
+        let status = note.diff(&made, &json!({"title": "Hello"})).await.expect_err("nobody can downgrade it");
+        assert!(status.message().contains('7'), "{status}");
+        assert!(status.message().to_lowercase().contains("newer"), "{status}");
+        Ok(())
+    }
+
+    async fn state_without_any_of_the_daemons_own_keys_works(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        let note = session.note();
+        let made = note.make(&json!({"title": "Hello", "labels": {"a": "b"}})).await?;
+        let mut bare = made.clone();
+        bare.outputs.as_object_mut().expect("a bag").retain(|name, _| !name.starts_with("__"));
+        let changed = note.update(&bare, &json!({"title": "Hi", "labels": {"a": "b"}})).await?;
+        assert_eq!(changed.outputs["title"], "Hi");
+        note.delete(&bare).await?;
+        Ok(())
+    }
+}

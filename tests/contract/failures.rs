@@ -1,0 +1,189 @@
+//! Operations that fail: what the engine is told, and what becomes of what was half made.
+
+use crate::harness::engine::Severity;
+use crate::harness::resource::half_made;
+use crate::harness::{Code, Setup, Stored, json, json_of, on_both_protocols, secret};
+
+/// How a creation can go wrong, and what the engine is told: the code (UNKNOWN means that something may have been made),
+/// words of the text, and whether something is known to exist.
+const CREATIONS: [(&str, Code, &str, bool); 9] = [
+    ("error", Code::Aborted, "sandbox_faulty failed", false),
+    ("partial", Code::Unknown, "sandbox_faulty failed half way", true),
+    ("inconsistent", Code::Unknown, "inconsistent", true),
+    ("unknown", Code::Unknown, "unknown", true),
+    ("nothing", Code::Aborted, "absent", false),
+    ("refusal", Code::Unknown, "sandbox_faulty was asked to refuse", false),
+    ("garbage", Code::Unknown, "fault of the provider", false),
+    ("absent", Code::Unknown, "", false),
+    ("wrong-type", Code::Unknown, "fault of the provider", false),
+];
+
+on_both_protocols! {
+    async fn every_failed_creation_says_whether_something_may_exist(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        for (mode, code, words, exists) in CREATIONS {
+            let status = session.faulty().make(&json!({"mode": mode})).await.expect_err(mode);
+            assert_eq!(status.code(), code, "{mode}: {status}");
+            assert!(status.message().contains(words), "{mode}: {status}");
+            assert_eq!(half_made(&status).is_some(), exists, "{mode}: {status}");
+        }
+        Ok(())
+    }
+
+    async fn what_is_odd_but_right_is_no_failure(protocol) {
+        let (host, session) = Setup::sandbox(protocol).session().await?;
+        for mode in ["none", "json", "flood", "huge", "panic-text", "print", "warning", "unknown-severity"] {
+            let made = session.faulty().make(&json!({"mode": mode})).await?;
+            assert_eq!(made.outputs["mode"], mode);
+            session.faulty().delete(&made).await?;
+        }
+        let mut shown = host.engine.shown();
+        shown.retain(|line| line.severity == Severity::Warning);
+        let texts: Vec<&str> = shown.iter().map(|line| line.message.as_str()).collect();
+        assert!(texts.iter().any(|text| text.contains("sandbox_faulty warns")), "{texts:?}");
+        assert!(texts.iter().any(|text| text.contains("sandbox_faulty mumbles")), "{texts:?}");
+        Ok(())
+    }
+
+    async fn what_is_half_made_is_kept_and_replaced(protocol) {
+        let (host, session) = Setup::sandbox(protocol).session().await?;
+        let server = session.resource("sandbox:index/server:Server", "server");
+        let inputs = server.checked(&json!({
+            "name": "web", "bootTime": "1h", "timeouts": {"create": "10ms"},
+        })).await?;
+
+        let status = server.create(&inputs).await.expect_err("it does not boot in time");
+        assert!(status.message().contains("The server did not boot within 10ms"), "{status}");
+        let kept = half_made(&status).expect("the engine is told what exists");
+        assert!(kept.reasons.iter().any(|reason| reason.contains("did not boot")), "{:?}", kept.reasons);
+        let outputs = json_of(&kept.properties.expect("with its properties"));
+        assert_eq!(outputs["status"], "booting");
+        assert_eq!(host.objects()[0]["id"], kept.id.as_str());
+
+        let stored = Stored { id: kept.id, inputs: inputs.clone(), outputs };
+        let difference = server.diff(&stored, &inputs).await?;
+        assert!(difference.some && !difference.replaces.is_empty(), "what is tainted is replaced: {difference:?}");
+        assert!(difference.delete_before_replace);
+
+        let read = server.refresh(&stored).await?.expect("the half of it is there");
+        assert!(!server.diff(&read, &inputs).await?.replaces.is_empty(), "reading does not mend it");
+
+        server.delete(&read).await?;
+        assert!(host.objects().is_empty());
+        Ok(())
+    }
+
+    async fn what_the_framework_half_made_is_kept_and_replaced(protocol) {
+        let (host, session) = Setup::conformance(protocol).session().await?;
+        let record = session.record();
+        let inputs = record.checked(&json!({"name": "partial-one"})).await?;
+        let status = record.create(&inputs).await.expect_err("it goes wrong half way");
+        let kept = half_made(&status).expect("the engine is told what exists");
+        assert_eq!(kept.id, "partial-one-1");
+        let stored = Stored { id: kept.id, inputs: inputs.clone(), outputs: json_of(&kept.properties.expect("a bag")) };
+        let difference = record.diff(&stored, &inputs).await?;
+        assert!(!difference.replaces.is_empty(), "{difference:?}");
+        record.delete(&stored).await?;
+        assert!(host.objects().is_empty());
+        Ok(())
+    }
+
+    async fn a_creation_that_the_framework_refused_left_nothing(protocol) {
+        let (host, session) = Setup::conformance(protocol).session().await?;
+        let status = session.record().make(&json!({"name": "fail-one"})).await.expect_err("it is never created");
+        assert_eq!(status.code(), Code::Aborted, "{status}");
+        assert!(half_made(&status).is_none());
+        assert!(host.objects().is_empty());
+        Ok(())
+    }
+
+    async fn what_is_half_changed_is_kept_and_changed_again(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        let faulty = session.faulty();
+        let made = faulty.make(&json!({"mode": "none", "during": "update"})).await?;
+        let news = json!({"mode": "partial", "during": "update"});
+        let status = faulty.update(&made, &news).await.expect_err("it goes wrong half way");
+        let kept = half_made(&status).expect("the engine is told what exists");
+        assert_eq!(kept.id, made.id);
+
+        let outputs = json_of(&kept.properties.expect("with its properties"));
+        let stored = Stored { outputs, ..made };
+        let difference = faulty.diff(&stored, &json!({"mode": "none", "during": "update"})).await?;
+        assert!(difference.replaces.is_empty(), "a failed change does not taint: {difference:?}");
+        // The engine sends an update after a failed one even where nothing is left to do.
+        faulty.update(&stored, &json!({"mode": "none", "during": "update"})).await?;
+        Ok(())
+    }
+
+    async fn a_refused_change_leaves_what_was(protocol) {
+        let (host, session) = Setup::conformance(protocol).session().await?;
+        let record = session.record();
+        let made = record.make(&json!({"name": "first", "title": "One"})).await?;
+        let news = json!({"name": "first", "title": "fail-update"});
+        let status = record.update(&made, &news).await.expect_err("no record takes this title");
+        assert!(status.message().contains("No record is ever updated to this title."), "{status}");
+        assert_eq!(host.objects()[0]["title"], "One");
+        if let Some(kept) = half_made(&status) {
+            assert_eq!(json_of(&kept.properties.expect("a bag"))["title"], "One");
+        }
+        Ok(())
+    }
+
+    async fn a_failed_deletion_is_an_error_that_names_what_stays(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        for mode in ["error", "partial", "leftover"] {
+            let made = session.faulty().make(&json!({"mode": mode, "during": "delete"})).await?;
+            session.faulty().delete(&made).await.expect_err(mode);
+        }
+        Ok(())
+    }
+
+    async fn a_failed_plan_means_that_nothing_happened(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        for mode in ["error", "refusal", "garbage", "absent", "inconsistent", "wrong-type", "deferred"] {
+            let status = session.faulty().make(&json!({"mode": mode, "during": "plan"})).await.expect_err(mode);
+            let code = status.code();
+            assert!(![Code::Unknown, Code::Internal, Code::DataLoss].contains(&code), "{mode}: {status}");
+            assert!(half_made(&status).is_none(), "{mode}: {status}");
+        }
+        Ok(())
+    }
+
+    async fn a_failed_read_is_an_error_and_not_an_absence(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        for mode in ["error", "refusal", "garbage", "unknown", "wrong-type"] {
+            let made = session.faulty().make(&json!({"mode": mode, "during": "read"})).await?;
+            session.faulty().refresh(&made).await.expect_err(mode);
+        }
+        let gone = session.faulty().make(&json!({"mode": "gone", "during": "read"})).await?;
+        assert_eq!(session.faulty().refresh(&gone).await?, None);
+        Ok(())
+    }
+
+    async fn errors_name_properties_and_not_attributes(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        let status = session.faulty().make(&json!({"mode": "error"})).await.expect_err("it fails");
+        assert!(status.message().contains("`mode`"), "{status}");
+        assert!(status.message().contains("It was asked to."), "{status}");
+        Ok(())
+    }
+
+    async fn secret_values_are_in_no_text_that_a_failure_makes(protocol) {
+        let (host, session) = Setup::sandbox(protocol).session().await?;
+        let faulty = session.faulty();
+        // The provider answers with another mode than was planned; mode and size are secret here.
+        let inputs = json!({"mode": secret("inconsistent"), "size": secret(271_828_182)});
+        let status = faulty.create(&inputs).await.expect_err("the answer is not what was planned");
+        assert!(!status.message().contains("271828182"), "{status}");
+        let kept = half_made(&status).expect("something exists");
+        assert!(kept.reasons.iter().all(|reason| !reason.contains("271828182")), "{kept:?}");
+        let note = session.note();
+        let checked = note.check(&json!({"title": "Hello", "priority": secret("hunter2-hunter2")})).await?;
+        assert_eq!(checked.failures.len(), 1);
+        assert!(!checked.failures[0].1.contains("hunter2"), "{checked:?}");
+        for line in host.engine.lines() {
+            assert!(!line.message.contains("hunter2") && !line.message.contains("271828182"), "{line:?}");
+        }
+        Ok(())
+    }
+}

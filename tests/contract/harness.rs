@@ -1,0 +1,54 @@
+//! What the tests are written with: the daemon as a process, a scripted engine, and an engine's calls in short words.
+//!
+//! A test starts a [`Host`] (the daemon under the name that an engine starts it by, beside the provider), opens a
+//! [`Session`] (one connection, as one engine has it), and speaks about a [`Resource`]. Bags are written and compared as
+//! JSON. Nothing sleeps: what takes time is waited for by its own sign, and no longer than [`PATIENCE`]. Whatever was said
+//! on either side, and the daemon's stderr, is printed when the test is over; the test runner shows it if it failed.
+
+pub(crate) mod bag;
+pub(crate) mod engine;
+pub(crate) mod host;
+pub(crate) mod processes;
+pub(crate) mod providers;
+pub(crate) mod resource;
+pub(crate) mod scripted;
+pub(crate) mod session;
+
+use std::time::Duration;
+
+pub(crate) use bag::{bag, json_of, secret, unknown};
+pub(crate) use host::{Host, Setup};
+pub(crate) use isthmus_sandbox::Protocol;
+pub(crate) use resource::Stored;
+pub(crate) use serde_json::{Value as Json, json};
+pub(crate) use session::Session;
+pub(crate) use tonic::{Code, Status};
+
+/// How long anything may take. It is longer than a loaded machine needs, because running out of it is a failure.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A test ends with the first call that fails against its expectation.
+pub(crate) type Outcome = Result<(), Status>;
+
+/// Declares tests that run once on each protocol: `async fn name(protocol) { … }`, whose body ends with `Ok(())`.
+macro_rules! on_both_protocols {
+    ($($(#[$attribute:meta])* async fn $name:ident($protocol:ident) $body:block)+) => {$(
+        $(#[$attribute])*
+        mod $name {
+            use super::*;
+
+            async fn scenario($protocol: $crate::harness::Protocol) -> $crate::harness::Outcome $body
+
+            #[tokio::test]
+            async fn on_protocol_5() -> $crate::harness::Outcome {
+                scenario($crate::harness::Protocol::V5).await
+            }
+
+            #[tokio::test]
+            async fn on_protocol_6() -> $crate::harness::Outcome {
+                scenario($crate::harness::Protocol::V6).await
+            }
+        }
+    )+};
+}
+pub(crate) use on_both_protocols;

@@ -1,0 +1,417 @@
+//! The daemon as a process of its own, under the name that an engine starts it by.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+
+use isthmus_sandbox::Protocol;
+use rustix::process::Signal;
+use serde_json::{Value as Json, json};
+use tempfile::TempDir;
+use tokio::process::{Child, ChildStdin, Command};
+use tokio::sync::watch;
+use tonic::Status;
+use tonic::transport::{Channel, Endpoint};
+
+use super::engine::Engine;
+use super::session::{Session, Transcript};
+use super::{PATIENCE, processes, providers};
+
+/// The name that today's engines start the daemon by.
+const PLUGIN: &str = "pulumi-resource-terraform-provider";
+const SANDBOX: &str = "terraform-provider-sandbox";
+const CONFORMANCE: &str = "terraform-provider-conformance";
+
+/// How a daemon is started.
+#[derive(Clone, Debug)]
+pub(crate) struct Setup {
+    program: String,
+    provider: Provider,
+    variables: Vec<(String, String)>,
+    arguments: Arguments,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Provider {
+    Sandbox,
+    Conformance,
+}
+
+#[derive(Clone, Debug)]
+enum Arguments {
+    /// The address of the host's own engine.
+    Engine,
+    /// These instead.
+    Fixed(Vec<String>),
+}
+
+impl Setup {
+    /// Beside the sandbox provider, which misbehaves on request.
+    pub(crate) fn sandbox(protocol: Protocol) -> Self {
+        Self::new(Provider::Sandbox).with("SANDBOX_PROTOCOL", &protocol.to_string())
+    }
+
+    /// Beside the provider on HashiCorp's libraries.
+    pub(crate) fn conformance(protocol: Protocol) -> Self {
+        Self::new(Provider::Conformance).with("CONFORMANCE_PROTOCOL", &protocol.to_string())
+    }
+
+    fn new(provider: Provider) -> Self {
+        Self { program: PLUGIN.to_owned(), provider, variables: Vec::new(), arguments: Arguments::Engine }
+    }
+
+    /// With an environment variable, which the provider inherits.
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
+        self.variables.retain(|(present, _)| present != name);
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Under another name than today's engines use.
+    pub(crate) fn named(mut self, program: &str) -> Self {
+        program.clone_into(&mut self.program);
+        self
+    }
+
+    /// With these arguments instead of the engine's address.
+    pub(crate) fn arguments(mut self, arguments: &[&str]) -> Self {
+        self.arguments = Arguments::Fixed(arguments.iter().map(|argument| (*argument).to_owned()).collect());
+        self
+    }
+
+    /// Without an engine: one will attach.
+    pub(crate) fn attachable(self) -> Self {
+        self.arguments(&[])
+    }
+
+    /// Starts the daemon.
+    pub(crate) async fn start(self) -> Host {
+        Host::start(self).await
+    }
+
+    /// Starts the daemon and makes a session with the provider, configured with nothing.
+    pub(crate) async fn session(self) -> Result<(Host, Session), Status> {
+        let host = self.start().await;
+        let session = host.session().await?;
+        Ok((host, session))
+    }
+}
+
+/// A running daemon and its engine. It is killed when this goes, and all that was said is printed.
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub(crate) engine: Engine,
+    folder: TempDir,
+    provider: PathBuf,
+    child: Child,
+    process: u32,
+    stdin: Option<ChildStdin>,
+    port: u16,
+    stderr: Arc<watch::Sender<String>>,
+    transcript: Transcript,
+}
+
+impl Host {
+    async fn start(setup: Setup) -> Self {
+        let engine = Engine::start().await;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let program = link(Path::new(env!("CARGO_BIN_EXE_isthmus")), folder.path(), &setup.program);
+        let provider = match setup.provider {
+            Provider::Sandbox => link(Path::new(env!("CARGO_BIN_EXE_isthmus")), folder.path(), SANDBOX),
+            Provider::Conformance => link(providers::conformance(), folder.path(), CONFORMANCE),
+        };
+        let objects = folder.path().join("objects");
+        std::fs::create_dir(&objects).expect("a folder in a new folder");
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", folder.path())
+            .env("PULUMI_HOME", folder.path().join("pulumi"))
+            .env("ISTHMUS_HOME", folder.path().join("isthmus"))
+            // Only the plugin for an engine of 2017 looks there; others are told by Parameterize.
+            .env("ISTHMUS_PROVIDER", &provider)
+            .current_dir(folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        match setup.provider {
+            Provider::Sandbox => {
+                command.env("SANDBOX_DIR", &objects).env("SANDBOX_CALLS", folder.path().join("calls"))
+            }
+            Provider::Conformance => {
+                command.env("CONFORMANCE_DIR", &objects).env("CONFORMANCE_LOG", folder.path().join("calls"))
+            }
+        };
+        command.envs(setup.variables);
+        match setup.arguments {
+            Arguments::Engine => command.arg(engine.address()),
+            Arguments::Fixed(arguments) => command.args(arguments),
+        };
+        let mut child = command.spawn().expect("the daemon starts");
+        let stderr = Arc::new(watch::Sender::new(String::new()));
+        follow(
+            child.stderr.take().expect("a pipe").into_owned_fd().expect("a descriptor"),
+            Arc::clone(&stderr),
+        );
+        let stdout = child.stdout.take().expect("a pipe").into_owned_fd().expect("a descriptor");
+        let port = port_from(stdout).await;
+        let process = child.id().expect("a process that was not waited for");
+        let stdin = child.stdin.take();
+        let mut host = Self {
+            engine,
+            folder,
+            provider,
+            child,
+            process,
+            stdin,
+            port: 0,
+            stderr,
+            transcript: Transcript::default(),
+        };
+        // Only now, so that a daemon that did not start is reported with its stderr.
+        host.port = port.trim().parse().unwrap_or_else(|_| panic!("the daemon printed {port:?} for a port"));
+        host
+    }
+
+    /// Opens a connection, on which nothing was said yet.
+    pub(crate) async fn connect(&self) -> Session {
+        Session::new(self.channel().await, self.transcript.clone())
+    }
+
+    /// Opens a bare connection.
+    pub(crate) async fn channel(&self) -> Channel {
+        let address = format!("http://127.0.0.1:{}", self.port);
+        let endpoint = Endpoint::from_shared(address).expect("an address").connect_timeout(PATIENCE);
+        endpoint.connect().await.expect("the daemon accepts connections")
+    }
+
+    /// Opens a connection and says on it what an engine says first.
+    pub(crate) async fn greeted(&self) -> Result<Session, Status> {
+        let session = self.connect().await;
+        session.handshake(self.engine.address()).await?;
+        Ok(session)
+    }
+
+    /// Opens a connection and chooses the provider beside the daemon; it is not configured.
+    pub(crate) async fn parameterized(&self) -> Result<Session, Status> {
+        let session = self.greeted().await?;
+        session.parameterize(&[&self.provider()]).await?;
+        Ok(session)
+    }
+
+    /// Opens a connection and brings it to where resources can be spoken of.
+    pub(crate) async fn session(&self) -> Result<Session, Status> {
+        let session = self.parameterized().await?;
+        session.configure(&json!({})).await?;
+        Ok(session)
+    }
+
+    /// Where the provider is.
+    pub(crate) fn provider(&self) -> String {
+        self.provider.to_str().expect("a path in UTF-8").to_owned()
+    }
+
+    /// A folder of this host's own.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Where the daemon listens.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The provider's objects, as it has stored them.
+    pub(crate) fn objects(&self) -> Vec<Json> {
+        let mut files = Vec::new();
+        collect_files(&self.folder.path().join("objects"), &mut files);
+        files.sort();
+        files.iter().map(|file| read_json(file)).collect()
+    }
+
+    /// Changes the provider's only object behind the engine's back.
+    pub(crate) fn tamper(&self, change: impl FnOnce(&mut Json)) {
+        let file = self.only_object();
+        let mut object = read_json(&file);
+        change(&mut object);
+        std::fs::write(file, object.to_string()).expect("the object can be written");
+    }
+
+    /// Deletes the provider's only object behind the engine's back.
+    pub(crate) fn lose_object(&self) {
+        std::fs::remove_file(self.only_object()).expect("the object can be removed");
+    }
+
+    fn only_object(&self) -> PathBuf {
+        let mut files = Vec::new();
+        collect_files(&self.folder.path().join("objects"), &mut files);
+        assert_eq!(files.len(), 1, "the provider has one object");
+        files.remove(0)
+    }
+
+    /// What providers were asked so far, as they recorded it: `call` and `process`, and what else their page says.
+    pub(crate) fn calls(&self) -> Vec<Json> {
+        let text = std::fs::read_to_string(self.folder.path().join("calls")).unwrap_or_default();
+        let whole_lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        whole_lines.map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+    }
+
+    /// The names of the calls that providers were asked so far, without preliminaries.
+    pub(crate) fn call_names(&self) -> Vec<String> {
+        let calls = self.calls();
+        let names = calls.iter().filter_map(|call| call.get("call").or(call.get("method"))?.as_str());
+        names.map(str::to_owned).collect()
+    }
+
+    /// The provider processes that were asked something so far, in order.
+    pub(crate) fn provider_processes(&self) -> Vec<u32> {
+        let mut processes = Vec::new();
+        for call in self.calls() {
+            let process =
+                call.get("process").or(call.get("pid")).and_then(Json::as_u64).expect("a process id");
+            let process = u32::try_from(process).expect("a process id");
+            if !processes.contains(&process) {
+                processes.push(process);
+            }
+        }
+        processes
+    }
+
+    /// The only provider process so far.
+    pub(crate) fn provider_process(&self) -> u32 {
+        let processes = self.provider_processes();
+        assert_eq!(processes.len(), 1, "one provider process was asked: {processes:?}");
+        processes[0]
+    }
+
+    /// Waits until the only provider was asked for a call so many times.
+    pub(crate) async fn provider_is_in(&self, call: &str, times: usize) {
+        let asked = async {
+            while self.call_names().iter().filter(|name| *name == call).count() < times {
+                // The record is a file; there is nothing to wait on but the file itself.
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        };
+        let asked = tokio::time::timeout(PATIENCE, asked).await;
+        assert!(asked.is_ok(), "{call} did not reach the provider {times} times: {:?}", self.call_names());
+    }
+
+    /// What the daemon printed on stderr so far.
+    pub(crate) fn stderr(&self) -> String {
+        self.stderr.borrow().clone()
+    }
+
+    /// Waits for a text on the daemon's stderr.
+    pub(crate) async fn prints(&self, wanted: &str) {
+        let mut stderr = self.stderr.subscribe();
+        let printed = tokio::time::timeout(PATIENCE, stderr.wait_for(|text| text.contains(wanted))).await;
+        assert!(printed.is_ok_and(|found| found.is_ok()), "{wanted:?} is not on stderr: {}", self.stderr());
+    }
+
+    /// Waits for the daemon to have a child process, and returns it.
+    pub(crate) async fn child(&self) -> u32 {
+        let children = format!("/proc/{0}/task", self.process);
+        let found = async {
+            loop {
+                // Whichever thread made it is its parent.
+                let tasks = std::fs::read_dir(&children).expect("the daemon runs");
+                let texts =
+                    tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("children")).ok());
+                let first = texts.filter_map(|text| text.split_whitespace().next()?.parse().ok()).next();
+                match first {
+                    Some(child) => return child,
+                    // The system tells nobody that a process was made.
+                    None => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
+                }
+            }
+        };
+        tokio::time::timeout(PATIENCE, found).await.expect("the daemon starts a child")
+    }
+
+    /// Sends the daemon a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        processes::signal(self.process, signal);
+    }
+
+    /// Closes the pipe at the daemon's stdin, as the end of an engine does.
+    pub(crate) fn close_stdin(&mut self) {
+        self.stdin = None;
+    }
+
+    /// Waits until the daemon has ended by itself.
+    pub(crate) async fn exit(&mut self) -> ExitStatus {
+        let waited = tokio::time::timeout(PATIENCE, self.child.wait()).await;
+        waited.expect("the daemon ends").expect("the daemon is a child")
+    }
+
+    /// Whether the daemon runs.
+    pub(crate) fn lives(&self) -> bool {
+        processes::lives(self.process)
+    }
+}
+
+impl Drop for Host {
+    #[expect(clippy::print_stdout, reason = "the test runner shows it when the test failed")]
+    fn drop(&mut self) {
+        println!("--- the engine and the daemon:\n{}", self.transcript.text());
+        println!("--- what the engine was told:\n{:#?}", self.engine.lines());
+        println!("--- what the provider was asked: {:?}", self.call_names());
+        println!("--- the daemon's stderr:\n{}---", self.stderr());
+    }
+}
+
+/// Gives a program a name in a folder.
+fn link(program: &Path, folder: &Path, name: &str) -> PathBuf {
+    let link = folder.join(name);
+    // A second name where the file systems allow it, because that is what installing makes.
+    if std::fs::hard_link(program, &link).is_err() {
+        std::os::unix::fs::symlink(program, &link).expect("a link in a new folder");
+    }
+    link
+}
+
+/// The first line of stdout; the rest is read away.
+async fn port_from(stdout: OwnedFd) -> String {
+    let (sender, port) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        let mut stdout = BufReader::new(std::fs::File::from(stdout));
+        let mut line = String::new();
+        drop(stdout.read_line(&mut line));
+        // Nobody waits any longer if the test is over.
+        drop(sender.send(line));
+        drop(std::io::copy(&mut stdout, &mut std::io::sink()));
+    });
+    tokio::time::timeout(PATIENCE, port).await.expect("the daemon prints its port").expect("a line")
+}
+
+/// Collects stderr in a thread, so that it is there even when the test's runtime is not.
+fn follow(stderr: OwnedFd, collected: Arc<watch::Sender<String>>) {
+    std::thread::spawn(move || {
+        let mut stderr = std::fs::File::from(stderr);
+        let mut buffer = [0; 8192];
+        while let Ok(count @ 1..) = stderr.read(&mut buffer) {
+            let text = String::from_utf8_lossy(&buffer[..count]);
+            collected.send_modify(|collected| collected.push_str(&text));
+        }
+    });
+}
+
+fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder of objects") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            collect_files(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "json") {
+            files.push(path);
+        }
+    }
+}
+
+fn read_json(file: &Path) -> Json {
+    let text = std::fs::read_to_string(file).expect("an object can be read");
+    serde_json::from_str(&text).expect("an object is JSON")
+}

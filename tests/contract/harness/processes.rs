@@ -1,0 +1,39 @@
+//! Other processes: whether they live, and waiting for their end.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+
+use super::PATIENCE;
+
+/// Waits until a process, which need not be a child, has ended.
+pub(crate) async fn ended(process: u32) {
+    let descriptor = match pidfd_open(id(process), PidfdFlags::empty()) {
+        Ok(descriptor) => descriptor,
+        Err(Errno::SRCH) => return,
+        Err(error) => panic!("process {process} cannot be watched: {error}"),
+    };
+    let patience = Timespec::try_from(PATIENCE).expect("a short time");
+    let waited = tokio::task::spawn_blocking(move || {
+        // The descriptor becomes readable when the process ends.
+        poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&patience))
+    });
+    let ended = waited.await.expect("waiting does not panic").expect("a process can be waited for");
+    assert_eq!(ended, 1, "process {process} still lives");
+}
+
+/// Whether a process lives.
+pub(crate) fn lives(process: u32) -> bool {
+    // A zombie has ended: its parent has only not looked yet.
+    std::fs::read_to_string(format!("/proc/{process}/stat"))
+        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z'))
+}
+
+/// Sends a signal.
+pub(crate) fn signal(process: u32, signal: Signal) {
+    kill_process(id(process), signal).expect("a process that takes signals");
+}
+
+fn id(process: u32) -> Pid {
+    Pid::from_raw(i32::try_from(process).expect("a process id")).expect("a process id is not 0")
+}

@@ -1,0 +1,271 @@
+//! One resource, as an engine speaks about it.
+
+use isthmus_proto::pulumirpc::{
+    CheckRequest, CheckResponse, CreateRequest, DeleteRequest, DiffRequest, DiffResponse,
+    ErrorResourceInitFailed, ReadRequest, UpdateRequest, diff_response, property_diff,
+};
+use prost::Message as _;
+use serde_json::{Value as Json, json};
+use tonic::Status;
+
+use super::{Session, bag, json_of};
+
+/// A resource of a program.
+#[derive(Clone, Debug)]
+pub(crate) struct Resource {
+    session: Session,
+    token: String,
+    name: String,
+    urn: String,
+}
+
+/// What an engine stores of a resource.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Stored {
+    pub(crate) id: String,
+    pub(crate) inputs: Json,
+    pub(crate) outputs: Json,
+}
+
+/// What Check answers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Checked {
+    pub(crate) inputs: Json,
+    /// Property and reason of each.
+    pub(crate) failures: Vec<(String, String)>,
+}
+
+/// What Diff answers, in short.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Difference {
+    /// Whether there is any.
+    pub(crate) some: bool,
+    pub(crate) replaces: Vec<String>,
+    pub(crate) delete_before_replace: bool,
+    /// `add NAME`, `update NAME`, `delete NAME`, with `-replace` behind the verb where it replaces; in order.
+    pub(crate) changes: Vec<String>,
+}
+
+impl Resource {
+    pub(super) fn new(session: Session, token: &str, name: &str) -> Self {
+        let urn = format!("urn:pulumi:test::contract::{token}::{name}");
+        Self { session, token: token.to_owned(), name: name.to_owned(), urn }
+    }
+
+    /// How the engine calls it.
+    pub(crate) fn urn(&self) -> &str {
+        &self.urn
+    }
+
+    /// Check of a new resource.
+    pub(crate) async fn check(&self, news: &Json) -> Result<Checked, Status> {
+        self.check_again(&json!({}), news).await
+    }
+
+    /// Check of a resource that has inputs already.
+    pub(crate) async fn check_again(&self, olds: &Json, news: &Json) -> Result<Checked, Status> {
+        let request = CheckRequest {
+            urn: self.urn.clone(),
+            olds: Some(bag(olds)),
+            news: Some(bag(news)),
+            random_seed: vec![7; 32].into(),
+            name: self.name.clone(),
+            r#type: self.token.clone(),
+            ..Default::default()
+        };
+        let answer = self
+            .session
+            .call("Check", request, async |mut client, request| client.check(request).await)
+            .await?;
+        Ok(Checked::from(answer))
+    }
+
+    /// Check that has nothing to complain about: the inputs.
+    pub(crate) async fn checked(&self, news: &Json) -> Result<Json, Status> {
+        let checked = self.check(news).await?;
+        assert_eq!(checked.failures, [], "Check has nothing to complain about");
+        Ok(checked.inputs)
+    }
+
+    /// The whole of Diff's answer.
+    pub(crate) async fn diff_in_full(
+        &self,
+        stored: &Stored,
+        news: &Json,
+        ignore_changes: &[&str],
+    ) -> Result<DiffResponse, Status> {
+        let request = DiffRequest {
+            id: stored.id.clone(),
+            urn: self.urn.clone(),
+            olds: Some(bag(&stored.outputs)),
+            old_inputs: Some(bag(&stored.inputs)),
+            news: Some(bag(news)),
+            ignore_changes: ignore_changes.iter().map(|path| (*path).to_owned()).collect(),
+            name: self.name.clone(),
+            r#type: self.token.clone(),
+        };
+        self.session.call("Diff", request, async |mut client, request| client.diff(request).await).await
+    }
+
+    pub(crate) async fn diff(&self, stored: &Stored, news: &Json) -> Result<Difference, Status> {
+        Ok(Difference::from(self.diff_in_full(stored, news, &[]).await?))
+    }
+
+    pub(crate) async fn preview_create(&self, inputs: &Json) -> Result<Json, Status> {
+        Ok(self.send_create(inputs, true).await?.outputs)
+    }
+
+    pub(crate) async fn create(&self, inputs: &Json) -> Result<Stored, Status> {
+        self.send_create(inputs, false).await
+    }
+
+    /// Check and Create.
+    pub(crate) async fn make(&self, news: &Json) -> Result<Stored, Status> {
+        self.create(&self.checked(news).await?).await
+    }
+
+    async fn send_create(&self, inputs: &Json, preview: bool) -> Result<Stored, Status> {
+        let request = CreateRequest {
+            urn: self.urn.clone(),
+            properties: Some(bag(inputs)),
+            preview,
+            name: self.name.clone(),
+            r#type: self.token.clone(),
+            ..Default::default()
+        };
+        let name = if preview { "Create (preview)" } else { "Create" };
+        let answer = self
+            .session
+            .call(name, request, async |mut client, request| client.create(request).await)
+            .await?;
+        let outputs = json_of(&answer.properties.expect("Create answers with properties"));
+        Ok(Stored { id: answer.id, inputs: inputs.clone(), outputs })
+    }
+
+    pub(crate) async fn preview_update(&self, stored: &Stored, news: &Json) -> Result<Json, Status> {
+        Ok(self.send_update(stored, news, true).await?.outputs)
+    }
+
+    pub(crate) async fn update(&self, stored: &Stored, news: &Json) -> Result<Stored, Status> {
+        self.send_update(stored, news, false).await
+    }
+
+    async fn send_update(&self, stored: &Stored, news: &Json, preview: bool) -> Result<Stored, Status> {
+        let request = UpdateRequest {
+            id: stored.id.clone(),
+            urn: self.urn.clone(),
+            olds: Some(bag(&stored.outputs)),
+            old_inputs: Some(bag(&stored.inputs)),
+            news: Some(bag(news)),
+            preview,
+            name: self.name.clone(),
+            r#type: self.token.clone(),
+            ..Default::default()
+        };
+        let name = if preview { "Update (preview)" } else { "Update" };
+        let answer = self
+            .session
+            .call(name, request, async |mut client, request| client.update(request).await)
+            .await?;
+        let outputs = json_of(&answer.properties.expect("Update answers with properties"));
+        Ok(Stored { id: stored.id.clone(), inputs: news.clone(), outputs })
+    }
+
+    /// Reads what the engine knows. `None`: it is gone.
+    pub(crate) async fn refresh(&self, stored: &Stored) -> Result<Option<Stored>, Status> {
+        self.read(&stored.id, Some(&stored.inputs), Some(&stored.outputs)).await
+    }
+
+    /// Reads what the engine does not know. `None`: there is none.
+    pub(crate) async fn import(&self, id: &str) -> Result<Option<Stored>, Status> {
+        self.read(id, None, None).await
+    }
+
+    async fn read(
+        &self,
+        id: &str,
+        inputs: Option<&Json>,
+        outputs: Option<&Json>,
+    ) -> Result<Option<Stored>, Status> {
+        let request = ReadRequest {
+            id: id.to_owned(),
+            urn: self.urn.clone(),
+            properties: outputs.map(bag),
+            inputs: inputs.map(bag),
+            name: self.name.clone(),
+            r#type: self.token.clone(),
+            ..Default::default()
+        };
+        let name = if outputs.is_some() { "Read (refresh)" } else { "Read (import)" };
+        let answer =
+            self.session.call(name, request, async |mut client, request| client.read(request).await).await?;
+        let Some(outputs) = answer.properties else {
+            assert_eq!(answer.id, "", "what is gone has no id");
+            return Ok(None);
+        };
+        assert_ne!(answer.id, "", "what was found has an id");
+        let inputs = json_of(&answer.inputs.expect("what was found has inputs"));
+        Ok(Some(Stored { id: answer.id, inputs, outputs: json_of(&outputs) }))
+    }
+
+    pub(crate) async fn delete(&self, stored: &Stored) -> Result<(), Status> {
+        let request = DeleteRequest {
+            id: stored.id.clone(),
+            urn: self.urn.clone(),
+            properties: Some(bag(&stored.outputs)),
+            old_inputs: Some(bag(&stored.inputs)),
+            name: self.name.clone(),
+            r#type: self.token.clone(),
+            ..Default::default()
+        };
+        self.session.call("Delete", request, async |mut client, request| client.delete(request).await).await
+    }
+}
+
+impl From<CheckResponse> for Checked {
+    fn from(response: CheckResponse) -> Self {
+        let failures =
+            response.failures.into_iter().map(|failure| (failure.property, failure.reason)).collect();
+        Self { inputs: json_of(&response.inputs.expect("Check answers with inputs")), failures }
+    }
+}
+
+impl From<DiffResponse> for Difference {
+    fn from(response: DiffResponse) -> Self {
+        let some = match response.changes() {
+            diff_response::DiffChanges::DiffNone => false,
+            diff_response::DiffChanges::DiffSome => true,
+            diff_response::DiffChanges::DiffUnknown => panic!("Diff always knows"),
+        };
+        let mut changes: Vec<String> = response
+            .detailed_diff
+            .iter()
+            .map(|(path, change)| {
+                let verb = match change.kind() {
+                    property_diff::Kind::Add => "add",
+                    property_diff::Kind::AddReplace => "add-replace",
+                    property_diff::Kind::Delete => "delete",
+                    property_diff::Kind::DeleteReplace => "delete-replace",
+                    property_diff::Kind::Update => "update",
+                    property_diff::Kind::UpdateReplace => "update-replace",
+                };
+                format!("{verb} {path}")
+            })
+            .collect();
+        changes.sort();
+        Self {
+            some,
+            replaces: response.replaces,
+            delete_before_replace: response.delete_before_replace,
+            changes,
+        }
+    }
+}
+
+/// What a failed call left behind, if its status says so.
+pub(crate) fn half_made(status: &Status) -> Option<ErrorResourceInitFailed> {
+    let status = isthmus_proto::rpc::Status::decode(status.details()).expect("details are a status");
+    let name = "type.googleapis.com/pulumirpc.ErrorResourceInitFailed";
+    let detail = status.details.into_iter().find(|detail| detail.type_url == name)?;
+    Some(ErrorResourceInitFailed::decode(&*detail.value).expect("a detail of the type it says"))
+}

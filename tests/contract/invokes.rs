@@ -1,0 +1,104 @@
+//! Invoke: data sources and functions.
+
+use crate::harness::{Code, Setup, json, on_both_protocols, secret};
+
+const GET_NOTE: &str = "sandbox:index/getNote:getNote";
+const LOOKUP: &str = "conformance:index/getLookup:getLookup";
+
+on_both_protocols! {
+    async fn a_data_source_is_read(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        let made = session.note().make(&json!({"title": "Hello", "body": "World", "secretHint": "mat"})).await?;
+        let found = session.invoke(GET_NOTE, &json!({"title": "Hello"})).await?.expect("a note");
+        assert_eq!(found["id"], made.id.as_str());
+        assert_eq!(found["body"], "World");
+        assert_eq!(found["secretHint"], secret("mat"), "what is sensitive is secret");
+        Ok(())
+    }
+
+    async fn a_data_source_that_finds_nothing_blames_the_property(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        let failures = session.invoke(GET_NOTE, &json!({"title": "Nowhere"})).await?.expect_err("no such note");
+        let [(property, reason)] = &failures[..] else { panic!("one failure: {failures:?}") };
+        assert_eq!(property, "title");
+        assert!(reason.contains("No note has the title"), "{reason}");
+        Ok(())
+    }
+
+    async fn wrong_arguments_of_a_data_source_are_failures(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        for (arguments, property, wanted) in [
+            (json!({"title": "Hello", "tilte": "x"}), "tilte", "title"),
+            (json!({"title": {"a": 1}}), "title", "expected a string"),
+            (json!({"title": ""}), "title", "No note has an empty title."),
+            (json!({}), "title", "title"),
+        ] {
+            let failures = session.invoke(GET_NOTE, &arguments).await?.expect_err("wrong arguments");
+            let [(at, reason)] = &failures[..] else { panic!("one failure of {arguments}: {failures:?}") };
+            assert_eq!(at, property);
+            assert!(reason.contains(wanted), "{reason}");
+        }
+        Ok(())
+    }
+
+    async fn what_there_is_not_is_named_with_what_was_meant(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        let status = session.invoke("sandbox:index/getNotes:getNotes", &json!({})).await.expect_err("no such function");
+        assert_eq!(status.code(), Code::NotFound);
+        assert!(status.message().contains(GET_NOTE), "{status}");
+        Ok(())
+    }
+
+    async fn functions_are_called_before_the_provider_is_configured(protocol) {
+        let host = Setup::sandbox(protocol).start().await;
+        let session = host.parameterized().await?;
+        let greeting = session.invoke("sandbox:index/greet:greet", &json!({"name": "Ada"})).await?;
+        assert_eq!(greeting, Ok(json!({"result": "Hello, Ada!"})));
+        let sum = session.invoke("sandbox:index/sum:sum", &json!({"numbers": [1, 2, 39]})).await?;
+        assert_eq!(sum, Ok(json!({"result": 42})));
+        let nothing = session.invoke("sandbox:index/sum:sum", &json!({})).await?;
+        assert_eq!(nothing, Ok(json!({"result": 0})));
+        Ok(())
+    }
+
+    async fn an_argument_that_a_function_refuses_is_named(protocol) {
+        let (_host, session) = Setup::conformance(protocol).session().await?;
+        let join = "conformance:index/joinWords:joinWords";
+        let joined = session.invoke(join, &json!({"separator": "-", "words": ["a", "b"]})).await?;
+        assert_eq!(joined, Ok(json!({"result": "a-b"})));
+
+        for (arguments, property, wanted) in [
+            (json!({"separator": "-", "words": ["a", ""]}), "words", "A word must not be empty."),
+            (json!({"separator": "-", "word": ["a"]}), "word", "unexpected argument"),
+            (json!({"separator": null, "words": []}), "separator", "non-null"),
+        ] {
+            let failures = session.invoke(join, &arguments).await?.expect_err("wrong arguments");
+            let [(at, reason)] = &failures[..] else { panic!("one failure of {arguments}: {failures:?}") };
+            assert_eq!(at, property);
+            assert!(reason.contains(wanted), "{reason}");
+        }
+        Ok(())
+    }
+
+    async fn a_function_that_takes_null_gets_it(protocol) {
+        let (_host, session) = Setup::conformance(protocol).session().await?;
+        let shout = "conformance:index/shout:shout";
+        assert_eq!(session.invoke(shout, &json!({"text": "hey"})).await?, Ok(json!({"result": "HEY!"})));
+        let null = session.invoke(shout, &json!({"text": null})).await?.expect("null is a text here");
+        assert_eq!(null["result"], json!(null));
+        Ok(())
+    }
+
+    async fn a_data_source_of_the_framework_is_read(protocol) {
+        let (_host, session) = Setup::conformance(protocol).session().await?;
+        let news = json!({"name": "first", "title": "One", "secret": secret("hush"), "rules": [{"port": 80}]});
+        session.record().make(&news).await?;
+        let found = session.invoke(LOOKUP, &json!({"name": "first"})).await?.expect("a record");
+        assert_eq!(found["id"], "first-1");
+        assert_eq!(found["rules"], json!([{"port": 80, "protocol": "tcp"}]));
+        assert_eq!(found["secret"], secret("hush"));
+        let failures = session.invoke(LOOKUP, &json!({"name": "second"})).await?.expect_err("no such record");
+        assert_eq!(failures[0].0, "name");
+        Ok(())
+    }
+}

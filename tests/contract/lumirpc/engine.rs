@@ -1,0 +1,364 @@
+//! The engine of 2017, as far as a provider can see it.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use isthmus_proto::lumirpc::resource_provider_client::ResourceProviderClient;
+use isthmus_proto::lumirpc::{
+    CheckRequest, CheckResponse, CreateRequest, DeleteRequest, DiffRequest, GetRequest, NameRequest,
+    UpdateRequest,
+};
+use isthmus_proto::property::Struct;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+use tokio::process::{Child, ChildStderr, Command};
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Response, Status};
+
+use super::tools;
+use crate::harness::engine::Line;
+use crate::harness::{self, PATIENCE};
+
+/// What a program wants.
+#[derive(Clone, Debug)]
+pub(crate) struct Goal {
+    pub(crate) type_token: String,
+    pub(crate) inputs: Struct,
+}
+
+/// What becomes of a resource.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Step {
+    Same,
+    Create,
+    Update,
+    Replace(Vec<String>),
+    Delete,
+}
+
+/// What the engine keeps of a resource.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct State {
+    pub(crate) type_token: String,
+    pub(crate) id: String,
+    pub(crate) inputs: Struct,
+    pub(crate) defaults: Struct,
+    pub(crate) outputs: Struct,
+}
+
+/// An engine with one package and one environment.
+pub(crate) struct Engine {
+    package: String,
+    folder: tempfile::TempDir,
+    provider: PathBuf,
+    service: harness::engine::Engine,
+    /// In the order in which they were made.
+    environment: Vec<(String, State)>,
+}
+
+/// One process of the plugin, for one command.
+#[derive(Debug)]
+pub(crate) struct Plugin {
+    process: Child,
+    stderr: BufReader<ChildStderr>,
+    client: ResourceProviderClient<Channel>,
+}
+
+impl Engine {
+    /// With a provider that has to be built.
+    pub(crate) async fn with_tool(package: &str) -> Self {
+        let provider_type = package.to_owned();
+        let provider = tokio::task::spawn_blocking(move || tools::provider(&provider_type)).await;
+        Self::new(package, &provider.expect("a provider")).await
+    }
+
+    /// With the provider that the program has in itself.
+    pub(crate) async fn with_sandbox() -> Self {
+        Self::new("sandbox", Path::new(env!("CARGO_BIN_EXE_isthmus"))).await
+    }
+
+    async fn new(package: &str, provider: &Path) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        // Both are found by name: the plugin by the engine, the provider by the plugin on its PATH.
+        let plugin = folder.path().join(format!("lumi-resource-{package}"));
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_isthmus"), plugin).expect("a link");
+        let link = folder.path().join(format!("terraform-provider-{package}"));
+        std::os::unix::fs::symlink(provider, link).expect("a link");
+        Self {
+            package: package.to_owned(),
+            provider: folder.path().to_owned(),
+            folder,
+            service: harness::engine::Engine::start().await,
+            environment: Vec::new(),
+        }
+    }
+
+    /// The folder with the plugin's store.
+    pub(crate) fn home(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The package's variables.
+    pub(crate) fn configure(&self, variables: harness::Json) {
+        self.service.set_variables(&self.module(), variables);
+    }
+
+    /// The package's variables cannot be evaluated.
+    pub(crate) fn refuse_configuration(&self, reason: &str) {
+        self.service.refuse_variables(&self.module(), reason);
+    }
+
+    fn module(&self) -> String {
+        format!("{}:config/vars", self.package)
+    }
+
+    /// The modules whose variables were asked for.
+    pub(crate) fn asked_for(&self) -> Vec<String> {
+        self.service.asked_variables()
+    }
+
+    /// What the user was shown.
+    pub(crate) fn shown(&self) -> Vec<Line> {
+        self.service.shown()
+    }
+
+    /// What the engine keeps of a resource.
+    pub(crate) fn resource(&self, name: &str) -> &State {
+        let found = self.environment.iter().find(|(known, _)| known == name);
+        &found.unwrap_or_else(|| panic!("no resource {name} in {:?}", self.environment)).1
+    }
+
+    /// Starts the plugin.
+    pub(crate) async fn start(&self) -> Plugin {
+        self.try_start().await.unwrap_or_else(|failure| panic!("the plugin did not start: {failure}"))
+    }
+
+    /// Starts the plugin, or tells how it ended.
+    pub(crate) async fn try_start(&self) -> Result<Plugin, String> {
+        let program = self.folder.path().join(format!("lumi-resource-{}", self.package));
+        let mut process = Command::new(program)
+            // Without a host, as this engine writes it.
+            .arg(self.service.address().trim_start_matches("127.0.0.1"))
+            .args(["--logtostderr", "-v=9"])
+            .env("PATH", &self.provider)
+            .env("ISTHMUS_HOME", self.home())
+            .env_remove("ISTHMUS_PROVIDER")
+            .env_remove("ISTHMUS_TOOLS_DIR")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("the plugin");
+        let mut stdout = BufReader::new(process.stdout.take().expect("its output"));
+        let mut stderr = BufReader::new(process.stderr.take().expect("its errors"));
+        let mut line = String::new();
+        let read = tokio::time::timeout(PATIENCE, stdout.read_line(&mut line)).await;
+        read.expect("the plugin neither prints its port nor ends").expect("its output can be read");
+        let port: u16 = match line.strip_suffix('\n').map(str::parse) {
+            Some(Ok(port)) => port,
+            _ => {
+                let mut errors = String::new();
+                stderr.read_to_string(&mut errors).await.expect("its errors can be read");
+                let status = process.wait().await.expect("its end").code();
+                let code = status.map_or_else(|| "no status".to_owned(), |code| format!("status {code}"));
+                assert!(line.is_empty(), "this is no port: {line:?}");
+                return Err(format!("{code}, no port, {errors}"));
+            }
+        };
+        // No waiting: this engine calls as soon as it has the port.
+        let channel =
+            Endpoint::from_shared(format!("http://127.0.0.1:{port}")).expect("an address").connect().await;
+        let channel = channel.expect("the plugin listens when it prints its port");
+        Ok(Plugin { process, stderr, client: ResourceProviderClient::new(channel) })
+    }
+
+    /// What a deployment would do.
+    pub(crate) async fn plan(&self, goals: &[Goal]) -> Result<Vec<(String, Step)>, String> {
+        let plugin = self.start().await;
+        let steps = self.steps(&plugin, goals).await;
+        plugin.kill().await;
+        Ok(steps?.into_iter().map(|(name, step, _)| (name, step)).collect())
+    }
+
+    /// Makes the environment what the program wants.
+    pub(crate) async fn deploy(&mut self, goals: &[Goal]) -> Result<Vec<(String, Step)>, String> {
+        let plugin = self.start().await;
+        let deployed = self.carry_out(&plugin, goals).await;
+        plugin.kill().await;
+        deployed
+    }
+
+    /// A program's own look-up.
+    pub(crate) async fn get(&self, type_token: &str, id: &str) -> Result<Option<Struct>, String> {
+        let plugin = self.start().await;
+        let request = GetRequest { id: id.to_owned(), r#type: type_token.to_owned() };
+        let found = plugin.client.clone().get(request).await;
+        plugin.kill().await;
+        found.map(|response| response.into_inner().properties).map_err(message)
+    }
+
+    /// What is to be done for each resource, with its new inputs and defaults.
+    async fn steps(&self, plugin: &Plugin, goals: &[Goal]) -> Result<Vec<(String, Step, State)>, String> {
+        let mut steps = Vec::new();
+        for goal in goals {
+            let name = plugin.name(goal).await?;
+            let old = self.environment.iter().find(|(known, _)| *known == name).map(|(_, state)| state);
+            let mut new = State {
+                type_token: goal.type_token.clone(),
+                inputs: goal.inputs.clone(),
+                defaults: old.map(|old| old.defaults.clone()).unwrap_or_default(),
+                ..State::default()
+            };
+            new.defaults = plugin.defaults(&new).await?;
+            let step = match old {
+                None => Step::Create,
+                Some(old) if old.all_inputs() == new.all_inputs() => Step::Same,
+                Some(old) => match plugin.replaces(old, &new).await? {
+                    replaces if replaces.is_empty() => Step::Update,
+                    replaces => {
+                        new.defaults = Struct::new();
+                        new.defaults = plugin.defaults(&new).await?;
+                        Step::Replace(replaces)
+                    }
+                },
+            };
+            steps.push((name, step, new));
+        }
+        for (name, state) in self.environment.iter().rev() {
+            if !steps.iter().any(|(known, _, _)| known == name) {
+                steps.push((name.clone(), Step::Delete, state.clone()));
+            }
+        }
+        Ok(steps)
+    }
+
+    async fn carry_out(&mut self, plugin: &Plugin, goals: &[Goal]) -> Result<Vec<(String, Step)>, String> {
+        let mut done = Vec::new();
+        // Deleted last: what is replaced, and what is not wanted any more.
+        let mut condemned = Vec::new();
+        for (name, step, mut new) in self.steps(plugin, goals).await? {
+            let old = self.environment.iter().position(|(known, _)| *known == name);
+            match (&step, old) {
+                (Step::Create, None) => {
+                    plugin.create(&mut new).await?;
+                    self.environment.push((name.clone(), new));
+                }
+                (Step::Replace(_), Some(old)) => {
+                    plugin.create(&mut new).await?;
+                    condemned.push(std::mem::replace(&mut self.environment[old].1, new));
+                }
+                (Step::Update, Some(old)) => {
+                    plugin.update(&self.environment[old].1, &mut new).await?;
+                    self.environment[old].1 = new;
+                }
+                (Step::Delete, Some(old)) => condemned.push(self.environment.remove(old).1),
+                (Step::Same, Some(_)) => {}
+                (step, old) => panic!("{name}: {step:?} with {old:?}"),
+            }
+            done.push((name, step));
+        }
+        for state in condemned {
+            plugin.delete(&state).await?;
+        }
+        Ok(done)
+    }
+}
+
+impl State {
+    /// The defaults, and over them the inputs that are not null.
+    fn all_inputs(&self) -> Struct {
+        overlaid(&self.defaults, &self.inputs)
+    }
+
+    fn all(&self) -> Struct {
+        overlaid(&self.all_inputs(), &self.outputs)
+    }
+}
+
+fn overlaid(below: &Struct, above: &Struct) -> Struct {
+    let mut bag = below.clone();
+    for (name, value) in above.iter().filter(|(_, value)| !value.is_null()) {
+        bag.insert(name, value.clone());
+    }
+    bag
+}
+
+impl Plugin {
+    async fn name(&self, goal: &Goal) -> Result<String, String> {
+        let request = NameRequest { r#type: goal.type_token.clone(), properties: Some(goal.inputs.clone()) };
+        self.client.clone().name(request).await.map(|response| response.into_inner().name).map_err(message)
+    }
+
+    pub(crate) async fn check(&self, type_token: &str, properties: Struct) -> Result<CheckResponse, String> {
+        let request = CheckRequest { r#type: type_token.to_owned(), properties: Some(properties) };
+        self.client.clone().check(request).await.map(Response::into_inner).map_err(message)
+    }
+
+    /// Checks, and yields the defaults; any failure stops everything.
+    async fn defaults(&self, state: &State) -> Result<Struct, String> {
+        let checked = self.check(&state.type_token, state.all_inputs()).await?;
+        match &checked.failures[..] {
+            [] => Ok(overlaid(&state.defaults, &checked.defaults.unwrap_or_default())),
+            failures => Err(format!("{failures:?}")),
+        }
+    }
+
+    async fn replaces(&self, old: &State, new: &State) -> Result<Vec<String>, String> {
+        let request = DiffRequest {
+            id: old.id.clone(),
+            r#type: old.type_token.clone(),
+            olds: Some(old.all_inputs()),
+            news: Some(new.all_inputs()),
+        };
+        self.client
+            .clone()
+            .diff(request)
+            .await
+            .map(|response| response.into_inner().replaces)
+            .map_err(message)
+    }
+
+    async fn create(&self, state: &mut State) -> Result<(), String> {
+        let request =
+            CreateRequest { r#type: state.type_token.clone(), properties: Some(state.all_inputs()) };
+        let created = self.client.clone().create(request).await.map_err(message)?.into_inner();
+        assert!(!created.id.is_empty(), "a resource without an id: {created:?}");
+        state.id = created.id;
+        state.outputs = created.properties.expect("outputs");
+        Ok(())
+    }
+
+    async fn update(&self, old: &State, new: &mut State) -> Result<(), String> {
+        let request = UpdateRequest {
+            id: old.id.clone(),
+            r#type: old.type_token.clone(),
+            olds: Some(old.all_inputs()),
+            news: Some(new.all_inputs()),
+        };
+        let updated = self.client.clone().update(request).await.map_err(message)?.into_inner();
+        new.id.clone_from(&old.id);
+        new.outputs = updated.properties.expect("outputs");
+        Ok(())
+    }
+
+    pub(crate) async fn delete(&self, state: &State) -> Result<(), String> {
+        let request = DeleteRequest {
+            id: state.id.clone(),
+            r#type: state.type_token.clone(),
+            properties: Some(state.all()),
+        };
+        self.client.clone().delete(request).await.map(drop).map_err(message)
+    }
+
+    /// Ends the command as this engine does, and looks whether the user was shown anything as an error.
+    pub(crate) async fn kill(mut self) {
+        self.process.kill().await.expect("SIGKILL");
+        let mut errors = String::new();
+        self.stderr.read_to_string(&mut errors).await.expect("its errors can be read");
+        assert_eq!(errors, "", "each line on stderr is shown as an error");
+    }
+}
+
+fn message(status: Status) -> String {
+    status.message().to_owned()
+}

@@ -1,0 +1,26 @@
+//! The daemon's services over real gRPC: an engine's side is played by the tests, a provider's by real providers.
+//!
+//! The sandbox provider is ours and misbehaves on request; the conformance provider is built on HashiCorp's libraries and
+//! proves what a peer of our own making cannot. Both speak both protocols, and so does nearly every test.
+
+mod harness;
+
+mod ages;
+mod checks;
+mod configuration;
+mod deaths;
+mod differences;
+mod endings;
+mod failures;
+mod hostile;
+mod introduction;
+mod invokes;
+mod lifecycle;
+mod lumirpc;
+mod messages;
+mod package;
+mod parameterize;
+mod previews;
+mod reading;
+mod secrets;
+mod sessions;

@@ -1,0 +1,76 @@
+//! Previews: what is not known yet stays unknown, and nothing happens.
+
+use crate::harness::{Code, Json, Setup, json, on_both_protocols, unknown};
+
+on_both_protocols! {
+    async fn a_preview_of_a_creation_shows_what_is_known(protocol) {
+        let (host, session) = Setup::sandbox(protocol).session().await?;
+        let note = session.note();
+        let inputs = note.checked(&json!({"title": "Hello", "labels": {"a": "b"}})).await?;
+        let planned = note.preview_create(&inputs).await?;
+        assert_eq!(planned["title"], "Hello");
+        assert_eq!(planned["labels"], json!({"a": "b"}));
+        assert_eq!(planned["priority"], 3, "a default of the provider's");
+        for computed in ["id", "checksum", "revision", "locked"] {
+            assert_eq!(planned[computed], unknown(), "{computed} is not known before it is made");
+        }
+        assert_eq!(host.objects(), [Json::Null; 0]);
+        assert!(!host.call_names().contains(&"ApplyResourceChange".to_owned()));
+        Ok(())
+    }
+
+    async fn unknown_inputs_stay_unknown(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        let note = session.note();
+        let news = json!({"title": unknown(), "pinned": unknown(), "labels": {"a": unknown(), "b": "known"}});
+        let inputs = note.checked(&news).await?;
+        let planned = note.preview_create(&inputs).await?;
+        assert_eq!(planned["title"], unknown());
+        assert_eq!(planned["pinned"], unknown());
+        assert_eq!(planned["labels"], json!({"a": unknown(), "b": "known"}));
+        Ok(())
+    }
+
+    async fn unknown_blocks_stay_unknown(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        let server = session.resource("sandbox:index/server:Server", "server");
+        let inputs = server.checked(&json!({"name": "web", "disks": unknown(), "metadata": unknown()})).await?;
+        let planned = server.preview_create(&inputs).await?;
+        assert_eq!(planned["metadata"], unknown());
+        let disks = planned["disks"].to_string();
+        assert!(disks.contains(unknown().as_str().expect("a text")), "{disks}");
+        Ok(())
+    }
+
+    async fn nothing_unknown_is_created(protocol) {
+        let (host, session) = Setup::sandbox(protocol).session().await?;
+        let status = session.note().create(&json!({"title": unknown()})).await.expect_err("the title is unknown");
+        assert_eq!(status.code(), Code::InvalidArgument);
+        assert!(status.message().contains("title"), "{status}");
+        assert!(host.objects().is_empty());
+        Ok(())
+    }
+
+    async fn a_preview_of_an_update_shows_what_stays(protocol) {
+        let (host, session) = Setup::sandbox(protocol).session().await?;
+        let note = session.note();
+        let made = note.make(&json!({"title": "Hello", "body": "World"})).await?;
+        let planned = note.preview_update(&made, &json!({"title": "Hello", "body": unknown()})).await?;
+        assert_eq!(planned["id"], made.id.as_str(), "the id stays");
+        assert_eq!(planned["title"], "Hello");
+        assert_eq!(planned["body"], unknown());
+        assert_eq!(planned["revision"], unknown());
+        assert_eq!(host.objects()[0]["revision"], 1, "nothing has happened");
+        Ok(())
+    }
+
+    async fn a_diff_with_something_unknown_is_a_change(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        let note = session.note();
+        let made = note.make(&json!({"title": "Hello", "body": "World"})).await?;
+        let difference = note.diff(&made, &json!({"title": "Hello", "body": unknown()})).await?;
+        assert!(difference.some);
+        assert!(difference.changes.contains(&"update body".to_owned()), "{difference:?}");
+        Ok(())
+    }
+}

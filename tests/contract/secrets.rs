@@ -1,0 +1,99 @@
+//! Secrets in properties: what was secret, or is sensitive, comes back wrapped; what is write-only does not come back.
+
+use isthmus_proto::pulumirpc::ConfigureRequest;
+
+use crate::harness::{Json, Setup, bag, json, on_both_protocols, secret};
+
+on_both_protocols! {
+    async fn sensitive_outputs_are_secret(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        let resource = session.resource("sandbox:index/secret:Secret", "secret");
+        let made = resource.make(&json!({"length": 8})).await?;
+        let value = &made.outputs["value"];
+        assert_eq!(value["value"].as_str().map(str::len), Some(8));
+        assert_eq!(*value, secret(value["value"].clone()));
+        let read = resource.refresh(&made).await?.expect("it is there");
+        assert_eq!(read.outputs["value"], *value);
+        Ok(())
+    }
+
+    async fn what_was_secret_going_in_is_secret_coming_out(protocol) {
+        let (host, session) = Setup::sandbox(protocol).session().await?;
+        let note = session.note();
+        let news = json!({
+            "title": secret("Hello"), "body": secret("World"), "labels": {"a": secret("b"), "c": "d"},
+        });
+        let inputs = note.checked(&news).await?;
+        let planned = note.preview_create(&inputs).await?;
+        assert_eq!(planned["body"], secret("World"));
+        let made = note.create(&inputs).await?;
+        assert_eq!(host.objects()[0]["body"], "World", "the provider gets the value itself");
+        assert_eq!(made.outputs["title"], secret("Hello"));
+        assert_eq!(made.outputs["labels"]["c"], "d");
+        assert_eq!(made.outputs["labels"]["a"], secret("b"));
+        assert!(!note.diff(&made, &inputs).await?.some, "a secret is no difference");
+        let read = note.refresh(&made).await?.expect("it is there");
+        assert_eq!(read.outputs["body"], secret("World"));
+        Ok(())
+    }
+
+    async fn an_engine_that_takes_no_secrets_gets_none(protocol) {
+        let host = Setup::sandbox(protocol).start().await;
+        // Engines before 3.130 know no Handshake, and say what they take in Configure.
+        let session = host.connect().await;
+        session.parameterize(&[&host.provider()]).await?;
+        session.call(
+            "Configure",
+            ConfigureRequest { args: Some(bag(&json!({}))), ..Default::default() },
+            async |mut client, request| client.configure(request).await,
+        ).await?;
+        let note = session.note();
+        let inputs = note.checked(&json!({"title": "Hello", "secretHint": "mat"})).await?;
+        assert_eq!(inputs["secretHint"], "mat");
+        let made = note.create(&inputs).await?;
+        assert_eq!(made.outputs["secretHint"], "mat");
+        assert_eq!(note.refresh(&made).await?.expect("it is there"), made);
+        Ok(())
+    }
+
+    async fn write_only_values_are_never_in_outputs(protocol) {
+        let (host, session) = Setup::sandbox(protocol).session().await?;
+        let note = session.note();
+        let inputs = note.checked(&json!({"title": "Hello", "passphrase": secret("sesame-sesame")})).await?;
+        let planned = note.preview_create(&inputs).await?;
+        let made = note.create(&inputs).await?;
+        assert_eq!(made.outputs["locked"], true, "the provider got it");
+        let read = note.refresh(&made).await?.expect("it is there");
+        let changed = note.update(&read, &json!({"title": "Hi", "passphrase": secret("sesame-sesame")})).await?;
+        for outputs in [&planned, &made.outputs, &read.outputs, &changed.outputs] {
+            assert!(!outputs.to_string().contains("sesame-sesame"), "{outputs}");
+            assert_eq!(outputs["passphrase"], Json::Null);
+        }
+        assert!(!host.objects()[0].to_string().contains("sesame-sesame"));
+        Ok(())
+    }
+
+    async fn secrets_within_stored_state_are_secret_as_well(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        let server = session.resource("sandbox:index/server:Server", "server");
+        // A dynamic value is stored a second time, in Terraform's own form.
+        let made = server.make(&json!({"name": "web", "metadata": {"key": secret("sesame-sesame")}})).await?;
+        let mut plain = made.outputs;
+        strip_secrets(&mut plain);
+        assert!(!plain.to_string().contains("sesame-sesame"), "{plain}");
+        Ok(())
+    }
+}
+
+/// Takes out whatever is marked as secret.
+fn strip_secrets(json: &mut Json) {
+    if *json == secret(json["value"].clone()) {
+        *json = Json::Null;
+        return;
+    }
+    match json {
+        Json::Object(object) => object.values_mut().for_each(strip_secrets),
+        Json::Array(values) => values.iter_mut().for_each(strip_secrets),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
+    }
+}
