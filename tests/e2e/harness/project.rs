@@ -1,0 +1,414 @@
+//! A Pulumi project of its own for each test: program, Pulumi home, state, providers.
+//!
+//! A plugin is put into the Pulumi home by hand where the command line would only copy it (one test goes the documented way).
+//! Executables are hard links: copies of a hundred megabytes would cost more than the tests themselves, and a file that this
+//! process has just written may be "busy" when it is run, because a child that is being started at the time still holds it open.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::command::Running;
+use super::outcome::Outcome;
+use super::processes::{self, Process, within};
+use super::tools;
+
+/// The name of the plugin, by which the engine finds it.
+pub(crate) const PLUGIN: &str = "terraform-provider";
+/// The version of the plugin, as the packages of these projects name it.
+pub(crate) const PLUGIN_VERSION: &str = "1.1.3";
+/// The version of every package made from a provider on disk.
+pub(crate) const PACKAGE_VERSION: &str = "0.0.0";
+
+/// How long processes may need to end after the command that they belong to. The engine itself gives a plugin five seconds.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Who stands between the engine and the providers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bridge {
+    /// This program.
+    Ours,
+    /// The program that it replaces.
+    Go,
+}
+
+impl Bridge {
+    /// The one that tests are about: this program, or the Go bridge if the whole run is to be made with it.
+    pub(crate) fn usual() -> Self {
+        match std::env::var("ISTHMUS_E2E_BRIDGE").as_deref() {
+            Err(_) => Self::Ours,
+            Ok("go") => Self::Go,
+            Ok(other) => panic!("ISTHMUS_E2E_BRIDGE is '{other}'; it may be 'go', or not set at all"),
+        }
+    }
+
+    pub(crate) fn executable(self) -> PathBuf {
+        match self {
+            Self::Ours => PathBuf::from(env!("CARGO_BIN_EXE_isthmus")),
+            Self::Go => tools::folder().join("go-bridge/pulumi-resource-terraform-provider"),
+        }
+    }
+}
+
+/// A provider that the projects use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Provider {
+    Local,
+    Random,
+    Time,
+    Tls,
+}
+
+impl Provider {
+    /// The name of its package.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::Random => "random",
+            Self::Time => "time",
+            Self::Tls => "tls",
+        }
+    }
+}
+
+/// A project with a stack, which goes when the test ends, and all its processes with it.
+#[derive(Debug)]
+pub(crate) struct Project {
+    name: &'static str,
+    folder: TempDir,
+    /// For temporary files and sockets: apart, because the path of a socket may not be long.
+    temporary: TempDir,
+    commands: AtomicU32,
+    begin: Instant,
+}
+
+impl Project {
+    /// A project whose packages are those of `providers`, bridged by this program. `name` is for reading only.
+    pub(crate) fn new(name: &'static str, providers: &[Provider]) -> Self {
+        Self::bridged_by(Bridge::usual(), name, providers)
+    }
+
+    /// A project whose packages are those of `providers`.
+    pub(crate) fn bridged_by(bridge: Bridge, name: &'static str, providers: &[Provider]) -> Self {
+        let project = Self::bare(name, providers);
+        project.switch_to(bridge);
+        for provider in providers {
+            project.add_package(*provider);
+        }
+        project.create_stack();
+        project
+    }
+
+    /// A project without a plugin, packages and stack; only the executables of `providers` are there.
+    pub(crate) fn bare(name: &'static str, providers: &[Provider]) -> Self {
+        let folder = tempfile::Builder::new().prefix("e2e-").tempdir_in(env!("CARGO_TARGET_TMPDIR"));
+        let temporary = tempfile::Builder::new().prefix("isthmus-e2e-").tempdir();
+        let project = Self {
+            name,
+            folder: folder.expect("a folder can be made in Cargo's folder for tests"),
+            temporary: temporary.expect("a folder can be made in the system's temporary folder"),
+            commands: AtomicU32::new(0),
+            begin: Instant::now(),
+        };
+        for inner in ["program", "home", "backend", "providers", "records"] {
+            create_folder(&project.folder.path().join(inner));
+        }
+        for provider in providers {
+            let executable = project.provider(*provider);
+            let file = executable.file_name().expect("the path of an executable ends in its name");
+            link(&tools::folder().join(file), &executable);
+        }
+        project
+    }
+
+    /// Makes `body` the program. `@folder@` in it becomes [`Project::path`] of nothing.
+    pub(crate) fn program(&self, body: &str) {
+        let body = body.replace("@folder@", self.path("").to_str().expect("test folders have plain names"));
+        self.write("Pulumi.yaml", &format!("name: e2e\nruntime: yaml\n{body}"));
+    }
+
+    /// Where `file` of the project's folder lies.
+    pub(crate) fn path(&self, file: &str) -> PathBuf {
+        self.folder.path().join("program").join(file)
+    }
+
+    pub(crate) fn write(&self, file: &str, text: &str) {
+        let path = self.path(file);
+        fs::write(&path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    }
+
+    pub(crate) fn read(&self, file: &str) -> String {
+        let path = self.path(file);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// The project's own executable of a provider.
+    pub(crate) fn provider(&self, provider: Provider) -> PathBuf {
+        self.folder.path().join("providers").join(format!("terraform-provider-{}", provider.name()))
+    }
+
+    /// What a package of `provider` is made from, as packages and import files carry it: base64 of what the plugin reads.
+    pub(crate) fn parameter(&self, provider: Provider) -> String {
+        let parameter = json!({ "local": { "path": self.provider(provider) } });
+        base64::engine::general_purpose::STANDARD.encode(parameter.to_string())
+    }
+
+    /// Puts a bridge into the Pulumi home, in place of the one there: what a user does who goes over.
+    pub(crate) fn switch_to(&self, bridge: Bridge) {
+        let folder = self.folder.path().join(format!("home/plugins/resource-{PLUGIN}-v{PLUGIN_VERSION}"));
+        create_folder(&folder);
+        let executable = folder.join(format!("pulumi-resource-{PLUGIN}"));
+        if executable.exists() {
+            fs::remove_file(&executable).expect("a plugin can be taken out");
+        }
+        link(&bridge.executable(), &executable);
+    }
+
+    /// Writes what `pulumi package add` writes for a YAML program.
+    fn add_package(&self, provider: Provider) {
+        let name = provider.name();
+        create_folder(&self.path(&format!("sdks/{name}")));
+        self.write(
+            &format!("sdks/{name}/{name}-{PACKAGE_VERSION}.yaml"),
+            &format!(
+                "packageDeclarationVersion: 1\nname: {PLUGIN}\nversion: {PLUGIN_VERSION}\n\
+                 parameterization:\n  name: {name}\n  version: {PACKAGE_VERSION}\n  value: {}\n",
+                self.parameter(provider)
+            ),
+        );
+    }
+
+    pub(crate) fn create_stack(&self) {
+        if !self.path("Pulumi.yaml").exists() {
+            self.program("");
+        }
+        self.run(&["stack", "init", "dev"]).succeeded();
+    }
+
+    #[track_caller]
+    pub(crate) fn up(&self) -> Outcome {
+        self.run(&["up", "--yes"]).succeeded()
+    }
+
+    #[track_caller]
+    pub(crate) fn preview(&self) -> Outcome {
+        self.run(&["preview"]).succeeded()
+    }
+
+    /// A preview that has to find everything as it is, by the command line's own judgement.
+    #[track_caller]
+    pub(crate) fn expect_no_changes(&self) -> Outcome {
+        self.run(&["preview", "--expect-no-changes"]).succeeded().changed_nothing()
+    }
+
+    #[track_caller]
+    pub(crate) fn refresh(&self) -> Outcome {
+        self.run(&["refresh", "--yes"]).succeeded()
+    }
+
+    /// Takes everything down, after which there has to be nothing left: no resource, no process.
+    #[track_caller]
+    pub(crate) fn destroy(&self) -> Outcome {
+        let outcome = self.run(&["destroy", "--yes"]).succeeded();
+        let export = self.export();
+        assert_eq!(export["deployment"]["resources"], Value::Null, "resources are left\n{outcome}");
+        self.expect_no_process();
+        outcome
+    }
+
+    /// The stack's state, with secrets encrypted, as `pulumi stack export` shows it.
+    #[track_caller]
+    pub(crate) fn export(&self) -> Value {
+        parse(&self.run(&["stack", "export"]).succeeded().stdout)
+    }
+
+    /// One resource in the stack's state.
+    #[track_caller]
+    pub(crate) fn resource(&self, name: &str) -> Value {
+        let mut export = self.export();
+        let resources = export["deployment"]["resources"].as_array_mut().expect("a stack with resources");
+        let named = |resource: &&mut Value| {
+            resource["urn"].as_str().is_some_and(|urn| urn.rsplit("::").next() == Some(name))
+        };
+        resources.iter_mut().find(named).unwrap_or_else(|| panic!("the state has no '{name}'")).take()
+    }
+
+    /// The outputs of the program, secrets in the clear.
+    #[track_caller]
+    pub(crate) fn outputs(&self) -> Value {
+        parse(&self.run(&["stack", "output", "--json", "--show-secrets"]).succeeded().stdout)
+    }
+
+    /// Runs `pulumi` with `arguments` to its end, however that is.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Outcome {
+        self.start(arguments).finish()
+    }
+
+    /// Starts `pulumi` with `arguments`.
+    pub(crate) fn start(&self, arguments: &[&str]) -> Started {
+        self.start_with(&[], arguments)
+    }
+
+    /// Starts `pulumi` with `arguments`, and with `variables` in its environment.
+    pub(crate) fn start_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Started {
+        let number = self.commands.fetch_add(1, Ordering::Relaxed);
+        let records = self.folder.path().join("records");
+        let record = |kind: &str| records.join(format!("{number:02}-{}.{kind}", arguments[0]));
+        let mut command = self.pulumi();
+        command.args(arguments).args(["--non-interactive", "--color", "never"]);
+        command.env("PULUMI_DEBUG_GRPC", record("calls")).envs(variables.iter().copied());
+        if ["up", "preview", "refresh", "destroy", "import"].contains(&arguments[0]) {
+            command.arg("--event-log").arg(record("events"));
+        }
+        let (stdout, stderr) = (record("stdout"), record("stderr"));
+        Started {
+            running: Running::start(&mut command, &stdout, &stderr),
+            command: format!("pulumi {}", arguments.join(" ")),
+            stdout,
+            stderr,
+            events: record("events"),
+            calls: record("calls"),
+        }
+    }
+
+    /// The command line in an environment that holds nothing of the user's, and never asks the network.
+    fn pulumi(&self) -> Command {
+        let home = self.folder.path().join("home");
+        let mut command = Command::new(tools::folder().join("pulumi"));
+        command
+            .current_dir(self.path(""))
+            .env_clear()
+            // The YAML host is found beside the command line. No plugin is found here, hence none by accident.
+            .env("PATH", "/usr/bin:/bin")
+            .env("HOME", &home)
+            .env("TMPDIR", self.temporary.path())
+            .env("PULUMI_HOME", &home)
+            .env("PULUMI_BACKEND_URL", format!("file://{}", self.folder.path().join("backend").display()))
+            .env("PULUMI_CONFIG_PASSPHRASE", "correct horse")
+            // Without it there is no `--event-log`.
+            .env("PULUMI_DEBUG_COMMANDS", "true");
+        for switch in [
+            "PULUMI_SKIP_UPDATE_CHECK",
+            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION",
+            "PULUMI_DISABLE_REGISTRY_RESOLVE",
+            "PULUMI_SKIP_CONFIRMATIONS",
+        ] {
+            command.env(switch, "true");
+        }
+        command
+    }
+
+    /// What commands have left in the folder for temporary files: sockets, and the folders that they are in.
+    pub(crate) fn temporary_files(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.temporary.path()).expect("the folder is ours");
+        entries.map(|entry| entry.expect("the folder is ours").path()).collect()
+    }
+
+    /// The plugins of this project that run.
+    pub(crate) fn running_plugins(&self) -> Vec<Process> {
+        processes::below(&self.folder.path().join("home/plugins"))
+    }
+
+    /// The providers of this project that run.
+    pub(crate) fn running_providers(&self) -> Vec<Process> {
+        processes::below(&self.folder.path().join("providers"))
+    }
+
+    /// Waits for the end of all processes that this project's commands have left behind.
+    ///
+    /// # Panics
+    /// When one is still there after [`GRACE`].
+    #[track_caller]
+    pub(crate) fn expect_no_process(&self) {
+        if within(GRACE, || processes::below(self.folder.path()).is_empty().then_some(())).is_none() {
+            let left: Vec<_> = processes::below(self.folder.path()).iter().map(ToString::to_string).collect();
+            panic!("{} process(es) outlived their command by {GRACE:?}: {}", left.len(), left.join(", "));
+        }
+    }
+}
+
+impl Drop for Project {
+    fn drop(&mut self) {
+        for process in processes::below(self.folder.path()) {
+            process.kill();
+        }
+        // Written past the test runner's capture, which shows nothing of a test that succeeds.
+        let _ = writeln!(
+            std::io::stderr(),
+            "e2e: {}: {} commands in {:.1} s",
+            self.name,
+            self.commands.load(Ordering::Relaxed),
+            self.begin.elapsed().as_secs_f64()
+        );
+    }
+}
+
+/// A command of a project that runs.
+#[derive(Debug)]
+pub(crate) struct Started {
+    running: Running,
+    command: String,
+    stdout: PathBuf,
+    stderr: PathBuf,
+    events: PathBuf,
+    calls: PathBuf,
+}
+
+impl Started {
+    /// The engine's events until now, one on a line.
+    pub(crate) fn events(&self) -> String {
+        fs::read_to_string(&self.events).unwrap_or_default()
+    }
+
+    /// Sends `signal` to the command line alone.
+    pub(crate) fn signal(&self, signal: Signal) {
+        self.running.signal(signal);
+    }
+
+    pub(crate) fn finish(self) -> Outcome {
+        let status = self.running.finish();
+        let text = |path: &Path| fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        // Commands that do not deploy have no events.
+        let events = text(&self.events).unwrap_or_default();
+        Outcome {
+            command: self.command,
+            status,
+            stdout: text(&self.stdout).expect("the file was made when the command started"),
+            stderr: text(&self.stderr).expect("the file was made when the command started"),
+            events: events.lines().filter_map(|line| serde_json::from_str(line).ok()).collect(),
+            calls: self.calls,
+        }
+    }
+}
+
+#[track_caller]
+fn parse(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("this is no JSON: {error}\n{text}"))
+}
+
+fn create_folder(path: &Path) {
+    fs::create_dir_all(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+}
+
+/// Makes `to` the same file as `from`, or a copy where the two are on different file systems.
+fn link(from: &Path, to: &Path) {
+    if fs::hard_link(from, to).is_ok() {
+        return;
+    }
+    // A process of its own copies, so that none of ours has the file open for writing when another is started.
+    let copied = Command::new("cp").arg(from).arg(to).status();
+    assert!(
+        copied.as_ref().is_ok_and(std::process::ExitStatus::success),
+        "{} could not be copied to {}: {copied:?}",
+        from.display(),
+        to.display()
+    );
+}

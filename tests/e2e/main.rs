@@ -1,0 +1,20 @@
+//! End to end: the real Pulumi command line, its YAML host, and real Terraform providers, with this program between them.
+//!
+//! Nothing here is scripted: each test has a project of its own (program, Pulumi home, state, providers), runs commands that a user
+//! would type, and looks at what they would look at: the steps, the stack's export, files on disk, processes. No network is
+//! used once the tools are built (`tests/tools/build`, which the first test runs).
+//!
+//! With `ISTHMUS_E2E_BRIDGE=go` the projects that would use this program use the Go bridge instead. It is for whoever asks
+//! whether a failure is ours; tests of what the Go bridge gets wrong fail then.
+
+mod harness;
+
+mod continuity;
+mod crash;
+mod import;
+mod install;
+mod invoke;
+mod local;
+mod random;
+mod time;
+mod tls;
