@@ -1,0 +1,271 @@
+//! A bridge, driven as an engine drives it: started, asked to become a package, configured, and ended.
+
+mod life;
+mod process;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use isthmus_proto::property::Struct;
+use isthmus_proto::pulumirpc::parameterize_request::{Parameters, ParametersArgs};
+use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
+use isthmus_proto::pulumirpc::{
+    CheckRequest, ConfigureRequest, GetSchemaRequest, ParameterizeRequest, ProviderHandshakeRequest,
+};
+use serde::Serialize;
+use tonic::Code;
+use tonic::transport::{Channel, Endpoint};
+
+use crate::calls::milliseconds;
+use crate::engine::EngineService;
+use crate::processes::{Executable, Identity, Tree, Usage};
+use crate::workload::Suite;
+
+pub(crate) use life::BridgeClient;
+use process::Process;
+
+/// The engine's own limit, in bytes.
+const LARGEST_MESSAGE: usize = 400 * 1024 * 1024;
+/// How long the engine waits for a plugin to end after SIGINT before it kills it.
+const GRACE: Duration = Duration::from_secs(5);
+/// How long after its bridge's violent death a provider may take to notice.
+const ORPHAN_GRACE: Duration = Duration::from_secs(3);
+
+/// How to start a bridge.
+#[derive(Debug)]
+pub(crate) struct BridgeSpec {
+    /// The file, whose name and folder say that it is a plugin.
+    pub(crate) executable: PathBuf,
+    /// Where it finds its user's files, and keeps its own from one start to the next.
+    pub(crate) home: PathBuf,
+}
+
+/// How long a start took, in milliseconds.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Startup {
+    /// From the start of the process to the line with its port. The floor has no port.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) port: Option<f64>,
+    /// From the start of the process to the answer of Parameterize; for the floor, to that of the schema call.
+    pub(crate) parameterized: f64,
+    /// GetSchema alone. The floor has no such call: the package's schema is the bridge's own work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) schema: Option<f64>,
+    /// Size of the package's schema.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) schema_bytes: Option<usize>,
+    /// From the start of the process to the answer of Configure.
+    pub(crate) configured: f64,
+}
+
+/// How a bridge ended.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Ended {
+    /// From Cancel to the end of the process, in milliseconds.
+    pub(crate) milliseconds: f64,
+    /// Not by force.
+    pub(crate) by_itself: bool,
+    /// Processes that were below it and live on.
+    pub(crate) children_left: usize,
+}
+
+/// What was left of a bridge that was killed.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Killed {
+    /// How many processes it had below it.
+    pub(crate) children: usize,
+    /// How many of them lived on.
+    pub(crate) children_left: usize,
+}
+
+/// A running bridge, configured.
+#[derive(Debug)]
+pub(crate) struct Bridge {
+    process: Process,
+    client: ResourceProviderClient<Channel>,
+}
+
+impl Bridge {
+    /// Goes through the calls that an engine makes before the first resource.
+    pub(crate) async fn start(
+        spec: &BridgeSpec,
+        engine: &EngineService,
+        suite: Suite,
+        provider: &Path,
+    ) -> anyhow::Result<(Self, Startup)> {
+        let began = Instant::now();
+        let mut process = Process::start(spec, &engine.address())?;
+        let outcome = async {
+            let port = process.port().await?;
+            let port_at = began.elapsed();
+            let mut client = connect(port).await?;
+            let startup = introduce(&mut client, engine, spec, suite, provider, began, port_at).await?;
+            anyhow::Ok((client, startup))
+        };
+        match outcome.await {
+            Ok((client, startup)) => Ok((Self { process, client }, startup)),
+            Err(error) => Err(process.explain(error)),
+        }
+    }
+
+    /// For the calls of resources.
+    pub(crate) fn client(&self) -> BridgeClient {
+        BridgeClient::new(self.client.clone())
+    }
+
+    /// Adds what the bridge said last.
+    pub(crate) fn explain(&self, error: anyhow::Error) -> anyhow::Error {
+        self.process.explain(error)
+    }
+
+    /// What it and its provider have used.
+    pub(crate) fn usage(&self, provider: Executable) -> anyhow::Result<Usage> {
+        Ok(Tree::of(self.process.id())?.usage(provider))
+    }
+
+    /// Ends it as an engine does: Cancel, hang up, SIGINT, wait, SIGKILL.
+    pub(crate) async fn end(self) -> anyhow::Result<Ended> {
+        let Self { mut process, mut client } = self;
+        let children = Tree::of(process.id())?.below(process.id());
+        let began = Instant::now();
+        match tokio::time::timeout(GRACE, client.cancel(())).await {
+            Ok(Err(status)) if status.code() != Code::Unimplemented => {
+                return Err(process.explain(anyhow::Error::new(status).context("Cancel failed")));
+            }
+            // An engine does not wait for longer either.
+            Ok(_) | Err(_) => {}
+        }
+        drop(client);
+        process.interrupt();
+        let by_itself = process.ended_within(GRACE).await;
+        let milliseconds = milliseconds(began.elapsed());
+        process.kill().await;
+        let children_left = left_of(&children, Duration::ZERO).await;
+        Ok(Ended { milliseconds, by_itself, children_left })
+    }
+
+    /// Kills it as the kernel does when memory runs out, and looks what lives on.
+    pub(crate) async fn kill(self) -> anyhow::Result<Killed> {
+        let Self { mut process, client } = self;
+        let children = Tree::of(process.id())?.below(process.id());
+        process.kill().await;
+        let children_left = left_of(&children, ORPHAN_GRACE).await;
+        drop(client);
+        Ok(Killed { children: children.len(), children_left })
+    }
+}
+
+/// How many of these processes outlive `grace`. They are ended then, so that they disturb nobody.
+async fn left_of(children: &[Identity], grace: Duration) -> usize {
+    let deadline = Instant::now() + grace;
+    let alive = || children.iter().filter(|child| child.is_alive()).count();
+    while alive() > 0 && Instant::now() < deadline {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let left = alive();
+    for child in children {
+        child.kill();
+    }
+    left
+}
+
+async fn connect(port: u16) -> anyhow::Result<ResourceProviderClient<Channel>> {
+    let channel = Endpoint::from_shared(format!("http://127.0.0.1:{port}"))
+        .context("the port makes no address")?
+        .connect()
+        .await
+        .with_context(|| format!("nobody answers on the announced port {port}"))?;
+    Ok(ResourceProviderClient::new(channel)
+        .max_decoding_message_size(LARGEST_MESSAGE)
+        .max_encoding_message_size(LARGEST_MESSAGE))
+}
+
+async fn introduce(
+    client: &mut ResourceProviderClient<Channel>,
+    engine: &EngineService,
+    spec: &BridgeSpec,
+    suite: Suite,
+    provider: &Path,
+    began: Instant,
+    port_at: Duration,
+) -> anyhow::Result<Startup> {
+    let folder = spec.home.to_string_lossy().into_owned();
+    let handshake = ProviderHandshakeRequest {
+        engine_address: engine.address(),
+        root_directory: Some(folder.clone()),
+        program_directory: Some(folder),
+        configure_with_urn: true,
+        supports_views: true,
+        supports_refresh_before_update: true,
+        invoke_with_preview: true,
+        ..ProviderHandshakeRequest::default()
+    };
+    match client.handshake(handshake).await {
+        // The Go bridge has no Handshake, and engines then go by what Configure answers.
+        Err(status) if status.code() != Code::Unimplemented => {
+            return Err(status).context("Handshake failed");
+        }
+        Ok(_) | Err(_) => {}
+    }
+    client.get_plugin_info(()).await.context("GetPluginInfo failed")?;
+
+    let provider =
+        provider.to_str().context("the path of the provider is not Unicode, which the protocol demands")?;
+    let arguments = ParametersArgs { args: vec![provider.to_owned()] };
+    let parameterize = ParameterizeRequest { parameters: Some(Parameters::Args(arguments)) };
+    let package = client.parameterize(parameterize).await.context("Parameterize failed")?.into_inner();
+    let parameterized = milliseconds(began.elapsed());
+    if package.name != suite.package() {
+        bail!("Parameterize made the package {:?}, {:?} was expected", package.name, suite.package());
+    }
+
+    let asked = Instant::now();
+    let request = GetSchemaRequest {
+        version: 0,
+        subpackage_name: package.name.clone(),
+        subpackage_version: package.version.clone(),
+    };
+    let schema = client.get_schema(request).await.context("GetSchema failed")?.into_inner().schema;
+    let schema_took = milliseconds(asked.elapsed());
+    for case in suite.cases() {
+        if !schema.contains(case.token) {
+            bail!("the schema has no resource {}", case.token);
+        }
+    }
+
+    let token = format!("pulumi:providers:{}", package.name);
+    let urn = format!("urn:pulumi:bench::isthmus::{token}::default");
+    let check = CheckRequest {
+        urn: urn.clone(),
+        olds: Some(Struct::new()),
+        news: Some(Struct::new()),
+        name: "default".to_owned(),
+        r#type: token.clone(),
+        ..CheckRequest::default()
+    };
+    let checked = client.check_config(check).await.context("CheckConfig failed")?.into_inner();
+    if let Some(failure) = checked.failures.first() {
+        bail!("CheckConfig refused an empty configuration: {} {}", failure.property, failure.reason);
+    }
+    let configure = ConfigureRequest {
+        args: checked.inputs,
+        accept_secrets: true,
+        accept_resources: true,
+        sends_old_inputs: true,
+        sends_old_inputs_to_delete: true,
+        id: Some("bench".to_owned()),
+        urn: Some(urn),
+        name: Some("default".to_owned()),
+        r#type: Some(token),
+        ..ConfigureRequest::default()
+    };
+    client.configure(configure).await.context("Configure failed")?;
+    Ok(Startup {
+        port: Some(milliseconds(port_at)),
+        parameterized,
+        schema: Some(schema_took),
+        schema_bytes: Some(schema.len()),
+        configured: milliseconds(began.elapsed()),
+    })
+}

@@ -1,0 +1,106 @@
+//! The command line.
+
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+use serde::Serialize;
+
+/// Measures isthmus beside the Go bridge, and beside the floor: the same provider calls without any bridge.
+#[derive(Debug, Parser)]
+#[command(name = "isthmus-benches")]
+pub(crate) struct Options {
+    /// The executable `isthmus`.
+    #[arg(long, value_name = "PATH", default_value_os_t = workspace().join("target/release/isthmus"))]
+    pub(crate) isthmus: PathBuf,
+    /// The executable of the Go bridge.
+    #[arg(long, value_name = "PATH",
+          default_value_os_t = in_tools("go-bridge/pulumi-resource-terraform-provider"))]
+    pub(crate) go_bridge: PathBuf,
+    /// The provider `random`, which most calls go to.
+    #[arg(long, value_name = "PATH", default_value_os_t = in_tools("terraform-provider-random"))]
+    pub(crate) provider: PathBuf,
+    /// The provider `time`, for updates in place: everything in `random` is replaced.
+    #[arg(long, value_name = "PATH", default_value_os_t = in_tools("terraform-provider-time"))]
+    pub(crate) time_provider: PathBuf,
+    /// How many resources go through their lives in each phase (serial, concurrent) of each repetition.
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = at_least_one)]
+    pub(crate) count: usize,
+    /// How many resources are under way at once in the concurrent phase.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = at_least_one)]
+    pub(crate) concurrency: usize,
+    /// How often each contestant is measured; the contestants take turns.
+    #[arg(long, value_name = "R", default_value_t = 5, value_parser = at_least_one)]
+    pub(crate) repetitions: usize,
+    /// Goes into the names of the result files, after the date.
+    #[arg(long, default_value = "trial", value_parser = label)]
+    pub(crate) label: String,
+    /// Whom to measure.
+    #[arg(long, value_delimiter = ',', default_values_t = Contestant::ALL)]
+    pub(crate) contestants: Vec<Contestant>,
+}
+
+/// Somebody who is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Contestant {
+    /// The daemon of this project.
+    Isthmus,
+    /// The program that it replaces.
+    GoBridge,
+    /// A bare client of the provider.
+    Floor,
+}
+
+impl Contestant {
+    /// In the order of the table's columns.
+    pub(crate) const ALL: [Self; 3] = [Self::Isthmus, Self::GoBridge, Self::Floor];
+
+    /// What the table calls it.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Isthmus => "isthmus",
+            Self::GoBridge => "Go bridge",
+            Self::Floor => "floor",
+        }
+    }
+}
+
+impl std::fmt::Display for Contestant {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Isthmus => "isthmus",
+            Self::GoBridge => "go-bridge",
+            Self::Floor => "floor",
+        })
+    }
+}
+
+/// The folder of the workspace, wherever the program is started.
+pub(crate) fn workspace() -> &'static Path {
+    const BENCHES: &str = env!("CARGO_MANIFEST_DIR");
+    let benches = Path::new(BENCHES);
+    benches.parent().unwrap_or(benches)
+}
+
+/// Where the tests look for the Go programs, too.
+fn in_tools(name: &str) -> PathBuf {
+    let folder = std::env::var_os("ISTHMUS_TOOLS_DIR");
+    folder.map_or_else(|| workspace().join("target/tools"), PathBuf::from).join(name)
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("it must be at least 1".to_owned()),
+        Ok(number) => Ok(number),
+        Err(error) => Err(format!("{error}")),
+    }
+}
+
+fn label(text: &str) -> Result<String, String> {
+    let fits = |character: char| character.is_ascii_alphanumeric() || "-_.".contains(character);
+    if !text.is_empty() && text.chars().all(fits) {
+        Ok(text.to_owned())
+    } else {
+        Err("letters, digits, '-', '_' and '.' only: it becomes part of a file's name".to_owned())
+    }
+}

@@ -1,0 +1,179 @@
+//! The table for people and the file for programs.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use serde::Serialize;
+
+use crate::machine::Machine;
+use crate::options::{Contestant, workspace};
+use crate::repetition::Repetition;
+use crate::summary::Row;
+use crate::tools::Program;
+
+/// Everything about one run, as it is written to the file.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report<'a> {
+    /// The day, in UTC.
+    pub(crate) date: String,
+    /// What the run was for.
+    pub(crate) label: &'a str,
+    /// The commit of the workspace.
+    pub(crate) commit: String,
+    /// Where.
+    pub(crate) machine: Machine,
+    /// With what.
+    pub(crate) programs: &'a [Program],
+    /// How many resources in each phase.
+    pub(crate) count: usize,
+    /// How many at a time in the concurrent phase.
+    pub(crate) concurrency: usize,
+    /// How many repetitions.
+    pub(crate) repetitions: usize,
+    /// Medians and spreads.
+    pub(crate) summary: Vec<Row>,
+    /// What they were made from.
+    pub(crate) raw: Vec<Repetition>,
+}
+
+/// The files of a run.
+#[derive(Debug)]
+pub(crate) struct Files {
+    json: PathBuf,
+    table: PathBuf,
+}
+
+impl Files {
+    /// Settles their names, before anything is measured.
+    ///
+    /// # Errors
+    /// When there are results of that name: they are not overwritten.
+    pub(crate) fn reserve(date: &str, label: &str) -> anyhow::Result<Self> {
+        let folder = workspace().join("benches/results");
+        fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+        let path = |extension: &str| folder.join(format!("{date}-{label}.{extension}"));
+        let files = Self { json: path("json"), table: path("md") };
+        for path in [&files.json, &files.table] {
+            if path.exists() {
+                bail!("{} exists; remove it, or choose another --label", path.display());
+            }
+        }
+        Ok(files)
+    }
+
+    /// Writes both, and returns the table.
+    pub(crate) fn write(&self, report: &Report<'_>) -> anyhow::Result<String> {
+        let json = serde_json::to_string_pretty(report).context("the report cannot be written as JSON")?;
+        save(&self.json, &(json + "\n"))?;
+        let table = report.table();
+        save(&self.table, &table)?;
+        Ok(table)
+    }
+
+    /// Where the JSON is.
+    pub(crate) fn json(&self) -> &Path {
+        &self.json
+    }
+}
+
+fn save(path: &Path, content: &str) -> anyhow::Result<()> {
+    fs::write(path, content).with_context(|| format!("{} cannot be written", path.display()))
+}
+
+impl Report<'_> {
+    /// Markdown: where and with what, then the table.
+    fn table(&self) -> String {
+        let mut text = self.heading();
+        let mut line = |cells: &[String]| {
+            text.push('|');
+            for cell in cells {
+                text.push(' ');
+                text.push_str(cell);
+                text.push_str(" |");
+            }
+            text.push('\n');
+        };
+        let mut titles = vec![String::new()];
+        titles.extend(Contestant::ALL.map(|contestant| contestant.title().to_owned()));
+        titles.extend(RATIOS.map(|(of, to)| format!("{} ÷ {}", of.title(), to.title())));
+        line(&titles);
+        line(
+            &titles
+                .iter()
+                .enumerate()
+                .map(|(column, _)| if column == 0 { "---" } else { "--:" }.to_owned())
+                .collect::<Vec<_>>(),
+        );
+        let mut section = "";
+        for row in &self.summary {
+            if row.section != section {
+                section = row.section;
+                let mut cells = vec![String::new(); titles.len()];
+                cells[0] = format!("**{section}**");
+                line(&cells);
+            }
+            let mut cells = vec![row.name.clone()];
+            cells.extend(Contestant::ALL.map(|contestant| figure(row, contestant)));
+            cells.extend(
+                RATIOS.map(|(of, to)| {
+                    row.ratio(of, to).map_or_else(String::new, |ratio| format!("{ratio:.2}"))
+                }),
+            );
+            line(&cells);
+        }
+        text
+    }
+
+    fn heading(&self) -> String {
+        let machine = &self.machine;
+        let mut text = format!(
+            "# {} {}\n\n{} × {}, {} MiB, Linux {}, load before the start {}. Commit {}.\n\n",
+            self.date,
+            self.label,
+            machine.cores,
+            machine.cpu,
+            machine.memory_mib,
+            machine.kernel,
+            machine.load_before,
+            self.commit,
+        );
+        // Writing to a text cannot fail.
+        for program in self.programs {
+            let version = program.version.as_deref().unwrap_or("version unknown");
+            let _ = writeln!(
+                text,
+                "- {}: {version}, {} bytes, SHA-256 {}",
+                program.name,
+                program.bytes,
+                &program.sha256[..12]
+            );
+        }
+        let _ = writeln!(
+            text,
+            "\n{} resources in each phase, {} at a time in the concurrent one; medians of {} repetitions, in parentheses \
+             the least and the most.\n",
+            self.count, self.concurrency, self.repetitions,
+        );
+        text
+    }
+}
+
+/// Whose figures are divided by whose.
+const RATIOS: [(Contestant, Contestant); 3] = [
+    (Contestant::Isthmus, Contestant::GoBridge),
+    (Contestant::Isthmus, Contestant::Floor),
+    (Contestant::GoBridge, Contestant::Floor),
+];
+
+fn figure(row: &Row, contestant: Contestant) -> String {
+    let digits = row.digits;
+    match row.figures.get(&contestant) {
+        None => "–".to_owned(),
+        Some(figure) if figure.least == figure.most => format!("{:.digits$}", figure.median),
+        Some(figure) => {
+            format!("{:.digits$} ({:.digits$}–{:.digits$})", figure.median, figure.least, figure.most)
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The programs that are measured: whether they are there, what they are, and how to come by them.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, bail};
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+use tempfile::TempDir;
+
+use crate::options::{Contestant, Options};
+
+/// The name by which isthmus knows that an engine started it, and the folder that tells it its plugin version.
+const PLUGIN: &str = "pulumi-resource-terraform-provider";
+const PLUGIN_FOLDER: &str = "resource-terraform-provider-v1.1.3";
+
+/// How far the linker's list of modules is read, in bytes. The Go bridge's has 25,000.
+const LONGEST_MODULE_LIST: usize = 65_536;
+
+/// The programs, as they are run.
+#[derive(Debug)]
+pub(crate) struct Tools {
+    /// isthmus under its name as a plugin, in a folder of its own.
+    pub(crate) isthmus: PathBuf,
+    /// The Go bridge.
+    pub(crate) go_bridge: PathBuf,
+    /// The provider `random`.
+    pub(crate) random: PathBuf,
+    /// The provider `time`.
+    pub(crate) time: PathBuf,
+    /// What they are, for the record.
+    pub(crate) programs: Vec<Program>,
+    _folder: TempDir,
+}
+
+/// One program, so that a result can be told from that of another build.
+#[derive(Debug, Serialize)]
+pub(crate) struct Program {
+    /// What it is.
+    pub(crate) name: &'static str,
+    /// What it says of itself, or what the Go linker wrote into it.
+    pub(crate) version: Option<String>,
+    /// Its size in bytes.
+    pub(crate) bytes: u64,
+    /// SHA-256 of its file, in hexadecimal digits.
+    pub(crate) sha256: String,
+}
+
+impl Tools {
+    /// Finds the programs that the chosen contestants need.
+    ///
+    /// # Errors
+    /// Names everything that is missing at once, each with the command that builds it.
+    pub(crate) fn find(options: &Options) -> anyhow::Result<Self> {
+        let chosen = |contestant| options.contestants.contains(&contestant);
+        let wanted = [
+            (chosen(Contestant::Isthmus), "isthmus", &options.isthmus, "cargo build --release --bin isthmus"),
+            (
+                chosen(Contestant::GoBridge),
+                "the Go bridge",
+                &options.go_bridge,
+                "tests/tools/build go-bridge",
+            ),
+            (true, "the provider random", &options.provider, "tests/tools/build random"),
+            (true, "the provider time", &options.time_provider, "tests/tools/build time"),
+        ];
+        let mut missing = String::new();
+        let mut programs = Vec::new();
+        for (_, name, path, build) in wanted.iter().filter(|(needed, ..)| *needed) {
+            if path.is_file() {
+                programs.push(Program::describe(name, path)?);
+            } else {
+                let path = path.display();
+                // Writing to a text cannot fail.
+                let _ = write!(missing, "\n  {name} is not at {path}; `{build}` in the workspace builds it");
+            }
+        }
+        if !missing.is_empty() {
+            bail!("programs are missing (or give their places by options, see --help):{missing}");
+        }
+        let folder = TempDir::with_prefix("isthmus-benches-").context("no temporary folder")?;
+        let isthmus = folder.path().join(PLUGIN_FOLDER).join(PLUGIN);
+        if chosen(Contestant::Isthmus) {
+            place(&options.isthmus, &isthmus)?;
+        }
+        Ok(Self {
+            isthmus,
+            go_bridge: absolute(&options.go_bridge)?,
+            random: absolute(&options.provider)?,
+            time: absolute(&options.time_provider)?,
+            programs,
+            _folder: folder,
+        })
+    }
+}
+
+impl Program {
+    fn describe(name: &'static str, path: &Path) -> anyhow::Result<Self> {
+        let content = fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
+        let version = match name {
+            "isthmus" => answer(path, "--version"),
+            "the Go bridge" => answer(path, "-version"),
+            _ => go_version(&content),
+        };
+        let bytes = content.len() as u64;
+        Ok(Self { name, version, bytes, sha256: hex::encode(Sha256::digest(&content)) })
+    }
+}
+
+/// Puts the file under another name: by a link where the file system allows it, else as a copy.
+fn place(from: &Path, to: &Path) -> anyhow::Result<()> {
+    let failed = || format!("{} cannot be put at {}", from.display(), to.display());
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder).with_context(failed)?;
+    }
+    if fs::hard_link(from, to).is_err() {
+        fs::copy(from, to).with_context(failed)?;
+    }
+    Ok(())
+}
+
+fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
+    std::path::absolute(path).with_context(|| format!("{} is no path", path.display()))
+}
+
+/// The first line that a program answers to an option, if it succeeds.
+fn answer(path: &Path, option: &str) -> Option<String> {
+    let output = Command::new(path).arg(option).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let line = text.lines().next()?.trim();
+    (output.status.success() && !line.is_empty()).then(|| line.to_owned())
+}
+
+/// The version of a Go program's main package, from the list of modules that the linker puts into every program:
+/// `path⇥PACKAGE`, then a line `mod` or `dep` for each module, of which the package's own is the longest prefix.
+fn go_version(content: &[u8]) -> Option<String> {
+    let marker = b"path\t";
+    let list = content.windows(marker.len()).enumerate().filter(|(_, window)| window == marker).find_map(
+        |(at, _)| {
+            let end = (at + LONGEST_MODULE_LIST).min(content.len());
+            let text = String::from_utf8_lossy(&content[at + marker.len()..end]);
+            text.lines().nth(1)?.starts_with("mod\t").then(|| text.into_owned())
+        },
+    )?;
+    let mut lines = list.lines();
+    let package = lines.next()?;
+    lines
+        .take_while(|line| line.contains('\t'))
+        .filter_map(|line| {
+            let mut fields = line.split('\t');
+            let kind = fields.next()?;
+            let (module, version) = (fields.next()?, fields.next()?);
+            (matches!(kind, "mod" | "dep") && package.starts_with(module)).then_some((module.len(), version))
+        })
+        .max()
+        .map(|(_, version)| version.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_go_program_built_as_a_tool_of_another_module_has_the_version_of_its_own() {
+        let content = b"\xff Go buildinf:\x08path\texample.org/a/b/cmd\nmod\texample.org/tools\t(devel)\t\n\
+            dep\texample.org/a\tv1.0.0\th1:x=\ndep\texample.org/a/b\tv2.0.0\th1:y=\nbuild\t-compiler=gc\n\xf9\x32";
+        assert_eq!(go_version(content).as_deref(), Some("v2.0.0"));
+    }
+
+    #[test]
+    fn a_program_of_another_language_has_none() {
+        assert_eq!(go_version(b"\x7fELF path\tto nowhere\n"), None);
+    }
+}
