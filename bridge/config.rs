@@ -11,6 +11,7 @@ use crate::resource::{Change, ChangeKind, Checked, Difference, Failure, Notes, O
 use crate::translate::config_values::{fold, unfold};
 use crate::translate::inputs::Unknowns;
 use crate::translate::property::bag_without_secrets;
+use crate::translate::property_path::PropertyPath;
 
 /// Keys that engines put among the configuration, and that no provider knows.
 const ENGINE_KEYS: [&str; 4] = ["version", "pluginDownloadURL", "name", "parameterization"];
@@ -48,10 +49,10 @@ pub fn diff(olds: &Struct, news: &Struct) -> Difference {
             Some(old) if old != value => ChangeKind::Update,
             Some(_) => continue,
         };
-        changes.insert(name.to_owned(), Change { kind, replaces: false });
+        changes.insert(PropertyPath::top(name), Change { kind, replaces: false });
     }
     for name in olds.keys().filter(|name| !news.contains_key(name)) {
-        changes.insert(name.to_owned(), Change { kind: ChangeKind::Delete, replaces: false });
+        changes.insert(PropertyPath::top(name), Change { kind: ChangeKind::Delete, replaces: false });
     }
     Difference { changes, delete_before_replace: false }
 }

@@ -14,4 +14,4 @@ pub mod property_path;
 pub mod raw_state;
 mod secret_paths;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;

@@ -1,5 +1,8 @@
 //! Diff: what an update would do, taken from the provider's plan.
 
+mod detail;
+mod elements;
+
 use std::collections::BTreeMap;
 
 use isthmus_proto::property::Struct;
@@ -9,7 +12,7 @@ use isthmus_shim::provider::Action;
 use super::state::Condition;
 use super::{Notes, OperationError, Target};
 use crate::package::shape::Shape;
-use crate::translate::attribute_paths::top_level_property;
+use crate::translate::attribute_paths::property_path;
 use crate::translate::ignore_changes::apply_ignore_changes;
 use crate::translate::inputs::Unknowns;
 use crate::translate::property_path::PropertyPath;
@@ -20,8 +23,8 @@ const META: &str = "__meta";
 /// What an update would do.
 #[derive(Debug, Default)]
 pub struct Difference {
-    /// By property path; empty when nothing changes.
-    pub changes: BTreeMap<String, Change>,
+    /// By place, none of which lies within another; empty when nothing changes.
+    pub changes: BTreeMap<PropertyPath, Change>,
     /// Whether the old resource has to go before the new one comes.
     pub delete_before_replace: bool,
 }
@@ -61,7 +64,7 @@ pub async fn diff(
         // Nobody knows in which state a failed creation left it: like core, start over.
         let replace = Change { kind: ChangeKind::Update, replaces: true };
         return Ok(Difference {
-            changes: BTreeMap::from([(META.to_owned(), replace)]),
+            changes: BTreeMap::from([(PropertyPath::top(META), replace)]),
             delete_before_replace: true,
         });
     }
@@ -76,13 +79,11 @@ pub async fn diff(
         Action::Replace(paths) => paths.as_slice(),
         Action::Create | Action::Update | Action::Delete => &[],
     };
-    let mut changes = changed_properties(target, &prior.object.value, &plan.planned);
+    let changed = detail::changes(&target.shape.object, &prior.object.value, &plan.planned, olds, &news);
+    let mut changes: BTreeMap<PropertyPath, Change> =
+        changed.into_iter().map(|(path, kind)| (path, Change { kind, replaces: false })).collect();
     for path in replacing {
-        let name = top_level_property(path, &target.shape.object).unwrap_or(META);
-        changes
-            .entry(name.to_owned())
-            .or_insert(Change { kind: ChangeKind::Update, replaces: true })
-            .replaces = true;
+        mark_replacing(&mut changes, property_path(path, &target.shape.object));
     }
     let delete_before_replace =
         !replacing.is_empty() && claims_the_same(target, &prior.object.value, &plan.planned);
@@ -114,27 +115,18 @@ fn claims_the_same(target: &Target<'_>, prior: &Value, planned: &Value) -> bool 
         })
 }
 
-fn changed_properties(target: &Target<'_>, prior: &Value, planned: &Value) -> BTreeMap<String, Change> {
-    let (Value::Object(before), Value::Object(after)) = (prior, planned) else { return BTreeMap::new() };
-    let mut changes = BTreeMap::new();
-    for field in &target.shape.object.fields {
-        let was = before.get(&field.terraform).unwrap_or(&Value::Null);
-        let will_be = after.get(&field.terraform).unwrap_or(&Value::Null);
-        if was == will_be && will_be.is_wholly_known() {
-            continue;
+/// Marks the changes at, in, or around a place that forces a replacement. Where there is none, as with a write-only value,
+/// the place itself becomes one: an engine replaces only for a reason that it can show.
+fn mark_replacing(changes: &mut BTreeMap<PropertyPath, Change>, place: PropertyPath) {
+    let place = if place.0.is_empty() { PropertyPath::top(META) } else { place };
+    let mut is_shown = false;
+    for (path, change) in changes.iter_mut() {
+        if place.contains(path) || path.contains(&place) {
+            change.replaces = true;
+            is_shown = true;
         }
-        let kind = match (is_absent(was), is_absent(will_be)) {
-            (true, true) => continue,
-            (true, false) => ChangeKind::Add,
-            (false, true) => ChangeKind::Delete,
-            (false, false) => ChangeKind::Update,
-        };
-        changes.insert(field.pulumi.clone(), Change { kind, replaces: false });
     }
-    changes
-}
-
-/// Whether Pulumi shows nothing for the value.
-fn is_absent(value: &Value) -> bool {
-    value.is_null()
+    if !is_shown {
+        changes.insert(place, Change { kind: ChangeKind::Update, replaces: true });
+    }
 }

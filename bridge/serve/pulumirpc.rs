@@ -3,6 +3,7 @@
 //! Each method takes a message apart, calls what does the work, and puts the answer together. What an engine expects of
 //! each is written beside the contract in `proto/pulumirpc/provider.proto`.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use isthmus_proto::pulumirpc::resource_provider_server::ResourceProvider;
@@ -440,22 +441,22 @@ fn difference(difference: Difference) -> DiffResponse {
     } else {
         diff_response::DiffChanges::DiffSome
     };
-    let replaces = difference
-        .changes
-        .iter()
-        .filter(|(_, change)| change.replaces)
-        .map(|(property, _)| property.clone())
-        .collect();
+    // Beside the places themselves, engines want the properties at the top that these are in, each once.
+    let tops = |is_wanted: fn(&Change) -> bool| {
+        let tops = difference.changes.iter().filter(|(_, change)| is_wanted(change));
+        let names: BTreeSet<&str> = tops.filter_map(|(path, _)| path.top_level()).collect();
+        names.into_iter().map(str::to_owned).collect()
+    };
     DiffResponse {
-        replaces,
+        replaces: tops(|change| change.replaces),
         stables: Vec::new(),
         delete_before_replace: difference.delete_before_replace,
         changes: changes as i32,
-        diffs: difference.changes.keys().cloned().collect(),
+        diffs: tops(|_| true),
         detailed_diff: difference
             .changes
             .iter()
-            .map(|(path, change)| (path.clone(), kind(*change)))
+            .map(|(path, change)| (path.to_string(), kind(*change)))
             .collect(),
         has_detailed_diff: true,
     }

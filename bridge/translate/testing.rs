@@ -11,7 +11,7 @@ use isthmus_shim::schema::{
 use super::property_path::PropertyPath;
 use crate::package::shape::{IdRule, ResourceShape, compile_data_source};
 
-pub(super) fn attribute(name: &str, attribute_type: Type) -> Attribute {
+pub(crate) fn attribute(name: &str, attribute_type: Type) -> Attribute {
     Attribute {
         name: name.into(),
         attribute_type: AttributeType::Plain(attribute_type),
@@ -27,19 +27,19 @@ pub(super) fn attribute(name: &str, attribute_type: Type) -> Attribute {
     }
 }
 
-pub(super) fn required(attribute: Attribute) -> Attribute {
+pub(crate) fn required(attribute: Attribute) -> Attribute {
     Attribute { required: true, optional: false, ..attribute }
 }
 
-pub(super) fn computed(attribute: Attribute) -> Attribute {
+pub(crate) fn computed(attribute: Attribute) -> Attribute {
     Attribute { computed: true, optional: false, ..attribute }
 }
 
-pub(super) fn sensitive(attribute: Attribute) -> Attribute {
+pub(crate) fn sensitive(attribute: Attribute) -> Attribute {
     Attribute { sensitive: true, ..attribute }
 }
 
-pub(super) fn nested_attribute(name: &str, nesting: ObjectNesting, attributes: Vec<Attribute>) -> Attribute {
+pub(crate) fn nested_attribute(name: &str, nesting: ObjectNesting, attributes: Vec<Attribute>) -> Attribute {
     let object = object_type(
         attributes.iter().map(|inner| (inner.name.to_string(), inner.attribute_type.implied_type().clone())),
     );
@@ -53,7 +53,7 @@ pub(super) fn nested_attribute(name: &str, nesting: ObjectNesting, attributes: V
     Attribute { attribute_type: AttributeType::Nested(nested), ..attribute(name, Type::Bool) }
 }
 
-pub(super) fn block(attributes: Vec<Attribute>, blocks: Vec<NestedBlock>) -> Block {
+pub(crate) fn block(attributes: Vec<Attribute>, blocks: Vec<NestedBlock>) -> Block {
     let (mut attributes, mut blocks) = (attributes, blocks);
     attributes.sort_by(|one, other| one.name.cmp(&other.name));
     blocks.sort_by(|one, other| one.name.cmp(&other.name));
@@ -72,7 +72,7 @@ pub(super) fn block(attributes: Vec<Attribute>, blocks: Vec<NestedBlock>) -> Blo
     }
 }
 
-pub(super) fn nested(name: &str, nesting: BlockNesting, max_items: u64, block: Block) -> NestedBlock {
+pub(crate) fn nested(name: &str, nesting: BlockNesting, max_items: u64, block: Block) -> NestedBlock {
     let object = block.implied_type.clone();
     let open = object.is_dynamic_inside();
     let implied_type = match nesting {
@@ -85,38 +85,38 @@ pub(super) fn nested(name: &str, nesting: BlockNesting, max_items: u64, block: B
     NestedBlock { name: name.into(), block, nesting, min_items: 0, max_items, implied_type }
 }
 
-pub(super) fn resource(block: Block, id: IdRule) -> ResourceShape {
+pub(crate) fn resource(block: Block, id: IdRule) -> ResourceShape {
     let schema = Arc::new(Schema { version: 0, block });
     ResourceShape { id, ..compile_data_source("test_thing", "test:index/thing:Thing", schema) }
 }
 
-pub(super) fn object_type(fields: impl IntoIterator<Item = (String, Type)>) -> Type {
+pub(crate) fn object_type(fields: impl IntoIterator<Item = (String, Type)>) -> Type {
     let attributes = fields.into_iter().map(|(name, field)| (Arc::from(name), field)).collect();
     Type::Object(Arc::new(isthmus_shim::cty::ObjectType { attributes, ..Default::default() }))
 }
 
-pub(super) fn object_value(fields: &[(&str, Value)]) -> Value {
+pub(crate) fn object_value(fields: &[(&str, Value)]) -> Value {
     Value::Object(fields.iter().map(|(name, value)| (Arc::from(*name), value.clone())).collect())
 }
 
-pub(super) fn bag(fields: &[(&str, Property)]) -> Struct {
+pub(crate) fn bag(fields: &[(&str, Property)]) -> Struct {
     fields.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
 }
 
-pub(super) fn object(fields: &[(&str, Property)]) -> Property {
+pub(crate) fn object(fields: &[(&str, Property)]) -> Property {
     Property::Struct(bag(fields))
 }
 
-pub(super) fn list(elements: &[Property]) -> Property {
+pub(crate) fn list(elements: &[Property]) -> Property {
     Property::List(elements.to_vec())
 }
 
-pub(super) fn path(text: &str) -> PropertyPath {
+pub(crate) fn path(text: &str) -> PropertyPath {
     text.parse().unwrap()
 }
 
 /// `a.0.b`: numbers are indices, everything else attributes.
-pub(super) fn attribute_path(text: &str) -> AttributePath {
+pub(crate) fn attribute_path(text: &str) -> AttributePath {
     let steps = text.split('.').filter(|step| !step.is_empty()).map(|step| match step.parse() {
         Ok(index) => PathStep::Index(index),
         Err(_) => PathStep::Attribute(step.into()),
@@ -125,7 +125,7 @@ pub(super) fn attribute_path(text: &str) -> AttributePath {
 }
 
 /// A property bag written as JSON.
-pub(super) fn properties(text: &str) -> Property {
+pub(crate) fn properties(text: &str) -> Property {
     fn convert(json: &serde_json::Value) -> Property {
         match json {
             serde_json::Value::Null => Property::Null,

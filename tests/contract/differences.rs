@@ -73,6 +73,25 @@ on_both_protocols! {
         let made = server.make(&json!({"name": "web", "limits": {"cpu": 1, "zone": "a"}})).await?;
         let difference = server.diff(&made, &json!({"name": "web", "limits": {"cpu": 1, "zone": "b"}})).await?;
         assert_eq!(difference.replaces, ["limits"]);
+        assert_eq!(difference.changes, ["update status", "update-replace limits.zone"]);
+        Ok(())
+    }
+
+    async fn a_change_is_shown_as_deep_as_it_is(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        let server = session.resource("sandbox:index/server:Server", "server");
+        let made = server.make(&json!({
+            "name": "web",
+            "disks": [{"mount": "/"}, {"mount": "/data"}],
+            "rules": [{"port": 443}, {"port": 80, "cidr": "10.0.0.0/8"}, {"port": 22}],
+        })).await?;
+        let mut difference = server.diff(&made, &json!({
+            "name": "web",
+            "disks": [{"mount": "/"}, {"mount": "/srv"}],
+            "rules": [{"port": 22}, {"port": 443}, {"port": 80, "cidr": "10.0.0.0/8"}, {"port": 25}],
+        })).await?;
+        difference.changes.retain(|change| change.contains("disks") || change.contains("rules"));
+        assert_eq!(difference.changes, ["add rules[3]", "update disks[1].mount"]);
         Ok(())
     }
 

@@ -211,7 +211,7 @@ async fn nested_attributes_of_the_framework_live_on_protocol_6() -> Outcome {
 
     news["zones"]["west"]["weight"] = json!(2);
     news["mounts"] = json!([{"path": "/a", "mode": "ro"}, {"path": "/b"}, {"path": "/c"}]);
-    let changed = change(&nested, &read, &news, "update zones").await?;
+    let changed = change(&nested, &read, &news, "update zones.west.weight").await?;
     assert_eq!(changed.outputs["mounts"].as_array().map(Vec::len), Some(3));
     assert_eq!(changed.outputs["status"]["revision"], 2);
     nested.delete(&changed).await?;
