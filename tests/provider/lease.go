@@ -73,7 +73,7 @@ func (l *leaseEphemeral) Open(ctx context.Context, request ephemeral.OpenRequest
 		return
 	}
 	holder := config.Holder.ValueString()
-	id, err := l.cloud.objects().create(leaseKind, holder, func(id string) any {
+	id, err := l.cloud.objects().Create(leaseKind, holder, func(id string) any {
 		return leaseObject{ID: id, Holder: holder}
 	})
 	if addError(&response.Diagnostics, "The lease could not be opened", err); response.Diagnostics.HasError() {
@@ -95,13 +95,13 @@ func (l *leaseEphemeral) Renew(ctx context.Context, request ephemeral.RenewReque
 		return
 	}
 	var lease leaseObject
-	found, err := l.cloud.objects().read(leaseKind, private.ID, &lease)
+	found, err := l.cloud.objects().Read(leaseKind, private.ID, &lease)
 	if err == nil && !found {
 		err = fmt.Errorf("there is no lease %s", private.ID)
 	}
 	if err == nil {
 		lease.Renewals++
-		err = l.cloud.objects().write(leaseKind, private.ID, lease)
+		err = l.cloud.objects().Write(leaseKind, private.ID, lease)
 	}
 	addError(&response.Diagnostics, "The lease could not be renewed", err)
 	response.RenewAt = private.renewAt()
@@ -112,7 +112,7 @@ func (l *leaseEphemeral) Close(ctx context.Context, request ephemeral.CloseReque
 	if addError(&response.Diagnostics, privateLost, err); err != nil {
 		return
 	}
-	err = l.cloud.objects().remove(leaseKind, private.ID)
+	err = l.cloud.objects().Remove(leaseKind, private.ID)
 	addError(&response.Diagnostics, "The lease could not be closed", err)
 }
 

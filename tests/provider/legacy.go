@@ -6,29 +6,79 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-go/tfprotov5"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"github.com/hashicorp/terraform-plugin-sdk/v2/diag"
 	"github.com/hashicorp/terraform-plugin-sdk/v2/helper/schema"
 )
+
+// legacyServer keeps two things from the SDK that it has no words for: the schema of the provider's configuration, which the
+// framework's server has, and what of a configuration is not in the SDK's own schema (objects, for instance).
+type legacyServer struct {
+	tfprotov5.ProviderServer
+	configType, ownType tftypes.Type
+}
+
+func newLegacyServer(configType tftypes.Type) func() tfprotov5.ProviderServer {
+	provider := newLegacyProvider()
+	return func() tfprotov5.ProviderServer {
+		ownType := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"directory": tftypes.String}}
+		return &legacyServer{ProviderServer: provider.GRPCProvider(), configType: configType, ownType: ownType}
+	}
+}
+
+func (l *legacyServer) GetProviderSchema(ctx context.Context, request *tfprotov5.GetProviderSchemaRequest) (*tfprotov5.GetProviderSchemaResponse, error) {
+	response, err := l.ProviderServer.GetProviderSchema(ctx, request)
+	if err == nil {
+		response.Provider = nil
+	}
+	return response, err
+}
+
+func (l *legacyServer) PrepareProviderConfig(ctx context.Context, request *tfprotov5.PrepareProviderConfigRequest) (*tfprotov5.PrepareProviderConfigResponse, error) {
+	config, err := l.own(request.Config)
+	if err != nil {
+		return nil, err
+	}
+	return l.ProviderServer.PrepareProviderConfig(ctx, &tfprotov5.PrepareProviderConfigRequest{Config: config})
+}
+
+func (l *legacyServer) ConfigureProvider(ctx context.Context, request *tfprotov5.ConfigureProviderRequest) (*tfprotov5.ConfigureProviderResponse, error) {
+	config, err := l.own(request.Config)
+	if err != nil {
+		return nil, err
+	}
+	narrowed := *request
+	narrowed.Config = config
+	return l.ProviderServer.ConfigureProvider(ctx, &narrowed)
+}
+
+// own is the configuration without what the SDK does not know.
+func (l *legacyServer) own(config *tfprotov5.DynamicValue) (*tfprotov5.DynamicValue, error) {
+	whole, err := config.Unmarshal(l.configType)
+	if err != nil {
+		return nil, err
+	}
+	var members map[string]tftypes.Value
+	if err := whole.As(&members); err != nil {
+		return nil, err
+	}
+	narrowed := tftypes.NewValue(l.ownType, map[string]tftypes.Value{"directory": members["directory"]})
+	dynamic, err := tfprotov5.NewDynamicValue(l.ownType, narrowed)
+	return &dynamic, err
+}
 
 // newLegacyProvider is the SDK's half: the older library, which most of the world's resources still run on, and whose plans and
 // states bend the rules that newer ones keep (core calls it the legacy type system).
 func newLegacyProvider() *schema.Provider {
 	return &schema.Provider{
 		Schema: map[string]*schema.Schema{
-			"directory": {Type: schema.TypeString, Optional: true, Description: describeDirectory},
-			"region":    {Type: schema.TypeString, Optional: true, Description: describeRegion},
-			"token":     {Type: schema.TypeString, Optional: true, Sensitive: true, Description: describeToken},
-			"endpoint": {
-				Type:        schema.TypeList,
-				Optional:    true,
-				Description: describeEndpoint,
-				Elem: &schema.Resource{Schema: map[string]*schema.Schema{
-					"url":      {Type: schema.TypeString, Required: true, Description: describeEndpointURL},
-					"insecure": {Type: schema.TypeBool, Optional: true, Description: describeEndpointInsecure},
-				}},
-			},
+			"directory": {Type: schema.TypeString, Optional: true, Description: "As the provider's configuration has it."},
 		},
-		ResourcesMap: map[string]*schema.Resource{"conformance_legacy": legacyResource()},
+		ResourcesMap: map[string]*schema.Resource{
+			"conformance_legacy":        legacyResource(),
+			"conformance_legacy_shapes": legacyShapes(),
+		},
 		ConfigureContextFunc: func(_ context.Context, data *schema.ResourceData) (any, diag.Diagnostics) {
 			directory, _ := data.Get("directory").(string)
 			return &store{directory: directoryOf(directory)}, nil
@@ -146,7 +196,7 @@ func createLegacy(ctx context.Context, data *schema.ResourceData, meta any) diag
 		object.Enabled = true
 	}
 	objects := storeOf(meta)
-	id, err := objects.create(legacyKind, object.Name, func(id string) any {
+	id, err := objects.Create(legacyKind, object.Name, func(id string) any {
 		object.ID, object.Revision = id, 1
 		return object
 	})
@@ -163,7 +213,7 @@ func createLegacy(ctx context.Context, data *schema.ResourceData, meta any) diag
 
 func readLegacy(_ context.Context, data *schema.ResourceData, meta any) diag.Diagnostics {
 	var object legacyObject
-	found, err := storeOf(meta).read(legacyKind, data.Id(), &object)
+	found, err := storeOf(meta).Read(legacyKind, data.Id(), &object)
 	if err != nil {
 		return diag.FromErr(err)
 	}
@@ -199,7 +249,7 @@ func readLegacy(_ context.Context, data *schema.ResourceData, meta any) diag.Dia
 func updateLegacy(ctx context.Context, data *schema.ResourceData, meta any) diag.Diagnostics {
 	objects := storeOf(meta)
 	var former legacyObject
-	found, err := objects.read(legacyKind, data.Id(), &former)
+	found, err := objects.Read(legacyKind, data.Id(), &former)
 	if err != nil {
 		return diag.FromErr(err)
 	}
@@ -210,14 +260,14 @@ func updateLegacy(ctx context.Context, data *schema.ResourceData, meta any) diag
 	object.ID = data.Id()
 	object.Revision = former.Revision + 1
 	object.Enabled, _ = data.Get("enabled").(bool)
-	if err := objects.write(legacyKind, object.ID, object); err != nil {
+	if err := objects.Write(legacyKind, object.ID, object); err != nil {
 		return diag.FromErr(err)
 	}
 	return readLegacy(ctx, data, meta)
 }
 
 func deleteLegacy(_ context.Context, data *schema.ResourceData, meta any) diag.Diagnostics {
-	return diag.FromErr(storeOf(meta).remove(legacyKind, data.Id()))
+	return diag.FromErr(storeOf(meta).Remove(legacyKind, data.Id()))
 }
 
 func legacyFrom(data *schema.ResourceData) legacyObject {

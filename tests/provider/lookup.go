@@ -86,14 +86,14 @@ func (d *lookupDataSource) Read(ctx context.Context, request datasource.ReadRequ
 }
 
 func (d *lookupDataSource) find(name string) ([]recordObject, error) {
-	ids, err := d.cloud.objects().ids(recordKind)
+	ids, err := d.cloud.objects().IDs(recordKind)
 	if err != nil {
 		return nil, err
 	}
 	var found []recordObject
 	for _, id := range ids {
 		var object recordObject
-		exists, err := d.cloud.objects().read(recordKind, id, &object)
+		exists, err := d.cloud.objects().Read(recordKind, id, &object)
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
@@ -20,7 +21,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-mux/tf5muxserver"
 	"github.com/hashicorp/terraform-plugin-mux/tf5to6server"
 	"github.com/hashicorp/terraform-plugin-mux/tf6muxserver"
+	"github.com/hashicorp/terraform-plugin-mux/tf6to5server"
 	"google.golang.org/grpc"
+
+	"isthmus/tests/provider/shapes"
 )
 
 const (
@@ -46,7 +50,7 @@ func serve(ctx context.Context) error {
 		return err
 	}
 
-	version, plugins, err := pluginsFor(ctx, os.Getenv("CONFORMANCE_PROTOCOL"))
+	version, plugins, err := pluginsFor(ctx, os.Getenv("CONFORMANCE_PROTOCOL"), words(os.Getenv("CONFORMANCE_VARIANTS")))
 	if err != nil {
 		return err
 	}
@@ -71,15 +75,30 @@ func serve(ctx context.Context) error {
 	return nil
 }
 
-// pluginsFor joins the framework's half of the provider with the SDK's half, for the protocol that the environment asks for.
-func pluginsFor(ctx context.Context, protocol string) (uint, plugin.PluginSet, error) {
-	legacy := newLegacyProvider()
-
+// pluginsFor joins the three servers that make the provider, for the protocol that the environment asks for: the framework's, which
+// has the schema of the provider's configuration; the SDK's, which is told only the part of the configuration that it knows; and the
+// raw one of the shapes.
+func pluginsFor(ctx context.Context, protocol string, variants []string) (uint, plugin.PluginSet, error) {
 	switch protocol {
 	case "5":
+		modern := providerserver.NewProtocol5(&conformanceProvider{protocol: 5})
+		schema, err := modern().GetProviderSchema(ctx, &tfprotov5.GetProviderSchemaRequest{})
+		if err != nil {
+			return 0, nil, err
+		}
+		configType := schema.Provider.ValueType()
+		raw, err := shapes.New(5, variants, configType, openObjects)
+		if err != nil {
+			return 0, nil, err
+		}
+		downgraded, err := tf6to5server.DowngradeServer(ctx, func() tfprotov6.ProviderServer { return raw })
+		if err != nil {
+			return 0, nil, err
+		}
 		mux, err := tf5muxserver.NewMuxServer(ctx,
-			providerserver.NewProtocol5(&conformanceProvider{protocol: 5}),
-			legacy.GRPCProvider,
+			modern,
+			newLegacyServer(configType),
+			func() tfprotov5.ProviderServer { return downgraded },
 		)
 		if err != nil {
 			return 0, nil, err
@@ -91,13 +110,24 @@ func pluginsFor(ctx context.Context, protocol string) (uint, plugin.PluginSet, e
 		return 5, plugin.PluginSet{"provider": served}, nil
 
 	case "", "6":
-		upgraded, err := tf5to6server.UpgradeServer(ctx, legacy.GRPCProvider)
+		modern := providerserver.NewProtocol6(&conformanceProvider{protocol: 6})
+		schema, err := modern().GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
+		if err != nil {
+			return 0, nil, err
+		}
+		configType := schema.Provider.ValueType()
+		raw, err := shapes.New(6, variants, configType, openObjects)
+		if err != nil {
+			return 0, nil, err
+		}
+		upgraded, err := tf5to6server.UpgradeServer(ctx, newLegacyServer(configType))
 		if err != nil {
 			return 0, nil, err
 		}
 		mux, err := tf6muxserver.NewMuxServer(ctx,
-			providerserver.NewProtocol6(&conformanceProvider{protocol: 6}),
+			modern,
 			func() tfprotov6.ProviderServer { return upgraded },
+			func() tfprotov6.ProviderServer { return raw },
 		)
 		if err != nil {
 			return 0, nil, err
@@ -111,4 +141,13 @@ func pluginsFor(ctx context.Context, protocol string) (uint, plugin.PluginSet, e
 	default:
 		return 0, nil, fmt.Errorf("CONFORMANCE_PROTOCOL is %q; it may be 5 or 6 (the default)", protocol)
 	}
+}
+
+func openObjects(directory string) shapes.Objects {
+	return &store{directory: directoryOf(directory)}
+}
+
+// words splits what commas separate.
+func words(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }

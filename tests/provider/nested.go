@@ -219,7 +219,7 @@ func (n *nestedResource) Create(ctx context.Context, request resource.CreateRequ
 	if response.Diagnostics.HasError() {
 		return
 	}
-	_, err := n.cloud.objects().create(nestedKind, object.Name, func(id string) any {
+	_, err := n.cloud.objects().Create(nestedKind, object.Name, func(id string) any {
 		object.ID, object.Revision = id, 1
 		return object
 	})
@@ -236,7 +236,7 @@ func (n *nestedResource) Read(ctx context.Context, request resource.ReadRequest,
 		return
 	}
 	var object nestedObject
-	found, err := n.cloud.objects().read(nestedKind, state.ID.ValueString(), &object)
+	found, err := n.cloud.objects().Read(nestedKind, state.ID.ValueString(), &object)
 	if addError(&response.Diagnostics, "The object could not be read", err); err != nil {
 		return
 	}
@@ -259,13 +259,13 @@ func (n *nestedResource) Update(ctx context.Context, request resource.UpdateRequ
 
 	object.ID = plan.ID.ValueString()
 	var former nestedObject
-	found, err := n.cloud.objects().read(nestedKind, object.ID, &former)
+	found, err := n.cloud.objects().Read(nestedKind, object.ID, &former)
 	if err == nil && !found {
 		err = fmt.Errorf("there is no object %s", object.ID)
 	}
 	if err == nil {
 		object.Revision = former.Revision + 1
-		err = n.cloud.objects().write(nestedKind, object.ID, object)
+		err = n.cloud.objects().Write(nestedKind, object.ID, object)
 	}
 	if addError(&response.Diagnostics, "The object could not be written", err); err != nil {
 		return
@@ -279,7 +279,7 @@ func (n *nestedResource) Delete(ctx context.Context, request resource.DeleteRequ
 	if response.Diagnostics.HasError() {
 		return
 	}
-	err := n.cloud.objects().remove(nestedKind, state.ID.ValueString())
+	err := n.cloud.objects().Remove(nestedKind, state.ID.ValueString())
 	addError(&response.Diagnostics, "The object could not be deleted", err)
 }
 

@@ -84,7 +84,7 @@ func (p *placeResource) Create(ctx context.Context, request resource.CreateReque
 	if response.Diagnostics.HasError() {
 		return
 	}
-	id, err := p.cloud.objects().create(recordKind, plan.Name.ValueString(), func(id string) any {
+	id, err := p.cloud.objects().Create(recordKind, plan.Name.ValueString(), func(id string) any {
 		return recordObject{ID: id, Name: plan.Name.ValueString(), Title: plan.Note.ValueStringPointer(), Revision: 1}
 	})
 	if addError(&response.Diagnostics, "The place could not be created", err); response.Diagnostics.HasError() {
@@ -102,7 +102,7 @@ func (p *placeResource) Read(ctx context.Context, request resource.ReadRequest, 
 		return
 	}
 	var object recordObject
-	found, err := p.cloud.objects().read(recordKind, state.ID.ValueString(), &object)
+	found, err := p.cloud.objects().Read(recordKind, state.ID.ValueString(), &object)
 	if addError(&response.Diagnostics, "The place could not be read", err); response.Diagnostics.HasError() {
 		return
 	}
@@ -121,14 +121,14 @@ func (p *placeResource) Update(ctx context.Context, request resource.UpdateReque
 		return
 	}
 	var object recordObject
-	found, err := p.cloud.objects().read(recordKind, plan.ID.ValueString(), &object)
+	found, err := p.cloud.objects().Read(recordKind, plan.ID.ValueString(), &object)
 	if err == nil && !found {
 		err = fmt.Errorf("there is no object %s", plan.ID.ValueString())
 	}
 	if err == nil {
 		object.Title = plan.Note.ValueStringPointer()
 		object.Revision++
-		err = p.cloud.objects().write(recordKind, object.ID, object)
+		err = p.cloud.objects().Write(recordKind, object.ID, object)
 	}
 	if addError(&response.Diagnostics, "The place could not be written", err); response.Diagnostics.HasError() {
 		return
@@ -142,7 +142,7 @@ func (p *placeResource) Delete(ctx context.Context, request resource.DeleteReque
 	if response.Diagnostics.HasError() {
 		return
 	}
-	err := p.cloud.objects().remove(recordKind, state.ID.ValueString())
+	err := p.cloud.objects().Remove(recordKind, state.ID.ValueString())
 	addError(&response.Diagnostics, "The place could not be deleted", err)
 }
 
@@ -226,7 +226,7 @@ func (l *placeList) Configure(_ context.Context, request resource.ConfigureReque
 func (l *placeList) List(ctx context.Context, request list.ListRequest, stream *list.ListResultsStream) {
 	var config placeListModel
 	diagnostics := request.Config.Get(ctx, &config)
-	ids, err := l.cloud.objects().ids(recordKind)
+	ids, err := l.cloud.objects().IDs(recordKind)
 	if addError(&diagnostics, "The places could not be listed", err); diagnostics.HasError() {
 		stream.Results = list.ListResultsStreamDiagnostics(diagnostics)
 		return
@@ -240,7 +240,7 @@ func (l *placeList) List(ctx context.Context, request list.ListRequest, stream *
 			}
 			var object recordObject
 			result := request.NewListResult(ctx)
-			found, err := l.cloud.objects().read(recordKind, id, &object)
+			found, err := l.cloud.objects().Read(recordKind, id, &object)
 			addError(&result.Diagnostics, "A place could not be read", err)
 			if err == nil && (!found || !config.Name.IsNull() && config.Name.ValueString() != object.Name) {
 				continue

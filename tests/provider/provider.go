@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
 	"github.com/hashicorp/terraform-plugin-framework/function"
@@ -16,8 +17,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// conformanceProvider is the framework's half of the provider; legacy.go holds the SDK's half. Both halves must declare the very
-// same provider schema, which is why that schema uses only what the SDK can say.
+// conformanceProvider is the framework's part of the provider, which has the schema of the provider's configuration for all; legacy.go
+// holds the SDK's part, and shapes what neither library can make.
 type conformanceProvider struct {
 	protocol int
 }
@@ -28,13 +29,6 @@ var (
 	_ provider.ProviderWithListResources      = (*conformanceProvider)(nil)
 	_ provider.ProviderWithValidateConfig     = (*conformanceProvider)(nil)
 )
-
-type providerModel struct {
-	Directory types.String `tfsdk:"directory"`
-	Region    types.String `tfsdk:"region"`
-	Token     types.String `tfsdk:"token"`
-	Endpoint  types.List   `tfsdk:"endpoint"`
-}
 
 // cloud is what resources get from the configured provider.
 type cloud struct {
@@ -56,57 +50,131 @@ func (p *conformanceProvider) Metadata(_ context.Context, _ provider.MetadataReq
 }
 
 func (p *conformanceProvider) Schema(_ context.Context, _ provider.SchemaRequest, response *provider.SchemaResponse) {
-	response.Schema = schema.Schema{
-		Attributes: map[string]schema.Attribute{
-			"directory": schema.StringAttribute{
-				Optional:    true,
-				Description: describeDirectory,
-			},
-			"region": schema.StringAttribute{
-				Optional:    true,
-				Description: describeRegion,
-			},
-			"token": schema.StringAttribute{
-				Optional:    true,
-				Sensitive:   true,
-				Description: describeToken,
-			},
+	attributes := map[string]schema.Attribute{
+		"directory": schema.StringAttribute{
+			Optional:    true,
+			Description: "Folder that holds the objects; else the environment's CONFORMANCE_DIR.",
 		},
+		"region": schema.StringAttribute{
+			Optional:    true,
+			Description: "Region; `invalid` is refused when the configuration is validated.",
+		},
+		"token": schema.StringAttribute{
+			Optional:    true,
+			Sensitive:   true,
+			Description: "Token; `refused` is refused when the provider is configured.",
+		},
+
+		// From here on, nothing has any effect: these are the shapes that a configuration can have.
+		"retries":   schema.Int64Attribute{Optional: true, Description: "A number."},
+		"factor":    schema.NumberAttribute{Optional: true, Description: "A number of any size."},
+		"verbose":   schema.BoolAttribute{Optional: true, MarkdownDescription: "A *truth* value, see `allowed_account`."},
+		"label":     schema.MapAttribute{Optional: true, ElementType: types.StringType, Description: "A map."},
+		"old_token": schema.StringAttribute{Optional: true, Sensitive: true, DeprecationMessage: "Use `token` instead."},
+		"allowed_account": schema.SetAttribute{
+			Optional: true, ElementType: types.StringType, Description: "A set.",
+		},
+		"regions": schema.ListAttribute{
+			Optional: true, ElementType: types.StringType, Description: "A list.",
+		},
+		"quota": schema.MapAttribute{
+			Optional: true, ElementType: types.NumberType, Description: "A map of numbers.",
+		},
+		"secret_headers": schema.MapAttribute{
+			Optional: true, Sensitive: true, ElementType: types.StringType, Description: "A sensitive map.",
+		},
+		"proxy": schema.ObjectAttribute{
+			Optional: true, AttributeTypes: proxyTypes, Description: "An object.",
+		},
+		"mirror": schema.ListAttribute{
+			Optional: true, ElementType: types.ObjectType{AttrTypes: proxyTypes}, Description: "A list of objects.",
+		},
+	}
+	if p.protocol == 6 {
+		// Nested attributes do not exist in protocol 5.
+		attributes["limits"] = schema.SingleNestedAttribute{
+			Optional:    true,
+			Description: "A nested attribute.",
+			Attributes: map[string]schema.Attribute{
+				"per_second": schema.NumberAttribute{Required: true, Description: "A number."},
+				"key":        schema.StringAttribute{Optional: true, Sensitive: true, Description: "A secret in it."},
+			},
+		}
+		attributes["pool"] = schema.ListNestedAttribute{
+			Optional:    true,
+			Description: "A list of nested attributes.",
+			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+				"host": schema.ListAttribute{Optional: true, ElementType: types.StringType, Description: "A list in it."},
+			}},
+		}
+	}
+	response.Schema = schema.Schema{
+		MarkdownDescription: "The provider's *configuration*; `directory` is the one that matters.",
+		Attributes:          attributes,
 		Blocks: map[string]schema.Block{
 			"endpoint": schema.ListNestedBlock{
-				Description: describeEndpoint,
+				Description: "Where the service is; decoration, so that the configuration has a block.",
 				NestedObject: schema.NestedBlockObject{
 					Attributes: map[string]schema.Attribute{
-						"url":      schema.StringAttribute{Required: true, Description: describeEndpointURL},
-						"insecure": schema.BoolAttribute{Optional: true, Description: describeEndpointInsecure},
+						"url":      schema.StringAttribute{Required: true, Description: "URL of the endpoint."},
+						"insecure": schema.BoolAttribute{Optional: true, Description: "Whether to go without TLS."},
 					},
 				},
+			},
+			"credentials": schema.SingleNestedBlock{
+				Description: "A single block, with a secret and a block in it.",
+				Attributes: map[string]schema.Attribute{
+					"user":     schema.StringAttribute{Optional: true, Description: "A text."},
+					"password": schema.StringAttribute{Optional: true, Sensitive: true, Description: "A secret."},
+				},
+				Blocks: map[string]schema.Block{
+					"assume_role": schema.ListNestedBlock{
+						Description: "A block in a block.",
+						NestedObject: schema.NestedBlockObject{Attributes: map[string]schema.Attribute{
+							"name":             schema.StringAttribute{Optional: true, Description: "A text."},
+							"duration_seconds": schema.Int64Attribute{Optional: true, Description: "A number."},
+							"tag":              schema.SetAttribute{Optional: true, ElementType: types.StringType, Description: "A set."},
+						}},
+					},
+				},
+			},
+			"feature": schema.SetNestedBlock{
+				Description: "A set of blocks.",
+				NestedObject: schema.NestedBlockObject{Attributes: map[string]schema.Attribute{
+					"name":    schema.StringAttribute{Optional: true, Description: "A text."},
+					"enabled": schema.BoolAttribute{Optional: true, Description: "A truth value."},
+				}},
 			},
 		},
 	}
 }
 
+// proxyTypes are of the objects in the configuration.
+var proxyTypes = map[string]attr.Type{"host": types.StringType, "port": types.NumberType, "no_proxy": types.ListType{ElemType: types.StringType}}
+
 // ValidateConfig refuses one region, so that a test can see an error of the provider's own validation, with its path.
 func (p *conformanceProvider) ValidateConfig(ctx context.Context, request provider.ValidateConfigRequest, response *provider.ValidateConfigResponse) {
-	var config providerModel
-	response.Diagnostics.Append(request.Config.Get(ctx, &config)...)
-	if config.Region.ValueString() == "invalid" {
+	var region types.String
+	response.Diagnostics.Append(request.Config.GetAttribute(ctx, path.Root("region"), &region)...)
+	if region.ValueString() == "invalid" {
 		response.Diagnostics.AddAttributeError(path.Root("region"), "Invalid region", "There is no region of that name.")
 	}
 }
 
 func (p *conformanceProvider) Configure(ctx context.Context, request provider.ConfigureRequest, response *provider.ConfigureResponse) {
-	var config providerModel
-	response.Diagnostics.Append(request.Config.Get(ctx, &config)...)
+	var directory, region, token types.String
+	response.Diagnostics.Append(request.Config.GetAttribute(ctx, path.Root("directory"), &directory)...)
+	response.Diagnostics.Append(request.Config.GetAttribute(ctx, path.Root("region"), &region)...)
+	response.Diagnostics.Append(request.Config.GetAttribute(ctx, path.Root("token"), &token)...)
 	if response.Diagnostics.HasError() {
 		return
 	}
-	if config.Token.ValueString() == "refused" {
+	if token.ValueString() == "refused" {
 		response.Diagnostics.AddAttributeError(path.Root("token"), "Token refused", "The service does not accept this token.")
 		return
 	}
 
-	configured := &cloud{store: &store{directory: directoryOf(config.Directory.ValueString())}, region: config.Region.ValueString()}
+	configured := &cloud{store: &store{directory: directoryOf(directory.ValueString())}, region: region.ValueString()}
 	response.ResourceData = configured
 	response.DataSourceData = configured
 	response.EphemeralResourceData = configured
@@ -149,16 +217,6 @@ func (p *conformanceProvider) Functions(context.Context) []func() function.Funct
 		func() function.Function { return &shoutFunction{} },
 	}
 }
-
-// The two halves must agree on these texts to the letter.
-const (
-	describeDirectory        = "Folder that holds the objects; else the environment's CONFORMANCE_DIR."
-	describeRegion           = "Region; `invalid` is refused when the configuration is validated."
-	describeToken            = "Token; `refused` is refused when the provider is configured."
-	describeEndpoint         = "Where the service is; decoration, so that the configuration has a block."
-	describeEndpointURL      = "URL of the endpoint."
-	describeEndpointInsecure = "Whether to go without TLS."
-)
 
 // directoryOf returns the configured folder, else the environment's, else nothing.
 func directoryOf(configured string) string {

@@ -199,7 +199,7 @@ func (r *recordResource) Create(ctx context.Context, request resource.CreateRequ
 	}
 
 	var object recordObject
-	id, err := r.cloud.objects().create(recordKind, name, func(id string) any {
+	id, err := r.cloud.objects().Create(recordKind, name, func(id string) any {
 		object = plan.object(ctx, &response.Diagnostics)
 		object.ID = id
 		object.Revision = 1
@@ -230,7 +230,7 @@ func (r *recordResource) Read(ctx context.Context, request resource.ReadRequest,
 	}
 
 	var object recordObject
-	found, err := r.cloud.objects().read(recordKind, state.ID.ValueString(), &object)
+	found, err := r.cloud.objects().Read(recordKind, state.ID.ValueString(), &object)
 	if addError(&response.Diagnostics, "The record could not be read", err); response.Diagnostics.HasError() {
 		return
 	}
@@ -258,7 +258,7 @@ func (r *recordResource) Update(ctx context.Context, request resource.UpdateRequ
 
 	id := state.ID.ValueString()
 	var former recordObject
-	found, err := r.cloud.objects().read(recordKind, id, &former)
+	found, err := r.cloud.objects().Read(recordKind, id, &former)
 	addError(&response.Diagnostics, "The record could not be read", err)
 	if err == nil && !found {
 		response.Diagnostics.AddError("The record is gone", fmt.Sprintf("There is no record %s to update.", id))
@@ -274,7 +274,7 @@ func (r *recordResource) Update(ctx context.Context, request resource.UpdateRequ
 	if !plan.PasswordWOVersion.Equal(state.PasswordWOVersion) {
 		object.Password = config.PasswordWO.ValueString()
 	}
-	err = r.cloud.objects().write(recordKind, id, object)
+	err = r.cloud.objects().Write(recordKind, id, object)
 	if addError(&response.Diagnostics, "The record could not be written", err); response.Diagnostics.HasError() {
 		return
 	}
@@ -293,7 +293,7 @@ func (r *recordResource) Delete(ctx context.Context, request resource.DeleteRequ
 	if addError(&response.Diagnostics, privateLost, err); response.Diagnostics.HasError() {
 		return
 	}
-	err = r.cloud.objects().remove(recordKind, state.ID.ValueString())
+	err = r.cloud.objects().Remove(recordKind, state.ID.ValueString())
 	addError(&response.Diagnostics, "The record could not be deleted", err)
 }
 

@@ -19,9 +19,9 @@ type store struct {
 // errNoDirectory is an error of use, not of configuration: in a preview the directory may still be unknown.
 var errNoDirectory = errors.New("no directory: set the provider's `directory`, or the variable CONFORMANCE_DIR")
 
-// create picks the first free id of the shape NAME-N, so that ids are predictable and two objects of one name can live side by side
+// Create picks the first free id of the shape NAME-N, so that ids are predictable and two objects of one name can live side by side
 // (an engine that replaces a resource may create the new one first), and writes what `object` returns for that id.
-func (s *store) create(kind, name string, object func(id string) any) (string, error) {
+func (s *store) Create(kind, name string, object func(id string) any) (string, error) {
 	if s == nil || s.directory == "" {
 		return "", errNoDirectory
 	}
@@ -45,12 +45,12 @@ func (s *store) create(kind, name string, object func(id string) any) (string, e
 		if err := file.Close(); err != nil {
 			return "", err
 		}
-		return id, s.write(kind, id, object(id))
+		return id, s.Write(kind, id, object(id))
 	}
 }
 
-// read reports false if there is no such object.
-func (s *store) read(kind, id string, object any) (bool, error) {
+// Read reports false if there is no such object.
+func (s *store) Read(kind, id string, object any) (bool, error) {
 	path, err := s.path(kind, id)
 	if err != nil {
 		return false, err
@@ -71,8 +71,8 @@ func (s *store) read(kind, id string, object any) (bool, error) {
 	return true, nil
 }
 
-// write replaces the object's file as a whole.
-func (s *store) write(kind, id string, object any) error {
+// Write replaces the object's file as a whole.
+func (s *store) Write(kind, id string, object any) error {
 	path, err := s.path(kind, id)
 	if err != nil {
 		return err
@@ -93,8 +93,8 @@ func (s *store) write(kind, id string, object any) error {
 	return os.Rename(temporary.Name(), path)
 }
 
-// remove is content if the object is gone already, as good providers are.
-func (s *store) remove(kind, id string) error {
+// Remove is content if the object is gone already, as good providers are.
+func (s *store) Remove(kind, id string) error {
 	path, err := s.path(kind, id)
 	if err != nil {
 		return err
@@ -105,8 +105,8 @@ func (s *store) remove(kind, id string) error {
 	return nil
 }
 
-// ids lists the objects of a kind in the order of their names.
-func (s *store) ids(kind string) ([]string, error) {
+// IDs lists the objects of a kind in the order of their names.
+func (s *store) IDs(kind string) ([]string, error) {
 	if s == nil || s.directory == "" {
 		return nil, errNoDirectory
 	}
