@@ -18,16 +18,26 @@ pub fn find_executable(prefix: &Path) -> PathBuf {
         return prefix.to_owned();
     };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let Ok(entries) = std::fs::read_dir(folder) else { return prefix.to_owned() };
-    let candidates = entries
+    find_in_folder(folder, name).ok().flatten().unwrap_or_else(|| prefix.to_owned())
+}
+
+/// The program in a folder whose name is `name`, or goes on behind it with `_` or `.`.
+///
+/// The lexically first one counts, as Terraform has it, but files that may be executed go before the archives and checksums
+/// that lie beside them.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub(super) fn find_in_folder(folder: &Path, name: &str) -> std::io::Result<Option<PathBuf>> {
+    let candidates = std::fs::read_dir(folder)?
         .filter_map(Result::ok)
         .filter(|entry| {
             let file = entry.file_name();
             let rest = file.to_str().and_then(|file| file.strip_prefix(name));
-            rest.is_some_and(|rest| rest.starts_with(['_', '.'])) && entry.path().is_file()
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['_', '.'])) && entry.path().is_file()
         })
         .map(|entry| entry.path());
-    candidates.min_by_key(|path| (!is_executable(path), path.clone())).unwrap_or_else(|| prefix.to_owned())
+    Ok(candidates.min_by_key(|path| (!is_executable(path), path.clone())))
 }
 
 #[cfg(unix)]

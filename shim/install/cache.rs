@@ -1,0 +1,411 @@
+//! The folder of unpacked providers: `ROOT/HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/`.
+//!
+//! The layout is that of Terraform's filesystem mirrors, and the Go bridge's cache has it too, so that both can share one.
+//! Only the folder of the provider that is wanted is looked at: caches grow large, and what lies elsewhere in them must not
+//! keep a provider from being found. Anything may lie in a cache. What is there in place of a usable version is passed over,
+//! and told when nothing else is found.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use semver::Version;
+
+use super::executable::find_in_folder;
+use super::{Platform, ProviderAddress, VersionConstraint};
+
+/// What the names of providers' programs start with.
+const PROGRAM_PREFIX: &str = "terraform-provider-";
+
+/// How many things of one kind are listed in an error.
+const LISTED: usize = 10;
+
+/// A folder of providers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProviderCache {
+    root: PathBuf,
+    platform: Platform,
+}
+
+/// A provider that is there to be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CachedProvider {
+    /// Its version.
+    pub version: Version,
+    /// Its program.
+    pub executable: PathBuf,
+}
+
+/// No version in the cache will do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct NotCached {
+    /// Which provider was wanted.
+    pub address: ProviderAddress,
+    /// Which of its versions were wanted.
+    pub constraint: VersionConstraint,
+    /// Where it was looked for.
+    pub folder: PathBuf,
+    /// Where a version that will do would be found; `VERSION` stands for any of them.
+    pub expected: PathBuf,
+    /// The versions that are there and usable, newest first.
+    pub versions: Vec<Version>,
+    /// What else is there, and why it was passed over.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Something in a provider's folder that is no usable version of it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Skipped {
+    /// Its name; for the folder itself that cannot be read, nothing.
+    pub name: String,
+    /// Why it was passed over.
+    pub reason: String,
+}
+
+impl ProviderCache {
+    /// The cache in this folder, which need not exist, for the machine that this runs on.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self::for_platform(root, Platform::CURRENT)
+    }
+
+    /// The cache in this folder, for another kind of machine.
+    pub fn for_platform(root: impl Into<PathBuf>, platform: Platform) -> Self {
+        Self { root: root.into(), platform }
+    }
+
+    /// Where the versions of a provider lie.
+    pub fn provider_folder(&self, address: &ProviderAddress) -> PathBuf {
+        self.root.join(address.host()).join(address.namespace()).join(address.provider_type())
+    }
+
+    /// Where a version of a provider lies unpacked.
+    pub fn package_folder(&self, address: &ProviderAddress, version: &Version) -> PathBuf {
+        self.provider_folder(address).join(version.to_string()).join(self.platform.to_string())
+    }
+
+    /// The newest version of a provider that will do.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn find(
+        &self,
+        address: &ProviderAddress,
+        constraint: &VersionConstraint,
+    ) -> Result<CachedProvider, Box<NotCached>> {
+        let folder = self.provider_folder(address);
+        let mut packages = Vec::new();
+        let mut skipped = Vec::new();
+        match std::fs::read_dir(&folder) {
+            Ok(entries) => {
+                for entry in entries.filter_map(Result::ok) {
+                    match self.look_at(address, &entry.path()) {
+                        Ok(Some(package)) => packages.push(package),
+                        Ok(None) => {}
+                        Err(reason) => skipped.push(Skipped { name: shown(&entry.file_name()), reason }),
+                    }
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => skipped.push(Skipped { name: String::new(), reason: error.to_string() }),
+        }
+        // Among versions that differ only in how they were built, the choice must at least be the same each time.
+        packages.sort_by(|one, other| other.version.cmp(&one.version));
+        if let Some(found) = packages.iter().find(|package| constraint.allows(&package.version)) {
+            return Ok(found.clone());
+        }
+        skipped.sort();
+        let version = constraint.only_version().map_or_else(|| "VERSION".to_owned(), Version::to_string);
+        Err(Box::new(NotCached {
+            address: address.clone(),
+            constraint: constraint.clone(),
+            expected: folder.join(version).join(self.platform.to_string()),
+            folder,
+            versions: packages.into_iter().map(|package| package.version).collect(),
+            skipped,
+        }))
+    }
+
+    /// What something in a provider's folder is: a version, nothing that anybody would miss, or the reason why it is none.
+    fn look_at(&self, address: &ProviderAddress, path: &Path) -> Result<Option<CachedProvider>, String> {
+        let name = path.file_name().and_then(OsStr::to_str).ok_or("its name is not in UTF-8")?;
+        let metadata = path.metadata().map_err(|error| error.to_string())?;
+        if !metadata.is_dir() {
+            return match self.packed_version(address, name) {
+                Some(version) => Err(format!(
+                    "it is still packed; unpack it into {}",
+                    self.package_folder(address, &version).display()
+                )),
+                None if Version::parse(name).is_ok() => Err("it is not a folder".to_owned()),
+                // Lock files, checksums, archives for other machines.
+                None => Ok(None),
+            };
+        }
+        let version =
+            Version::parse(name).map_err(|error| format!("it is not named by a version: {error}"))?;
+        let folder = path.join(self.platform.to_string());
+        if !folder.is_dir() {
+            return Err(match platforms(path) {
+                _ if folder.symlink_metadata().is_ok() => format!("{} in it is not a folder", self.platform),
+                Ok(others) if others.is_empty() => "it is empty".to_owned(),
+                Ok(others) => format!("it is for {}, not for {}", others.join(", "), self.platform),
+                Err(error) => error.to_string(),
+            });
+        }
+        let program = format!("{PROGRAM_PREFIX}{}", address.provider_type());
+        match find_in_folder(&folder, &program) {
+            Ok(Some(executable)) => Ok(Some(CachedProvider { version, executable })),
+            Ok(None) => Err(format!("there is no {program} in {}", folder.display())),
+            Err(error) => Err(format!("{}: {error}", folder.display())),
+        }
+    }
+
+    /// The version in an archive's name, `terraform-provider-TYPE_VERSION_OS_ARCH.zip`, if it is for this machine.
+    fn packed_version(&self, address: &ProviderAddress, file: &str) -> Option<Version> {
+        let file = file.to_lowercase();
+        let rest = file.strip_prefix(PROGRAM_PREFIX)?.strip_prefix(address.provider_type())?;
+        let rest = rest.strip_prefix('_')?.strip_suffix(".zip")?;
+        Version::parse(rest.strip_suffix(&format!("_{}", self.platform))?).ok()
+    }
+}
+
+impl fmt::Display for NotCached {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { address, constraint, folder, expected, versions, skipped } = self;
+        if constraint.is_any() {
+            write!(formatter, "the provider {address} is not in the cache")?;
+        } else {
+            write!(
+                formatter,
+                "no version of the provider {address} that satisfies \"{constraint}\" is in the cache"
+            )?;
+        }
+        match versions.as_slice() {
+            [] if skipped.is_empty() => write!(formatter, ": {} is not there or empty", folder.display())?,
+            [] => write!(formatter, ": {} holds no version", folder.display())?,
+            versions => {
+                let listed: Vec<String> = versions.iter().take(LISTED).map(Version::to_string).collect();
+                write!(formatter, ": {} holds {}", folder.display(), listed.join(", "))?;
+                more(formatter, versions.len())?;
+            }
+        }
+        for (index, Skipped { name, reason }) in skipped.iter().take(LISTED).enumerate() {
+            let separator = if index == 0 { " (passed over: " } else { "; " };
+            let space = if name.is_empty() { "" } else { ": " };
+            write!(formatter, "{separator}{name}{space}{reason}")?;
+        }
+        if !skipped.is_empty() {
+            more(formatter, skipped.len())?;
+            formatter.write_str(")")?;
+        }
+        write!(
+            formatter,
+            ". Downloading is not possible yet: unpack the provider into {}",
+            expected.display()
+        )
+    }
+}
+
+fn more(formatter: &mut fmt::Formatter<'_>, count: usize) -> fmt::Result {
+    if count > LISTED { write!(formatter, ", and {} more", count - LISTED) } else { Ok(()) }
+}
+
+/// The folders in a version's folder.
+fn platforms(folder: &Path) -> io::Result<Vec<String>> {
+    let entries = std::fs::read_dir(folder)?.filter_map(Result::ok).filter(|entry| entry.path().is_dir());
+    let mut names: Vec<String> = entries.map(|entry| shown(&entry.file_name())).collect();
+    names.sort();
+    names.truncate(LISTED);
+    Ok(names)
+}
+
+/// A file's name as an error shows it.
+fn shown(name: &OsStr) -> String {
+    const SHOWN: usize = 100;
+    name.to_string_lossy().chars().take(SHOWN).flat_map(char::escape_debug).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::ffi::OsStrExt as _;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    const PLATFORM: Platform = Platform { os: "linux", arch: "amd64" };
+
+    struct Fixture {
+        folder: tempfile::TempDir,
+    }
+
+    impl Fixture {
+        fn new() -> Self {
+            Self { folder: tempfile::tempdir().expect("a folder") }
+        }
+
+        fn cache(&self) -> ProviderCache {
+            ProviderCache::for_platform(self.folder.path(), PLATFORM)
+        }
+
+        fn path(&self, path: &str) -> PathBuf {
+            self.folder.path().join("registry.opentofu.org/hashicorp/random").join(path)
+        }
+
+        fn folder(&self, path: &str) -> PathBuf {
+            fs::create_dir_all(self.path(path)).expect("a folder in a new folder");
+            self.path(path)
+        }
+
+        fn file(&self, path: &str) -> PathBuf {
+            let path = self.path(path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder in a new folder");
+            fs::write(&path, "").expect("a file in a new folder");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is ours");
+            path
+        }
+
+        fn version(&self, version: &str) -> PathBuf {
+            self.file(&format!("{version}/linux_amd64/terraform-provider-random_v{version}_x5"))
+        }
+
+        fn find(&self, constraint: &str) -> Result<CachedProvider, Box<NotCached>> {
+            let address = ProviderAddress::parse("random").expect("an address");
+            self.cache().find(&address, &VersionConstraint::parse(constraint).expect(constraint))
+        }
+
+        fn found(&self, constraint: &str) -> String {
+            self.find(constraint).unwrap_or_else(|error| panic!("{error}")).version.to_string()
+        }
+
+        fn missing(&self, constraint: &str) -> String {
+            self.find(constraint).expect_err(constraint).to_string()
+        }
+    }
+
+    #[test]
+    fn the_newest_version_that_will_do_is_found() {
+        let cache = Fixture::new();
+        for version in ["3.1.0", "3.10.0", "3.9.0", "4.0.0-rc1"] {
+            cache.version(version);
+        }
+        assert_eq!(cache.found(""), "3.10.0");
+        assert_eq!(cache.found("~> 3.1, < 3.10"), "3.9.0");
+        assert_eq!(cache.found("4.0.0-rc1"), "4.0.0-rc1");
+        let found = cache.find("3.1.0").expect("it is there");
+        assert_eq!(found.executable, cache.path("3.1.0/linux_amd64/terraform-provider-random_v3.1.0_x5"));
+    }
+
+    #[test]
+    fn a_missing_version_is_reported_with_all_that_helps() {
+        let cache = Fixture::new();
+        let folder = cache.path("").display().to_string();
+        let folder = folder.trim_end_matches('/');
+        assert_eq!(
+            cache.missing(""),
+            format!(
+                "the provider registry.opentofu.org/hashicorp/random is not in the cache: {folder} is not there or empty. \
+                 Downloading is not possible yet: unpack the provider into {folder}/VERSION/linux_amd64"
+            )
+        );
+        cache.version("3.9.0");
+        cache.version("3.10.0");
+        assert_eq!(
+            cache.missing("= 4.0"),
+            format!(
+                "no version of the provider registry.opentofu.org/hashicorp/random that satisfies \"= 4.0\" is in the \
+                 cache: {folder} holds 3.10.0, 3.9.0. Downloading is not possible yet: unpack the provider into \
+                 {folder}/4.0.0/linux_amd64"
+            )
+        );
+        for minor in 11..40 {
+            cache.version(&format!("3.{minor}.0"));
+        }
+        assert!(cache.missing("4.0.0").contains(", 3.30.0, and 21 more. "), "{}", cache.missing("4.0.0"));
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_passed_over_and_told() {
+        let cache = Fixture::new();
+        cache.folder("1.0.0/linux_amd64");
+        cache.folder("1.1.0");
+        cache.folder("1.2.0/darwin_arm64");
+        cache.file("1.3.0/linux_amd64");
+        cache.file("1.4.0");
+        cache.folder("1.5.0/linux_amd64/terraform-provider-random_v1.5.0");
+        cache.file("1.6.0/linux_amd64/terraform-provider-randomizer");
+        cache.folder("v1.7.0/linux_amd64");
+        cache.folder("1.8/linux_amd64");
+        cache.file("terraform-provider-random_1.9.0_linux_amd64.zip");
+        cache.file("Terraform-Provider-Random_1.9.1_Linux_AMD64.zip");
+        cache.file("terraform-provider-random_1.9.2_darwin_arm64.zip");
+        cache.file("terraform-provider-random_SHA256SUMS");
+        cache.file("linux_amd64.lock");
+        symlink("nowhere", cache.path("2.0.0")).expect("a link");
+        symlink("2.1.0", cache.path("2.1.0")).expect("a link");
+        fs::create_dir(cache.path("").join(OsStr::from_bytes(b"2.2.0\xff"))).expect("a folder");
+
+        let error = cache.find("").expect_err("nothing can be used");
+        let reason = |name: &str| {
+            let skipped = error.skipped.iter().find(|skipped| skipped.name.starts_with(name));
+            skipped.unwrap_or_else(|| panic!("{name} is not in {error:?}")).reason.clone()
+        };
+        assert!(reason("1.0.0").starts_with("there is no terraform-provider-random in "), "{error:?}");
+        assert_eq!(reason("1.1.0"), "it is empty");
+        assert_eq!(reason("1.2.0"), "it is for darwin_arm64, not for linux_amd64");
+        assert_eq!(reason("1.3.0"), "linux_amd64 in it is not a folder");
+        assert_eq!(reason("1.4.0"), "it is not a folder");
+        assert!(reason("1.5.0").starts_with("there is no terraform-provider-random in "));
+        assert!(reason("1.6.0").starts_with("there is no terraform-provider-random in "));
+        assert!(reason("v1.7.0").starts_with("it is not named by a version"));
+        assert!(reason("1.8").starts_with("it is not named by a version"));
+        let packed =
+            format!("it is still packed; unpack it into {}", cache.path("1.9.0/linux_amd64").display());
+        assert_eq!(reason("terraform-provider-random_1.9.0"), packed);
+        assert!(reason("Terraform-Provider-Random_1.9.1").contains("1.9.1/linux_amd64"));
+        assert!(reason("2.0.0").contains("No such file"), "{error:?}");
+        assert!(reason("2.1.0").contains("symbolic links"), "{error:?}");
+        assert_eq!(reason("2.2.0"), "its name is not in UTF-8");
+        assert_eq!(error.skipped.len(), 14, "{:#?}", error.skipped);
+        assert!(error.to_string().contains("holds no version (passed over: 1.0.0: "), "{error}");
+        assert!(error.to_string().contains(", and 4 more)"), "{error}");
+
+        cache.version("0.1.0");
+        assert_eq!(cache.found(""), "0.1.0");
+    }
+
+    #[test]
+    fn versions_and_whole_providers_may_be_links() {
+        let cache = Fixture::new();
+        let elsewhere = Fixture::new();
+        elsewhere.version("3.0.0");
+        cache.folder("3.0.0");
+        symlink(elsewhere.path("3.0.0/linux_amd64"), cache.path("3.0.0/linux_amd64")).expect("a link");
+        assert_eq!(cache.found(""), "3.0.0");
+    }
+
+    #[test]
+    fn a_root_that_is_no_folder_is_told() {
+        let cache = Fixture::new();
+        fs::write(cache.folder.path().join("registry.opentofu.org"), "").expect("a file");
+        assert!(cache.missing("").contains("Not a directory"), "{}", cache.missing(""));
+    }
+
+    #[test]
+    fn absurd_names_are_shown_short_and_without_control_characters() {
+        let cache = Fixture::new();
+        cache.folder(&format!("\u{1b}[31m\n{}", "x".repeat(200)));
+        let error = cache.missing("");
+        assert!(error.contains("\\u{1b}[31m\\nxxx") && error.len() < 800, "{error}");
+    }
+
+    #[test]
+    fn a_provider_of_a_registry_on_another_port_has_a_folder_of_its_own() {
+        let cache = ProviderCache::for_platform("/cache", PLATFORM);
+        let address = ProviderAddress::parse("Example.com:8443/a/b").expect("an address");
+        assert_eq!(
+            cache.package_folder(&address, &Version::new(1, 2, 3)),
+            Path::new("/cache/example.com:8443/a/b/1.2.3/linux_amd64")
+        );
+    }
+}

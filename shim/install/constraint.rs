@@ -1,0 +1,484 @@
+//! Which versions of a provider will do: `~> 3.0, != 3.2.1`.
+//!
+//! The grammar is that of OpenTofu and Terraform, who call it Ruby's: comparisons with a version, separated by commas, that
+//! all must hold. A version may be cut short (`3` is `3.0.0`); with `~>`, its length says which number may grow.
+//! Prereleases are for those who ask for them: one will do only if it is named exactly.
+//!
+//! Odd cases are decided as in the library that those two use (go-versions), with three exceptions: a prerelease is compared by
+//! the rules of semantic versions throughout, and both an operator without a version and an ending that no version can have
+//! are refused.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use semver::{BuildMetadata, Prerelease, Version};
+
+/// More than any sensible constraint; each part of it is compared with each version.
+const LONGEST: usize = 1024;
+
+/// A condition on versions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VersionConstraint {
+    text: String,
+    comparisons: Vec<Comparison>,
+}
+
+/// A text is no version constraint: whoever wrote it can mend it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("could not parse version constraint {constraint:?}: {fault}")]
+pub struct ConstraintError {
+    /// As it was given; the beginning of it if it is long.
+    pub constraint: String,
+    /// What is wrong.
+    pub fault: ConstraintFault,
+}
+
+/// What is wrong with a version constraint.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConstraintFault {
+    /// Too long.
+    #[error("it is longer than {LONGEST} bytes")]
+    TooLong,
+    /// An operator that there is not, and perhaps one that was meant.
+    #[error("there is no operator {operator:?}{}", suggestion(*.meant))]
+    Operator {
+        /// As it was given.
+        operator: String,
+        /// What was perhaps meant.
+        meant: Option<&'static str>,
+    },
+    /// A `v`, as Git tags have it.
+    #[error("versions are written without a \"v\", as in 1.2.3")]
+    V,
+    /// Spaces that are too much.
+    #[error("there may be one space at most behind the operator {0:?}")]
+    Spaces(String),
+    /// An operator, or nothing, where a version should be.
+    #[error("there is no version{}; write for example \">= 1.2.3\"", at(.0))]
+    NoVersion(String),
+    /// `1.x`, `*`
+    #[error("{0:?} stands for no number; leave out what may be anything, as in \"~> 1.0\"")]
+    Wildcard(char),
+    /// More than major, minor and patch.
+    #[error("a version has three numbers at most (major, minor, patch)")]
+    Numbers,
+    /// Larger than what a version holds.
+    #[error("the number {0} is too large")]
+    Large(String),
+    /// What follows the three numbers is none of what may.
+    #[error("{0:?} is not what a version may end with")]
+    Suffix(String),
+    /// Something behind a version that is no comma.
+    #[error("there is {rest:?} behind {before:?}; conditions are separated by commas")]
+    NoComma {
+        /// The condition.
+        before: String,
+        /// The beginning of what follows.
+        rest: String,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Comparison {
+    operator: Operator,
+    boundary: Version,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    Equal,
+    NotEqual,
+    Greater,
+    GreaterOrEqual,
+    Less,
+    LessOrEqual,
+    /// `~>` with three numbers: the last one may grow.
+    Patch,
+    /// `~>` with fewer: all but the first may grow.
+    Minor,
+}
+
+impl VersionConstraint {
+    /// Reads a constraint. An empty one allows every version that is not a prerelease.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn parse(text: &str) -> Result<Self, ConstraintError> {
+        let fault = |fault| ConstraintError { constraint: beginning(text).to_owned(), fault };
+        if text.len() > LONGEST {
+            return Err(fault(ConstraintFault::TooLong));
+        }
+        let mut comparisons = Vec::new();
+        let mut rest = text.trim();
+        while !rest.is_empty() {
+            let (comparison, behind) = parse_comparison(rest).map_err(fault)?;
+            let before = rest[..rest.len() - behind.len()].to_owned();
+            comparisons.push(comparison);
+            let behind = behind.trim_start();
+            rest = match behind.strip_prefix(',') {
+                Some(next) => next.trim_start(),
+                None if behind.is_empty() => behind,
+                None if behind.starts_with('v') => return Err(fault(ConstraintFault::V)),
+                None => {
+                    return Err(fault(ConstraintFault::NoComma {
+                        before,
+                        rest: beginning(behind).to_owned(),
+                    }));
+                }
+            };
+        }
+        Ok(Self { text: text.trim().to_owned(), comparisons })
+    }
+
+    /// The constraint that only this version satisfies.
+    pub fn exactly(version: &Version) -> Self {
+        let comparison = Comparison { operator: Operator::Equal, boundary: version.clone() };
+        Self { text: version.to_string(), comparisons: vec![comparison] }
+    }
+
+    /// Whether a version will do.
+    pub fn allows(&self, version: &Version) -> bool {
+        let asked_for = |comparison: &Comparison| {
+            comparison.operator == Operator::Equal && comparison.boundary == *version
+        };
+        (version.pre.is_empty() || self.comparisons.iter().any(asked_for))
+            && self.comparisons.iter().all(|comparison| comparison.holds(version))
+    }
+
+    /// The only version that can do, where there is only one.
+    pub fn only_version(&self) -> Option<&Version> {
+        let equal = |comparison: &&Comparison| comparison.operator == Operator::Equal;
+        self.comparisons.iter().find(equal).map(|comparison| &comparison.boundary)
+    }
+
+    /// It allows every version that is not a prerelease.
+    pub fn is_any(&self) -> bool {
+        self.comparisons.is_empty()
+    }
+}
+
+/// As it was written.
+impl fmt::Display for VersionConstraint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+impl Comparison {
+    fn holds(&self, version: &Version) -> bool {
+        let Self { operator, boundary } = self;
+        // What is built in which way has no rank; only a version that is named exactly is told apart by it.
+        let rank = version.cmp_precedence(boundary);
+        match operator {
+            Operator::Equal => version == boundary,
+            Operator::NotEqual => version != boundary,
+            Operator::Greater => rank == Ordering::Greater,
+            Operator::GreaterOrEqual => rank != Ordering::Less,
+            Operator::Less => rank == Ordering::Less,
+            Operator::LessOrEqual => rank != Ordering::Greater,
+            Operator::Patch => {
+                rank != Ordering::Less && is_below(version, boundary.major, boundary.minor.checked_add(1))
+            }
+            Operator::Minor => {
+                rank != Ordering::Less
+                    && boundary.major.checked_add(1).is_none_or(|major| is_below(version, major, Some(0)))
+            }
+        }
+    }
+}
+
+/// Whether the version comes before `major.minor.0`; without a minor number, before the next major one.
+fn is_below(version: &Version, major: u64, minor: Option<u64>) -> bool {
+    match minor {
+        Some(minor) => version.cmp_precedence(&Version::new(major, minor, 0)) == Ordering::Less,
+        None => version.major <= major,
+    }
+}
+
+/// One comparison, and what is behind it.
+fn parse_comparison(text: &str) -> Result<(Comparison, &str), ConstraintFault> {
+    let is_operator = |character: char| {
+        !(character.is_ascii_alphanumeric() || is_space(character) || character == '.' || character == '*')
+    };
+    let (operator, rest) = split_while(text, is_operator);
+    let kind = operator_named(operator)?;
+    let (separator, rest) = split_while(rest, |character| is_space(character) || character == 'v');
+    let next = rest.chars().next();
+    if !next.is_some_and(|next| next.is_ascii_digit() || is_wildcard(next)) {
+        return Err(ConstraintFault::NoVersion(beginning(text).to_owned()));
+    }
+    if separator.contains('v') {
+        return Err(ConstraintFault::V);
+    }
+    if !matches!(separator, "" | " ") {
+        return Err(ConstraintFault::Spaces(operator.to_owned()));
+    }
+    let (numbers, count, rest) = parse_numbers(rest)?;
+    let (prerelease, behind) = suffix(rest, '-');
+    // Nothing follows a hyphen that has nothing behind it.
+    let (build, rest) = if behind.len() + 1 == rest.len() { ("", behind) } else { suffix(behind, '+') };
+    let invalid = |suffix: &str| ConstraintFault::Suffix(beginning(suffix).to_owned());
+    let operator = match kind {
+        Operator::Minor if count == 3 => Operator::Patch,
+        other => other,
+    };
+    let boundary = Version {
+        major: numbers[0],
+        minor: numbers[1],
+        patch: numbers[2],
+        pre: Prerelease::new(prerelease).map_err(|_| invalid(prerelease))?,
+        build: BuildMetadata::new(build).map_err(|_| invalid(build))?,
+    };
+    Ok((Comparison { operator, boundary }, rest))
+}
+
+fn operator_named(text: &str) -> Result<Operator, ConstraintFault> {
+    let meant = match text {
+        "" | "=" => return Ok(Operator::Equal),
+        "!=" => return Ok(Operator::NotEqual),
+        ">" => return Ok(Operator::Greater),
+        ">=" => return Ok(Operator::GreaterOrEqual),
+        "<" => return Ok(Operator::Less),
+        "<=" => return Ok(Operator::LessOrEqual),
+        "~>" => return Ok(Operator::Minor),
+        "=>" => Some(">="),
+        "=<" => Some("<="),
+        "==" => Some("="),
+        "~" | "^" => Some("~>"),
+        "!" | "<>" => Some("!="),
+        _ => None,
+    };
+    Err(ConstraintFault::Operator { operator: beginning(text).to_owned(), meant })
+}
+
+/// The numbers before the first character that belongs to none, and how many there are. A dot may be the end of all.
+fn parse_numbers(text: &str) -> Result<([u64; 3], usize, &str), ConstraintFault> {
+    let mut numbers = [0; 3];
+    let mut count = 0;
+    let mut rest = text;
+    loop {
+        if let Some(wildcard) = rest.chars().next().filter(|next| is_wildcard(*next)) {
+            return Err(if count < 3 {
+                ConstraintFault::Wildcard(wildcard)
+            } else {
+                ConstraintFault::Numbers
+            });
+        }
+        let (digits, behind) = split_while(rest, |character| character.is_ascii_digit());
+        if digits.is_empty() {
+            let suffix = rest.chars().next().filter(|next| matches!(next, '-' | '+'));
+            return suffix.map_or(Ok((numbers, count, rest)), |_| {
+                Err(ConstraintFault::Suffix(format!(".{}", beginning(rest))))
+            });
+        }
+        let number = numbers.get_mut(count).ok_or(ConstraintFault::Numbers)?;
+        *number = digits.parse().map_err(|_| ConstraintFault::Large(beginning(digits).to_owned()))?;
+        count += 1;
+        match behind.strip_prefix('.') {
+            Some(next) => rest = next,
+            None => return Ok((numbers, count, behind)),
+        }
+    }
+}
+
+/// What follows `mark`, if that is there. It may be nothing.
+fn suffix(text: &str, mark: char) -> (&str, &str) {
+    match text.strip_prefix(mark) {
+        Some(rest) => {
+            split_while(rest, |character| character.is_ascii_alphanumeric() || matches!(character, '.' | '-'))
+        }
+        None => ("", text),
+    }
+}
+
+fn split_while(text: &str, belongs: impl Fn(char) -> bool) -> (&str, &str) {
+    text.split_at(text.find(|character| !belongs(character)).unwrap_or(text.len()))
+}
+
+fn is_space(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\n' | '\r' | '\u{b}' | '\u{c}')
+}
+
+fn is_wildcard(character: char) -> bool {
+    matches!(character, '*' | 'x' | 'X')
+}
+
+fn suggestion(operator: Option<&str>) -> String {
+    operator.map_or_else(String::new, |operator| format!("; did you mean {operator:?}?"))
+}
+
+fn at(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(" in {text:?}") }
+}
+
+/// As much of a text from outside as an error shows.
+fn beginning(text: &str) -> &str {
+    const SHOWN: usize = 100;
+    text.char_indices().nth(SHOWN).map_or(text, |(end, _)| &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const VERSIONS: &str = "0.0.0 0.9.0 1.0.0-alpha 1.0.0-beta1 1.0.0-beta.2 1.0.0 1.0.0+meta 1.0.1 1.1.0 1.2.3 1.2.4 \
+                            1.3.0 2.0.0-rc1 2.0.0 2.0.1 3.0.0";
+    const RELEASES: &str = "0.0.0 0.9.0 1.0.0 1.0.0+meta 1.0.1 1.1.0 1.2.3 1.2.4 1.3.0 2.0.0 2.0.1 3.0.0";
+    const FROM_1: &str = "1.0.0 1.0.0+meta 1.0.1 1.1.0 1.2.3 1.2.4 1.3.0 2.0.0 2.0.1 3.0.0";
+    const ONES: &str = "1.0.0 1.0.0+meta 1.0.1 1.1.0 1.2.3 1.2.4 1.3.0";
+
+    fn allowed(text: &str) -> String {
+        let constraint = VersionConstraint::parse(text).unwrap_or_else(|error| panic!("{error}"));
+        let versions = VERSIONS.split_whitespace().map(|version| Version::parse(version).expect(version));
+        let allowed =
+            versions.filter(|version| constraint.allows(version)).map(|version| version.to_string());
+        allowed.collect::<Vec<_>>().join(" ")
+    }
+
+    /// The expectations are what go-versions 1.0.3 answers.
+    #[test]
+    fn each_constraint_allows_what_it_allows_elsewhere() {
+        for (text, expected) in [
+            ("", RELEASES),
+            (" ", RELEASES),
+            ("1.2.3", "1.2.3"),
+            ("=1.2.3", "1.2.3"),
+            ("= 1.2.3", "1.2.3"),
+            ("!= 1.2.3", "0.0.0 0.9.0 1.0.0 1.0.0+meta 1.0.1 1.1.0 1.2.4 1.3.0 2.0.0 2.0.1 3.0.0"),
+            (">1.0.0", "1.0.1 1.1.0 1.2.3 1.2.4 1.3.0 2.0.0 2.0.1 3.0.0"),
+            ("> 1", "1.0.1 1.1.0 1.2.3 1.2.4 1.3.0 2.0.0 2.0.1 3.0.0"),
+            (">=1.0", FROM_1),
+            ("<2", "0.0.0 0.9.0 1.0.0 1.0.0+meta 1.0.1 1.1.0 1.2.3 1.2.4 1.3.0"),
+            ("<= 1.2.3", "0.0.0 0.9.0 1.0.0 1.0.0+meta 1.0.1 1.1.0 1.2.3"),
+            ("~>1.2.3", "1.2.3 1.2.4"),
+            ("~> 1.2", "1.2.3 1.2.4 1.3.0"),
+            ("~>1", ONES),
+            // Shorter than a version: the rest is zero, not anything.
+            ("1", "1.0.0"),
+            ("1.0", "1.0.0"),
+            ("1.2", ""),
+            ("1.", "1.0.0"),
+            ("01.2.3", "1.2.3"),
+            // Several
+            (">= 1, < 2", ONES),
+            (">=1.0.0,<2.0.0", ONES),
+            (">= 1 , < 2", ONES),
+            ("<1.2.4,>1.1", "1.2.3"),
+            ("1.0.0,", "1.0.0"),
+            ("1,2", ""),
+            // Prereleases
+            ("1.0.0-beta1", "1.0.0-beta1"),
+            ("= 1.0.0-beta1", "1.0.0-beta1"),
+            (">=1.0.0-beta1", FROM_1),
+            ("<=1.0.0-beta1", "0.0.0 0.9.0"),
+            ("!=1.0.0-beta1", RELEASES),
+            ("<1.0.0-rc1,>=1.0.0-alpha", ""),
+            (">=1.0.0-alpha,1.0.0-beta1", "1.0.0-beta1"),
+            ("1.0.0-beta1,>=1.0.0", ""),
+            ("2.0.0-rc1,!=2.0.0-rc1", ""),
+            ("~> 1.0.0-beta1", "1.0.0 1.0.0+meta 1.0.1"),
+            ("~> 1.0-beta1", ONES),
+            ("~>2.0.0-rc1", "2.0.0 2.0.1"),
+            ("2.0.0-rc1,~>2.0.0-rc1", "2.0.0-rc1"),
+            ("1.0.0-", "1.0.0"),
+            // Build metadata counts only where a version is named exactly.
+            ("1.0.0+meta", "1.0.0+meta"),
+            ("1.0+meta", "1.0.0+meta"),
+            ("1.0.0+", "1.0.0"),
+            ("=1.0.0", "1.0.0"),
+            ("!=1.0.0", "0.0.0 0.9.0 1.0.0+meta 1.0.1 1.1.0 1.2.3 1.2.4 1.3.0 2.0.0 2.0.1 3.0.0"),
+            (">=1.0.0+meta", FROM_1),
+            (">1.0.0+meta", "1.0.1 1.1.0 1.2.3 1.2.4 1.3.0 2.0.0 2.0.1 3.0.0"),
+            // The largest numbers
+            ("18446744073709551615.0.0", ""),
+            ("~>18446744073709551615", ""),
+            ("~>18446744073709551615.18446744073709551615.0", ""),
+            ("\t1.0.0\n", "1.0.0"),
+        ] {
+            assert_eq!(allowed(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_constraint_is_refused_with_the_reason() {
+        for (text, reason) in [
+            ("==1.2.3", "there is no operator \"==\"; did you mean \"=\"?"),
+            ("=>1.0", "there is no operator \"=>\"; did you mean \">=\"?"),
+            ("=<1.0", "there is no operator \"=<\"; did you mean \"<=\"?"),
+            ("^1.0", "there is no operator \"^\"; did you mean \"~>\"?"),
+            ("~1.0", "there is no operator \"~\"; did you mean \"~>\"?"),
+            ("<>1.0", "there is no operator \"<>\"; did you mean \"!=\"?"),
+            ("&1.0", "there is no operator \"&\""),
+            ("é1.0.0", "there is no operator \"é\""),
+            ("\"1.0.0\"", "there is no operator \"\\\"\""),
+            (",1.0.0", "there is no operator \",\""),
+            ("1.0.0,,2.0.0", "there is no operator \",\""),
+            ("v1.0.0", "without a \"v\""),
+            ("=v1.0.0", "without a \"v\""),
+            (">= 1.0, < v2", "without a \"v\""),
+            ("1.0.0v", "without a \"v\""),
+            (">= 1.0 < 2", "there is \"< 2\" behind \">= 1.0\"; conditions are separated by commas"),
+            ("1.0.0 || 2.0.0", "separated by commas"),
+            ("1.0.0 - 2.0.0", "separated by commas"),
+            ("1..2", "separated by commas"),
+            ("1.0.0-beta_1", "there is \"_1\" behind \"1.0.0-beta\""),
+            ("1.0.0-béta", "there is \"éta\" behind"),
+            ("1.0.0é", "there is \"é\" behind \"1.0.0\""),
+            (">=  1.0", "one space at most behind the operator \">=\""),
+            (">=\t1.0", "one space at most"),
+            (">", "there is no version in \">\""),
+            (">= ", "there is no version in \">=\""),
+            ("~>, 1.0", "there is no operator \"~>,\""),
+            ("latest", "there is no version in \"latest\""),
+            (".1", "there is no version in \".1\""),
+            ("1.x", "'x' stands for no number"),
+            ("*", "'*' stands for no number"),
+            ("1.0.0.0", "three numbers at most"),
+            ("1.0.0.x", "three numbers at most"),
+            ("18446744073709551616.0.0", "the number 18446744073709551616 is too large"),
+            ("1.0.0-01", "\"01\" is not what a version may end with"),
+            ("1.0.0.+meta", "\".+meta\" is not what a version may end with"),
+            ("1.2.-beta1", "\".-beta1\" is not what a version may end with"),
+            ("1-+", "there is \"+\" behind \"1-\""),
+            ("1.0.0-a..b", "\"a..b\" is not what a version may end with"),
+        ] {
+            let error = VersionConstraint::parse(text).expect_err(text).to_string();
+            let start = format!("could not parse version constraint {text:?}: ");
+            assert!(error.starts_with(&start) && error.contains(reason), "{text:?}: {error}");
+        }
+        let long = "1.0.0,".repeat(1000);
+        assert!(VersionConstraint::parse(&long).expect_err("nobody needs so many").to_string().len() < 400);
+    }
+
+    #[test]
+    fn prereleases_are_ordered_as_semantic_versions_are() {
+        // go-versions takes the one with fewer parts for the lower one, whatever the parts are.
+        assert_eq!(allowed(">=1.0.0-beta.2,1.0.0-beta1"), "1.0.0-beta1");
+        assert_eq!(allowed(">=1.0.0-alpha.1,1.0.0-beta1"), "1.0.0-beta1");
+    }
+
+    #[test]
+    fn an_exact_version_can_be_told() {
+        let only = |text| VersionConstraint::parse(text).expect(text).only_version().map(Version::to_string);
+        assert_eq!(only("1.2").as_deref(), Some("1.2.0"));
+        assert_eq!(only(">= 1, = 1.2.3-rc1").as_deref(), Some("1.2.3-rc1"));
+        assert_eq!(only("~> 1.2"), None);
+        let version = Version::parse("1.2.3-rc1+a").expect("it is one");
+        let exactly = VersionConstraint::exactly(&version);
+        assert!(exactly.allows(&version) && !exactly.allows(&Version::new(1, 2, 3)));
+        assert_eq!(VersionConstraint::parse("1.2.3-rc1+a"), Ok(exactly));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_answered(text in "[-=!<>~^0-9.,v x*+a\u{a0}é]{0,16}", major in 0_u64..3, minor in 0_u64..3) {
+            if let Ok(constraint) = VersionConstraint::parse(&text) {
+                let version = Version::new(major, minor, 0);
+                let again = VersionConstraint::parse(&constraint.to_string()).expect("what was read can be read");
+                prop_assert_eq!(again.allows(&version), constraint.allows(&version));
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Operating systems and processors as the Go language calls them, and hence every registry and every cache.
+
+use std::fmt;
+
+/// A kind of machine, written `linux_amd64`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Platform {
+    /// Go's name of the operating system.
+    pub os: &'static str,
+    /// Go's name of the processor.
+    pub arch: &'static str,
+}
+
+impl Platform {
+    /// The machine that this program runs on.
+    pub const CURRENT: Self = Self { os: go_os(std::env::consts::OS), arch: go_arch() };
+}
+
+impl fmt::Display for Platform {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}_{}", self.os, self.arch)
+    }
+}
+
+/// Most have the same name in both languages.
+const fn go_os(rust: &'static str) -> &'static str {
+    match rust.as_bytes() {
+        b"macos" => "darwin",
+        _ => rust,
+    }
+}
+
+/// Go tells apart by name what Rust tells apart by the order of bytes.
+const fn go_arch() -> &'static str {
+    let little = cfg!(target_endian = "little");
+    match std::env::consts::ARCH.as_bytes() {
+        b"x86_64" => "amd64",
+        b"x86" => "386",
+        b"aarch64" => "arm64",
+        b"powerpc64" if little => "ppc64le",
+        b"powerpc64" => "ppc64",
+        b"mips64" if little => "mips64le",
+        b"mips" if little => "mipsle",
+        b"loongarch64" => "loong64",
+        _ => std::env::consts::ARCH,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_called_as_go_calls_it() {
+        let platform = Platform::CURRENT.to_string();
+        let known = ["linux", "darwin", "windows", "freebsd"];
+        let (os, arch) = platform.split_once('_').expect("two names");
+        assert!(known.contains(&os) && !["x86_64", "aarch64"].contains(&arch), "{platform}");
+        assert_eq!((go_os("macos"), go_os("linux")), ("darwin", "linux"));
+    }
+}
