@@ -3,6 +3,7 @@
 mod calls;
 mod home;
 mod instance;
+mod log_file;
 mod provider_log;
 mod session;
 mod start;

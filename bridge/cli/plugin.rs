@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::daemon::Daemon;
 use crate::engine::{Engine, EngineLog, Generation, LogLine, Severity};
+use crate::package::mapping;
 use crate::serve::{Listener, ServeError};
 use crate::settings;
 
@@ -18,47 +19,73 @@ use crate::settings;
 /// that a machine without this program falls back to a version that exists.
 const PLUGIN_VERSION: semver::Version = semver::Version::new(1, 1, 3);
 
-/// What an engine said on the command line.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Arguments {
-    engine: Option<String>,
-    version: bool,
+/// The flags of engines that have a value, which may be the next word: those of Go's logging, and where traces go.
+const FLAGS_WITH_VALUE: [&str; 8] =
+    ["log_backtrace_at", "log_dir", "log_link", "logbuflevel", "stderrthreshold", "tracing", "v", "vmodule"];
+
+const USAGE: &str = "\
+Usage: pulumi-resource-terraform-provider [flags] [ENGINE ADDRESS]
+
+A resource plugin that a Pulumi engine starts. Without an address it waits for an engine to attach.
+
+  -version              print the version of the plugin
+  -get-provider-info    print the plugin's mapping of Terraform's names, as it is before a provider is chosen
+  -help                 show this text
+
+The flags that engines pass for logging and tracing are accepted and have no effect.";
+
+/// What the program was asked for on the command line.
+#[derive(Debug, PartialEq, Eq)]
+enum Request {
+    /// To serve an engine, at this address if it has one already.
+    Serve(Option<String>),
+    Version,
+    ProviderInfo,
+    Help,
 }
 
-impl Arguments {
+impl Request {
     /// Engines put flags of their own logging and tracing before the address; those are accepted and have no effect.
     fn parse(words: &[OsString]) -> Self {
-        let mut arguments = Self::default();
+        let mut engine = None;
         let mut words = words.iter().map(|word| word.to_string_lossy());
         while let Some(word) = words.next() {
-            match &*word {
-                "-version" | "--version" => arguments.version = true,
-                // Its value is the next word.
-                "-tracing" | "--tracing" => drop(words.next()),
-                flag if flag.starts_with('-') => {}
-                address => arguments.engine = Some(address.to_owned()),
+            // Go programs take flags with one hyphen or two.
+            let Some(flag) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')) else {
+                engine = Some(word.into_owned());
+                continue;
+            };
+            match flag {
+                "version" => return Self::Version,
+                "get-provider-info" => return Self::ProviderInfo,
+                "help" | "h" => return Self::Help,
+                flag if FLAGS_WITH_VALUE.contains(&flag) => drop(words.next()),
+                _ => {}
             }
         }
-        arguments
+        Self::Serve(engine)
     }
 }
 
 pub(super) fn run(words: &[OsString]) -> ExitCode {
-    let arguments = Arguments::parse(words);
-    if arguments.version {
-        return print(&plugin_version().to_string());
-    }
+    let engine = match Request::parse(words) {
+        Request::Serve(engine) => engine,
+        // With a `v`, as the Go bridge prints it.
+        Request::Version => return print(&format!("v{}", plugin_version())),
+        Request::ProviderInfo => return print(&mapping::base_mapping(&plugin_version().to_string())),
+        Request::Help => return print(USAGE),
+    };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&format!("the runtime cannot be started: {error}")),
     };
-    runtime.block_on(serve(arguments))
+    runtime.block_on(serve(engine))
 }
 
-async fn serve(arguments: Arguments) -> ExitCode {
-    let engine = match &arguments.engine {
+async fn serve(address: Option<String>) -> ExitCode {
+    let engine = match address {
         None => None,
-        Some(address) => match Engine::new(address, Generation::Today) {
+        Some(address) => match Engine::new(&address, Generation::Today) {
             Ok(engine) => Some(engine),
             Err(error) => return fail(&error.to_string()),
         },
@@ -179,16 +206,33 @@ pub(super) fn fail(reason: &str) -> ExitCode {
 mod tests {
     use super::*;
 
-    fn parse(words: &[&str]) -> Arguments {
-        Arguments::parse(&words.iter().map(OsString::from).collect::<Vec<_>>())
+    fn parse(words: &[&str]) -> Request {
+        Request::parse(&words.iter().map(OsString::from).collect::<Vec<_>>())
     }
 
     #[test]
     fn the_engine_is_found_behind_flags_of_its_own() {
-        let wanted = Arguments { engine: Some("127.0.0.1:4000".into()), version: false };
-        assert_eq!(parse(&["127.0.0.1:4000"]), wanted);
-        assert_eq!(parse(&["--logtostderr", "-v=9", "--tracing", "file:/tmp/x", "127.0.0.1:4000"]), wanted);
-        assert_eq!(parse(&[]), Arguments::default());
+        let engine = Request::Serve(Some("127.0.0.1:4000".into()));
+        for words in [
+            &["127.0.0.1:4000"][..],
+            &["--logtostderr", "-v=9", "--tracing", "file:/tmp/x", "127.0.0.1:4000"],
+            &["-v", "9", "-stderrthreshold", "0", "-tracing=x", "127.0.0.1:4000"],
+            &["127.0.0.1:4000", "--alsologtostderr", "-log_dir", "/tmp"],
+        ] {
+            assert_eq!(parse(words), engine, "{words:?}");
+        }
+        assert_eq!(parse(&[]), Request::Serve(None));
+        assert_eq!(parse(&["-v"]), Request::Serve(None));
+    }
+
+    #[test]
+    fn what_is_only_printed_may_be_asked_for_with_one_hyphen_or_two() {
+        for hyphens in ["-", "--"] {
+            let asked = |flag: &str| parse(&["-tracing", "x", &format!("{hyphens}{flag}")]);
+            assert_eq!(asked("version"), Request::Version);
+            assert_eq!(asked("get-provider-info"), Request::ProviderInfo);
+            assert_eq!(asked("help"), Request::Help);
+        }
     }
 
     #[test]

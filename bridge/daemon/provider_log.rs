@@ -4,6 +4,7 @@ use isthmus_shim::plugin::{Level, LogRecord, LogSink, Origin};
 use isthmus_shim::provider::CallObserver;
 
 use super::Calls;
+use super::log_file::{Format, LogFile};
 use crate::engine::{EngineLog, LogLine, Severity};
 use crate::settings;
 
@@ -12,15 +13,30 @@ use crate::settings;
 const VARIABLES: [&str; 2] = ["TF_LOG_PROVIDER", "TF_LOG"];
 
 /// A sink that hands a provider's lines to the engine. They are for debugging, unless the user asked for them by one of
-/// [`VARIABLES`]: then those of that level and above are shown as what they are.
+/// [`VARIABLES`]: then those of that level and above are shown as what they are, or go to a [`LogFile`] if there is one.
 pub(super) fn sink(log: EngineLog, calls: Calls) -> LogSink {
-    let wanted = VARIABLES.iter().find_map(|name| std::env::var(name).ok()).and_then(|text| level(&text));
+    let asked = VARIABLES.iter().find_map(|name| std::env::var(name).ok()).unwrap_or_default();
+    let wanted = level(&asked);
+    let file = wanted.and_then(|_| open_file(&asked, &log));
     // Providers trace every step of every call; without a wish for it, those lines are not even taken apart.
     let least = wanted.unwrap_or(Level::Debug).min(Level::Debug);
     LogSink::from_level(least, move |record| {
-        let severity = severity(&record, wanted);
+        let mut severity = severity(&record, wanted);
+        if let Some(file) = file.as_ref().filter(|_| wanted.is_some_and(|wanted| record.level >= wanted)) {
+            file.write(&record);
+            severity = Severity::Debug;
+        }
         let urn = calls.only_urn().map(|urn| urn.to_string()).unwrap_or_default();
         log.send(LogLine { severity, message: text(&record), urn });
+    })
+}
+
+fn open_file(asked: &str, log: &EngineLog) -> Option<LogFile> {
+    let format = if asked.eq_ignore_ascii_case("json") { Format::Json } else { Format::Text };
+    LogFile::of_environment(format).unwrap_or_else(|error| {
+        let message = isthmus_shim::error_chain(&error);
+        log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+        None
     })
 }
 

@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 
 use super::catalogue::{Package, TokenError};
 use super::function::{FunctionParameter, FunctionShape};
+use super::schema::BASE_NAME;
 use super::shape::{Field, ResourceShape};
 use crate::names::properties::natural_names;
 
@@ -50,6 +51,20 @@ pub fn mapping(package: &Package, key: &str, provider: &str) -> Result<Option<Ma
     let document = document(package, &mut left_out);
     let json = serde_json::to_string(&document).expect("the keys are text and nothing in a mapping can fail");
     Ok(Some(Mapping { provider: package.prefix().to_owned(), json, left_out }))
+}
+
+/// The mapping of the plugin itself before it knows which provider to serve. It is never asked for by an engine, which gets
+/// none then. `plugin_version` is without a `v`.
+pub fn base_mapping(plugin_version: &str) -> String {
+    let document = Document {
+        provider: Provider::default(),
+        name: BASE_NAME.to_owned(),
+        version: format!("v{plugin_version}"),
+        resources: BTreeMap::new(),
+        data_sources: BTreeMap::new(),
+        functions: BTreeMap::new(),
+    };
+    serde_json::to_string(&document).expect("the keys are text and nothing in a mapping can fail")
 }
 
 /// Converters of today say `terraform`, older ones `tf`.

@@ -79,13 +79,21 @@ on_both_protocols! {
     }
 }
 
-#[tokio::test]
-async fn the_version_of_the_plugin_is_printed() {
-    let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_isthmus"));
-    program.arg0("pulumi-resource-terraform-provider").arg("-version");
-    let printed = program.output().expect("the daemon starts");
-    assert_eq!(String::from_utf8_lossy(&printed.stdout), "1.1.3\n");
-    assert!(printed.status.success());
+/// The expectations are what the Go bridge prints.
+#[test]
+fn the_version_of_the_plugin_and_its_mapping_are_printed() {
+    let printed = |words: &[&str]| {
+        let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_isthmus"));
+        let printed = program.arg0("pulumi-resource-terraform-provider").args(words).output();
+        let printed = printed.expect("the daemon starts");
+        assert!(printed.status.success(), "{words:?}: {printed:?}");
+        String::from_utf8(printed.stdout).expect("text")
+    };
+    assert_eq!(printed(&["-version"]), "v1.1.3\n");
+    assert_eq!(printed(&["-tracing", "file:/tmp/trace", "--version"]), "v1.1.3\n");
+    let mapping = "{\"provider\":{},\"name\":\"terraform-provider\",\"version\":\"v1.1.3\"}\n";
+    assert_eq!(printed(&["-get-provider-info"]), mapping);
+    assert!(printed(&["-help"]).contains("-get-provider-info"));
 }
 
 #[tokio::test]

@@ -42,6 +42,39 @@ on_both_protocols! {
         Ok(())
     }
 
+    async fn the_providers_lines_go_to_a_file_where_the_user_asked(protocol) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("provider.log");
+        let file = path.to_str().expect("a path in UTF-8");
+        for (level, wanted) in [("DEBUG", "[DEBUG] provider.terraform-provider-sandbox"), ("JSON", "{\"@level\":\"debug\"")] {
+            let setup = Setup::sandbox(protocol).with("TF_LOG", level).with("TF_LOG_PATH", file);
+            let (host, session) = setup.session().await?;
+            session.faulty().make(&json!({"mode": "flood", "size": 3})).await?;
+            let line = host.engine.line("a line of the provider's", |line| line.message.contains("one of many")).await;
+            assert_eq!(line.severity, Severity::Debug, "it is not shown as well");
+            let written = std::fs::read_to_string(&path).expect("the file was made");
+            let found = written.lines().any(|line| line.contains(wanted) && line.contains("one of many"));
+            assert!(found, "{level}: {written}");
+        }
+        // Terraform writes nothing either, unless a level is asked for.
+        std::fs::remove_file(&path).expect("it was made");
+        let (_host, session) = Setup::sandbox(protocol).with("TF_LOG_PATH", file).session().await?;
+        session.faulty().make(&json!({"mode": "flood", "size": 3})).await?;
+        assert!(!path.exists(), "no level was asked for");
+        Ok(())
+    }
+
+    async fn a_log_file_that_cannot_be_written_to_is_told_and_lines_are_shown(protocol) {
+        let setup = Setup::sandbox(protocol).with("TF_LOG", "DEBUG").with("TF_LOG_PATH", "/nowhere/provider.log");
+        let (host, session) = setup.session().await?;
+        session.faulty().make(&json!({"mode": "flood", "size": 3})).await?;
+        let warning = host.engine.line("a warning", |line| line.severity == Severity::Warning).await;
+        assert!(warning.message.contains("/nowhere/provider.log, which TF_LOG_PATH names: "), "{warning:?}");
+        let line = host.engine.line("a line of the provider's", |line| line.message.contains("one of many")).await;
+        assert_eq!(line.severity, Severity::Info);
+        Ok(())
+    }
+
     async fn the_providers_lines_are_shown_as_the_user_asked(protocol) {
         for variable in ["TF_LOG", "TF_LOG_PROVIDER"] {
             let (host, session) = Setup::sandbox(protocol).with(variable, "DEBUG").session().await?;

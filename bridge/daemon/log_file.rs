@@ -1,0 +1,222 @@
+//! The file that `TF_LOG_PATH` names: providers' lines are added to it, instead of being shown to the user.
+//!
+//! As in Terraform, the variable alone does nothing: `TF_LOG` or `TF_LOG_PROVIDER` says which lines are wanted. Several
+//! plugins may write to the same file, so each line is one write to its end. Whoever reads the providers' pipes writes it;
+//! hence a pipe for a file is never waited for, and what it does not take is lost.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use isthmus_shim::plugin::{Level, LogRecord};
+use serde_json::json;
+
+/// Terraform's variable for the file.
+const VARIABLE: &str = "TF_LOG_PATH";
+
+/// A file for log lines. Cloning it shares the file.
+#[derive(Clone, Debug)]
+pub(super) struct LogFile {
+    file: Arc<File>,
+    format: Format,
+}
+
+/// How a line is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    /// For people.
+    Text,
+    /// For programs: an object on each line, with the keys that hclog uses.
+    Json,
+}
+
+/// The file cannot be written to.
+#[derive(Debug, thiserror::Error)]
+#[error("providers' log lines cannot be written to {path}, which {VARIABLE} names", path = path.display())]
+pub(super) struct LogFileError {
+    path: PathBuf,
+    #[source]
+    source: std::io::Error,
+}
+
+impl LogFile {
+    /// The file that the environment names, if it names one.
+    pub(super) fn of_environment(format: Format) -> Result<Option<Self>, LogFileError> {
+        let path = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
+        path.map(|path| Self::open(&path, format)).transpose()
+    }
+
+    fn open(path: &Path, format: Format) -> Result<Self, LogFileError> {
+        let no_waiting = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits())
+            .expect("the system's own flags are of the system's own type");
+        let file =
+            OpenOptions::new().create(true).append(true).mode(0o666).custom_flags(no_waiting).open(path);
+        let file = file.map_err(|source| LogFileError { path: path.to_owned(), source })?;
+        Ok(Self { file: Arc::new(file), format })
+    }
+
+    /// Adds a line.
+    pub(super) fn write(&self, record: &LogRecord) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        let mut line = match self.format {
+            Format::Text => text(record, &timestamp(now)),
+            Format::Json => json(record, &timestamp(now)),
+        };
+        line.push('\n');
+        // There is nobody to tell: a line about it would have to go the same way.
+        let _ = (&*self.file).write_all(line.as_bytes());
+    }
+}
+
+fn text(record: &LogRecord, time: &str) -> String {
+    let level = format!("[{}]", level(record.level).to_uppercase());
+    let mut line = format!("{time} {level:<7} provider.terraform-provider-{}", record.provider);
+    if let Some(module) = &record.module {
+        line.push('.');
+        line.push_str(module);
+    }
+    line.push_str(": ");
+    line.push_str(&record.message);
+    for (index, (name, value)) in record.fields.iter().enumerate() {
+        let separator = if index == 0 { ": " } else { " " };
+        if value.contains([' ', '"', '=', '\n']) || value.is_empty() {
+            line.push_str(&format!("{separator}{name}={value:?}"));
+        } else {
+            line.push_str(&format!("{separator}{name}={value}"));
+        }
+    }
+    // What a provider says may have several lines; the next record must begin on its own.
+    line.replace('\n', "\n  ")
+}
+
+fn json(record: &LogRecord, time: &str) -> String {
+    let mut object = serde_json::Map::new();
+    for (name, value) in &record.fields {
+        object.insert(name.clone(), json!(value));
+    }
+    let module = match &record.module {
+        Some(module) => format!("provider.terraform-provider-{}.{module}", record.provider),
+        None => format!("provider.terraform-provider-{}", record.provider),
+    };
+    object.insert("@level".to_owned(), json!(level(record.level)));
+    object.insert("@message".to_owned(), json!(record.message));
+    object.insert("@module".to_owned(), json!(module));
+    object.insert("@timestamp".to_owned(), json!(time));
+    serde_json::Value::Object(object).to_string()
+}
+
+fn level(level: Level) -> &'static str {
+    match level {
+        Level::Trace => "trace",
+        Level::Debug => "debug",
+        Level::Info => "info",
+        Level::Warn => "warn",
+        Level::Error => "error",
+    }
+}
+
+/// The time in UTC, given in milliseconds since 1970, by the calendar's rule: years are counted from March, so that the day
+/// that comes and goes is the last of its year, and in eras of 400 years, which are all equally long.
+fn timestamp(milliseconds: u128) -> String {
+    const DAY: u128 = 24 * 60 * 60 * 1000;
+    const DAYS_OF_ERA: u128 = 146_097;
+    /// From the first of March of the year 0 to the first of January 1970.
+    const DAYS_BEFORE_1970: u128 = 719_468;
+    let days = milliseconds / DAY + DAYS_BEFORE_1970;
+    let (era, day) = (days / DAYS_OF_ERA, days % DAYS_OF_ERA);
+    let year_of_era = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day_of_year = day - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day_of_month = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = year_of_era + era * 400 + u128::from(month <= 2);
+    let time = milliseconds % DAY;
+    let (hour, minute) = (time / 3_600_000, time / 60_000 % 60);
+    let (second, millisecond) = (time / 1000 % 60, time % 1000);
+    format!("{year:04}-{month:02}-{day_of_month:02}T{hour:02}:{minute:02}:{second:02}.{millisecond:03}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use isthmus_shim::plugin::Origin;
+
+    use super::*;
+
+    fn record(message: &str) -> LogRecord {
+        LogRecord {
+            provider: Arc::from("random"),
+            origin: Origin::Stderr,
+            level: Level::Warn,
+            message: message.to_owned(),
+            module: Some("sdk.proto".to_owned()),
+            fields: vec![
+                ("tf_rpc".to_owned(), "Configure".to_owned()),
+                ("tf_note".to_owned(), "two words".to_owned()),
+            ],
+        }
+    }
+
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        for (milliseconds, expected) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_782_399_999, "2000-02-28T23:59:59.999Z"),
+            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (1_709_251_199_001, "2024-02-29T23:59:59.001Z"),
+            (1_709_251_200_000, "2024-03-01T00:00:00.000Z"),
+            (1_735_689_599_000, "2024-12-31T23:59:59.000Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+        ] {
+            assert_eq!(timestamp(milliseconds), expected);
+        }
+    }
+
+    #[test]
+    fn a_line_for_people_says_who_what_and_when() {
+        assert_eq!(
+            text(&record("hello\nworld"), "2026-01-02T03:04:05.678Z"),
+            "2026-01-02T03:04:05.678Z [WARN]  provider.terraform-provider-random.sdk.proto: hello\n  world: \
+             tf_rpc=Configure tf_note=\"two words\""
+        );
+    }
+
+    #[test]
+    fn a_line_for_programs_is_an_object() {
+        let line = json(&record("hello\nworld"), "2026-01-02T03:04:05.678Z");
+        assert_eq!(
+            line,
+            r#"{"@level":"warn","@message":"hello\nworld","@module":"provider.terraform-provider-random.sdk.proto","#
+                .to_owned()
+                + r#""@timestamp":"2026-01-02T03:04:05.678Z","tf_note":"two words","tf_rpc":"Configure"}"#
+        );
+    }
+
+    #[test]
+    fn lines_are_added_to_what_is_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("log");
+        std::fs::write(&path, "before\n").expect("a file");
+        for message in ["one", "two"] {
+            LogFile::open(&path, Format::Text).expect("it is ours").write(&record(message));
+        }
+        let written = std::fs::read_to_string(&path).expect("it is there");
+        let lines: Vec<&str> = written.lines().collect();
+        assert_eq!((lines.len(), lines[0]), (3, "before"));
+        assert!(lines[1].contains(": one") && lines[2].contains(": two"), "{written}");
+    }
+
+    #[test]
+    fn what_cannot_be_written_to_is_an_error_and_is_not_waited_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.is_ok_and(|status| status.success()), "a pipe in a new folder");
+        for path in [folder.path(), &folder.path().join("none/log"), &pipe] {
+            let error = LogFile::open(path, Format::Text).expect_err("it cannot be written to");
+            assert!(error.to_string().contains("TF_LOG_PATH"), "{error}");
+        }
+    }
+}
