@@ -76,12 +76,17 @@ fn role(program: &Path) -> Role {
     let stem = stem.strip_suffix(".exe").unwrap_or(stem);
     match stem {
         PULUMI_PLUGIN => Role::Plugin,
-        SANDBOX_PROVIDER => Role::Sandbox,
+        _ if is_sandbox(stem) => Role::Sandbox,
         _ => match stem.strip_prefix(LUMI_PLUGIN) {
             Some(package) if !package.is_empty() => Role::Lumi(package.to_owned()),
             _ => Role::Command,
         },
     }
+}
+
+/// Released providers carry their version in their file's name.
+fn is_sandbox(stem: &str) -> bool {
+    stem.strip_prefix(SANDBOX_PROVIDER).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
 }
 
 #[cfg(test)]
@@ -92,6 +97,8 @@ mod tests {
     fn the_name_decides_the_role() {
         assert_eq!(role(Path::new("/plugins/pulumi-resource-terraform-provider")), Role::Plugin);
         assert_eq!(role(Path::new("./terraform-provider-sandbox")), Role::Sandbox);
+        assert_eq!(role(Path::new("./terraform-provider-sandbox_v1.2.3")), Role::Sandbox);
+        assert_eq!(role(Path::new("./terraform-provider-sandboxes")), Role::Command);
         assert_eq!(role(Path::new("/packs/random/lumi-resource-random")), Role::Lumi("random".to_owned()));
         assert_eq!(role(Path::new("lumi-resource-")), Role::Command);
         assert_eq!(role(Path::new("isthmus")), Role::Command);

@@ -5,6 +5,8 @@ mod home;
 mod instance;
 mod log_file;
 mod provider_log;
+mod reattach;
+mod resolve;
 mod session;
 mod start;
 
@@ -20,11 +22,13 @@ use crate::engine::{EngineLog, LogLine, Severity};
 use crate::settings;
 
 pub use calls::{Begun, Call, Calls};
-pub use home::{HomeError, OpenVaultError};
+pub use home::{HomeError, NoProviderCache, OpenVaultError};
 pub use instance::Instance;
 pub use provider_log::CALL_MARK;
+pub use reattach::ReattachVariableError;
+pub use resolve::ResolveError;
 pub use session::{Session, SessionError};
-pub use start::{ProviderSource, StartError, start};
+pub use start::{Program, ProviderSource, StartError, start};
 
 /// One process that serves engines.
 #[derive(Debug)]

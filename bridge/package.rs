@@ -5,6 +5,7 @@ pub mod function;
 pub mod mapping;
 pub mod parameters;
 pub mod schema;
+pub mod selection;
 pub mod shape;
 
 #[cfg(test)]

@@ -114,7 +114,7 @@ async fn start(
     log: &EngineLog,
 ) -> Result<Arc<Instance>, daemon::StartError> {
     let identity = identity(package, &executable);
-    let source = ProviderSource { name: identity.provider_type.clone(), executable };
+    let source = ProviderSource::in_file(&identity.provider_type, executable)?;
     let calls = Calls::default();
     let mut warnings = Vec::new();
     let provider = daemon::start(&source, log.clone(), &calls, &mut warnings).await?;

@@ -1,4 +1,4 @@
-//! The folder that holds the store of objects, its key, and caches.
+//! The folder that holds the store of objects, its key, and caches; and the one that holds providers.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use isthmus_shim::state::{Vault, VaultError};
 
 use crate::settings;
+
+/// The Go bridge's variable for the folder of providers.
+const PROVIDER_CACHE: &str = "PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR";
 
 /// There is no folder.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +26,11 @@ pub enum OpenVaultError {
     Vault(#[from] VaultError),
 }
 
+/// There is no folder of providers.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no home folder to look for providers in; set {PROVIDER_CACHE} to a folder")]
+pub struct NoProviderCache;
+
 /// Opens the store in the folder that the environment names.
 pub(super) async fn open_vault() -> Result<Vault, OpenVaultError> {
     let folder = folder(settings::HOME.read(), |name| std::env::var_os(name))?;
@@ -30,16 +38,26 @@ pub(super) async fn open_vault() -> Result<Vault, OpenVaultError> {
     Ok(Vault::open(&folder, key.as_deref()).await?)
 }
 
+/// The folder of unpacked providers, which is shared with the Go bridge.
+pub(super) fn provider_cache() -> Result<PathBuf, NoProviderCache> {
+    provider_folder(|name| std::env::var_os(name)).ok_or(NoProviderCache)
+}
+
+fn provider_folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let configured = variable(PROVIDER_CACHE).filter(|value| !value.is_empty()).map(PathBuf::from);
+    configured.or_else(|| Some(pulumi_home(variable)?.join("dynamic_tf_plugins")))
+}
+
 fn folder(
     configured: Option<OsString>,
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> Result<PathBuf, HomeError> {
+    configured.map(PathBuf::from).or_else(|| Some(pulumi_home(variable)?.join("isthmus"))).ok_or(HomeError)
+}
+
+fn pulumi_home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let variable = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    configured
-        .map(PathBuf::from)
-        .or_else(|| Some(variable("PULUMI_HOME")?.join("isthmus")))
-        .or_else(|| Some(variable("HOME")?.join(".pulumi").join("isthmus")))
-        .ok_or(HomeError)
+    variable("PULUMI_HOME").or_else(|| Some(variable("HOME")?.join(".pulumi")))
 }
 
 #[cfg(test)]
@@ -62,5 +80,19 @@ mod tests {
             Some(PathBuf::from("/home/me/.pulumi/isthmus"))
         );
         assert_eq!(find(None, &[]), None);
+    }
+
+    #[test]
+    fn providers_are_in_the_pulumi_home_unless_it_is_configured() {
+        let find = |variables: &[(&str, &str)]| {
+            provider_folder(|name| {
+                variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
+            })
+        };
+        let all = [(PROVIDER_CACHE, "/providers"), ("PULUMI_HOME", "/pulumi"), ("HOME", "/home/me")];
+        assert_eq!(find(&all), Some(PathBuf::from("/providers")));
+        assert_eq!(find(&all[1..]), Some(PathBuf::from("/pulumi/dynamic_tf_plugins")));
+        assert_eq!(find(&all[2..]), Some(PathBuf::from("/home/me/.pulumi/dynamic_tf_plugins")));
+        assert_eq!(find(&[]), None);
     }
 }

@@ -1,19 +1,19 @@
 //! A session: one connection of an engine, with at most one provider.
 
 use std::collections::HashSet;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError, RwLock};
 
 use tokio::sync::{Mutex, Notify};
 
-use super::{Calls, Daemon, Instance, ProviderSource, StartError, start};
+use super::resolve::{ResolveError, Resolved, resolve};
+use super::{Calls, Daemon, Instance, StartError, start};
 use crate::engine::{Engine, EngineError, EngineLog, Generation, LogLine, Severity};
-use crate::package::catalogue::{Identity, IdentityError, Package};
+use crate::package::catalogue::Package;
 use crate::package::parameters::{
-    AlreadyParameterized, Arguments, ArgumentsError, Parameter, ParameterError, ParameterSource,
-    RemoteArguments, Source,
+    AlreadyParameterized, Arguments, ArgumentsError, Parameter, ParameterError,
 };
+use crate::package::selection;
 
 /// How many warnings are remembered as shown. Beyond that some may be shown again, rather than memory grow.
 const REMEMBERED_WARNINGS: usize = 10_000;
@@ -44,20 +44,11 @@ pub enum SessionError {
     #[error(transparent)]
     Arguments(#[from] ArgumentsError),
     /// The bytes in an SDK make no sense.
-    #[error("the parameter in the SDK cannot be read: {0}; generate the SDK again with `pulumi package add`")]
+    #[error("the parameter in the SDK cannot be read; generate the SDK again with `pulumi package add`")]
     Parameter(#[from] ParameterError),
-    /// A package cannot be made of this provider.
+    /// What was asked for leads to no provider.
     #[error(transparent)]
-    Identity(#[from] IdentityError),
-    /// The provider would have to be downloaded.
-    #[error(
-        "the provider {name} would have to come from a registry, which this version cannot do yet; download it and name \
-         its file instead: `pulumi package add terraform-provider ./terraform-provider-NAME`"
-    )]
-    Remote {
-        /// As it was given.
-        name: String,
-    },
+    Resolve(#[from] ResolveError),
     /// The provider cannot be had.
     #[error(transparent)]
     Start(#[from] StartError),
@@ -124,9 +115,27 @@ impl Session {
         self.instance.lock().await.clone()
     }
 
-    /// Chooses the provider by the words of a command line.
+    /// Chooses the provider by the words of a command line. Whoever wrote them is told what of them has no effect.
     pub async fn parameterize_by_arguments(&self, words: &[String]) -> Result<Arc<Instance>, SessionError> {
-        self.parameterize(Arguments::parse(words)?).await
+        let arguments = match Arguments::parse(words) {
+            Ok(arguments) => arguments,
+            Err(error) => {
+                if error == ArgumentsError::Help {
+                    self.say(Severity::Info, Arguments::usage(is_developer()), "");
+                    self.settle(true).await;
+                }
+                return Err(error.into());
+            }
+        };
+        let mut warnings = arguments.warnings();
+        let instance = self.parameterize(arguments).await?;
+        warnings.extend(selection::warnings(&instance.package));
+        let has_warnings = !warnings.is_empty();
+        for warning in warnings {
+            self.warn(warning, "");
+        }
+        self.settle(has_warnings).await;
+        Ok(instance)
     }
 
     /// Chooses the provider by the bytes that an SDK remembers.
@@ -136,29 +145,28 @@ impl Session {
 
     async fn parameterize(&self, arguments: Arguments) -> Result<Arc<Instance>, SessionError> {
         let mut slot = self.instance.lock().await;
-        let path = match arguments.source {
-            Source::Local(local) => local.path,
-            Source::Remote(RemoteArguments { name, .. }) => return Err(SessionError::Remote { name }),
-        };
-        let parameter = Parameter {
-            source: ParameterSource::Local { path: path.clone() },
-            includes: arguments.includes,
-            excludes: arguments.excludes,
-            provider_name: arguments.provider_name,
+        let name = arguments.source.name().to_owned();
+        // Folders are read, which may take long where they are on another machine.
+        let resolving = tokio::task::spawn_blocking(move || resolve(arguments));
+        let resolved = tokio::select! {
+            resolved = resolving => match resolved.map_err(tokio::task::JoinError::try_into_panic) {
+                Ok(resolved) => resolved,
+                Err(Ok(panic)) => std::panic::resume_unwind(panic),
+                // The runtime goes down.
+                Err(Err(_)) => return Err(SessionError::Cancelled { name }),
+            },
+            () = self.cancelling.notified() => return Err(SessionError::Cancelled { name }),
         };
         if let Some(instance) = &*slot {
             // Asking for the same again is answered; a session cannot have a second provider.
-            let identity = instance.package.identity();
-            if identity.parameter == parameter {
+            let chosen = instance.package.identity();
+            if resolved.is_ok_and(|resolved| resolved.identity.parameter == chosen.parameter) {
                 return Ok(Arc::clone(instance));
             }
-            let name = identity.provider_type.clone();
-            return Err(AlreadyParameterized { name, version: identity.version.to_string() }.into());
+            let name = chosen.provider_type.clone();
+            return Err(AlreadyParameterized { name, version: chosen.version.to_string() }.into());
         }
-        let identity = Identity::new(parameter)?;
-        let provider_type = identity.provider_type.clone();
-        let executable = isthmus_shim::install::find_executable(Path::new(&path));
-        let source = ProviderSource { name: provider_type, executable };
+        let Resolved { identity, source } = resolved?;
         let calls = Calls::default();
         let mut warnings = Vec::new();
         let provider = tokio::select! {
@@ -225,4 +233,9 @@ impl Session {
             }
         });
     }
+}
+
+/// Whether Pulumi's own variable for those who develop it is set.
+fn is_developer() -> bool {
+    std::env::var("PULUMI_DEV").is_ok_and(|value| value == "1" || value.eq_ignore_ascii_case("true"))
 }

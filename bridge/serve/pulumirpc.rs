@@ -69,6 +69,7 @@ impl ResourceProvider for PulumiService {
                 session.parameterize_by_arguments(&arguments.args).await
             }
             Some(parameterize_request::Parameters::Value(value)) => {
+                strict_version("the version in the SDK", &value.version)?;
                 session.parameterize_by_value(&value.value).await
             }
             None => return Err(Status::invalid_argument("Parameterize has neither arguments nor a value")),
@@ -95,6 +96,11 @@ impl ResourceProvider for PulumiService {
         request: Request<GetSchemaRequest>,
     ) -> Result<Response<GetSchemaResponse>, Status> {
         let session = session(&request)?;
+        // A package has no other one within it, so what is asked for is the same as without a name.
+        let version = request.into_inner().subpackage_version;
+        if !version.is_empty() {
+            strict_version("invalid SubpackageVersion", &version)?;
+        }
         let plugin_version = session.daemon().plugin_version().to_string();
         let schema = match session.parameterized().await {
             None => schema::base_schema(&plugin_version),
@@ -317,6 +323,12 @@ impl ResourceProvider for PulumiService {
         let providers = mapping::mappings(&instance.package, &key).map(str::to_owned).into_iter().collect();
         Ok(Response::new(GetMappingsResponse { providers }))
     }
+}
+
+/// Engines send strict versions only.
+fn strict_version(what: &str, version: &str) -> Result<semver::Version, Status> {
+    semver::Version::parse(version)
+        .map_err(|error| Status::invalid_argument(format!("{what}: {version:?} is no version: {error}")))
 }
 
 /// A call about one resource.

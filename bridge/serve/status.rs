@@ -7,7 +7,7 @@ use isthmus_proto::{pulumirpc, rpc};
 use prost::Message as _;
 use tonic::{Code, Status};
 
-use crate::daemon::SessionError;
+use crate::daemon::{ResolveError, SessionError};
 use crate::resource::{OperationError, Partial};
 
 pub(super) fn of_operation(error: OperationError) -> Status {
@@ -30,12 +30,16 @@ pub(super) fn of_session(error: SessionError) -> Status {
         SessionError::AlreadyParameterized(_)
         | SessionError::Arguments(_)
         | SessionError::Engine(_)
-        | SessionError::Identity(_)
-        | SessionError::Parameter(_) => Status::invalid_argument(text),
+        | SessionError::Parameter(_)
+        | SessionError::Resolve(
+            ResolveError::Name(_) | ResolveError::Constraint(_) | ResolveError::Identity(_),
+        ) => Status::invalid_argument(text),
         SessionError::Cancelled { .. } => Status::cancelled(text),
-        SessionError::NotParameterized | SessionError::Remote { .. } | SessionError::Start(_) => {
-            Status::failed_precondition(text)
-        }
+        SessionError::NotParameterized
+        | SessionError::Start(_)
+        | SessionError::Resolve(
+            ResolveError::Reattach(_) | ResolveError::NoCache(_) | ResolveError::NotCached(_),
+        ) => Status::failed_precondition(text),
     }
 }
 

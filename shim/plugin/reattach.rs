@@ -24,7 +24,7 @@ pub struct ReattachConfig {
 
 /// The whole variable cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("TF_REATTACH_PROVIDERS is not a JSON object of provider addresses")]
+#[error("it is not a JSON object of provider addresses")]
 pub struct ReattachSyntaxError(#[source] serde_json::Error);
 
 /// The entry of one provider cannot be used; the other entries can.

@@ -6,7 +6,7 @@ use crate::harness::{Code, Setup, Stored, json, on_both_protocols};
 on_both_protocols! {
     async fn what_a_provider_has_never_heard_of_is_not_supported(protocol) {
         let ancient = Ancient::start(protocol).await;
-        let setup = Setup::sandbox(protocol).with("TF_REATTACH_PROVIDERS", ancient.reattach());
+        let setup = Setup::sandbox(protocol).with("TF_REATTACH_PROVIDERS", &ancient.reattach());
         let host = setup.start().await;
         let session = host.greeted().await?;
         session.parameterize(&["./terraform-provider-ancient"]).await?;

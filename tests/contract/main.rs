@@ -5,6 +5,7 @@
 
 mod harness;
 
+mod addresses;
 mod ages;
 mod checks;
 mod configuration;

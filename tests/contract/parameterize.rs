@@ -3,8 +3,10 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use isthmus_proto::pulumirpc::parameterize_request;
 use tokio::task::JoinSet;
 
+use crate::harness::engine::Severity;
 use crate::harness::{Code, Outcome, Protocol, Setup, Status, json, on_both_protocols};
 
 on_both_protocols! {
@@ -100,6 +102,85 @@ on_both_protocols! {
     }
 }
 
+#[tokio::test]
+async fn help_is_shown_instead_of_choosing_a_provider() -> Outcome {
+    for (variable, documentation) in [("", false), ("0", false), ("true", true), ("1", true)] {
+        let host = Setup::sandbox(Protocol::V6).with("PULUMI_DEV", variable).start().await;
+        let session = host.greeted().await?;
+        for flag in ["--help", "-h"] {
+            let status = session.parameterize(&["a/b", flag]).await.expect_err(flag);
+            assert_eq!((status.code(), status.message()), (Code::InvalidArgument, "help text displayed"));
+        }
+        let shown = host.engine.shown();
+        let [usage, again] = &shown[..] else { panic!("one text for each call: {shown:?}") };
+        assert_eq!((usage.severity, usage), (Severity::Info, again));
+        for flag in ["--include", "--exclude", "--provider-name"] {
+            assert!(usage.message.contains(flag), "{usage:?}");
+        }
+        assert_eq!(usage.message.contains("--fullDocs"), documentation, "PULUMI_DEV={variable}: {usage:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_asked_for_and_not_done_is_warned_about() -> Outcome {
+    let host = Setup::sandbox(Protocol::V6).start().await;
+    host.place("registry.opentofu.org/acme/sandbox", "1.2.3");
+    let provider = host.provider();
+    let cases: [(&[&str], &[&str]); 5] = [
+        (&["acme/sandbox", "--fullDocs"], &["--fullDocs has no effect"]),
+        (
+            &[&provider, "--upstreamRepoPath=repo"],
+            &["--upstreamRepoPath has no effect: the repository in repo"],
+        ),
+        (
+            &[&provider, "--indexDocOutDir", "out"],
+            &["--indexDocOutDir has no effect: no _index.md is written into out"],
+        ),
+        (
+            &[&provider, "--include=sandbox_note,sandbox_notes", "--exclude", "greeet"],
+            &[
+                "no \"sandbox_notes\", which --include names; did you mean \"sandbox_note\"?",
+                "no \"greeet\", which --exclude names; did you mean \"greet\"?",
+            ],
+        ),
+        (
+            &[&provider, "--include=x", "--provider-name=box"],
+            &["the provider sandbox has no \"x\", which --include names", "the package box is empty"],
+        ),
+    ];
+    let mut seen = 0;
+    for (words, wanted) in cases {
+        host.greeted().await?.parameterize(words).await?;
+        // They are there when the call answers.
+        let shown = host.engine.shown().split_off(seen);
+        seen += shown.len();
+        assert_eq!(shown.len(), wanted.len(), "{words:?}: {shown:?}");
+        for (line, wanted) in shown.iter().zip(wanted) {
+            assert_eq!(line.severity, Severity::Warning, "{line:?}");
+            assert!(line.message.contains(wanted), "{wanted:?} is not in {line:?}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_schema_is_that_of_the_package_whatever_part_is_named() -> Outcome {
+    let host = Setup::sandbox(Protocol::V6).start().await;
+    let session = host.greeted().await?;
+    assert_eq!(session.schema_of("sandbox", "1.0.0").await?["name"], "terraform-provider");
+    let answer = session.parameterize(&[&host.provider()]).await?;
+    let schema = session.schema_of(&answer.name, &answer.version).await?;
+    assert_eq!(schema["name"], "sandbox");
+    assert_eq!(session.schema().await?, schema);
+    for version in ["v1.0.0", "1.0", "01.0.0", "x"] {
+        let status = session.schema_of("sandbox", version).await.expect_err(version);
+        assert_eq!(status.code(), Code::InvalidArgument);
+        assert_says(&status, &["invalid SubpackageVersion: "]);
+    }
+    Ok(())
+}
+
 /// A file's name, how it is made, and what the user is told of it.
 type NoProvider<'a> = (&'a str, &'a dyn Fn(&Path), &'a [&'a str]);
 
@@ -144,11 +225,12 @@ async fn every_wrong_start_of_a_provider_is_told_apart() -> Outcome {
 async fn words_that_make_no_sense_are_refused_before_anything_is_started() -> Outcome {
     let host = Setup::sandbox(Protocol::V6).start().await;
     let provider = host.provider();
-    let cases: [(&[&str], &str); 5] = [
+    let cases: [(&[&str], &str); 6] = [
         (&[], "accepts between 1 and 2 arg(s), received 0"),
         (&["a/b", "1.0.0", "more"], "accepts between 1 and 2 arg(s), received 3"),
         (&[&provider, "1.0.0"], "local providers only accept one argument, found 2"),
         (&["--no-such-flag", &provider], "unknown flag: --no-such-flag"),
+        (&["--includ=x", &provider], "unknown flag: --includ; did you mean --include?"),
         (
             &["--include=sandbox_note", "--exclude=sandbox_note", &provider],
             "tokens cannot be both included and excluded: sandbox_note",
@@ -176,6 +258,11 @@ async fn a_value_that_makes_no_sense_is_refused() -> Outcome {
         ("{}", r#"must specify either "remote" or "local""#),
         (both, r#"cannot specify both "remote" and "local""#),
         (r#"{"local":{"path":""}}"#, "local.path cannot be empty"),
+        (
+            r#"{"remote":{"url":"a/b","version":1}}"#,
+            "failed to unmarshal remote.version: invalid type: integer `1`",
+        ),
+        (r#"{"includes":"a"}"#, "failed to unmarshal includes: invalid type: string"),
     ] {
         let status = session.parameterize_by_value(value).await.expect_err(value);
         assert_eq!(status.code(), Code::InvalidArgument, "{status}");
@@ -183,6 +270,13 @@ async fn a_value_that_makes_no_sense_is_refused() -> Outcome {
     }
     let status = session.send_parameters(None).await.expect_err("neither words nor a value");
     assert_eq!(status.code(), Code::InvalidArgument);
+    let value = parameterize_request::ParametersValue {
+        name: "sandbox".to_owned(),
+        version: "v1".to_owned(),
+        value: json!({"local": {"path": host.provider()}}).to_string().into(),
+    };
+    let status = session.send_parameters(Some(parameterize_request::Parameters::Value(value))).await;
+    assert_says(&status.expect_err("no version"), &["\"v1\" is no version"]);
     Ok(())
 }
 

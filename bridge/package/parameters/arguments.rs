@@ -69,25 +69,72 @@ pub enum ArgumentsError {
     /// `--upstreamRepoPath` with a name.
     #[error("upstreamRepoPath only applies to local providers")]
     UpstreamOfRemote,
-    /// Help was wanted: [`Arguments::USAGE`] is to be logged.
+    /// Help was wanted: [`Arguments::usage`] is to be logged.
     #[error("help text displayed")]
     Help,
 }
 
+impl Source {
+    /// The provider, as it was named.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Remote(remote) => &remote.name,
+            Self::Local(local) => &local.path,
+        }
+    }
+}
+
 impl Arguments {
-    /// What is logged when help is wanted.
-    pub const USAGE: &'static str = "\
+    /// What is logged when help is wanted. The flags that have to do with documentation are for those who develop Pulumi.
+    pub fn usage(for_developers: bool) -> String {
+        let mut usage = "\
 Usage:
   ./path/to/terraform-provider-NAME [flags]
-  [HOST/]NAMESPACE/NAME [VERSION CONSTRAINT] [flags]
+  [HOST/][NAMESPACE/]NAME [VERSION CONSTRAINT] [flags]
 
 Flags:
       --include NAMES         Terraform names (resources, data sources, functions), separated by commas:
                               the package has these only
       --exclude NAMES         Terraform names, separated by commas: the package goes without these
       --provider-name NAME    call the package NAME instead of like the provider
-  -h, --help                  show this text
-";
+"
+        .to_owned();
+        if for_developers {
+            usage.push_str(
+                "\
+      --fullDocs              accepted, without effect: documentation from the provider's repository
+      --upstreamRepoPath DIR  accepted, without effect: the provider's repository, for a provider in a file
+      --indexDocOutDir DIR    accepted, without effect: a folder for the package's _index.md
+",
+            );
+        }
+        usage.push_str("  -h, --help                  show this text\n");
+        usage
+    }
+
+    /// What was asked for and is not done, one sentence each.
+    pub fn warnings(&self) -> Vec<String> {
+        const SCHEMA_ONLY: &str =
+            "descriptions come from the provider's schema alone, and resources have no examples";
+        let mut warnings = Vec::new();
+        match &self.source {
+            Source::Remote(remote) if remote.full_documentation => {
+                warnings.push(format!(
+                    "--fullDocs has no effect: the provider's repository is not downloaded, so {SCHEMA_ONLY}"
+                ));
+            }
+            Source::Local(LocalArguments { upstream_repository: Some(repository), .. }) => {
+                warnings.push(format!(
+                    "--upstreamRepoPath has no effect: the repository in {repository} is not read, so {SCHEMA_ONLY}"
+                ));
+            }
+            Source::Remote(_) | Source::Local(_) => {}
+        }
+        if let Some(folder) = &self.index_document_folder {
+            warnings.push(format!("--indexDocOutDir has no effect: no _index.md is written into {folder}"));
+        }
+        warnings
+    }
 
     /// Reads `words`.
     pub fn parse(words: &[String]) -> Result<Self, ArgumentsError> {
@@ -108,7 +155,7 @@ Flags:
         }
         let full_documentation = parsed.switch("fullDocs");
         let upstream_repository = parsed.text("upstreamRepoPath");
-        let source = if first.starts_with(['.', '/']) {
+        let source = if is_path(&first, cfg!(windows)) {
             if count > 1 {
                 return Err(ArgumentsError::LocalCount(count));
             }
@@ -138,6 +185,17 @@ Flags:
             provider_name: parsed.text("provider-name"),
             index_document_folder: parsed.text("indexDocOutDir"),
         })
+    }
+}
+
+/// A path starts with a dot or a slash. Windows has drives and another slash as well.
+fn is_path(text: &str, windows: bool) -> bool {
+    let mut characters = text.chars();
+    match characters.next() {
+        Some('.' | '/') => true,
+        Some('\\') => windows,
+        Some(drive) => windows && drive.is_ascii_alphabetic() && characters.next() == Some(':'),
+        None => false,
     }
 }
 
@@ -184,6 +242,38 @@ mod tests {
     }
 
     #[test]
+    fn a_path_with_a_drive_is_one_on_windows_only() {
+        for path in [r"C:\terraform-provider-x", "c:/terraform-provider-x", r"\\host\terraform-provider-x"] {
+            assert!(is_path(path, true) && !is_path(path, false), "{path}");
+        }
+        for path in ["./x", "../x", "/x", "."] {
+            assert!(is_path(path, true) && is_path(path, false), "{path}");
+        }
+        for name in ["random", "hashicorp/random", "a:b", "", "é:"] {
+            assert_eq!((is_path(name, true), is_path(name, false)), (name == "a:b", false), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_done_about_documentation_is_told() {
+        let warnings = |words: &[&str]| parse(words).unwrap().warnings();
+        assert_eq!(warnings(&["a/b"]), [""; 0]);
+        let remote = warnings(&["a/b", "--fullDocs", "--indexDocOutDir=out"]);
+        assert!(remote[0].starts_with("--fullDocs has no effect"), "{remote:?}");
+        assert_eq!(remote[1], "--indexDocOutDir has no effect: no _index.md is written into out");
+        let local = warnings(&["./terraform-provider-x", "--upstreamRepoPath", "repo"]);
+        assert!(local[0].contains("the repository in repo is not read"), "{local:?}");
+    }
+
+    #[test]
+    fn documentation_flags_are_shown_to_developers_only() {
+        assert!(!Arguments::usage(false).contains("--fullDocs"));
+        for (flag, _) in FLAGS {
+            assert!(Arguments::usage(true).contains(&format!("--{flag} ")), "{flag}");
+        }
+    }
+
+    #[test]
     fn names_can_be_included_excluded_and_the_package_renamed() {
         let arguments = parse(&[
             "--include",
@@ -211,6 +301,12 @@ mod tests {
                 "tokens cannot be both included and excluded: a, b",
             ),
             (&["x/y", "--resources=a"], "unknown flag: --resources"),
+            (&["x/y", "--includ=a"], "unknown flag: --includ; did you mean --include?"),
+            (
+                &["x/y", "--provider_name", "a"],
+                "unknown flag: --provider_name; did you mean --provider-name?",
+            ),
+            (&["x/y", "--fulldocs"], "unknown flag: --fulldocs; did you mean --fullDocs?"),
             (&["x/y", "--help"], "help text displayed"),
             (
                 &["./x", "--fullDocs"],

@@ -5,12 +5,19 @@
 
 use std::collections::HashMap;
 
+use crate::names::tokens::nearest;
+
 /// A word was no flag, or a flag was not used as it should be.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum FlagError {
     /// There is no such flag.
-    #[error("unknown flag: --{0}")]
-    Unknown(String),
+    #[error("unknown flag: --{flag}{}", suggestion(*.nearest))]
+    Unknown {
+        /// As it was given.
+        flag: String,
+        /// The flag that was perhaps meant.
+        nearest: Option<&'static str>,
+    },
     /// There are no short flags but `-h`.
     #[error("unknown shorthand flag: {0:?} in -{1}")]
     UnknownShort(char, String),
@@ -105,7 +112,8 @@ pub(super) fn parse(words: &[String], known: &[(&'static str, Kind)]) -> Result<
                 continue;
             }
             let Some((name, kind)) = known.iter().find(|(known, _)| *known == name) else {
-                return Err(FlagError::Unknown(name.to_owned()));
+                let names = known.iter().map(|(known, _)| *known).chain(["help"]);
+                return Err(FlagError::Unknown { flag: name.to_owned(), nearest: nearest(name, names) });
             };
             let value = match (value, kind) {
                 (Some(value), _) => value,
@@ -126,6 +134,10 @@ pub(super) fn parse(words: &[String], known: &[(&'static str, Kind)]) -> Result<
         }
     }
     Ok(parsed)
+}
+
+fn suggestion(flag: Option<&str>) -> String {
+    flag.map_or_else(String::new, |flag| format!("; did you mean --{flag}?"))
 }
 
 fn truth(text: &str) -> Result<bool, String> {

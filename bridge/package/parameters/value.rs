@@ -40,9 +40,18 @@ pub enum ParameterSource {
 /// The bytes in an SDK are not what a bridge wrote: whoever made the SDK is at fault.
 #[derive(Debug, thiserror::Error)]
 pub enum ParameterError {
-    /// Not JSON, or not of these types.
+    /// Not JSON, or no object.
     #[error("failed to unmarshal")]
     Json(#[source] serde_json::Error),
+    /// A value of another kind than its key holds.
+    #[error("failed to unmarshal {field}")]
+    Field {
+        /// The key, with those that it is in.
+        field: &'static str,
+        /// What is wrong with its value.
+        #[source]
+        source: serde_json::Error,
+    },
     /// Two providers.
     #[error("cannot specify both \"remote\" and \"local\"")]
     Both,
@@ -86,13 +95,14 @@ impl Parameter {
     /// Reads remembered bytes. Unknown keys are ignored, and the case of keys' letters too, as Go does.
     pub fn decode(bytes: &[u8]) -> Result<Self, ParameterError> {
         let mut found = Found::default();
-        for (key, value) in object(serde_json::from_slice(bytes).map_err(ParameterError::Json)?)? {
+        let object: Option<JsonObject> = serde_json::from_slice(bytes).map_err(ParameterError::Json)?;
+        for (key, value) in object.unwrap_or_default() {
             match key.to_ascii_lowercase().as_str() {
-                "remote" => found.remote = optional_object(value)?,
-                "local" => found.local = optional_object(value)?,
-                "includes" => found.includes = typed(value)?,
-                "excludes" => found.excludes = typed(value)?,
-                "providername" => found.provider_name = typed(value)?,
+                "remote" => found.remote = typed("remote", value)?,
+                "local" => found.local = typed("local", value)?,
+                "includes" => found.includes = typed("includes", value)?,
+                "excludes" => found.excludes = typed("excludes", value)?,
+                "providername" => found.provider_name = typed("providerName", value)?,
                 _ => {}
             }
         }
@@ -154,21 +164,17 @@ struct Found {
 
 type JsonObject = serde_json::Map<String, Value>;
 
-fn object(value: Value) -> Result<JsonObject, ParameterError> {
-    Ok(optional_object(value)?.unwrap_or_default())
-}
-
-fn optional_object(value: Value) -> Result<Option<JsonObject>, ParameterError> {
-    typed(value)
-}
-
-fn typed<T: serde::de::DeserializeOwned>(value: Value) -> Result<Option<T>, ParameterError> {
-    serde_json::from_value(value).map_err(ParameterError::Json)
+fn typed<T: serde::de::DeserializeOwned>(
+    field: &'static str,
+    value: Value,
+) -> Result<Option<T>, ParameterError> {
+    serde_json::from_value(value).map_err(|source| ParameterError::Field { field, source })
 }
 
 fn required(fields: &mut JsonObject, key: &str, path: &'static str) -> Result<String, ParameterError> {
     let spelled = fields.keys().rfind(|spelled| spelled.eq_ignore_ascii_case(key)).cloned();
-    let value = spelled.and_then(|spelled| fields.remove(&spelled)).map_or(Ok(None), typed::<String>)?;
+    let value = spelled.and_then(|spelled| fields.remove(&spelled));
+    let value = value.map_or(Ok(None), |value| typed::<String>(path, value))?;
     value.filter(|text| !text.is_empty()).ok_or(ParameterError::Empty(path))
 }
 
@@ -262,7 +268,12 @@ mod tests {
             (r#"{"remote":{}}"#, "remote.url cannot be empty"),
             (r#"{"remote":{"url":"u"}}"#, "remote.version cannot be empty"),
             (r#"{"local":{"path":""}}"#, "local.path cannot be empty"),
-            (r#"{"local":1}"#, "failed to unmarshal"),
+            (r#"{"local":1}"#, "failed to unmarshal local"),
+            (r#"{"local":{"path":1}}"#, "failed to unmarshal local.path"),
+            (r#"{"remote":{"url":"u","version":{}}}"#, "failed to unmarshal remote.version"),
+            (r#"{"includes":["a",1]}"#, "failed to unmarshal includes"),
+            (r#"{"excludes":"a"}"#, "failed to unmarshal excludes"),
+            (r#"{"providerName":[]}"#, "failed to unmarshal providerName"),
             ("[]", "failed to unmarshal"),
             ("", "failed to unmarshal"),
         ] {

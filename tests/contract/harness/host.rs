@@ -7,6 +7,7 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 
 use isthmus_sandbox::Protocol;
+use isthmus_shim::install::Platform;
 use rustix::process::Signal;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
@@ -220,6 +221,11 @@ impl Host {
         self.folder.path()
     }
 
+    /// Puts the provider beside the daemon into the cache of providers, as an unpacked release, and returns its folder.
+    pub(crate) fn place(&self, address: &str, version: &str) -> PathBuf {
+        place(&self.provider, &self.folder.path().join("pulumi/dynamic_tf_plugins"), address, version)
+    }
+
     /// Where the daemon listens.
     pub(crate) fn port(&self) -> u16 {
         self.port
@@ -362,6 +368,15 @@ impl Drop for Host {
         println!("--- what the provider was asked: {:?}", self.call_names());
         println!("--- the daemon's stderr:\n{}---", self.stderr());
     }
+}
+
+/// Puts a provider's program into a cache of providers, as an unpacked release, and returns its folder.
+pub(crate) fn place(program: &Path, cache: &Path, address: &str, version: &str) -> PathBuf {
+    let folder = cache.join(address).join(version).join(Platform::CURRENT.to_string());
+    std::fs::create_dir_all(&folder).expect("a folder in a cache of this test's own");
+    let provider_type = address.rsplit_once('/').expect("an address has several parts").1;
+    link(program, &folder, &format!("terraform-provider-{provider_type}_v{version}"));
+    folder
 }
 
 /// Gives a program a name in a folder.

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use isthmus_proto::{tfplugin5, tfplugin6};
 use isthmus_sandbox::Protocol;
 use prost::Message as _;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use tokio::net::TcpListener;
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status};
@@ -18,21 +18,30 @@ use tonic::{Request, Response, Status};
 #[derive(Debug)]
 pub(crate) struct Ancient {
     server: tokio::task::JoinHandle<()>,
-    reattach: String,
+    entry: Json,
 }
 
 impl Ancient {
     /// Serves a protocol.
     pub(crate) async fn start(protocol: Protocol) -> Self {
+        Self::serve(protocol, Nothing { has_configuration: true }).await
+    }
+
+    /// Serves a protocol, without a schema of the provider's own configuration.
+    pub(crate) async fn without_configuration(protocol: Protocol) -> Self {
+        Self::serve(protocol, Nothing { has_configuration: false }).await
+    }
+
+    async fn serve(protocol: Protocol, provider: Nothing) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
         let address = listener.local_addr().expect("an address").to_string();
         let mut builder = tonic::transport::Server::builder();
         let (router, version) = match protocol {
             Protocol::V5 => {
-                (builder.add_service(tfplugin5::provider_server::ProviderServer::new(Nothing)), 5)
+                (builder.add_service(tfplugin5::provider_server::ProviderServer::new(provider)), 5)
             }
             Protocol::V6 => {
-                (builder.add_service(tfplugin6::provider_server::ProviderServer::new(Nothing)), 6)
+                (builder.add_service(tfplugin6::provider_server::ProviderServer::new(provider)), 6)
             }
         };
         let server = tokio::spawn(async move {
@@ -42,12 +51,17 @@ impl Ancient {
             "Protocol": "grpc", "ProtocolVersion": version, "Pid": 0, "Test": true,
             "Addr": {"Network": "tcp", "String": address},
         });
-        Self { server, reattach: json!({"ancient": entry}).to_string() }
+        Self { server, entry }
     }
 
     /// The value of `TF_REATTACH_PROVIDERS` that leads to it.
-    pub(crate) fn reattach(&self) -> &str {
-        &self.reattach
+    pub(crate) fn reattach(&self) -> String {
+        self.reattach_as(&["ancient"])
+    }
+
+    /// The value of such a variable that leads to it under each of these keys.
+    pub(crate) fn reattach_as(&self, keys: &[&str]) -> String {
+        keys.iter().map(|key| ((*key).to_owned(), self.entry.clone())).collect::<Json>().to_string()
     }
 }
 
@@ -58,7 +72,9 @@ impl Drop for Ancient {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Nothing;
+struct Nothing {
+    has_configuration: bool,
+}
 
 #[tonic::async_trait]
 impl tfplugin5::provider_server::Provider for Nothing {
@@ -79,7 +95,9 @@ impl tfplugin5::provider_server::Provider for Nothing {
         };
         let thing = tfplugin5::Schema { version: 0, block: Some(block) };
         Ok(Response::new(tfplugin5::get_provider_schema::Response {
-            provider: Some(tfplugin5::Schema { version: 0, block: Some(Default::default()) }),
+            provider: self
+                .has_configuration
+                .then(|| tfplugin5::Schema { version: 0, block: Some(Default::default()) }),
             resource_schemas: HashMap::from([("ancient_thing".to_owned(), thing.encode_to_vec().into())]),
             ..Default::default()
         }))
@@ -112,7 +130,9 @@ impl tfplugin6::provider_server::Provider for Nothing {
         };
         let thing = tfplugin6::Schema { version: 0, block: Some(block) };
         Ok(Response::new(tfplugin6::get_provider_schema::Response {
-            provider: Some(tfplugin6::Schema { version: 0, block: Some(Default::default()) }),
+            provider: self
+                .has_configuration
+                .then(|| tfplugin6::Schema { version: 0, block: Some(Default::default()) }),
             resource_schemas: HashMap::from([("ancient_thing".to_owned(), thing.encode_to_vec().into())]),
             ..Default::default()
         }))

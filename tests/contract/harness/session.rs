@@ -137,7 +137,13 @@ impl Session {
 
     /// The package schema.
     pub(crate) async fn schema(&self) -> Result<Json, Status> {
-        let request = GetSchemaRequest::default();
+        self.schema_of("", "").await
+    }
+
+    /// The schema of a package within the plugin, as engines ask for it once it is parameterized.
+    pub(crate) async fn schema_of(&self, name: &str, version: &str) -> Result<Json, Status> {
+        let (subpackage_name, subpackage_version) = (name.to_owned(), version.to_owned());
+        let request = GetSchemaRequest { version: 0, subpackage_name, subpackage_version };
         let answer = self
             .call("GetSchema", request, async |mut client, request| client.get_schema(request).await)
             .await?;

@@ -155,6 +155,17 @@ impl Project {
         self.folder.path().join("providers").join(format!("terraform-provider-{}", provider.name()))
     }
 
+    /// Puts a provider into the cache of providers, as if a bridge had downloaded this version of it.
+    pub(crate) fn place_in_cache(&self, provider: Provider, version: &str) {
+        let name = provider.name();
+        let platform = isthmus_shim::install::Platform::CURRENT;
+        let cache = self.folder.path().join("home/dynamic_tf_plugins/registry.opentofu.org/hashicorp");
+        let folder = cache.join(name).join(version).join(platform.to_string());
+        create_folder(&folder);
+        let file = format!("terraform-provider-{name}");
+        link(&tools::folder().join(&file), &folder.join(format!("{file}_v{version}_x5")));
+    }
+
     /// What a package of `provider` is made from, as packages and import files carry it: base64 of what the plugin reads.
     pub(crate) fn parameter(&self, provider: Provider) -> String {
         let parameter = json!({ "local": { "path": self.provider(provider) } });
