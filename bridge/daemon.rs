@@ -7,6 +7,7 @@ mod log_file;
 mod provider_log;
 mod reattach;
 mod resolve;
+mod rpc_log;
 mod session;
 mod start;
 

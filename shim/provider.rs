@@ -20,5 +20,5 @@ pub use diagnostics::{Diagnostic, Severity};
 pub use error::ProviderError;
 pub use function::FunctionError;
 pub use instance::{Provider, TERRAFORM_VERSION};
-pub use observer::{CallObserver, CallReport};
+pub use observer::{CallMessages, CallObserver, CallReport};
 pub use resource::{Action, Applied, ApplyFailure, Object, Plan, Resource, StoredObject};

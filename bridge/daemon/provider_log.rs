@@ -5,6 +5,7 @@ use isthmus_shim::provider::CallObserver;
 
 use super::Calls;
 use super::log_file::{Format, LogFile};
+use super::rpc_log::RpcLog;
 use crate::engine::{EngineLog, LogLine, Severity};
 use crate::settings;
 
@@ -42,11 +43,17 @@ fn open_file(asked: &str, log: &EngineLog) -> Option<LogFile> {
 
 /// An observer that logs every call of a provider, where [`settings::LOG_CALLS`] asks for it. Such a line starts with
 /// [`CALL_MARK`].
+///
+/// It also writes down what is said in each call, where [`RpcLog`] is asked for.
 pub(super) fn observer(log: EngineLog, calls: Calls) -> CallObserver {
+    let observer = match RpcLog::from_environment(log.clone()) {
+        Some(rpc_log) => CallObserver::default().with_messages(move |messages| rpc_log.write(messages)),
+        None => CallObserver::default(),
+    };
     if !settings::LOG_CALLS.is_on() {
-        return CallObserver::default();
+        return observer;
     }
-    CallObserver::new(move |report| {
+    observer.with_reports(move |report| {
         let outcome = if report.answered { "" } else { ", without an answer" };
         let milliseconds = report.elapsed.as_secs_f64() * 1e3;
         let message = format!("{CALL_MARK}{} {milliseconds:.2} ms{outcome}", report.operation);

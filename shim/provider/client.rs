@@ -34,7 +34,8 @@ impl Rpc {
         self.path(version).split_at("/tfplugin5.Provider/".len()).1
     }
 
-    const fn path(self, version: ProtocolVersion) -> &'static str {
+    /// The method's name with its service, as gRPC has it.
+    pub const fn path(self, version: ProtocolVersion) -> &'static str {
         match (version, self) {
             (ProtocolVersion::V5, Self::ApplyResourceChange) => "/tfplugin5.Provider/ApplyResourceChange",
             (ProtocolVersion::V5, Self::CallFunction) => "/tfplugin5.Provider/CallFunction",

@@ -8,7 +8,9 @@ use isthmus_proto::{tfplugin5, tfplugin6};
 use tokio::sync::Mutex;
 
 use super::diagnostics::errors_of;
-use super::{CallObserver, CallReport, Client, Diagnostic, ProviderError, Resource, Rpc, dynamic};
+use super::{
+    CallMessages, CallObserver, CallReport, Client, Diagnostic, ProviderError, Resource, Rpc, dynamic,
+};
 use crate::cty::Value;
 use crate::plugin::{Plugin, ProtocolVersion};
 use crate::schema::Catalogue;
@@ -324,10 +326,20 @@ impl Caller<'_> {
                 exit,
             });
         }
+        let shown = self.observer.wants_messages().then(|| request.encode_to_vec());
         let begun = Instant::now();
-        let answer = self.client.call(rpc, request).await;
+        let answer: Result<Response, tonic::Status> = self.client.call(rpc, request).await;
         let answered = answer.is_ok();
         self.observer.report(CallReport { operation, elapsed: begun.elapsed(), answered });
+        if let Some(request) = shown {
+            let response = answer.as_ref().map(prost::Message::encode_to_vec);
+            let response = response.as_ref().map(Vec::as_slice).map_err(|status| *status);
+            self.observer.show(CallMessages {
+                path: rpc.path(self.client.version()),
+                request: &request,
+                response,
+            });
+        }
         let status = match answer {
             Ok(response) => return Ok(response),
             Err(status) => status,

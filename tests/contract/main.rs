@@ -23,5 +23,6 @@ mod package;
 mod parameterize;
 mod previews;
 mod reading;
+mod rpc_log;
 mod secrets;
 mod sessions;

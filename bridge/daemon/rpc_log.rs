@@ -1,0 +1,365 @@
+//! The log of everything that is said to and by providers, in a file of the user's choice.
+//!
+//! The variable and the form of the records are those of the Go bridge, so that what reads its logs reads these: objects in
+//! JSON, each with a comma and a newline behind it, with the request as protobuf's text and the answer as JSON. What is
+//! different is that no value is in it. Configurations, states and private data are full of secrets, and only a schema
+//! could tell which parts are; so each is replaced by its length. Schemas, names, paths and diagnostics are there in full.
+//!
+//! Whatever goes wrong with the file, the calls go on.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use isthmus_proto::DESCRIPTOR_SET;
+use isthmus_shim::provider::CallMessages;
+use prost_reflect::{DescriptorPool, DynamicMessage, FieldDescriptor, MapKey, MessageDescriptor, Value};
+use serde_json::Value as Json;
+
+use crate::engine::{EngineLog, LogLine, Severity};
+
+/// The variable that names the file. It is the Go bridge's.
+pub(super) const VARIABLE: &str = "PULUMI_TF_DEBUG_GRPC";
+
+/// The only bytes that are no user's: the types of attributes and parameters.
+const TYPE: &str = "type";
+
+/// Texts of a state as it was stored before Terraform 0.12.
+const FLATMAP: &str = "flatmap";
+
+/// The log.
+#[derive(Debug)]
+pub(super) struct RpcLog {
+    file: Mutex<Option<File>>,
+}
+
+impl RpcLog {
+    /// The log that the environment asks for. A file that cannot be opened is warned about, and there is no log then.
+    pub(super) fn from_environment(log: EngineLog) -> Option<Self> {
+        let path = std::env::var_os(VARIABLE).filter(|path| !path.is_empty())?;
+        match open(&path) {
+            Ok(file) => Some(Self { file: Mutex::new(Some(file)) }),
+            Err(error) => {
+                let path = path.to_string_lossy();
+                let message =
+                    format!("{VARIABLE}: {path} cannot be written to, so no call is logged: {error}");
+                log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+                None
+            }
+        }
+    }
+
+    /// Appends a record. After a failure there are no further ones.
+    pub(super) fn write(&self, messages: CallMessages<'_>) {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        // In one piece, because several plugins may share the file.
+        if let Some(open) = file.as_mut()
+            && open.write_all(record(messages).as_bytes()).is_err()
+        {
+            *file = None;
+        }
+    }
+}
+
+/// Opens the file, for its owner alone if it is new. What is no ordinary file could block the calls for ever.
+fn open(path: &OsStr) -> io::Result<File> {
+    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a file")) }
+}
+
+fn record(messages: CallMessages<'_>) -> String {
+    let name = messages.path.rsplit('/').next().unwrap_or_default();
+    let types = METHODS.get(messages.path);
+    let read = |message: &[u8], of: fn(&Method) -> &MessageDescriptor| {
+        types.and_then(|types| DynamicMessage::decode(of(types).clone(), message).ok())
+    };
+    let request = read(messages.request, |types| &types.request);
+    let response = messages.response.ok().and_then(|response| read(response, |types| &types.response));
+    let mut record = serde_json::json!({
+        "name": name,
+        "call": messages.path,
+        "request": request.map(|request| text_of(&request)).unwrap_or_default(),
+        "response": response.map(|response| json_of(&response).to_string()).unwrap_or_default(),
+    });
+    if let Err(status) = messages.response {
+        record["error"] = Json::from(vec![format!("{:?}: {}", status.code(), status.message())]);
+    }
+    format!("{record},\n")
+}
+
+struct Method {
+    request: MessageDescriptor,
+    response: MessageDescriptor,
+}
+
+/// The methods of all services by their paths.
+static METHODS: LazyLock<HashMap<String, Method>> = LazyLock::new(|| {
+    let pool = DescriptorPool::decode(DESCRIPTOR_SET).expect("the contracts were compiled to this");
+    let methods = pool.services().flat_map(|service| service.methods().collect::<Vec<_>>());
+    let methods = methods.map(|method| {
+        let path = format!("/{}/{}", method.parent_service().full_name(), method.name());
+        (path, Method { request: method.input(), response: method.output() })
+    });
+    methods.collect()
+});
+
+/// Whether the values of a field are not for showing, wherever the field is.
+fn is_withheld(field: &FieldDescriptor) -> bool {
+    match field.kind() {
+        prost_reflect::Kind::Bytes => field.name() != TYPE,
+        _ => field.name() == FLATMAP,
+    }
+}
+
+fn withheld(length: usize) -> String {
+    format!("<{length} bytes withheld>")
+}
+
+/// A message as protobuf's text, on one line.
+fn text_of(message: &DynamicMessage) -> String {
+    let mut text = String::new();
+    for (field, value) in message.fields() {
+        match value {
+            Value::List(elements) => elements.iter().for_each(|element| add_text(&field, element, &mut text)),
+            Value::Map(entries) => {
+                for (key, value) in in_order(entries) {
+                    let mut value_text = String::new();
+                    write_text(&field, value, &mut value_text);
+                    add(&mut text, &format!("{}:{{key:{} value:{value_text}}}", field.name(), quoted(&key)));
+                }
+            }
+            value => add_text(&field, value, &mut text),
+        }
+    }
+    text
+}
+
+fn add_text(field: &FieldDescriptor, value: &Value, text: &mut String) {
+    let mut own = format!("{}:", field.name());
+    write_text(field, value, &mut own);
+    add(text, &own);
+}
+
+fn add(text: &mut String, own: &str) {
+    if !text.is_empty() {
+        text.push(' ');
+    }
+    text.push_str(own);
+}
+
+fn write_text(field: &FieldDescriptor, value: &Value, text: &mut String) {
+    let written = match value {
+        Value::Message(message) => write!(text, "{{{}}}", text_of(message)),
+        Value::EnumNumber(number) => match field.kind().as_enum().and_then(|kind| kind.get_value(*number)) {
+            Some(value) => write!(text, "{}", value.name()),
+            None => write!(text, "{number}"),
+        },
+        value => write!(text, "{}", plain(field, value)),
+    };
+    written.expect("a string takes everything");
+}
+
+/// A message as JSON, as Go's generated code has it: with the names of the contract, enums as numbers, bytes in base64, and
+/// without what is not set.
+fn json_of(message: &DynamicMessage) -> Json {
+    let members =
+        message.fields().map(|(field, value)| (field.name().to_owned(), json_of_value(&field, value)));
+    Json::Object(members.collect())
+}
+
+fn json_of_value(field: &FieldDescriptor, value: &Value) -> Json {
+    match value {
+        Value::Message(message) => json_of(message),
+        Value::List(elements) => elements.iter().map(|element| json_of_value(field, element)).collect(),
+        Value::Map(entries) => {
+            let members = in_order(entries).into_iter();
+            Json::Object(members.map(|(key, value)| (key, json_of_value(field, value))).collect())
+        }
+        value => plain(field, value),
+    }
+}
+
+/// A value that holds no others. `field` is the map where the value is one of a map.
+fn plain(field: &FieldDescriptor, value: &Value) -> Json {
+    match value {
+        Value::Bytes(bytes) if is_withheld(field) => Json::from(withheld(bytes.len())),
+        Value::Bytes(bytes) => {
+            use base64::Engine as _;
+            Json::from(base64::engine::general_purpose::STANDARD.encode(bytes))
+        }
+        Value::String(text) if is_withheld(field) => Json::from(withheld(text.len())),
+        Value::String(text) => Json::from(text.as_str()),
+        Value::Bool(value) => Json::from(*value),
+        Value::I32(number) | Value::EnumNumber(number) => Json::from(*number),
+        Value::I64(number) => Json::from(*number),
+        Value::U32(number) => Json::from(*number),
+        Value::U64(number) => Json::from(*number),
+        Value::F32(number) => Json::from(*number),
+        Value::F64(number) => Json::from(*number),
+        Value::Message(_) | Value::List(_) | Value::Map(_) => Json::Null,
+    }
+}
+
+fn quoted(text: &str) -> String {
+    Json::from(text).to_string()
+}
+
+/// The order of Go's maps, and of ours, is another every time.
+fn in_order(entries: &HashMap<MapKey, Value>) -> Vec<(String, &Value)> {
+    let mut entries: Vec<_> = entries
+        .iter()
+        .map(|(key, value)| {
+            let key = match key {
+                MapKey::String(key) => key.clone(),
+                MapKey::Bool(key) => key.to_string(),
+                MapKey::I32(key) => key.to_string(),
+                MapKey::I64(key) => key.to_string(),
+                MapKey::U32(key) => key.to_string(),
+                MapKey::U64(key) => key.to_string(),
+            };
+            (key, value)
+        })
+        .collect();
+    entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use isthmus_proto::tfplugin6::{self, attribute_path, diagnostic};
+    use isthmus_proto::{tfplugin5, tfplugin6::attribute_path::step::Selector};
+    use prost::Message as _;
+
+    use super::*;
+
+    fn dynamic(text: &'static str) -> Option<tfplugin6::DynamicValue> {
+        Some(tfplugin6::DynamicValue { msgpack: text.into(), json: Default::default() })
+    }
+
+    #[test]
+    fn a_record_has_everything_but_values() {
+        let request = tfplugin6::read_resource::Request {
+            type_name: "cloud_\"thing\"".to_owned(),
+            current_state: dynamic("sesame"),
+            private: "sesame".into(),
+            client_capabilities: Some(tfplugin6::ClientCapabilities {
+                write_only_attributes_allowed: true,
+                ..Default::default()
+            }),
+            ..Default::default()
+        };
+        let step = attribute_path::Step { selector: Some(Selector::AttributeName("name".to_owned())) };
+        let response = tfplugin6::read_resource::Response {
+            new_state: dynamic("open sesame"),
+            diagnostics: vec![tfplugin6::Diagnostic {
+                severity: diagnostic::Severity::Warning.into(),
+                summary: "Old".to_owned(),
+                detail: String::new(),
+                attribute: Some(tfplugin6::AttributePath { steps: vec![step] }),
+            }],
+            private: "sesame".into(),
+            ..Default::default()
+        };
+        let text = record(CallMessages {
+            path: "/tfplugin6.Provider/ReadResource",
+            request: &request.encode_to_vec(),
+            response: Ok(&response.encode_to_vec()),
+        });
+        assert!(!text.contains("sesame"), "{text}");
+        let record: Json = serde_json::from_str(text.strip_suffix(",\n").unwrap()).unwrap();
+        assert_eq!(record["name"], "ReadResource");
+        assert_eq!(record["call"], "/tfplugin6.Provider/ReadResource");
+        assert_eq!(
+            record["request"],
+            "type_name:\"cloud_\\\"thing\\\"\" current_state:{msgpack:\"<6 bytes withheld>\"} \
+             private:\"<6 bytes withheld>\" client_capabilities:{write_only_attributes_allowed:true}"
+        );
+        let response: Json = serde_json::from_str(record["response"].as_str().unwrap()).unwrap();
+        let expected = serde_json::json!({
+            "new_state": {"msgpack": "<11 bytes withheld>"},
+            "diagnostics": [
+                {"severity": 2, "summary": "Old", "attribute": {"steps": [{"attribute_name": "name"}]}},
+            ],
+            "private": "<6 bytes withheld>",
+        });
+        assert_eq!(response, expected);
+        assert_eq!(record.get("error"), None);
+    }
+
+    #[test]
+    fn stored_states_and_errors_are_told_without_values() {
+        let raw = tfplugin5::RawState {
+            json: "{\"token\":\"sesame\"}".into(),
+            flatmap: [("token".to_owned(), "sesame".to_owned())].into(),
+        };
+        let request = tfplugin5::upgrade_resource_state::Request {
+            type_name: "cloud_thing".to_owned(),
+            version: 3,
+            raw_state: Some(raw),
+        };
+        let status = tonic::Status::unavailable("gone");
+        let text = record(CallMessages {
+            path: "/tfplugin5.Provider/UpgradeResourceState",
+            request: &request.encode_to_vec(),
+            response: Err(&status),
+        });
+        let record: Json = serde_json::from_str(text.strip_suffix(",\n").unwrap()).unwrap();
+        assert_eq!(
+            record["request"],
+            "type_name:\"cloud_thing\" version:3 raw_state:{json:\"<18 bytes withheld>\" flatmap:{key:\"token\" \
+             value:\"<6 bytes withheld>\"}}"
+        );
+        assert_eq!(record["response"], "");
+        assert_eq!(record["error"], serde_json::json!(["Unavailable: gone"]));
+    }
+
+    #[test]
+    fn schemas_are_there_in_full() {
+        let attribute = tfplugin6::schema::Attribute {
+            name: "size".to_owned(),
+            r#type: "\"number\"".into(),
+            required: true,
+            ..Default::default()
+        };
+        let block = tfplugin6::schema::Block { attributes: vec![attribute], ..Default::default() };
+        let schema = tfplugin6::Schema { version: 0, block: Some(block) };
+        let response = tfplugin6::get_provider_schema::Response {
+            resource_schemas: [("cloud_thing".to_owned(), schema.encode_to_vec().into())].into(),
+            ..Default::default()
+        };
+        let text = record(CallMessages {
+            path: "/tfplugin6.Provider/GetProviderSchema",
+            request: &[],
+            response: Ok(&response.encode_to_vec()),
+        });
+        let record: Json = serde_json::from_str(text.strip_suffix(",\n").unwrap()).unwrap();
+        let response: Json = serde_json::from_str(record["response"].as_str().unwrap()).unwrap();
+        assert_eq!(
+            response["resource_schemas"]["cloud_thing"]["block"]["attributes"][0],
+            serde_json::json!({"name": "size", "type": "Im51bWJlciI=", "required": true})
+        );
+    }
+
+    #[test]
+    fn the_file_is_its_owners_and_what_is_no_file_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("calls");
+        for _ in 0..2 {
+            open(path.as_os_str()).unwrap().write_all(b"x").unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "xx");
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(open(folder.path().as_os_str()).is_err());
+        assert!(open(OsStr::new("/dev/full")).is_err());
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+        assert!(open(pipe.as_os_str()).is_err(), "nobody would ever read it");
+    }
+}
