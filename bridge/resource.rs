@@ -28,7 +28,7 @@ pub use create::{Created, create, preview_create};
 pub use delete::delete;
 pub use diagnose::describe;
 pub use diff::{Change, ChangeKind, Difference, diff};
-pub use error::{Failure, OperationError, Partial};
+pub use error::{Failure, MissingKey, OperationError, Partial};
 pub use kept::{Keeper, KeptError, Made};
 pub use read::{Found, import, refresh};
 pub use state::StateError;
@@ -50,6 +50,8 @@ pub struct Target<'a> {
 pub struct Notes {
     /// The provider's warnings, each once.
     pub warnings: Vec<Diagnostic>,
+    /// Warnings that are in the user's words already.
+    pub texts: Vec<String>,
 }
 
 impl Target<'_> {

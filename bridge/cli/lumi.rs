@@ -175,7 +175,7 @@ async fn configure(instance: &Instance, variables: Struct, log: &EngineLog) -> R
             let reasons = OperationError::Inputs(checked.failures).to_string();
             return Err(StartError::Config { package: package(), reasons });
         }
-        Ok(_) => config::configure(instance, &variables, &mut notes).await,
+        Ok(_) => config::configure(instance, config::Arguments::Properties(&variables), &mut notes).await,
         Err(error) => Err(error),
     };
     if let Ok(shape) = instance.package.config_shape() {

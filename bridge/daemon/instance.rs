@@ -1,6 +1,6 @@
 //! A provider process together with the package that it is shown as.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 use std::time::Duration;
 
 use isthmus_shim::cty::Value;
@@ -24,12 +24,14 @@ pub struct Instance {
     pub calls: Calls,
     /// The configuration that the first call that needs one applies.
     config: Mutex<Option<Value>>,
+    /// The configuration that was judged last: what is known before one is applied.
+    checked: StdMutex<Option<Value>>,
 }
 
 impl Instance {
     /// Puts a running provider and its package together.
     pub fn new(package: Arc<Package>, provider: Provider, calls: Calls) -> Self {
-        Self { package, provider, calls, config: Mutex::new(None) }
+        Self { package, provider, calls, config: Mutex::new(None), checked: StdMutex::default() }
     }
 
     /// Configures the provider now.
@@ -42,6 +44,22 @@ impl Instance {
         self.provider.configure(&config, warnings).await?;
         *slot = Some(config);
         Ok(())
+    }
+
+    /// The configuration that was applied, if any was.
+    pub async fn configured(&self) -> Option<Value> {
+        self.config.lock().await.clone()
+    }
+
+    /// Remembers a configuration that was judged.
+    pub fn last_checked(&self, config: Value) {
+        *self.checked.lock().unwrap_or_else(PoisonError::into_inner) = Some(config);
+    }
+
+    /// The configuration as far as it is known: the one that was applied, or else judged last.
+    pub async fn known_config(&self) -> Option<Value> {
+        let checked = || self.checked.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.configured().await.or_else(checked)
     }
 
     /// Sees to it that the provider is configured before a call that needs it. Without a configuration it gets the empty

@@ -5,11 +5,14 @@ use isthmus_shim::cty::Value;
 use isthmus_shim::provider::FunctionError;
 
 use crate::daemon::Instance;
+use crate::names::tokens::nearest;
 use crate::package::function::{FunctionParameter, FunctionShape};
 use crate::package::shape::Shape;
 use crate::resource::{Failure, OperationError};
 use crate::translate::inputs::{Unknowns, value_from_property};
 use crate::translate::outputs::{OutputOptions, property_from_value};
+use crate::translate::property::{contains_unknown, unknown};
+use crate::translate::property_path::PropertyPath;
 
 /// What the result is called where it is no object.
 const RESULT: &str = "result";
@@ -19,15 +22,15 @@ pub(super) async fn call(
     shape: &FunctionShape,
     arguments: &Struct,
 ) -> Result<Struct, OperationError> {
-    let mut failures = Vec::new();
-    for (name, _) in arguments.iter() {
-        if !shape.parameters.iter().any(|parameter| parameter.pulumi == name) {
-            failures.push(Failure {
-                property: name.to_owned(),
-                reason: format!("unexpected argument for function \"{}\"", shape.terraform_name),
-            });
-        }
+    if arguments.values().any(|argument| contains_unknown(argument) == Ok(true)) {
+        // A function computes from its arguments and nothing else, so there is nothing to be known yet.
+        return Ok(unknown_result(shape));
     }
+    let mut failures: Vec<Failure> = arguments
+        .keys()
+        .filter(|name| !shape.parameters.iter().any(|parameter| parameter.pulumi == **name))
+        .map(|name| unexpected(name, shape))
+        .collect();
     let mut values = Vec::with_capacity(shape.parameters.len());
     let last = shape.parameters.len().saturating_sub(1);
     for (index, parameter) in shape.parameters.iter().enumerate() {
@@ -35,18 +38,15 @@ pub(super) async fn call(
         if shape.variadic && index == last {
             let list = Shape::List(std::sync::Arc::new(parameter.shape.clone()));
             if let Some(Value::List(elements)) = read(argument, parameter, &list, &mut failures) {
+                if !parameter.allow_null && elements.iter().any(Value::is_null) {
+                    failures.push(null_argument(parameter, shape));
+                }
                 values.extend(elements);
             }
         } else {
             let value = read(argument, parameter, &parameter.shape, &mut failures);
             if matches!(value, Some(Value::Null)) && !parameter.allow_null {
-                failures.push(Failure {
-                    property: parameter.pulumi.clone(),
-                    reason: format!(
-                        "function \"{}\" requires a non-null value for argument \"{}\"",
-                        shape.terraform_name, parameter.pulumi
-                    ),
-                });
+                failures.push(null_argument(parameter, shape));
             }
             values.extend(value);
         }
@@ -59,12 +59,39 @@ pub(super) async fn call(
         .call_function(&shape.terraform_name, &values)
         .await
         .map_err(|error| of_function(error, shape))?;
-    // The engine does not take secrets from functions: a function computes, and has nothing to hide by itself.
+    // Of itself a function has nothing to hide: what comes of a secret is marked by the caller.
     let options = OutputOptions { keep_secrets: false, secrets: &[], unknowns: false };
     Ok(match property_from_value(&result, &shape.return_shape, options)? {
         Property::Struct(bag) if matches!(shape.return_shape, Shape::Object(_)) => bag,
+        Property::Null => Struct::new(),
         other => [(RESULT.to_owned(), other)].into_iter().collect(),
     })
+}
+
+fn unexpected(name: &str, shape: &FunctionShape) -> Failure {
+    let mut reason = format!("unexpected argument for function \"{}\"", shape.terraform_name);
+    let parameters = shape.parameters.iter().map(|parameter| parameter.pulumi.as_str());
+    if let Some(nearest) = nearest(name, parameters) {
+        reason.push_str(&format!("; did you mean `{nearest}`?"));
+    }
+    Failure { property: PropertyPath::top(name).to_string(), reason }
+}
+
+fn null_argument(parameter: &FunctionParameter, shape: &FunctionShape) -> Failure {
+    let reason = format!(
+        "function \"{}\" requires a non-null value for argument \"{}\"",
+        shape.terraform_name, parameter.pulumi
+    );
+    Failure { property: parameter.pulumi.clone(), reason }
+}
+
+fn unknown_result(shape: &FunctionShape) -> Struct {
+    match &shape.return_shape {
+        Shape::Object(object) => {
+            object.fields.iter().map(|field| (field.pulumi.clone(), unknown())).collect()
+        }
+        _ => [(RESULT.to_owned(), unknown())].into_iter().collect(),
+    }
 }
 
 fn read(
@@ -83,14 +110,23 @@ fn read(
 }
 
 fn of_function(error: FunctionError, shape: &FunctionShape) -> OperationError {
-    let (property, reason) = match error {
+    let function = shape.terraform_name.clone();
+    match error {
         FunctionError::Refused { text, argument } => {
-            let last = shape.parameters.len().saturating_sub(1);
-            let parameter = argument.and_then(|index| shape.parameters.get(index.min(last)));
-            let name = parameter.map(|parameter| parameter.pulumi.clone()).unwrap_or_default();
-            (name, format!("function \"{}\": {text}", shape.terraform_name))
+            match argument.and_then(|index| parameter_at(index, shape)) {
+                Some(parameter) => {
+                    let reason = format!("function \"{function}\": {text}");
+                    OperationError::Inputs(vec![Failure { property: parameter.pulumi.clone(), reason }])
+                }
+                None => OperationError::Function { function, text },
+            }
         }
-        other => (String::new(), format!("function \"{}\" returned an error: {other}", shape.terraform_name)),
-    };
-    OperationError::Inputs(vec![Failure { property, reason }])
+        other => OperationError::Function { function, text: isthmus_shim::error_chain(&other) },
+    }
+}
+
+/// The parameter that an argument was for; all further arguments were for the variadic one.
+fn parameter_at(index: usize, shape: &FunctionShape) -> Option<&FunctionParameter> {
+    let further = shape.parameters.last().filter(|_| shape.variadic);
+    shape.parameters.get(index).or(further)
 }

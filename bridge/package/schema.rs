@@ -93,7 +93,8 @@ pub fn terraform_config_token(package: &str) -> String {
     format!("pulumi:providers:{package}/{TERRAFORM_CONFIG}")
 }
 
-const TERRAFORM_CONFIG: &str = "terraformConfig";
+/// What that method is called.
+pub const TERRAFORM_CONFIG: &str = "terraformConfig";
 
 fn written(document: &Document) -> String {
     serde_json::to_string(document)

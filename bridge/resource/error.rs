@@ -50,6 +50,30 @@ pub enum OperationError {
     /// The object that exists now has no id.
     #[error(transparent)]
     Id(#[from] IdError),
+    /// A function refused its arguments, none of them in particular.
+    #[error("function \"{function}\" returned an error: {text}")]
+    Function {
+        /// Terraform's name of it.
+        function: String,
+        /// Its own words.
+        text: String,
+    },
+    /// The provider has to be configured with more than the engine has stored for it.
+    #[error(
+        "the provider's configuration lacks {}; set what is missing by `pulumi config set`, or in the program where it \
+         makes the provider",
+        keys(.0)
+    )]
+    MissingKeys(Vec<MissingKey>),
+    /// A provider process has one configuration for life.
+    #[error(
+        "the provider {package} is configured already, with another configuration: Configure comes before all calls that \
+         need it, and once"
+    )]
+    ConfiguredAlready {
+        /// The package.
+        package: String,
+    },
     /// The provider wants a replacement where the engine asked for an update.
     #[error("the provider can only replace this resource, because of a change to {}; run the update again", join(.0))]
     NeedsReplacement(Vec<PropertyPath>),
@@ -64,6 +88,15 @@ pub struct Partial {
     pub properties: Struct,
     /// What went wrong.
     pub reasons: Vec<String>,
+}
+
+/// A key of the configuration that must be set and is not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingKey {
+    /// As `pulumi config set` takes it: package, colon, property.
+    pub name: String,
+    /// What the provider says of it.
+    pub description: String,
 }
 
 impl From<InputFailure> for Failure {
@@ -84,6 +117,11 @@ fn list(failures: &[Failure]) -> String {
         })
         .collect();
     lines.join("\n")
+}
+
+fn keys(missing: &[MissingKey]) -> String {
+    let names: Vec<String> = missing.iter().map(|key| format!("`{}`", key.name)).collect();
+    names.join(", ")
 }
 
 fn join(paths: &[PropertyPath]) -> String {

@@ -6,20 +6,21 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use isthmus_proto::property::Struct;
 use isthmus_proto::pulumirpc::resource_provider_server::ResourceProvider;
 use isthmus_proto::pulumirpc::{
-    CheckFailure, CheckRequest, CheckResponse, ConfigureRequest, ConfigureResponse, CreateRequest,
-    CreateResponse, DeleteRequest, DiffRequest, DiffResponse, GetMappingRequest, GetMappingResponse,
-    GetMappingsRequest, GetMappingsResponse, GetSchemaRequest, GetSchemaResponse, InvokeRequest,
-    InvokeResponse, ParameterizeRequest, ParameterizeResponse, PluginAttach, PluginInfo, PropertyDiff,
-    ProviderHandshakeRequest, ProviderHandshakeResponse, ReadRequest, ReadResponse, UpdateRequest,
-    UpdateResponse, diff_response, parameterize_request, property_diff,
+    CallRequest, CallResponse, CheckFailure, CheckRequest, CheckResponse, ConfigureRequest,
+    ConfigureResponse, CreateRequest, CreateResponse, DeleteRequest, DiffRequest, DiffResponse,
+    GetMappingRequest, GetMappingResponse, GetMappingsRequest, GetMappingsResponse, GetSchemaRequest,
+    GetSchemaResponse, InvokeRequest, InvokeResponse, ParameterizeRequest, ParameterizeResponse,
+    PluginAttach, PluginInfo, PropertyDiff, ProviderHandshakeRequest, ProviderHandshakeResponse, ReadRequest,
+    ReadResponse, UpdateRequest, UpdateResponse, diff_response, parameterize_request, property_diff,
 };
 use tonic::{Request, Response, Status};
 
 use super::{session_of as session, status};
 use crate::config;
-use crate::daemon::{Call, Instance, Session};
+use crate::daemon::{Call, Instance, Session, SessionError};
 use crate::invoke;
 use crate::package::{mapping, schema};
 use crate::resource::{self, Change, ChangeKind, Difference, Failure, Notes, OperationError, Target};
@@ -117,7 +118,12 @@ impl ResourceProvider for PulumiService {
     }
 
     async fn check_config(&self, request: Request<CheckRequest>) -> Result<Response<CheckResponse>, Status> {
-        let (session, instance) = parameterized(&request).await?;
+        let session = session(&request)?;
+        let Some(instance) = session.instance().await.ok() else {
+            let news = request.into_inner().news.unwrap_or_default();
+            refuse_settings(&news)?;
+            return Ok(Response::new(CheckResponse { inputs: Some(news), failures: Vec::new() }));
+        };
         let request = request.into_inner();
         let mut notes = Notes::default();
         let news = request.news.unwrap_or_default();
@@ -131,9 +137,17 @@ impl ResourceProvider for PulumiService {
     }
 
     async fn diff_config(&self, request: Request<DiffRequest>) -> Result<Response<DiffResponse>, Status> {
+        let shape = match session(&request)?.instance().await.ok() {
+            Some(instance) => {
+                let shape = instance.package.config_shape();
+                Arc::clone(&shape.map_err(|error| status::of_operation(error.into()))?.object)
+            }
+            None => Arc::default(),
+        };
         let request = request.into_inner();
-        let changes =
-            config::diff(&request.old_inputs.unwrap_or_default(), &request.news.unwrap_or_default());
+        let ignored = paths(&request.ignore_changes)?;
+        let olds = request.old_inputs.unwrap_or_default();
+        let changes = config::diff(&olds, &request.news.unwrap_or_default(), &ignored, &shape);
         let mut response = difference(changes);
         for change in response.detailed_diff.values_mut() {
             change.input_diff = true;
@@ -145,14 +159,22 @@ impl ResourceProvider for PulumiService {
         &self,
         request: Request<ConfigureRequest>,
     ) -> Result<Response<ConfigureResponse>, Status> {
-        let (session, instance) = parameterized(&request).await?;
+        let session = session(&request)?;
+        let instance = session.instance().await.ok();
         let request = request.into_inner();
         session.accept_secrets(session.keeps_secrets() || request.accept_secrets);
-        let mut notes = Notes::default();
-        let arguments = request.args.unwrap_or_default();
-        let configured = config::configure(&instance, &arguments, &mut notes).await;
-        report(&session, &instance, &notes, request.urn.as_deref().unwrap_or_default()).await;
-        configured.map_err(status::of_operation)?;
+        if let Some(instance) = instance {
+            let arguments = match &request.args {
+                Some(properties) => config::Arguments::Properties(properties),
+                None => config::Arguments::Variables(&request.variables),
+            };
+            let mut notes = Notes::default();
+            let configured = config::configure(&instance, arguments, &mut notes).await;
+            report(&session, &instance, &notes, request.urn.as_deref().unwrap_or_default()).await;
+            configured.map_err(status::of_operation)?;
+        } else {
+            refuse_settings(request.args.as_ref().unwrap_or(&Struct::new()))?;
+        }
         Ok(Response::new(ConfigureResponse {
             accept_secrets: true,
             supports_preview: true,
@@ -174,11 +196,19 @@ impl ResourceProvider for PulumiService {
         let response = match invoked {
             Ok(result) => InvokeResponse { r#return: Some(result), failures: Vec::new() },
             Err(OperationError::Inputs(found)) => {
-                InvokeResponse { r#return: None, failures: failures(found) }
+                InvokeResponse { r#return: Some(Struct::new()), failures: failures(found) }
             }
             Err(error) => return Err(status::of_operation(error)),
         };
         Ok(Response::new(response))
+    }
+
+    async fn call(&self, request: Request<CallRequest>) -> Result<Response<CallResponse>, Status> {
+        let instance = session(&request)?.instance().await.ok();
+        let token = request.into_inner().tok;
+        // What it is called on is the provider of this very session.
+        let result = config::call(instance.as_deref(), &token).await.map_err(status::of_method)?;
+        Ok(Response::new(CallResponse { r#return: Some(result), ..Default::default() }))
     }
 
     async fn check(&self, request: Request<CheckRequest>) -> Result<Response<CheckResponse>, Status> {
@@ -409,6 +439,11 @@ async fn parameterized<Message>(request: &Request<Message>) -> Result<(Arc<Sessi
     Ok((session, instance))
 }
 
+/// The plugin's own package has a provider resource as well, with nothing to set.
+fn refuse_settings(config: &Struct) -> Result<(), Status> {
+    if config::is_empty(config) { Ok(()) } else { Err(status::of_session(SessionError::NotParameterized)) }
+}
+
 /// Shows the warnings of a call that is about no resource.
 async fn report(session: &Session, instance: &Instance, notes: &Notes, urn: &str) {
     let shape = instance.package.config_shape().ok();
@@ -419,7 +454,10 @@ async fn report(session: &Session, instance: &Instance, notes: &Notes, urn: &str
         };
         session.warn(text, urn);
     }
-    session.settle(!notes.warnings.is_empty()).await;
+    for text in &notes.texts {
+        session.warn(text.clone(), urn);
+    }
+    session.settle(!(notes.warnings.is_empty() && notes.texts.is_empty())).await;
 }
 
 fn failures(failures: Vec<Failure>) -> Vec<CheckFailure> {

@@ -7,20 +7,34 @@ use isthmus_proto::{pulumirpc, rpc};
 use prost::Message as _;
 use tonic::{Code, Status};
 
+use crate::config::MethodError;
 use crate::daemon::{ResolveError, SessionError};
-use crate::resource::{OperationError, Partial};
+use crate::resource::{MissingKey, OperationError, Partial};
 
 pub(super) fn of_operation(error: OperationError) -> Status {
     let text = error.to_string();
     match error {
         OperationError::Inputs(_) => Status::invalid_argument(text),
         OperationError::Token(_) => Status::not_found(text),
-        OperationError::NeedsReplacement(_) | OperationError::State(_) => Status::failed_precondition(text),
+        OperationError::ConfiguredAlready { .. }
+        | OperationError::NeedsReplacement(_)
+        | OperationError::State(_) => Status::failed_precondition(text),
+        OperationError::Function { .. } => Status::aborted(text),
+        OperationError::MissingKeys(missing) => of_missing_keys(missing, text),
         OperationError::Provider { outcome_unknown: true, .. } => Status::unknown(text),
         OperationError::Provider { outcome_unknown: false, .. } => Status::aborted(text),
         // Something exists, and the engine cannot be told what.
         OperationError::Output(_) | OperationError::Id(_) => Status::unknown(text),
         OperationError::Partial(partial) => of_partial(*partial, text),
+    }
+}
+
+pub(super) fn of_method(error: MethodError) -> Status {
+    let text = error.to_string();
+    match error {
+        MethodError::Unknown { .. } => Status::not_found(text),
+        MethodError::NotKnown => Status::failed_precondition(text),
+        MethodError::Schema(error) => of_operation(error),
     }
 }
 
@@ -53,6 +67,14 @@ fn of_partial(partial: Partial, text: String) -> Status {
         refresh_before_update: false,
     };
     with_detail(Code::Unknown, text, "pulumirpc.ErrorResourceInitFailed", &detail)
+}
+
+/// The engine tells the user of each key how to set it.
+fn of_missing_keys(missing: Vec<MissingKey>, text: String) -> Status {
+    use pulumirpc::configure_error_missing_keys::MissingKey as Message;
+    let keys = missing.into_iter().map(|key| Message { name: key.name, description: key.description });
+    let detail = pulumirpc::ConfigureErrorMissingKeys { missing_keys: keys.collect() };
+    with_detail(Code::InvalidArgument, text, "pulumirpc.ConfigureErrorMissingKeys", &detail)
 }
 
 fn with_detail(code: Code, text: String, name: &str, detail: &impl prost::Message) -> Status {

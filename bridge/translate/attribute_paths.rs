@@ -8,7 +8,7 @@ use std::sync::Arc;
 use isthmus_shim::cty::{AttributePath, PathStep};
 
 use super::property_path::{PropertyPath, PropertyStep};
-use crate::package::shape::{ObjectShape, Shape};
+use crate::package::shape::{Field, ObjectShape, Shape};
 
 /// Where Pulumi sees what Terraform has at `path`.
 ///
@@ -53,6 +53,36 @@ pub fn property_path(path: &AttributePath, root: &ObjectShape) -> PropertyPath {
         };
     }
     PropertyPath(steps)
+}
+
+/// The attribute or block that `path` leads to.
+pub fn field_at<'a>(path: &AttributePath, root: &'a ObjectShape) -> Option<&'a Field> {
+    let mut object = root;
+    let mut found = None;
+    for step in &path.0 {
+        if let PathStep::Attribute(name) = step {
+            let field = object.terraform(name)?;
+            found = Some(field);
+            match object_within(&field.shape) {
+                Some(within) => object = within,
+                None => continue,
+            }
+        }
+    }
+    found
+}
+
+/// The objects that a field holds, one or many.
+fn object_within(shape: &Shape) -> Option<&ObjectShape> {
+    match shape {
+        Shape::Object(object) => Some(object),
+        Shape::List(element)
+        | Shape::Set(element)
+        | Shape::Map(element)
+        | Shape::FlattenedList(element)
+        | Shape::FlattenedSet(element) => object_within(element),
+        Shape::Bool | Shape::Number | Shape::String | Shape::Dynamic | Shape::Tuple(_) => None,
+    }
 }
 
 /// The property of the bag that Terraform's `path` leads into.

@@ -11,7 +11,7 @@ use isthmus_shim::cty::json::Json;
 use super::inputs::InputFailure;
 use super::property::{self, PropertyView};
 use super::property_path::PropertyPath;
-use crate::package::shape::{ObjectShape, Shape};
+use crate::package::shape::{Field, ObjectShape, Shape};
 
 /// How deep a value may be nested: what the parser of JSON takes.
 const MAXIMUM_DEPTH: usize = 512;
@@ -39,15 +39,76 @@ pub fn unfold(config: &Struct, shape: &ObjectShape) -> Result<Struct, Vec<InputF
     if failures.is_empty() { Ok(unfolded) } else { Err(failures) }
 }
 
+/// As [`unfold`], for what is only compared: text that is not JSON stays as it is.
+pub fn unfold_if_possible(config: &Struct, shape: &ObjectShape) -> Struct {
+    let properties = config.iter().map(|(name, value)| {
+        let unfolded = shape.pulumi(name).and_then(|field| unfold_value(value, &field.shape).ok());
+        (name.to_owned(), unfolded.unwrap_or_else(|| value.clone()))
+    });
+    properties.collect()
+}
+
 /// Turns properties into the text that an engine stores: JSON for what the schema has and is no text.
 ///
-/// A property with anything unknown in it is unknown as a whole, and one with anything secret is one secret text.
+/// A property with anything unknown in it is unknown as a whole, and one with anything secret, by its own marks or by the
+/// schema, is one secret text.
 pub fn fold(config: &Struct, shape: &ObjectShape) -> Struct {
     let properties = config.iter().map(|(name, value)| {
-        let folded = if shape.pulumi(name).is_some() { fold_value(value) } else { value.clone() };
+        let folded = match shape.pulumi(name) {
+            Some(field) => fold_value(value, field),
+            None => value.clone(),
+        };
         (name.to_owned(), folded)
     });
     properties.collect()
+}
+
+/// The properties that an engine of old passes as a flat map of texts, by `PACKAGE:config:KEY` or `PACKAGE:KEY`. Text
+/// stands for itself, everything else is JSON, and some senders wrote text as JSON too.
+///
+/// # Errors
+/// The first key that has no namespace.
+pub fn from_variables<'a>(
+    variables: impl IntoIterator<Item = (&'a String, &'a String)>,
+    shape: &ObjectShape,
+) -> Result<Struct, VariableKeyError> {
+    let properties = variables.into_iter().map(|(key, text)| {
+        let (_, name) = key.rsplit_once(':').ok_or_else(|| VariableKeyError { key: key.clone() })?;
+        let field = shape.pulumi(name);
+        let text = match field.map(|field| (&field.shape, Json::parse(text.as_bytes()))) {
+            Some((Shape::String, Ok(Json::String(inner)))) => inner,
+            _ => text.clone(),
+        };
+        Ok((name.to_owned(), Property::String(text)))
+    });
+    properties.collect()
+}
+
+/// A key of the flat map of configuration is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "could not parse {key} as a configuration key (configuration keys should be of the form `<namespace>:<name>`)"
+)]
+pub struct VariableKeyError {
+    /// What stood in its place.
+    pub key: String,
+}
+
+/// Whether the schema calls anything within a field sensitive.
+pub fn may_hold_sensitive(field: &Field) -> bool {
+    fn within(shape: &Shape) -> bool {
+        match shape {
+            Shape::Bool | Shape::Number | Shape::String | Shape::Dynamic => false,
+            Shape::List(element)
+            | Shape::Set(element)
+            | Shape::Map(element)
+            | Shape::FlattenedList(element)
+            | Shape::FlattenedSet(element) => within(element),
+            Shape::Object(object) => object.fields.iter().any(may_hold_sensitive),
+            Shape::Tuple(elements) => elements.iter().any(within),
+        }
+    }
+    field.sensitive || within(&field.shape)
 }
 
 fn unfold_value(value: &Property, shape: &Shape) -> Result<Property, String> {
@@ -65,22 +126,51 @@ fn unfold_value(value: &Property, shape: &Shape) -> Result<Property, String> {
     Ok(if secret { property::secret(unfolded) } else { unfolded })
 }
 
-fn fold_value(value: &Property) -> Property {
+fn fold_value(value: &Property, field: &Field) -> Property {
     if property::contains_unknown(value) == Ok(true) {
         return property::unknown();
     }
-    let secret = property::contains_secret(value) == Ok(true);
-    let folded = match property::without_secrets(value) {
+    let plain = property::without_secrets(value);
+    let secret = property::contains_secret(value) == Ok(true)
+        || field.sensitive
+        || plain.as_ref().is_ok_and(|plain| holds_sensitive(plain, &field.shape));
+    let folded = match plain {
         Ok(Property::Null) => Property::from(""),
         Ok(Property::String(text)) => Property::String(text),
+        // What text is made of this number for the provider, and not what JSON would be.
+        Ok(Property::Number(number)) if matches!(field.shape, Shape::String) && number.is_finite() => {
+            Property::String(number.to_string())
+        }
         Ok(plain) => match to_json(&plain, 0) {
             Some(json) => Property::String(json.to_string()),
             // It fails where it is read, with its path.
-            None => return value.clone(),
+            None => value.clone(),
         },
-        Err(_) => return value.clone(),
+        Err(_) => value.clone(),
     };
     if secret { property::secret(folded) } else { folded }
+}
+
+/// Whether there is anything in `value` that the schema calls sensitive.
+fn holds_sensitive(value: &Property, shape: &Shape) -> bool {
+    match (shape, value) {
+        (Shape::Object(object), Property::Struct(members)) => members.iter().any(|(name, member)| {
+            object.pulumi(name).is_some_and(|field| field.sensitive || holds_sensitive(member, &field.shape))
+        }),
+        (Shape::Map(element), Property::Struct(members)) => {
+            members.values().any(|member| holds_sensitive(member, element))
+        }
+        (Shape::List(element) | Shape::Set(element), Property::List(elements)) => {
+            elements.iter().any(|value| holds_sensitive(value, element))
+        }
+        (Shape::FlattenedList(element) | Shape::FlattenedSet(element), value) => {
+            holds_sensitive(value, element)
+        }
+        (Shape::Tuple(shapes), Property::List(elements)) => {
+            elements.iter().zip(shapes).any(|(value, shape)| holds_sensitive(value, shape))
+        }
+        _ => false,
+    }
 }
 
 fn zero(shape: &Shape) -> Property {
@@ -148,10 +238,8 @@ fn to_json(value: &Property, depth: usize) -> Option<Json> {
     Some(match value {
         Property::Null => Json::Null,
         Property::Bool(value) => Json::Bool(*value),
-        Property::Number(number) => match Number::from_f64_exact(*number) {
-            Some(exact) if number.is_finite() => Json::Number(exact.to_decimal_text()),
-            _ => return None,
-        },
+        Property::Number(number) if number.is_finite() => Json::Number(json_number(*number)),
+        Property::Number(_) => return None,
         Property::String(text) => Json::String(text.clone()),
         Property::List(elements) => {
             let mut array = Vec::with_capacity(elements.len());
@@ -171,6 +259,17 @@ fn to_json(value: &Property, depth: usize) -> Option<Json> {
     })
 }
 
+/// A number as Go's encoder writes it, because stored text that is written otherwise looks like a change.
+fn json_number(number: f64) -> String {
+    const SMALLEST: f64 = 1e-6;
+    const LARGEST: f64 = 1e21;
+    if number != 0.0 && !(SMALLEST..LARGEST).contains(&number.abs()) {
+        let text = format!("{number:e}");
+        return if number.abs() < 1.0 { text } else { text.replace('e', "e+") };
+    }
+    number.to_string()
+}
+
 fn has_dynamic(shape: &Shape) -> bool {
     match shape {
         Shape::Dynamic => true,
@@ -187,6 +286,8 @@ fn has_dynamic(shape: &Shape) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use isthmus_shim::cty::Type;
     use isthmus_shim::schema::BlockNesting;
     use proptest::prelude::*;
@@ -264,6 +365,15 @@ mod tests {
         for (name, unfolded, folded) in [
             ("on", Property::Bool(false), text("false")),
             ("number", Property::Number(5.0), text("5")),
+            ("number", Property::Number(-0.5), text("-0.5")),
+            ("number", Property::Number(1e-6), text("0.000001")),
+            ("number", Property::Number(1.5e-7), text("1.5e-7")),
+            ("number", Property::Number(1e20), text("100000000000000000000")),
+            ("number", Property::Number(-1e21), text("-1e+21")),
+            ("text", Property::Number(1e21), text("1000000000000000000000")),
+            ("text", Property::Number(123.456), text("123.456")),
+            ("text", Property::Bool(true), text("true")),
+            ("tag", object(&[("a", text("<&>"))]), text(r#"{"a":"\u003c\u0026\u003e"}"#)),
             ("text", text("plain"), text("plain")),
             ("text", Property::Null, text("")),
             ("tag", object(&[("b", text("1")), ("a", Property::Null)]), text(r#"{"a":null,"b":"1"}"#)),
@@ -273,6 +383,65 @@ mod tests {
         ] {
             assert_eq!(fold(&bag(&[(name, unfolded)]), &config().object), bag(&[(name, folded)]), "{name}");
         }
+    }
+
+    #[test]
+    fn what_the_schema_calls_sensitive_becomes_secret() {
+        let mut inner = block(vec![attribute("user", Type::String), attribute("word", Type::String)], vec![]);
+        inner.attributes[1].sensitive = true;
+        let mut token = attribute("token", Type::String);
+        token.sensitive = true;
+        let shape = resource(
+            block(
+                vec![token],
+                vec![
+                    nested("login", BlockNesting::List, 1, inner.clone()),
+                    nested("endpoint", BlockNesting::List, 0, inner),
+                ],
+            ),
+            IdRule::Missing,
+        );
+        for (name, unfolded, folded) in [
+            ("token", text("t"), secret(text("t"))),
+            ("token", secret(text("t")), secret(text("t"))),
+            ("token", Property::Null, secret(text(""))),
+            ("token", unknown(), unknown()),
+            ("login", object(&[("user", text("u"))]), text(r#"{"user":"u"}"#)),
+            ("login", object(&[("word", text("w"))]), secret(text(r#"{"word":"w"}"#))),
+            ("endpoints", list(&[object(&[("user", text("u"))])]), text(r#"[{"user":"u"}]"#)),
+            ("endpoints", list(&[object(&[("word", text("w"))])]), secret(text(r#"[{"word":"w"}]"#))),
+        ] {
+            assert_eq!(fold(&bag(&[(name, unfolded)]), &shape.object), bag(&[(name, folded)]), "{name}");
+        }
+    }
+
+    #[test]
+    fn variables_of_old_engines_become_properties() {
+        let read = |variables: &[(&str, &str)]| {
+            let variables: BTreeMap<String, String> =
+                variables.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+            from_variables(&variables, &config().object)
+        };
+        let variables = [
+            ("cloud:config:text", "0012345678901234567890"),
+            ("cloud:on", "true"),
+            ("cloud:config:regions", r#"["a"]"#),
+            ("cloud:config:other", r#""quoted""#),
+        ];
+        let expected = [
+            ("on", text("true")),
+            ("other", text(r#""quoted""#)),
+            ("regions", text(r#"["a"]"#)),
+            ("text", text("0012345678901234567890")),
+        ];
+        let properties = read(&variables).unwrap();
+        assert_eq!(properties.len(), expected.len());
+        for (name, value) in expected {
+            assert_eq!(properties.get(name), Some(&value), "{name}");
+        }
+        assert_eq!(read(&[("cloud:text", r#""quoted""#)]), Ok(bag(&[("text", text("quoted"))])));
+        let error = read(&[("text", "x")]).unwrap_err().to_string();
+        assert!(error.contains("could not parse text as a configuration key"), "{error}");
     }
 
     #[test]
@@ -305,7 +474,8 @@ mod tests {
             prop_assume!(!shape.object.fields.iter().any(|field| {
                 config.get(&field.pulumi).is_some_and(|value| ambiguous(value, &field.shape))
             }));
-            prop_assert_eq!(unfold(&fold(&config, &shape.object), &shape.object), Ok(config));
+            let unfolded = unfold(&fold(&config, &shape.object), &shape.object);
+            prop_assert_eq!(unfolded.map(|bag| property::bag_without_secrets(&bag)), Ok(Ok(config)));
         }
     }
 }

@@ -77,6 +77,20 @@ pub fn config_from_inputs(
     read_object(inputs, shape, block, unknowns, Undeclared::Fail)
 }
 
+/// As [`config_from_inputs`], for a configuration that was stored and may have been written by another version of the
+/// provider: properties that the schema does not have are passed over.
+///
+/// # Errors
+/// Everything that is wrong, up to a hundred failures.
+pub fn config_from_stored(
+    inputs: &Struct,
+    shape: &ObjectShape,
+    block: &Block,
+    unknowns: Unknowns,
+) -> Result<Config, Vec<InputFailure>> {
+    read_object(inputs, shape, block, unknowns, Undeclared::Ignore)
+}
+
 /// Makes the object that `properties` describe, whatever else they hold: for state, which may have been written by
 /// another version of the provider.
 pub(super) fn object_from_state(

@@ -339,7 +339,7 @@ fn marked(property: Property, secrets: Option<&SecretPaths>) -> Property {
 
 /// The nearest double; text where that would be infinite, which JSON has no form for. The state format has a way to say
 /// that a text stands for a number.
-fn number_property(number: &Number) -> Property {
+pub(crate) fn number_property(number: &Number) -> Property {
     let double = number.as_f64();
     if double.is_finite() { Property::Number(double) } else { Property::String(number.to_decimal_text()) }
 }

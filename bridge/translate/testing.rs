@@ -142,7 +142,7 @@ pub(crate) fn properties(text: &str) -> Property {
 }
 
 /// Choices made from bytes, so that a failing case shrinks to few of them. Without bytes, every choice is the first.
-pub(super) struct Choices<'a>(pub(super) &'a [u8]);
+pub(crate) struct Choices<'a>(pub(super) &'a [u8]);
 
 impl Choices<'_> {
     /// A number below `end`.
@@ -157,7 +157,7 @@ impl Choices<'_> {
     }
 
     /// A block with a few attributes and nested blocks of every kind.
-    pub(super) fn block(&mut self, depth: u8) -> Block {
+    pub(crate) fn block(&mut self, depth: u8) -> Block {
         const NAMES: [&str; 7] = ["id", "name", "access_keys", "cache_", "http2_port", "UPPER", "timeouts"];
         let mut names = NAMES.iter();
         let attributes = names
@@ -202,7 +202,7 @@ impl Choices<'_> {
     }
 
     /// A state (or complete configuration) of a block: no block is null that core would not have null.
-    pub(super) fn state(&mut self, block: &Block) -> Value {
+    pub(crate) fn state(&mut self, block: &Block) -> Value {
         let attributes: Vec<_> = block
             .attributes
             .iter()

@@ -49,7 +49,11 @@ on_both_protocols! {
         let checked = session.check_config(&json!({}), &json!({"region": "invalid"})).await?;
         let [(property, reason)] = &checked.failures[..] else { panic!("one failure: {checked:?}") };
         assert_eq!(property, "region");
-        assert!(reason.contains("There is no region of that name"), "{reason}");
+        assert_eq!(
+            reason,
+            "could not validate provider configuration: Invalid region. There is no region of that name.. Check `pulumi \
+             config get conformance:region`."
+        );
         Ok(())
     }
 

@@ -13,6 +13,7 @@ pub(crate) mod providers;
 pub(crate) mod resource;
 pub(crate) mod scripted;
 pub(crate) mod session;
+pub(crate) mod settings;
 
 use std::time::Duration;
 

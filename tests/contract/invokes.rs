@@ -1,6 +1,6 @@
 //! Invoke: data sources and functions.
 
-use crate::harness::{Code, Setup, json, on_both_protocols, secret};
+use crate::harness::{Code, Setup, json, on_both_protocols, secret, unknown};
 
 const GET_NOTE: &str = "sandbox:index/getNote:getNote";
 const LOOKUP: &str = "conformance:index/getLookup:getLookup";
@@ -38,6 +38,36 @@ on_both_protocols! {
             assert_eq!(at, property);
             assert!(reason.contains(wanted), "{reason}");
         }
+        Ok(())
+    }
+
+    async fn what_comes_of_a_secret_argument_is_secret(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        let made = session.note().make(&json!({"title": "Hello", "body": "World"})).await?;
+        let found = session.invoke(GET_NOTE, &json!({"title": secret("Hello")})).await?.expect("a note");
+        assert_eq!(found["id"], secret(made.id.as_str()));
+        assert_eq!(found["body"], secret("World"));
+        assert_eq!(found["title"], secret("Hello"));
+        let greeting = session.invoke("sandbox:index/greet:greet", &json!({"name": secret("Ada")})).await?;
+        assert_eq!(greeting, Ok(json!({"result": secret("Hello, Ada!")})));
+        let sum = session.invoke("sandbox:index/sum:sum", &json!({"numbers": [1, secret(2)]})).await?;
+        assert_eq!(sum, Ok(json!({"result": secret(3)})));
+        Ok(())
+    }
+
+    async fn an_engine_that_takes_no_secrets_gets_plain_values(protocol) {
+        let host = Setup::sandbox(protocol).start().await;
+        let session = host.connect().await;
+        session.parameterize(&[&host.provider()]).await?;
+        let greeting = session.invoke("sandbox:index/greet:greet", &json!({"name": secret("Ada")})).await?;
+        assert_eq!(greeting, Ok(json!({"result": "Hello, Ada!"})));
+        Ok(())
+    }
+
+    async fn what_a_data_source_cannot_be_read_with_yet_is_a_failure(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        let failures = session.invoke(GET_NOTE, &json!({"title": unknown()})).await?.expect_err("not known");
+        assert_eq!(failures, [("title".to_owned(), "the value is not known yet, but it is needed now".to_owned())]);
         Ok(())
     }
 

@@ -26,3 +26,4 @@ mod reading;
 mod rpc_log;
 mod secrets;
 mod sessions;
+mod settings;

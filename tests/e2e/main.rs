@@ -9,6 +9,7 @@
 
 mod harness;
 
+mod configuration;
 mod continuity;
 mod crash;
 mod import;

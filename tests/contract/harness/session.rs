@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
 use isthmus_proto::pulumirpc::{
-    CheckRequest, ConfigureRequest, ConfigureResponse, DiffRequest, DiffResponse, GetMappingRequest,
-    GetMappingResponse, GetMappingsRequest, GetSchemaRequest, InvokeRequest, ParameterizeRequest,
-    ParameterizeResponse, PluginAttach, ProviderHandshakeRequest, ProviderHandshakeResponse,
-    parameterize_request,
+    CallRequest, CheckRequest, ConfigureRequest, ConfigureResponse, DiffRequest, DiffResponse,
+    GetMappingRequest, GetMappingResponse, GetMappingsRequest, GetSchemaRequest, InvokeRequest,
+    ParameterizeRequest, ParameterizeResponse, PluginAttach, ProviderHandshakeRequest,
+    ProviderHandshakeResponse, parameterize_request,
 };
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use tonic::transport::Channel;
 use tonic::{Response, Status};
 
@@ -151,12 +151,19 @@ impl Session {
     }
 
     pub(crate) async fn check_config(&self, olds: &Json, news: &Json) -> Result<Checked, Status> {
+        self.send_check_config(PROVIDER_URN, olds, news).await
+    }
+
+    /// CheckConfig of a new provider resource.
+    pub(crate) async fn check_config_of(&self, urn: &str, news: &Json) -> Result<Checked, Status> {
+        self.send_check_config(urn, &json!({}), news).await
+    }
+
+    async fn send_check_config(&self, urn: &str, olds: &Json, news: &Json) -> Result<Checked, Status> {
         let request = CheckRequest {
-            urn: PROVIDER_URN.to_owned(),
+            urn: urn.to_owned(),
             olds: Some(bag(olds)),
             news: Some(bag(news)),
-            name: "default".to_owned(),
-            r#type: "pulumi:providers:sandbox".to_owned(),
             ..Default::default()
         };
         let answer =
@@ -186,6 +193,19 @@ impl Session {
             ..Default::default()
         };
         self.call("Configure", request, async |mut client, request| client.configure(request).await).await
+    }
+
+    /// Calls a method of the provider resource.
+    pub(crate) async fn call_method(&self, token: &str, arguments: &Json) -> Result<Json, Status> {
+        let request = CallRequest { tok: token.to_owned(), args: Some(bag(arguments)), ..Default::default() };
+        let answer =
+            self.call("Call", request, async |mut client, request| client.call(request).await).await?;
+        Ok(json_of(&answer.r#return.expect("Call answers with a result")))
+    }
+
+    /// The provider's configuration, for Terraform.
+    pub(crate) async fn terraform_config(&self) -> Result<Json, Status> {
+        self.call_method("pulumi:providers:settings/terraformConfig", &json!({})).await
     }
 
     /// Invokes a data source or a function: its result, or the failures.

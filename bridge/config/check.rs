@@ -1,0 +1,47 @@
+//! Whether a configuration is what the provider takes.
+
+use isthmus_proto::property::Struct;
+use isthmus_shim::provider::ProviderError;
+
+use super::complaints::Complaints;
+use super::{sorted, target};
+use crate::daemon::Instance;
+use crate::resource::{Checked, Failure, Notes, OperationError};
+use crate::translate::config_values::{fold, unfold};
+use crate::translate::inputs::{Unknowns, config_from_inputs};
+
+/// Judges a configuration, by the schema and by the provider. The answer holds each value as the engine stores it: a
+/// string, JSON where the value is none. `urn` is that of the provider resource, or empty.
+///
+/// Everything that is wrong is told at once: a key that there is not keeps nobody from judging the others.
+pub async fn check(
+    instance: &Instance,
+    urn: &str,
+    news: Struct,
+    notes: &mut Notes,
+) -> Result<Checked, OperationError> {
+    let target = target(instance)?;
+    let object = &target.shape.object;
+    let complaints = Complaints::new(urn, &instance.package.identity().name, object);
+    let (own, strangers) = sorted(&news, object);
+    let read = unfold(&own, object)
+        .and_then(|own| config_from_inputs(&own, object, &target.shape.schema.block, Unknowns::Keep));
+    let mut failures: Vec<Failure> = match read {
+        Ok(config) => {
+            instance.last_checked(config.value.clone());
+            match instance.provider.validate_config(&config.value, &mut notes.warnings).await {
+                Ok(()) => Vec::new(),
+                Err(ProviderError::Diagnostics { diagnostics, .. }) => {
+                    diagnostics.iter().map(|diagnostic| complaints.of_provider(diagnostic)).collect()
+                }
+                Err(error) => return Err(target.failed(error)),
+            }
+        }
+        Err(found) => found.iter().map(|failure| complaints.of_schema(failure)).collect(),
+    };
+    // Two halves of one provider, on the SDK and on the framework, each say what is missing.
+    failures.dedup();
+    failures.extend(strangers.into_iter().map(|key| complaints.of_stranger(key)));
+    let unfolded = unfold(&news, object).unwrap_or(news);
+    Ok(Checked { inputs: fold(&unfolded, object), failures })
+}

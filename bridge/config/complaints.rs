@@ -1,0 +1,300 @@
+//! What is wrong with a configuration, in the words that a user of Pulumi can act on.
+//!
+//! The words are those of the Go bridge, to the letter where it has any, because people search for them. They depend on
+//! who made the provider resource: what a program gave to an explicit one is to be looked for in the program, while the
+//! default one is configured by `pulumi config`.
+//!
+//! Unlike the Go bridge, a failure also names its property. An engine prints the value of a property that it is given the
+//! name of; so what the schema calls sensitive is named in the text only.
+
+use isthmus_shim::provider::Diagnostic;
+
+use crate::package::shape::{Field, ObjectShape};
+use crate::resource::{Failure, describe};
+use crate::translate::attribute_paths::{field_at, property_path};
+use crate::translate::config_values::may_hold_sensitive;
+use crate::translate::inputs::InputFailure;
+use crate::translate::property_path::PropertyPath;
+
+/// What providers call an attribute that has to be set and is not: those on the framework, and those on the SDK.
+const MISSING: [&str; 2] = ["Missing Configuration for Required Attribute", "Missing required argument"];
+
+/// How many edits a key may be away from one that was perhaps meant.
+const LIKE: usize = 2;
+
+/// Longer keys are not compared with others.
+const LONGEST_COMPARED: usize = 256;
+
+/// Makes failures for one provider resource.
+#[derive(Debug)]
+pub(super) struct Complaints<'a> {
+    /// The name of the provider resource, where a program has made it.
+    explicit: Option<&'a str>,
+    package: &'a str,
+    shape: &'a ObjectShape,
+}
+
+impl<'a> Complaints<'a> {
+    pub(super) fn new(urn: &'a str, package: &'a str, shape: &'a ObjectShape) -> Self {
+        // urn:pulumi:STACK::PROJECT::TYPE::NAME, where the name may be anything.
+        let name = urn.splitn(4, "::").nth(3).unwrap_or_default();
+        let explicit = (!urn.is_empty() && !name.starts_with("default")).then_some(name);
+        Self { explicit, package, shape }
+    }
+
+    /// What the provider says.
+    pub(super) fn of_provider(&self, diagnostic: &Diagnostic) -> Failure {
+        let path = property_path(&diagnostic.path, self.shape);
+        if path.0.is_empty() {
+            let text = in_pulumis_names(&describe(diagnostic, self.shape), self.shape);
+            let reason = format!("could not validate provider configuration: {text}");
+            return Failure { property: String::new(), reason };
+        }
+        let nested = diagnostic.path.0.len() > 1;
+        let reason = if MISSING.contains(&diagnostic.summary.as_str()) {
+            let description = field_at(&diagnostic.path, self.shape).map_or("", |field| &field.description);
+            self.missing(&path, nested, description)
+        } else {
+            let mut text = diagnostic.summary.clone();
+            if !diagnostic.detail.is_empty() {
+                text.push_str(". ");
+                text.push_str(&diagnostic.detail);
+            }
+            self.invalid(&text, &path, nested)
+        };
+        Failure { property: self.property(&path), reason }
+    }
+
+    /// What does not fit the schema.
+    pub(super) fn of_schema(&self, failure: &InputFailure) -> Failure {
+        let nested = failure.path.0.len() > 1;
+        Failure {
+            property: self.property(&failure.path),
+            reason: self.invalid(&failure.reason, &failure.path, nested),
+        }
+    }
+
+    /// A key at the top that the provider does not have.
+    pub(super) fn of_stranger(&self, key: &str) -> Failure {
+        let meant = self.perhaps_meant(key);
+        let reason = match self.explicit {
+            Some(name) => {
+                let path = PropertyPath::top(key);
+                let mut reason = format!(
+                    "could not validate provider configuration: Invalid or unknown key. Examine values at \
+                     '{name}.{path}'."
+                );
+                let names: Vec<String> = meant.iter().map(|field| format!("`{}`", field.pulumi)).collect();
+                if !names.is_empty() {
+                    reason.push_str(&format!(" Did you mean {}?", names.join(" or ")));
+                }
+                reason
+            }
+            None => {
+                let package = self.package;
+                let mut reason =
+                    format!("`{package}:{key}` is not a valid configuration key for the {package} provider.");
+                let names: Vec<String> =
+                    meant.iter().map(|field| format!("`{package}:{}`", field.pulumi)).collect();
+                if !names.is_empty() {
+                    reason.push_str(&format!(" Did you mean {}?", names.join(" or ")));
+                }
+                reason.push_str(&format!(
+                    " If the referenced key is not intended for the provider, please choose a different namespace from \
+                     `{package}:`."
+                ));
+                reason
+            }
+        };
+        // What is perhaps a misspelt secret is not for printing either.
+        let is_sensitive = meant.iter().any(|field| may_hold_sensitive(field));
+        let property = if is_sensitive { String::new() } else { PropertyPath::top(key).to_string() };
+        Failure { property, reason }
+    }
+
+    fn missing(&self, path: &PropertyPath, nested: bool, description: &str) -> String {
+        let mut reason = match self.explicit {
+            Some(_) => format!("Missing required property '{path}'"),
+            None => format!(
+                "Provider is missing a required configuration key, try `pulumi config set {}`",
+                self.config_expression(path, nested)
+            ),
+        };
+        if !description.is_empty() {
+            reason.push_str(": ");
+            reason.push_str(description);
+        }
+        reason
+    }
+
+    fn invalid(&self, text: &str, path: &PropertyPath, nested: bool) -> String {
+        let stop = if text.ends_with('?') { "" } else { "." };
+        match self.explicit {
+            Some(name) => format!(
+                "could not validate provider configuration: {text}{stop} Examine values at '{name}.{path}'."
+            ),
+            None => format!(
+                "could not validate provider configuration: {text}{stop} Check `pulumi config get {}`.",
+                self.config_expression(path, nested)
+            ),
+        }
+    }
+
+    /// What `pulumi config` calls a property.
+    fn config_expression(&self, path: &PropertyPath, nested: bool) -> String {
+        let option = if nested { "--path " } else { "" };
+        format!("{option}{}:{path}", self.package)
+    }
+
+    /// The path that an engine may be told, which then prints what the program has there.
+    fn property(&self, path: &PropertyPath) -> String {
+        match path.top_level().and_then(|name| self.shape.pulumi(name)) {
+            Some(field) if path.0.len() == 1 && may_hold_sensitive(field) => String::new(),
+            _ => path.to_string(),
+        }
+    }
+
+    fn perhaps_meant(&self, key: &str) -> Vec<&'a Field> {
+        if let Some(field) = self.shape.terraform(key) {
+            return vec![field];
+        }
+        if key.len() > LONGEST_COMPARED {
+            return Vec::new();
+        }
+        let fields = self.shape.fields.iter();
+        fields.filter(|field| strsim::levenshtein(key, &field.pulumi) <= LIKE).collect()
+    }
+}
+
+/// `text` with Terraform's names of configuration properties, which providers put between double quotes, in Pulumi's
+/// spelling.
+pub(super) fn in_pulumis_names(text: &str, shape: &ObjectShape) -> String {
+    let mut result = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('"') {
+        result.push_str(before);
+        result.push('"');
+        rest = after;
+        let quoted = after.split_once('"').and_then(|(name, behind)| Some((shape.terraform(name)?, behind)));
+        if let Some((field, behind)) = quoted {
+            result.push_str(&field.pulumi);
+            result.push('"');
+            rest = behind;
+        }
+    }
+    result.push_str(rest);
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use isthmus_shim::cty::{AttributePath, PathStep, Type};
+    use isthmus_shim::schema::BlockNesting;
+
+    use super::*;
+    use crate::package::shape::{IdRule, ResourceShape};
+    use crate::translate::testing::{attribute, block, nested, resource};
+
+    fn shape() -> ResourceShape {
+        let inner = block(vec![attribute("role_arn", Type::String)], vec![]);
+        let mut token = attribute("api_key", Type::String);
+        token.sensitive = true;
+        resource(
+            block(
+                vec![token, attribute("region", Type::String), attribute("regime", Type::String)],
+                vec![nested("assume_role", BlockNesting::List, 1, inner)],
+            ),
+            IdRule::Missing,
+        )
+    }
+
+    fn diagnostic(steps: &[PathStep]) -> Diagnostic {
+        Diagnostic { path: AttributePath(steps.to_vec()), ..Diagnostic::error("Bad", "Very bad") }
+    }
+
+    fn role() -> [PathStep; 3] {
+        [
+            PathStep::Attribute("assume_role".into()),
+            PathStep::Index(0),
+            PathStep::Attribute("role_arn".into()),
+        ]
+    }
+
+    #[test]
+    fn a_default_provider_is_configured_by_commands() {
+        let shape = shape();
+        for urn in ["", "urn:pulumi:s::p::pulumi:providers:cloud::default_1_2_3"] {
+            let complaints = Complaints::new(urn, "cloud", &shape.object);
+            let failure = complaints.of_provider(&diagnostic(&role()));
+            assert_eq!(failure.property, "assumeRole.roleArn");
+            assert_eq!(
+                failure.reason,
+                "could not validate provider configuration: Bad. Very bad. Check `pulumi config get --path \
+                 cloud:assumeRole.roleArn`."
+            );
+        }
+    }
+
+    #[test]
+    fn an_explicit_provider_is_configured_by_the_program() {
+        let shape = shape();
+        let urn = "urn:pulumi:s::p::pulumi:providers:cloud::mine::default";
+        let complaints = Complaints::new(urn, "cloud", &shape.object);
+        let failure = complaints.of_provider(&diagnostic(&role()));
+        assert_eq!(
+            failure.reason,
+            "could not validate provider configuration: Bad. Very bad. Examine values at \
+             'mine::default.assumeRole.roleArn'."
+        );
+        assert_eq!(
+            complaints.of_stranger("regoin").reason,
+            "could not validate provider configuration: Invalid or unknown key. Examine values at \
+             'mine::default.regoin'. Did you mean `region`?"
+        );
+    }
+
+    #[test]
+    fn a_key_that_there_is_not_is_told_with_all_that_are_like_it() {
+        let shape = shape();
+        let complaints = Complaints::new("", "cloud", &shape.object);
+        let failure = complaints.of_stranger("regim");
+        assert!(
+            failure.reason.contains(" Did you mean `cloud:regime` or `cloud:region`? If "),
+            "{failure:?}"
+        );
+        assert_eq!(failure.property, "regim");
+        let failure = complaints.of_stranger("assume_role");
+        assert!(failure.reason.contains(" Did you mean `cloud:assumeRole`? If "), "{failure:?}");
+        let failure = complaints.of_stranger("nothing");
+        assert_eq!(
+            failure.reason,
+            "`cloud:nothing` is not a valid configuration key for the cloud provider. If the referenced key is not \
+             intended for the provider, please choose a different namespace from `cloud:`."
+        );
+        // Comparing takes time by length.
+        complaints.of_stranger(&"x".repeat(1 << 20));
+    }
+
+    #[test]
+    fn the_engine_gets_no_occasion_to_print_what_is_sensitive() {
+        let shape = shape();
+        let complaints = Complaints::new("", "cloud", &shape.object);
+        let failure = complaints.of_provider(&diagnostic(&[PathStep::Attribute("api_key".into())]));
+        assert_eq!(failure.property, "");
+        assert!(failure.reason.ends_with("Check `pulumi config get cloud:apiKey`."), "{failure:?}");
+        assert_eq!(complaints.of_stranger("apikey").property, "");
+    }
+
+    #[test]
+    fn names_between_quotes_become_pulumis() {
+        let shape = shape();
+        for (text, expected) in [
+            (r#"Set "api_key" or "region"."#, r#"Set "apiKey" or "region"."#),
+            (r#"The "assume_role""api_key" "" and "other"#, r#"The "assumeRole""apiKey" "" and "other"#),
+            (r#"say "x"api_key"y""#, r#"say "x"apiKey"y""#),
+            ("no quotes: api_key", "no quotes: api_key"),
+        ] {
+            assert_eq!(in_pulumis_names(text, &shape.object), expected, "{text}");
+        }
+    }
+}

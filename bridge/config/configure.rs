@@ -1,0 +1,93 @@
+//! The configuration as it is applied.
+
+use std::collections::HashMap;
+
+use isthmus_proto::property::Struct;
+use isthmus_shim::provider::ProviderError;
+
+use super::complaints::in_pulumis_names;
+use super::{sorted, target};
+use crate::daemon::Instance;
+use crate::package::shape::ObjectShape;
+use crate::resource::{Failure, MissingKey, Notes, OperationError, Target};
+use crate::translate::config_values::{from_variables, unfold};
+use crate::translate::inputs::{Unknowns, config_from_stored, missing_required};
+
+/// A configuration as an engine passes it.
+#[derive(Clone, Copy, Debug)]
+pub enum Arguments<'a> {
+    /// As properties.
+    Properties(&'a Struct),
+    /// As a flat map of texts: all that there was once.
+    Variables(&'a HashMap<String, String>),
+}
+
+/// Configures the provider, once: a second time with the same configuration is nothing new, with another one an error.
+///
+/// No check may have preceded, and the stored configuration may be of another version of the provider. So what it does not
+/// know is left out with a warning, as core warns about what an old state has too much; and what is missing is told in the
+/// form that engines have for it.
+pub async fn configure(
+    instance: &Instance,
+    arguments: Arguments<'_>,
+    notes: &mut Notes,
+) -> Result<(), OperationError> {
+    let target = target(instance)?;
+    let object = &target.shape.object;
+    let package = &instance.package.identity().name;
+    let from_texts;
+    let stored = match arguments {
+        Arguments::Properties(properties) => properties,
+        Arguments::Variables(variables) => {
+            from_texts = from_variables(variables, object).map_err(|error| {
+                let failure = Failure { property: String::new(), reason: error.to_string() };
+                OperationError::Inputs(vec![failure])
+            })?;
+            &from_texts
+        }
+    };
+    let (own, strangers) = sorted(stored, object);
+    notes.texts.extend(strangers.into_iter().map(|key| {
+        format!(
+            "the configuration key `{package}:{key}` has no effect: the provider {package} does not have it"
+        )
+    }));
+    let inputs = |failures: Vec<_>| OperationError::Inputs(failures.into_iter().map(Failure::from).collect());
+    let own = unfold(&own, object).map_err(inputs)?;
+    let missing = missing_keys(&own, object, package);
+    if !missing.is_empty() {
+        return Err(OperationError::MissingKeys(missing));
+    }
+    let config =
+        config_from_stored(&own, object, &target.shape.schema.block, Unknowns::Keep).map_err(inputs)?.value;
+    match instance.configured().await {
+        Some(present) if present == config => return Ok(()),
+        Some(_) => return Err(OperationError::ConfiguredAlready { package: package.clone() }),
+        None => {}
+    }
+    instance.configure(config, &mut notes.warnings).await.map_err(|error| in_words_of_pulumi(error, &target))
+}
+
+fn missing_keys(own: &Struct, object: &ObjectShape, package: &str) -> Vec<MissingKey> {
+    let missing = missing_required(own, object);
+    let fields =
+        missing.iter().filter(|path| path.0.len() == 1).filter_map(|path| object.pulumi(path.top_level()?));
+    fields
+        .map(|field| MissingKey {
+            name: format!("{package}:{}", field.pulumi),
+            description: field.description.clone(),
+        })
+        .collect()
+}
+
+/// Providers speak of other attributes than the one at fault, too; in quotes, mostly.
+fn in_words_of_pulumi(error: ProviderError, target: &Target<'_>) -> OperationError {
+    match target.failed(error) {
+        OperationError::Provider { text, error, outcome_unknown } => OperationError::Provider {
+            text: in_pulumis_names(&text, &target.shape.object),
+            error,
+            outcome_unknown,
+        },
+        other => other,
+    }
+}

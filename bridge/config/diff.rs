@@ -1,0 +1,217 @@
+//! What differs between two configurations.
+//!
+//! No change of a configuration makes any resource be replaced: only the provider could know that, and it is never asked.
+//! What differs by its text alone is no change: blanks and the order of keys within JSON, a number and its text, the order
+//! of a set, null and nothing. So values are compared as the provider would get them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use isthmus_proto::property::{Struct, Value as Property};
+
+use crate::package::shape::{ObjectShape, Shape};
+use crate::resource::{Change, ChangeKind, Difference};
+use crate::translate::config_values::unfold_if_possible;
+use crate::translate::ignore_changes::apply_ignore_changes;
+use crate::translate::inputs::{Unknowns, value_from_property};
+use crate::translate::property::{self, bag_without_secrets};
+use crate::translate::property_path::{PropertyPath, PropertyStep};
+
+/// How deep properties are compared one by one. What lies deeper is one change.
+const MAXIMUM_DEPTH: usize = 64;
+
+/// Compares the stored configuration with a new one, but for what `ignore_changes` lead to.
+pub fn diff(
+    olds: &Struct,
+    news: &Struct,
+    ignore_changes: &[PropertyPath],
+    shape: &ObjectShape,
+) -> Difference {
+    let plain = |bag: &Struct| {
+        let unfolded = unfold_if_possible(bag, shape);
+        bag_without_secrets(&unfolded).unwrap_or(unfolded)
+    };
+    let olds = plain(olds);
+    let mut news = plain(news);
+    apply_ignore_changes(&mut news, &olds, ignore_changes);
+    let mut comparison = Comparison { path: Vec::new(), changes: BTreeMap::new() };
+    let names: BTreeSet<&str> = olds.keys().chain(news.keys()).collect();
+    for name in names {
+        let shape = shape.pulumi(name).map(|field| &field.shape);
+        comparison.step(PropertyStep::Name(name.to_owned()), olds.get(name), news.get(name), shape);
+    }
+    Difference { changes: comparison.changes, delete_before_replace: false }
+}
+
+struct Comparison {
+    path: Vec<PropertyStep>,
+    changes: BTreeMap<PropertyPath, Change>,
+}
+
+impl Comparison {
+    fn step(
+        &mut self,
+        step: PropertyStep,
+        old: Option<&Property>,
+        new: Option<&Property>,
+        shape: Option<&Shape>,
+    ) {
+        self.path.push(step);
+        self.compare(present(old), present(new), shape);
+        self.path.pop();
+    }
+
+    fn compare(&mut self, old: Option<&Property>, new: Option<&Property>, shape: Option<&Shape>) {
+        let (old, new) = match (old, new) {
+            (None, None) => return,
+            (None, Some(_)) => return self.note(ChangeKind::Add),
+            (Some(_), None) => return self.note(ChangeKind::Delete),
+            (Some(old), Some(new)) => (old, new),
+        };
+        if old == new || shape.is_some_and(|shape| are_same(old, new, shape)) {
+            return;
+        }
+        match (old, new) {
+            _ if self.path.len() >= MAXIMUM_DEPTH => self.note(ChangeKind::Update),
+            // Elements of sets have no places that could be told.
+            _ if matches!(shape, Some(Shape::Set(_))) => self.note(ChangeKind::Update),
+            (Property::Struct(olds), Property::Struct(news)) if !is_special(olds) && !is_special(news) => {
+                let names: BTreeSet<&str> = olds.keys().chain(news.keys()).collect();
+                for name in names {
+                    let shape = member(shape, name);
+                    self.step(PropertyStep::Name(name.to_owned()), olds.get(name), news.get(name), shape);
+                }
+            }
+            (Property::List(olds), Property::List(news)) => {
+                for index in 0..olds.len().max(news.len()) {
+                    let step = PropertyStep::Index(index);
+                    self.step(step, olds.get(index), news.get(index), element(shape));
+                }
+            }
+            _ => self.note(ChangeKind::Update),
+        }
+    }
+
+    fn note(&mut self, kind: ChangeKind) {
+        self.changes.insert(PropertyPath(self.path.clone()), Change { kind, replaces: false });
+    }
+}
+
+/// Null stands for nothing.
+fn present(value: Option<&Property>) -> Option<&Property> {
+    value.filter(|value| !value.is_null())
+}
+
+/// Whether a provider would get the same value for both. An unknown is not taken to be what is there.
+fn are_same(old: &Property, new: &Property, shape: &Shape) -> bool {
+    let read = |value| value_from_property(value, "", shape, Unknowns::Reject);
+    matches!((read(old), read(new)), (Ok(old), Ok(new)) if old.value == new.value)
+}
+
+fn is_special(object: &Struct) -> bool {
+    object.contains_key(property::SIGNATURE_KEY)
+}
+
+fn member<'a>(shape: Option<&'a Shape>, name: &str) -> Option<&'a Shape> {
+    match shape? {
+        Shape::Object(object) => object.pulumi(name).map(|field| &field.shape),
+        Shape::Map(element) => Some(&**element),
+        Shape::FlattenedList(element) | Shape::FlattenedSet(element) => member(Some(&**element), name),
+        _ => None,
+    }
+}
+
+fn element(shape: Option<&Shape>) -> Option<&Shape> {
+    match shape? {
+        Shape::List(element) => Some(&**element),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use isthmus_shim::cty::Type;
+    use isthmus_shim::schema::BlockNesting;
+
+    use super::*;
+    use crate::package::shape::IdRule;
+    use crate::translate::property::{secret, unknown};
+    use crate::translate::testing::{attribute, bag, block, list, nested, object, resource};
+
+    fn text(text: &str) -> Property {
+        Property::from(text)
+    }
+
+    fn compare(old: &[(&str, Property)], new: &[(&str, Property)], ignored: &[&str]) -> Vec<String> {
+        let inner = block(vec![attribute("url", Type::String), attribute("port", Type::Number)], vec![]);
+        let block = block(
+            vec![
+                attribute("key", Type::String),
+                attribute("on", Type::Bool),
+                attribute("tags", Type::map(Type::String)),
+                attribute("zones", Type::set(Type::String)),
+            ],
+            vec![nested("endpoint", BlockNesting::List, 0, inner)],
+        );
+        let shape = resource(block, IdRule::Missing);
+        let ignored: Vec<PropertyPath> = ignored.iter().map(|path| path.parse().unwrap()).collect();
+        let difference = diff(&bag(old), &bag(new), &ignored, &shape.object);
+        difference.changes.iter().map(|(path, change)| format!("{:?} {path}", change.kind)).collect()
+    }
+
+    #[test]
+    fn what_means_the_same_is_no_change() {
+        for (name, old, new) in [
+            ("tags", text(r#"{"a":"1","b":"2"}"#), text(r#"{ "b": "2", "a": "1" }"#)),
+            ("tags", text(r#"{"a":"1"}"#), object(&[("a", Property::Number(1.0))])),
+            ("on", text("true"), Property::Bool(true)),
+            ("on", Property::Null, Property::Null),
+            ("zones", text(r#"["a","b"]"#), list(&[text("b"), text("a"), text("b")])),
+            ("key", secret(text("k")), text("k")),
+            ("endpoints", text(r#"[{"url":"u","port":1}]"#), text(r#"[{"url":"u","port":"1.0"}]"#)),
+            ("on", text("no JSON"), text("no JSON")),
+            ("version", text("1"), text("1")),
+        ] {
+            assert_eq!(compare(&[(name, old.clone())], &[(name, new)], &[]), [""; 0], "{name}: {old:?}");
+        }
+        assert_eq!(compare(&[("on", Property::Null)], &[], &[]), [""; 0]);
+    }
+
+    #[test]
+    fn changes_are_told_by_their_paths() {
+        let old = [
+            ("key", text("k")),
+            ("tags", text(r#"{"a":"1","b":"2"}"#)),
+            ("endpoints", text(r#"[{"url":"u"},{"url":"v"}]"#)),
+            ("zones", text(r#"["a"]"#)),
+        ];
+        let new = [
+            ("key", unknown()),
+            ("tags", text(r#"{"b":"3","c d":"1"}"#)),
+            ("endpoints", text(r#"[{"url":"w","port":2}]"#)),
+            ("zones", text(r#"["b"]"#)),
+            ("version", text("2")),
+        ];
+        assert_eq!(
+            compare(&old, &new, &[]),
+            [
+                "Add endpoints[0].port",
+                "Update endpoints[0].url",
+                "Delete endpoints[1]",
+                "Update key",
+                "Delete tags.a",
+                "Update tags.b",
+                r#"Add tags["c d"]"#,
+                "Add version",
+                "Update zones",
+            ]
+        );
+        assert_eq!(compare(&old, &new, &["endpoints", "key", "tags", "zones"]), ["Add version"]);
+    }
+
+    #[test]
+    fn another_kind_of_value_is_one_change() {
+        let old = [("tags", text(r#"{"a":"1"}"#))];
+        assert_eq!(compare(&old, &[("tags", text("[1]"))], &[]), ["Update tags"]);
+        assert_eq!(compare(&old, &[("tags", text("no JSON"))], &[]), ["Update tags"]);
+    }
+}

@@ -1,0 +1,117 @@
+//! The method that hands the provider's configuration to programs that run Terraform modules.
+//!
+//! A module runs under Terraform itself, with the same provider; this is what its `provider` block has to say, in
+//! Terraform's names and as configuration in JSON has it.
+
+use isthmus_proto::property::{Struct, Value as Property};
+use isthmus_shim::cty::Value;
+use isthmus_shim::rules::empty_block;
+use isthmus_shim::schema::{Block, NestedBlock};
+
+use super::target;
+use crate::daemon::Instance;
+use crate::package::schema::TERRAFORM_CONFIG;
+use crate::resource::OperationError;
+use crate::translate::outputs::number_property;
+use crate::translate::property::secret;
+
+/// Methods of providers have tokens that start so.
+const PROVIDERS: &str = "pulumi:providers:";
+
+/// A method cannot be called.
+#[derive(Debug, thiserror::Error)]
+pub enum MethodError {
+    /// There is none of that name.
+    #[error("unknown method {token}; a provider has one method, `{TERRAFORM_CONFIG}`")]
+    Unknown {
+        /// What was called.
+        token: String,
+    },
+    /// The configuration is not known as a whole.
+    #[error(
+        "It looks like you're trying to use the provider's terraformConfig function. The result of this function is meant \
+         for use as the config value of a required provider for a Pulumi Terraform Module. All inputs to provider \
+         configuration must be known for this feature to work."
+    )]
+    NotKnown,
+    /// The provider's schema cannot be used.
+    #[error(transparent)]
+    Schema(#[from] OperationError),
+}
+
+/// Calls a method of the provider resource. A plugin without a provider has an empty configuration.
+///
+/// `result` of the answer has everything that the schema has, what is not set as null. Each of its members is secret as a
+/// whole.
+pub async fn call(instance: Option<&Instance>, token: &str) -> Result<Struct, MethodError> {
+    let method = token.strip_prefix(PROVIDERS).and_then(|rest| rest.split_once('/'));
+    if method.is_none_or(|(_, name)| name != TERRAFORM_CONFIG) {
+        return Err(MethodError::Unknown { token: token.to_owned() });
+    }
+    let members = match instance {
+        None => Struct::new(),
+        Some(instance) => {
+            let target = target(instance)?;
+            let block = &target.shape.schema.block;
+            let config = instance.known_config().await.unwrap_or_else(|| empty_block(block));
+            let Property::Struct(members) = block_json(&config, block)? else {
+                return Err(MethodError::NotKnown);
+            };
+            members.into_iter().map(|(name, value)| (name, secret(value))).collect()
+        }
+    };
+    Ok([("result".to_owned(), Property::Struct(members))].into_iter().collect())
+}
+
+fn block_json(value: &Value, block: &Block) -> Result<Property, MethodError> {
+    let Value::Object(attributes) = value else { return json(value) };
+    let members = attributes.iter().map(|(name, value)| {
+        let nested = block.blocks.iter().find(|nested| nested.name == *name);
+        let member = match nested {
+            Some(nested) => nested_json(value, nested)?,
+            None => json(value)?,
+        };
+        Ok((name.to_string(), member))
+    });
+    Ok(Property::Struct(members.collect::<Result<_, MethodError>>()?))
+}
+
+/// A block that is not written is null here, and not the empty collection that providers get for it.
+fn nested_json(value: &Value, nested: &NestedBlock) -> Result<Property, MethodError> {
+    Ok(match value {
+        Value::List(elements) | Value::Set(elements) | Value::Tuple(elements) if elements.is_empty() => {
+            Property::Null
+        }
+        Value::List(elements) | Value::Set(elements) | Value::Tuple(elements) => {
+            let elements = elements.iter().map(|element| block_json(element, &nested.block));
+            Property::List(elements.collect::<Result<_, _>>()?)
+        }
+        Value::Map(entries) if entries.is_empty() => Property::Null,
+        Value::Map(entries) => {
+            let entries =
+                entries.iter().map(|(key, entry)| Ok((key.to_string(), block_json(entry, &nested.block)?)));
+            Property::Struct(entries.collect::<Result<_, MethodError>>()?)
+        }
+        Value::Dynamic(both) => nested_json(&both.1, nested)?,
+        value => block_json(value, &nested.block)?,
+    })
+}
+
+/// A value of a dynamic attribute stands for itself here, as it does in configuration, without its type.
+fn json(value: &Value) -> Result<Property, MethodError> {
+    Ok(match value {
+        Value::Null => Property::Null,
+        Value::Unknown(_) => return Err(MethodError::NotKnown),
+        Value::Bool(value) => Property::Bool(*value),
+        Value::Number(number) => number_property(number),
+        Value::String(text) => Property::from(&**text),
+        Value::List(elements) | Value::Set(elements) | Value::Tuple(elements) => {
+            Property::List(elements.iter().map(json).collect::<Result<_, _>>()?)
+        }
+        Value::Map(members) | Value::Object(members) => {
+            let members = members.iter().map(|(name, member)| Ok((name.to_string(), json(member)?)));
+            Property::Struct(members.collect::<Result<_, MethodError>>()?)
+        }
+        Value::Dynamic(both) => json(&both.1)?,
+    })
+}
