@@ -3,6 +3,7 @@
 //! A resource says what its schema is and does its five operations; everything that providers have in common (decoding,
 //! planning, checks, records, imitation of other ages) is done around it. Handlers may block: each call has a thread.
 
+mod bucket;
 mod faulty;
 mod note;
 mod secret;
@@ -147,7 +148,13 @@ pub(crate) enum Answer {
 
 /// All resources.
 pub(crate) fn all() -> Vec<Box<dyn Resource>> {
-    vec![Box::new(faulty::Faulty), Box::new(note::Note), Box::new(secret::Secret), Box::new(server::Server)]
+    vec![
+        Box::new(bucket::Bucket),
+        Box::new(faulty::Faulty),
+        Box::new(note::Note),
+        Box::new(secret::Secret),
+        Box::new(server::Server),
+    ]
 }
 
 impl Change {

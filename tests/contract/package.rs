@@ -16,6 +16,7 @@ on_both_protocols! {
         assert_eq!(
             resources,
             [
+                "sandbox:index/bucket:Bucket",
                 "sandbox:index/faulty:Faulty",
                 "sandbox:index/note:Note",
                 "sandbox:index/secret:Secret",
