@@ -4,6 +4,7 @@ mod calls;
 mod home;
 mod instance;
 mod log_file;
+mod made_up_names;
 mod provider_log;
 mod reattach;
 mod resolve;

@@ -11,4 +11,5 @@
 pub mod casing;
 pub mod inflector;
 pub mod properties;
+pub mod random_digits;
 pub mod tokens;

@@ -9,4 +9,4 @@ pub mod selection;
 pub mod shape;
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;

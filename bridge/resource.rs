@@ -3,6 +3,7 @@
 //! Nothing here knows gRPC: the services in `serve` translate messages to and from these functions, so that today's engine
 //! and that of 2017 share them.
 
+mod autoname;
 mod check;
 mod create;
 mod delete;
@@ -23,11 +24,12 @@ use isthmus_shim::provider::{Diagnostic, Provider};
 use crate::package::shape::ResourceShape;
 use crate::translate::inputs::{Config, Unknowns, config_from_inputs};
 
+pub use autoname::{Naming, Wish};
 pub use check::{Checked, check};
 pub use create::{Created, create, preview_create};
 pub use delete::delete;
 pub use diagnose::describe;
-pub use diff::{Change, ChangeKind, Difference, diff};
+pub use diff::{Change, ChangeKind, Comparison, Difference, diff};
 pub use error::{Failure, MissingKey, OperationError, Partial};
 pub use kept::{Keeper, KeptError, Made};
 pub use read::{Found, import, refresh};
@@ -52,6 +54,8 @@ pub struct Notes {
     pub warnings: Vec<Diagnostic>,
     /// Warnings that are in the user's words already.
     pub texts: Vec<String>,
+    /// Whether the name among checked inputs is not the program's own.
+    pub name_is_made_up: bool,
 }
 
 impl Target<'_> {

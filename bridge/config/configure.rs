@@ -70,8 +70,7 @@ pub async fn configure(
 
 fn missing_keys(own: &Struct, object: &ObjectShape, package: &str) -> Vec<MissingKey> {
     let missing = missing_required(own, object);
-    let fields =
-        missing.iter().filter(|path| path.0.len() == 1).filter_map(|path| object.pulumi(path.top_level()?));
+    let fields = missing.iter().filter(|missing| missing.path.0.len() == 1).map(|missing| missing.field);
     fields
         .map(|field| MissingKey {
             name: format!("{package}:{}", field.pulumi),

@@ -7,6 +7,7 @@ use isthmus_shim::cty::Value;
 use isthmus_shim::provider::{Diagnostic, Provider, ProviderError};
 use tokio::sync::Mutex;
 
+use super::made_up_names::MadeUpNames;
 use super::{Begun, Calls};
 use crate::package::catalogue::Package;
 
@@ -22,6 +23,8 @@ pub struct Instance {
     pub provider: Provider,
     /// What it is busy with.
     pub calls: Calls,
+    /// The resources whose names are not their programs' own.
+    pub made_up_names: MadeUpNames,
     /// The configuration that the first call that needs one applies.
     config: Mutex<Option<Value>>,
     /// The configuration that was judged last: what is known before one is applied.
@@ -31,7 +34,14 @@ pub struct Instance {
 impl Instance {
     /// Puts a running provider and its package together.
     pub fn new(package: Arc<Package>, provider: Provider, calls: Calls) -> Self {
-        Self { package, provider, calls, config: Mutex::new(None), checked: StdMutex::default() }
+        Self {
+            package,
+            provider,
+            calls,
+            made_up_names: MadeUpNames::default(),
+            config: Mutex::new(None),
+            checked: StdMutex::default(),
+        }
     }
 
     /// Configures the provider now.

@@ -1,54 +1,121 @@
 //! Check: whether the inputs are what the provider takes.
 
 use isthmus_proto::property::{Struct, Value};
-use isthmus_shim::provider::ProviderError;
+use isthmus_shim::cty::{self, AttributePath, PathStep};
+use isthmus_shim::provider::{Diagnostic, ProviderError};
 
+use super::autoname::{Naming, Unnamed, add_name};
 use super::{Failure, Notes, OperationError, Target};
-use crate::package::shape::{ObjectShape, Shape};
-use crate::translate::inputs::{Unknowns, missing_required};
+use crate::package::shape::{Field, ObjectShape, Shape};
+use crate::translate::inputs::{Missing, Unknowns, missing_required};
 use crate::translate::property::{PropertyView, classify, secret};
 
 /// What became of the inputs.
 #[derive(Debug)]
 pub struct Checked {
-    /// The inputs as they are to be stored: the program's own, with secrets marked.
+    /// The inputs as they are to be stored: the program's own, with a name if one was made up, and with secrets marked.
     pub inputs: Struct,
     /// What is wrong with them. Any failure makes the resource invalid.
     pub failures: Vec<Failure>,
 }
 
-/// Judges `news`, first by the schema and then by the provider itself.
-pub async fn check(target: &Target<'_>, news: Struct, notes: &mut Notes) -> Result<Checked, OperationError> {
-    let mut failures: Vec<Failure> = missing_required(&news, &target.shape.object)
-        .into_iter()
-        .map(|path| Failure {
-            reason: format!("Missing required property '{path}'"),
-            property: path.to_string(),
-        })
-        .collect();
-    let config = match target.config(&news, Unknowns::Keep) {
-        Ok(config) => Some(config),
-        Err(OperationError::Inputs(found)) => {
-            failures.extend(found);
-            None
-        }
-        Err(other) => return Err(other),
+/// Judges `news`, first by the schema and then by the provider itself. With `naming`, a name is made up where the program
+/// gives none.
+pub async fn check(
+    target: &Target<'_>,
+    news: Struct,
+    naming: Option<&Naming<'_>>,
+    notes: &mut Notes,
+) -> Result<Checked, OperationError> {
+    let mut inputs = news;
+    let (mut made_up, unnamed) = match naming.map(|naming| add_name(&mut inputs, &target.shape, naming)) {
+        None => (None, None),
+        Some(Ok(added)) => (added, None),
+        Some(Err(reason)) => (None, Some(reason)),
     };
+
+    let mut failures = missing(target, &inputs, unnamed.as_ref());
+    if let Some(reason) = unnamed.filter(|_| failures.is_empty()) {
+        report_unnamed(target, &reason, notes);
+    }
     // A provider would only repeat what is known to be missing, in words that are not Pulumi's.
-    if let (Some(config), true) = (config, failures.is_empty()) {
-        let resource =
-            target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
-        match resource.validate(&config.value, &mut notes.warnings).await {
-            Ok(()) => {}
-            Err(ProviderError::Diagnostics { diagnostics, .. }) => failures = target.failures(&diagnostics),
-            Err(error) => return Err(target.failed(error)),
+    let schema_fits = failures.is_empty();
+    match target.config(&inputs, Unknowns::Keep) {
+        Err(OperationError::Inputs(found)) => failures.extend(found),
+        Err(other) => return Err(other),
+        Ok(_) if !schema_fits => {}
+        Ok(config) => {
+            let warnings = notes.warnings.len();
+            let mut complaints = validate(target, &config.value, notes).await?;
+            if let Some(name) = made_up
+                && complaints.iter().any(|complaint| is_conflict_of(complaint, name))
+            {
+                // Nobody asked for the name, so it gives way to what the program did ask for.
+                inputs.remove(&name.pulumi);
+                made_up = None;
+                notes.warnings.truncate(warnings);
+                complaints = validate(target, &target.config(&inputs, Unknowns::Keep)?.value, notes).await?;
+            }
+            failures.extend(target.failures(&complaints));
         }
     }
-    let mut inputs = news;
     if target.keep_secrets {
         mark_sensitive(&mut inputs, &target.shape.object);
     }
+    notes.name_is_made_up = made_up.is_some();
     Ok(Checked { inputs, failures })
+}
+
+/// Failures for what has to be set and is not.
+fn missing(target: &Target<'_>, inputs: &Struct, unnamed: Option<&Unnamed>) -> Vec<Failure> {
+    let autonamed = target.shape.autonamed().filter(|_| unnamed.is_some());
+    missing_required(inputs, &target.shape.object)
+        .into_iter()
+        .map(|Missing { path, field }| {
+            let is_name = autonamed.is_some_and(|name| std::ptr::eq(name, field));
+            let cause = match unnamed {
+                Some(unnamed) if is_name => format!(" ({unnamed})"),
+                Some(_) | None => String::new(),
+            };
+            Failure {
+                reason: format!("Missing required property '{path}'{cause}"),
+                property: path.to_string(),
+            }
+        })
+        .collect()
+}
+
+/// Says why a resource that can do without a name has none. Who has disabled names knows.
+fn report_unnamed(target: &Target<'_>, reason: &Unnamed, notes: &mut Notes) {
+    if let (Some(name), false) = (target.shape.autonamed(), *reason == Unnamed::Disabled) {
+        let warning = Diagnostic::warning("The resource has no name", reason.to_string());
+        let path = AttributePath(vec![PathStep::Attribute(name.terraform.clone())]);
+        notes.warnings.push(Diagnostic { path, ..warning });
+    }
+}
+
+/// What the provider has against `config`.
+async fn validate(
+    target: &Target<'_>,
+    config: &cty::Value,
+    notes: &mut Notes,
+) -> Result<Vec<Diagnostic>, OperationError> {
+    let resource =
+        target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
+    match resource.validate(config, &mut notes.warnings).await {
+        Ok(()) => Ok(Vec::new()),
+        Err(ProviderError::Diagnostics { diagnostics, .. }) => Ok(diagnostics),
+        Err(error) => Err(target.failed(error)),
+    }
+}
+
+/// Whether a provider says that `name` may not stand beside something else. Schemas do not tell, so there is no other way
+/// to know than by the words of HashiCorp's libraries: of the SDK, and of the framework's validators.
+fn is_conflict_of(complaint: &Diagnostic, name: &Field) -> bool {
+    const CONFLICTS: [&str; 2] = ["Conflicting configuration arguments", "Invalid Attribute Combination"];
+    complaint.is_error()
+        && CONFLICTS.contains(&complaint.summary.as_str())
+        && matches!(&complaint.path.0[..], [PathStep::Attribute(attribute)] if *attribute == name.terraform)
 }
 
 /// Wraps as secret what the schema calls sensitive or write-only, at every level.
@@ -81,5 +148,36 @@ fn mark_within(value: &mut Value, shape: &Shape) {
             }
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use isthmus_shim::cty::AttributePath;
+
+    use super::*;
+    use crate::package::shape::{PackageNaming, compile_resource};
+    use crate::package::testing::{attribute, compiled, schema};
+
+    #[test]
+    fn a_conflict_is_known_by_its_words_and_its_place() {
+        let attributes = vec![attribute("name", "\"string\""), attribute("name_prefix", "\"string\"")];
+        let naming = PackageNaming { package: "test", prefix: "test" };
+        let shape =
+            compile_resource("test_res", "test:index/res:Res", compiled(&schema(attributes, vec![])), naming);
+        let name = shape.autonamed().unwrap();
+        let at = |steps: &[&str]| {
+            AttributePath(steps.iter().map(|step| PathStep::Attribute((*step).into())).collect())
+        };
+        let error = |summary: &str, path| Diagnostic { path, ..Diagnostic::error(summary, "") };
+        for summary in ["Conflicting configuration arguments", "Invalid Attribute Combination"] {
+            assert!(is_conflict_of(&error(summary, at(&["name"])), name), "{summary}");
+            assert!(!is_conflict_of(&error(summary, at(&["name_prefix"])), name), "{summary}");
+            assert!(!is_conflict_of(&error(summary, at(&["name", "name"])), name), "{summary}");
+            assert!(!is_conflict_of(&error(summary, at(&[])), name), "{summary}");
+            let warning = Diagnostic { path: at(&["name"]), ..Diagnostic::warning(summary, "") };
+            assert!(!is_conflict_of(&warning, name), "{summary}");
+        }
+        assert!(!is_conflict_of(&error("Invalid name", at(&["name"])), name));
     }
 }

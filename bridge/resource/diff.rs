@@ -11,7 +11,7 @@ use isthmus_shim::provider::Action;
 
 use super::state::Condition;
 use super::{Notes, OperationError, Target};
-use crate::package::shape::Shape;
+use crate::package::shape::{Field, Shape};
 use crate::translate::attribute_paths::property_path;
 use crate::translate::ignore_changes::apply_ignore_changes;
 use crate::translate::inputs::Unknowns;
@@ -49,14 +49,26 @@ pub enum ChangeKind {
     Update,
 }
 
-/// Compares the stored resource with what `news` ask for.
+/// What is compared.
+#[derive(Debug)]
+pub struct Comparison<'a> {
+    /// The stored resource.
+    pub olds: &'a Struct,
+    /// What is asked for.
+    pub news: Struct,
+    /// What the user does not want to be changed.
+    pub ignore_changes: &'a [PropertyPath],
+    /// Whether the name in `news` is not the program's own. A replacement gets another one.
+    pub name_is_made_up: bool,
+}
+
+/// Compares the stored resource with what is asked for.
 pub async fn diff(
     target: &Target<'_>,
-    olds: &Struct,
-    mut news: Struct,
-    ignore_changes: &[PropertyPath],
+    comparison: Comparison<'_>,
     notes: &mut Notes,
 ) -> Result<Difference, OperationError> {
+    let Comparison { olds, mut news, ignore_changes, name_is_made_up } = comparison;
     apply_ignore_changes(&mut news, olds, ignore_changes);
     let config = target.config(&news, Unknowns::Keep)?;
     let prior = target.prior(olds, notes).await?;
@@ -85,8 +97,9 @@ pub async fn diff(
     for path in replacing {
         mark_replacing(&mut changes, property_path(path, &target.shape.object));
     }
+    let renamed = target.shape.autonamed().filter(|_| name_is_made_up);
     let delete_before_replace =
-        !replacing.is_empty() && claims_the_same(target, &prior.object.value, &plan.planned);
+        !replacing.is_empty() && claims_the_same(target, &prior.object.value, &plan.planned, renamed);
     Ok(Difference { changes, delete_before_replace })
 }
 
@@ -95,8 +108,9 @@ pub async fn diff(
 /// Terraform deletes first unless told otherwise; engines create first. Where an object is known by what a program has to
 /// say of it (a file by its path, a bucket by its name), creating first either fails or makes something that deleting the
 /// old object then destroys. So the old one goes first when every required text stays what it is; a secret is no name, and
-/// does not count. Resources without a required text get names of the provider's choice, and are created first.
-fn claims_the_same(target: &Target<'_>, prior: &Value, planned: &Value) -> bool {
+/// does not count. Resources without a required text get names of the provider's choice, and are created first; and so are
+/// those whose name was made up (`renamed`), because the replacement's is made anew.
+fn claims_the_same(target: &Target<'_>, prior: &Value, planned: &Value, renamed: Option<&Field>) -> bool {
     let (Value::Object(before), Value::Object(after)) = (prior, planned) else { return false };
     let mut required = target
         .shape
@@ -106,10 +120,10 @@ fn claims_the_same(target: &Target<'_>, prior: &Value, planned: &Value) -> bool 
         .filter(|field| {
             field.required && !field.sensitive && !field.write_only && matches!(field.shape, Shape::String)
         })
-        .map(|field| (before.get(&field.terraform), after.get(&field.terraform)))
         .peekable();
     required.peek().is_some()
-        && required.all(|(was, will_be)| match (was, will_be) {
+        && required.all(|field| match (before.get(&field.terraform), after.get(&field.terraform)) {
+            _ if renamed.is_some_and(|renamed| renamed.terraform == field.terraform) => false,
             (Some(was), Some(will_be)) => will_be.is_known() && was == will_be,
             _ => false,
         })

@@ -66,7 +66,7 @@ struct Prior {
 impl Keeper<'_> {
     /// Judges inputs. What is to be added to them stands in [`Checked::inputs`] beside them.
     pub async fn check(&self, inputs: Struct, notes: &mut Notes) -> Result<Checked, KeptError> {
-        Ok(super::check(&self.target, inputs, notes).await?)
+        Ok(super::check(&self.target, inputs, None, notes).await?)
     }
 
     /// The properties for which the resource would have to be replaced.

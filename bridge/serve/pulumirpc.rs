@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use isthmus_proto::property::Struct;
+use isthmus_proto::pulumirpc::check_request::{AutonamingOptions, autonaming_options};
 use isthmus_proto::pulumirpc::resource_provider_server::ResourceProvider;
 use isthmus_proto::pulumirpc::{
     CallRequest, CallResponse, CheckFailure, CheckRequest, CheckResponse, ConfigureRequest,
@@ -23,7 +24,9 @@ use crate::config;
 use crate::daemon::{Call, Instance, Session, SessionError};
 use crate::invoke;
 use crate::package::{mapping, schema};
-use crate::resource::{self, Change, ChangeKind, Difference, Failure, Notes, OperationError, Target};
+use crate::resource::{
+    self, Change, ChangeKind, Comparison, Difference, Failure, Naming, Notes, OperationError, Target, Wish,
+};
 use crate::translate::property_path::PropertyPath;
 
 /// The service. It has no state: all of it is in the connection's session.
@@ -46,7 +49,7 @@ impl ResourceProvider for PulumiService {
             accept_secrets: true,
             accept_resources: false,
             accept_outputs: false,
-            supports_autonaming_configuration: false,
+            supports_autonaming_configuration: true,
             accepts_byte_string: false,
             accepts_outputs_in_invoke: false,
             accepts_outputs_in_call: false,
@@ -180,7 +183,7 @@ impl ResourceProvider for PulumiService {
             supports_preview: true,
             accept_resources: false,
             accept_outputs: false,
-            supports_autonaming_configuration: false,
+            supports_autonaming_configuration: true,
         }))
     }
 
@@ -216,7 +219,16 @@ impl ResourceProvider for PulumiService {
         let request = request.into_inner();
         let target = work.target(&request.urn, &request.r#type).await?;
         let mut notes = Notes::default();
-        let checked = resource::check(&target, request.news.unwrap_or_default(), &mut notes).await;
+        let olds = request.olds.unwrap_or_default();
+        let naming = Naming {
+            resource: name_of_urn(&request.urn),
+            olds: &olds,
+            seed: &request.random_seed,
+            wish: wish(request.autonaming.as_ref()),
+        };
+        let news = request.news.unwrap_or_default();
+        let checked = resource::check(&target, news, Some(&naming), &mut notes).await;
+        work.instance.made_up_names.note(&request.urn, notes.name_is_made_up);
         let checked = work.finish(&target, notes, checked).await?;
         Ok(Response::new(CheckResponse {
             inputs: Some(checked.inputs),
@@ -230,9 +242,13 @@ impl ResourceProvider for PulumiService {
         let target = work.configured_target(&request.urn, &request.r#type).await?;
         let ignored = paths(&request.ignore_changes)?;
         let mut notes = Notes::default();
-        let olds = request.olds.unwrap_or_default();
-        let changes =
-            resource::diff(&target, &olds, request.news.unwrap_or_default(), &ignored, &mut notes).await;
+        let comparison = Comparison {
+            olds: &request.olds.unwrap_or_default(),
+            news: request.news.unwrap_or_default(),
+            ignore_changes: &ignored,
+            name_is_made_up: work.instance.made_up_names.contains(&request.urn),
+        };
+        let changes = resource::diff(&target, comparison, &mut notes).await;
         Ok(Response::new(difference(work.finish(&target, notes, changes).await?)))
     }
 
@@ -483,6 +499,22 @@ fn type_of_urn(urn: &str) -> Result<&str, Status> {
         .nth(2)
         .map(|types| types.rsplit_once('$').map_or(types, |(_, own)| own))
         .ok_or_else(|| Status::invalid_argument(format!("{urn:?} is not the URN of a resource")))
+}
+
+/// What the program calls the resource; empty if the URN does not say.
+fn name_of_urn(urn: &str) -> &str {
+    urn.splitn(4, "::").nth(3).unwrap_or_default()
+}
+
+/// What the user wants of made-up names. A mode that is not known yet can only be a proposal.
+fn wish(options: Option<&AutonamingOptions>) -> Wish<'_> {
+    use autonaming_options::Mode;
+    let Some(options) = options else { return Wish::Any };
+    match options.mode() {
+        Mode::Propose => Wish::Proposed(&options.proposed_name),
+        Mode::Enforce => Wish::Enforced(&options.proposed_name),
+        Mode::Disable => Wish::Disabled,
+    }
 }
 
 fn difference(difference: Difference) -> DiffResponse {

@@ -22,7 +22,7 @@ use super::property::{self, PropertyView, ReferenceId};
 use super::property_path::{PropertyPath, PropertyStep};
 use crate::names::tokens::nearest;
 use crate::package::shape::{Field, ObjectShape, Shape};
-pub use required::missing_required;
+pub use required::{Missing, missing_required};
 
 /// More failures than this are not reported: nobody reads them, and a hostile bag could have a million.
 const MAXIMUM_FAILURES: usize = 100;

@@ -15,7 +15,7 @@ async fn the_handshake_says_what_the_daemon_takes() -> Outcome {
 
     let answer = session.handshake(host.engine.address()).await?;
 
-    assert!(answer.accept_secrets);
+    assert!(answer.accept_secrets && answer.supports_autonaming_configuration);
     assert!(!answer.accept_outputs && !answer.accepts_outputs_in_invoke && !answer.accepts_byte_string);
     Ok(())
 }

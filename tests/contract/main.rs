@@ -7,6 +7,7 @@ mod harness;
 
 mod addresses;
 mod ages;
+mod autonaming;
 mod checks;
 mod configuration;
 mod deaths;

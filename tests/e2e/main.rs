@@ -9,6 +9,7 @@
 
 mod harness;
 
+mod autonaming;
 mod configuration;
 mod continuity;
 mod crash;

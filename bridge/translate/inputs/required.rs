@@ -4,28 +4,39 @@
 
 use isthmus_proto::property::Struct;
 
-use crate::package::shape::{ObjectShape, Shape};
+use crate::package::shape::{Field, ObjectShape, Shape};
 use crate::translate::property::{self, PropertyView};
 use crate::translate::property_path::{PropertyPath, PropertyStep};
 
+/// A property that must be set and is not.
+#[derive(Clone, Debug)]
+pub struct Missing<'a> {
+    /// Where.
+    pub path: PropertyPath,
+    /// What belongs there.
+    pub field: &'a Field,
+}
+
 /// The properties that must be set and are not.
-pub fn missing_required(inputs: &Struct, shape: &ObjectShape) -> Vec<PropertyPath> {
+pub fn missing_required<'a>(inputs: &Struct, shape: &'a ObjectShape) -> Vec<Missing<'a>> {
     let mut missing = Vec::new();
     let mut path = PropertyPath::default();
     missing_in_object(inputs, shape, &mut path, &mut missing);
     missing
 }
 
-fn missing_in_object(
+fn missing_in_object<'a>(
     inputs: &Struct,
-    shape: &ObjectShape,
+    shape: &'a ObjectShape,
     path: &mut PropertyPath,
-    missing: &mut Vec<PropertyPath>,
+    missing: &mut Vec<Missing<'a>>,
 ) {
     for field in &shape.fields {
         path.0.push(PropertyStep::Name(field.pulumi.clone()));
         match inputs.get(&field.pulumi).map(property::unwrap) {
-            None | Some(Ok((PropertyView::Null, _))) if field.required => missing.push(path.clone()),
+            None | Some(Ok((PropertyView::Null, _))) if field.required => {
+                missing.push(Missing { path: path.clone(), field });
+            }
             Some(Ok((view, _))) => missing_in_value(&view, &field.shape, path, missing),
             None | Some(Err(_)) => {}
         }
@@ -33,11 +44,11 @@ fn missing_in_object(
     }
 }
 
-fn missing_in_value(
+fn missing_in_value<'a>(
     view: &PropertyView<'_>,
-    shape: &Shape,
+    shape: &'a Shape,
     path: &mut PropertyPath,
-    missing: &mut Vec<PropertyPath>,
+    missing: &mut Vec<Missing<'a>>,
 ) {
     match (shape, view) {
         (Shape::Object(object), PropertyView::Object(fields)) => {

@@ -346,7 +346,7 @@ fn missing_required_properties_are_listed_at_every_level() {
         ("manies", list(&[object(&[("must", Property::from("x"))]), object(&[])])),
     ]);
     let missing: Vec<String> =
-        missing_required(&inputs, &shape.object).iter().map(ToString::to_string).collect();
+        missing_required(&inputs, &shape.object).iter().map(|missing| missing.path.to_string()).collect();
     assert_eq!(missing, ["manies[1].must", "one.must", "top"]);
 }
 

@@ -29,6 +29,7 @@ const CONFORMANCE: &str = "terraform-provider-conformance";
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
     program: String,
+    bridge: Bridge,
     provider: Provider,
     variables: Vec<(String, String)>,
     arguments: Arguments,
@@ -38,6 +39,13 @@ pub(crate) struct Setup {
 enum Provider {
     Sandbox,
     Conformance,
+}
+
+/// The program that is tested, or the one that it takes the place of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bridge {
+    Ours,
+    Go,
 }
 
 #[derive(Clone, Debug)]
@@ -59,8 +67,19 @@ impl Setup {
         Self::new(Provider::Conformance).with("CONFORMANCE_PROTOCOL", &protocol.to_string())
     }
 
+    /// The Go bridge instead of the daemon, for what has to be the same with both. It has no handshake.
+    pub(crate) fn go_bridge(self) -> Self {
+        Self { bridge: Bridge::Go, ..self }
+    }
+
     fn new(provider: Provider) -> Self {
-        Self { program: PLUGIN.to_owned(), provider, variables: Vec::new(), arguments: Arguments::Engine }
+        Self {
+            program: PLUGIN.to_owned(),
+            bridge: Bridge::Ours,
+            provider,
+            variables: Vec::new(),
+            arguments: Arguments::Engine,
+        }
     }
 
     /// With an environment variable, which the provider inherits.
@@ -105,6 +124,7 @@ impl Setup {
 pub(crate) struct Host {
     pub(crate) engine: Engine,
     folder: TempDir,
+    bridge: Bridge,
     provider: PathBuf,
     child: Child,
     process: u32,
@@ -118,10 +138,13 @@ impl Host {
     async fn start(setup: Setup) -> Self {
         let engine = Engine::start().await;
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let program = link(Path::new(env!("CARGO_BIN_EXE_isthmus")), folder.path(), &setup.program);
+        let program = match setup.bridge {
+            Bridge::Ours => link(Path::new(env!("CARGO_BIN_EXE_isthmus")), folder.path(), &setup.program),
+            Bridge::Go => link(&providers::tool("go-bridge"), folder.path(), &setup.program),
+        };
         let provider = match setup.provider {
             Provider::Sandbox => link(Path::new(env!("CARGO_BIN_EXE_isthmus")), folder.path(), SANDBOX),
-            Provider::Conformance => link(providers::conformance(), folder.path(), CONFORMANCE),
+            Provider::Conformance => link(&providers::tool(CONFORMANCE), folder.path(), CONFORMANCE),
         };
         let objects = folder.path().join("objects");
         std::fs::create_dir(&objects).expect("a folder in a new folder");
@@ -165,6 +188,7 @@ impl Host {
         let mut host = Self {
             engine,
             folder,
+            bridge: setup.bridge,
             provider,
             child,
             process,
@@ -193,7 +217,9 @@ impl Host {
     /// Opens a connection and says on it what an engine says first.
     pub(crate) async fn greeted(&self) -> Result<Session, Status> {
         let session = self.connect().await;
-        session.handshake(self.engine.address()).await?;
+        if self.bridge == Bridge::Ours {
+            session.handshake(self.engine.address()).await?;
+        }
         Ok(session)
     }
 

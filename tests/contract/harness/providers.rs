@@ -1,25 +1,21 @@
-//! The providers that the tests run on.
+//! The programs that the tests run on.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 
-/// The provider on HashiCorp's own libraries (`tests/provider`), built when it is not yet.
-pub(crate) fn conformance() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| build("terraform-provider-conformance"))
+/// A Go program that the tests need, by its name in `tests/tools/build`, built when it is not yet.
+pub(crate) fn tool(name: &str) -> PathBuf {
+    static BUILT: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    built.entry(name.to_owned()).or_insert_with(|| build(name)).clone()
 }
 
-/// The provider that everybody knows, built when it is not yet.
-pub(crate) fn random() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| build("random"))
-}
-
-fn build(tool: &str) -> PathBuf {
+fn build(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let built = Command::new(root.join("tests/tools/build"))
-        .arg(tool)
+        .arg(name)
         .output()
         .expect("tests/tools/build can be run");
     let said = String::from_utf8_lossy(&built.stdout).into_owned() + &String::from_utf8_lossy(&built.stderr);

@@ -1,5 +1,6 @@
 //! One resource, as an engine speaks about it.
 
+use isthmus_proto::pulumirpc::check_request::AutonamingOptions;
 use isthmus_proto::pulumirpc::{
     CheckRequest, CheckResponse, CreateRequest, DeleteRequest, DiffRequest, DiffResponse,
     ErrorResourceInitFailed, ReadRequest, UpdateRequest, diff_response, property_diff,
@@ -9,6 +10,9 @@ use serde_json::{Value as Json, json};
 use tonic::Status;
 
 use super::{Session, bag, json_of};
+
+/// The seed that an engine sends.
+const SEED: [u8; 32] = [7; 32];
 
 /// A resource of a program.
 #[derive(Clone, Debug)]
@@ -64,13 +68,25 @@ impl Resource {
 
     /// Check of a resource that has inputs already.
     pub(crate) async fn check_again(&self, olds: &Json, news: &Json) -> Result<Checked, Status> {
+        self.check_named(olds, news, &SEED, None).await
+    }
+
+    /// Check with all that an engine has to say about names.
+    pub(crate) async fn check_named(
+        &self,
+        olds: &Json,
+        news: &Json,
+        seed: &[u8],
+        autonaming: Option<AutonamingOptions>,
+    ) -> Result<Checked, Status> {
         let request = CheckRequest {
             urn: self.urn.clone(),
             olds: Some(bag(olds)),
             news: Some(bag(news)),
-            random_seed: vec![7; 32].into(),
+            random_seed: seed.to_vec().into(),
             name: self.name.clone(),
             r#type: self.token.clone(),
+            autonaming,
             ..Default::default()
         };
         let answer = self

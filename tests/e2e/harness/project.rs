@@ -61,6 +61,8 @@ impl Bridge {
 /// A provider that the projects use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Provider {
+    /// Ours, on HashiCorp's libraries; its objects are files.
+    Conformance,
     Local,
     Random,
     Time,
@@ -71,6 +73,7 @@ impl Provider {
     /// The name of its package.
     pub(crate) const fn name(self) -> &'static str {
         match self {
+            Self::Conformance => "conformance",
             Self::Local => "local",
             Self::Random => "random",
             Self::Time => "time",
@@ -118,7 +121,7 @@ impl Project {
             commands: AtomicU32::new(0),
             begin: Instant::now(),
         };
-        for inner in ["program", "home", "backend", "providers", "records"] {
+        for inner in ["program", "home", "backend", "providers", "records", "objects"] {
             create_folder(&project.folder.path().join(inner));
         }
         for provider in providers {
@@ -302,6 +305,7 @@ impl Project {
             .env("HOME", &home)
             .env("TMPDIR", self.temporary.path())
             .env("PULUMI_HOME", &home)
+            .env("CONFORMANCE_DIR", self.folder.path().join("objects"))
             .env("PULUMI_BACKEND_URL", format!("file://{}", self.folder.path().join("backend").display()))
             .env("PULUMI_CONFIG_PASSPHRASE", "correct horse")
             // Without it there is no `--event-log`.
