@@ -1,4 +1,7 @@
 //! Check: whether the inputs are what the provider takes.
+//!
+//! The schema judges first, because it can point at properties in Pulumi's names and knows everything that is wrong at
+//! once; the provider, which stops at what it cannot read, is asked only about inputs that fit its schema.
 
 use isthmus_proto::property::{Struct, Value};
 use isthmus_shim::cty::{self, AttributePath, PathStep};
@@ -7,8 +10,10 @@ use isthmus_shim::provider::{Diagnostic, ProviderError};
 use super::autoname::{Naming, Unnamed, add_name};
 use super::{Failure, Notes, OperationError, Target};
 use crate::package::shape::{Field, ObjectShape, Shape};
-use crate::translate::inputs::{Missing, Unknowns, missing_required};
+use crate::translate::attribute_paths::{field_at, property_path};
+use crate::translate::inputs::{Missing, SetProperty, Unknowns, deprecated, missing_required, read_only};
 use crate::translate::property::{PropertyView, classify, secret};
+use crate::translate::property_path::PropertyPath;
 
 /// What became of the inputs.
 #[derive(Debug)]
@@ -33,12 +38,14 @@ pub async fn check(
         Some(Ok(added)) => (added, None),
         Some(Err(reason)) => (None, Some(reason)),
     };
+    let resource = naming.map(|naming| naming.resource).filter(|resource| !resource.is_empty());
 
     let mut failures = missing(target, &inputs, unnamed.as_ref());
+    failures.extend(read_only(&inputs, &target.shape.object).iter().map(read_only_failure));
     if let Some(reason) = unnamed.filter(|_| failures.is_empty()) {
         report_unnamed(target, &reason, notes);
     }
-    // A provider would only repeat what is known to be missing, in words that are not Pulumi's.
+    // A provider would only repeat what is known to be wrong, in words that are not Pulumi's.
     let schema_fits = failures.is_empty();
     match target.config(&inputs, Unknowns::Keep) {
         Err(OperationError::Inputs(found)) => failures.extend(found),
@@ -56,9 +63,10 @@ pub async fn check(
                 notes.warnings.truncate(warnings);
                 complaints = validate(target, &target.config(&inputs, Unknowns::Keep)?.value, notes).await?;
             }
-            failures.extend(target.failures(&complaints));
+            failures.extend(complaints.iter().map(|complaint| failure(complaint, target, resource)));
         }
     }
+    warn_of_deprecated(target, &inputs, notes);
     if target.keep_secrets {
         mark_sensitive(&mut inputs, &target.shape.object);
     }
@@ -77,12 +85,24 @@ fn missing(target: &Target<'_>, inputs: &Struct, unnamed: Option<&Unnamed>) -> V
                 Some(unnamed) if is_name => format!(" ({unnamed})"),
                 Some(_) | None => String::new(),
             };
-            Failure {
-                reason: format!("Missing required property '{path}'{cause}"),
-                property: path.to_string(),
-            }
+            missing_failure(path, &cause, &field.description)
         })
         .collect()
+}
+
+fn missing_failure(path: PropertyPath, cause: &str, description: &str) -> Failure {
+    let mut reason = format!("Missing required property '{path}'{cause}");
+    let description = description.trim();
+    if !description.is_empty() {
+        reason.push_str(": ");
+        reason.push_str(description);
+    }
+    Failure { property: path.to_string(), reason }
+}
+
+fn read_only_failure(set: &SetProperty<'_>) -> Failure {
+    let reason = "the provider sets this itself, so a program cannot; take it out".to_owned();
+    Failure { property: set.property.to_string(), reason }
 }
 
 /// Says why a resource that can do without a name has none. Who has disabled names knows.
@@ -116,6 +136,44 @@ fn is_conflict_of(complaint: &Diagnostic, name: &Field) -> bool {
     complaint.is_error()
         && CONFLICTS.contains(&complaint.summary.as_str())
         && matches!(&complaint.path.0[..], [PathStep::Attribute(attribute)] if *attribute == name.terraform)
+}
+
+/// A provider's complaint: what, why, and where, in full sentences.
+fn failure(complaint: &Diagnostic, target: &Target<'_>, resource: Option<&str>) -> Failure {
+    let path = property_path(&complaint.path, &target.shape.object);
+    if complaint.summary == "Missing Configuration for Required Attribute" && !path.0.is_empty() {
+        let field = field_at(&complaint.path, &target.shape.object);
+        return missing_failure(path, "", field.map_or("", |field| &field.description));
+    }
+    let property = path.to_string();
+    let place = match resource {
+        Some(resource) if !property.is_empty() => format!("Examine values at '{resource}.{property}'."),
+        Some(_) | None => String::new(),
+    };
+    let detail = if complaint.detail == complaint.summary { "" } else { &complaint.detail };
+    let mut reason = String::new();
+    for sentence in [&complaint.summary, detail, &place] {
+        let sentence = sentence.trim();
+        if !reason.is_empty() && !sentence.is_empty() {
+            reason.push_str(if reason.ends_with(['.', '!', '?', ':', ';']) { " " } else { ". " });
+        }
+        reason.push_str(sentence);
+    }
+    Failure { property, reason }
+}
+
+/// Warns of deprecated properties that are set. Providers on HashiCorp's libraries do so themselves; their word is enough.
+fn warn_of_deprecated(target: &Target<'_>, inputs: &Struct, notes: &mut Notes) {
+    for SetProperty { attribute: path, field, .. } in deprecated(inputs, &target.shape.object) {
+        let says_so = |warning: &Diagnostic| {
+            warning.path == path && warning.summary.to_lowercase().contains("deprecated")
+        };
+        if !notes.warnings.iter().any(says_so) {
+            let message = field.deprecated.clone().unwrap_or_default();
+            let warning = Diagnostic::warning("This property is deprecated", message);
+            notes.warnings.push(Diagnostic { path, ..warning });
+        }
+    }
 }
 
 /// Wraps as secret what the schema calls sensitive or write-only, at every level.

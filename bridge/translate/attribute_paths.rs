@@ -55,41 +55,38 @@ pub fn property_path(path: &AttributePath, root: &ObjectShape) -> PropertyPath {
     PropertyPath(steps)
 }
 
-/// The attribute or block that `path` leads to.
-pub fn field_at<'a>(path: &AttributePath, root: &'a ObjectShape) -> Option<&'a Field> {
-    let mut object = root;
-    let mut found = None;
-    for step in &path.0 {
-        if let PathStep::Attribute(name) = step {
-            let field = object.terraform(name)?;
-            found = Some(field);
-            match object_within(&field.shape) {
-                Some(within) => object = within,
-                None => continue,
-            }
-        }
-    }
-    found
-}
-
-/// The objects that a field holds, one or many.
-fn object_within(shape: &Shape) -> Option<&ObjectShape> {
-    match shape {
-        Shape::Object(object) => Some(object),
-        Shape::List(element)
-        | Shape::Set(element)
-        | Shape::Map(element)
-        | Shape::FlattenedList(element)
-        | Shape::FlattenedSet(element) => object_within(element),
-        Shape::Bool | Shape::Number | Shape::String | Shape::Dynamic | Shape::Tuple(_) => None,
-    }
-}
-
 /// The property of the bag that Terraform's `path` leads into.
 pub fn top_level_property<'a>(path: &AttributePath, root: &'a ObjectShape) -> Option<&'a str> {
     match path.0.first()? {
         PathStep::Attribute(name) | PathStep::Key(name) => root.terraform(name).map(|field| &*field.pulumi),
         PathStep::Index(_) | PathStep::Element(_) => None,
+    }
+}
+
+/// The field that Terraform's `path` leads to. `None` where it leads to no field, such as an element of a list.
+pub fn field_at<'a>(path: &AttributePath, root: &'a ObjectShape) -> Option<&'a Field> {
+    let (last, above) = path.0.split_last()?;
+    let PathStep::Attribute(name) = last else { return None };
+    let mut place = Place::Object(root);
+    for step in above {
+        place = match (place, step) {
+            (Place::Object(object), PathStep::Attribute(name)) => Place::of(&object.terraform(name)?.shape),
+            (
+                Place::Shape(
+                    Shape::List(element)
+                    | Shape::Set(element)
+                    | Shape::Map(element)
+                    | Shape::FlattenedList(element)
+                    | Shape::FlattenedSet(element),
+                ),
+                PathStep::Index(_) | PathStep::Key(_) | PathStep::Element(_),
+            ) => Place::of(element),
+            _ => return None,
+        };
+    }
+    match place {
+        Place::Object(object) => object.terraform(name),
+        Place::Shape(_) | Place::Open => None,
     }
 }
 

@@ -5,6 +5,7 @@
 //! stopping at the first. Values never appear in its texts: any of them may be a secret.
 
 mod required;
+mod set_properties;
 #[cfg(test)]
 mod tests;
 
@@ -13,7 +14,7 @@ use std::sync::Arc;
 
 use isthmus_proto::property::{Struct, Value as Property};
 use isthmus_shim::cty::{AttributePath, Number, PathStep, Type, Value, normalize};
-use isthmus_shim::schema::Block;
+use isthmus_shim::schema::{Block, NestedBlock};
 
 use super::absent_block::{absent_block, empty_block, nested_block};
 use super::attribute_paths::tuple_property;
@@ -23,6 +24,7 @@ use super::property_path::{PropertyPath, PropertyStep};
 use crate::names::tokens::nearest;
 use crate::package::shape::{Field, ObjectShape, Shape};
 pub use required::{Missing, missing_required};
+pub use set_properties::{SetProperty, deprecated, read_only};
 
 /// More failures than this are not reported: nobody reads them, and a hostile bag could have a million.
 const MAXIMUM_FAILURES: usize = 100;
@@ -353,6 +355,9 @@ impl Reader {
                 self.attribute_path.push(PathStep::Attribute(Arc::clone(&field.terraform)));
                 self.property_path.push(PropertyStep::Name(field.pulumi.clone()));
                 let value = self.value(property, &field.shape, nested.map(|nested| &nested.block));
+                if let Some(nested) = nested {
+                    self.count_blocks(&field.shape, property, nested);
+                }
                 self.property_path.pop();
                 self.attribute_path.pop();
                 value
@@ -370,6 +375,24 @@ impl Reader {
                 Value::dynamic(Type::object(types), Value::Object(entries))
             }
             (value, _) => value,
+        }
+    }
+
+    /// Core counts blocks before a provider sees them, so a provider may rely on their number.
+    fn count_blocks(&mut self, shape: &Shape, property: &Property, nested: &NestedBlock) {
+        let (Shape::List(_) | Shape::Set(_), Ok((PropertyView::List(elements), _))) =
+            (shape, property::unwrap(property))
+        else {
+            return;
+        };
+        let given = elements.len() as u64;
+        let NestedBlock { min_items, max_items, .. } = nested;
+        if self.undeclared == Undeclared::Ignore {
+            // Stored state is what it is.
+        } else if *max_items > 0 && given > *max_items {
+            self.fail(format!("at most {max_items} are allowed here, found {given}"));
+        } else if given < *min_items {
+            self.fail(format!("at least {min_items} are needed here, found {given}"));
         }
     }
 
@@ -439,13 +462,12 @@ impl Reader {
 
     fn undeclared_property(&mut self, name: &str, shape: &ObjectShape) {
         let inputs = shape.fields.iter().filter(|field| field.optional || field.required);
-        let suggestion = match shape.terraform(name) {
-            Some(field) => Some(&*field.pulumi),
-            None => nearest(name, inputs.map(|field| &*field.pulumi)),
-        };
-        let reason = match suggestion {
-            Some(suggestion) => format!("there is no such property; did you mean `{suggestion}`?"),
-            None => {
+        let reason = match (shape.terraform(name), nearest(name, inputs.map(|field| &*field.pulumi))) {
+            (Some(field), _) => {
+                format!("there is no such property; what Terraform calls `{name}` is `{}` here", field.pulumi)
+            }
+            (None, Some(suggestion)) => format!("there is no such property; did you mean `{suggestion}`?"),
+            (None, None) => {
                 "there is no such property; take it out, or look the name up in the package's documentation"
                     .to_owned()
             }
@@ -457,6 +479,18 @@ impl Reader {
 
     fn mismatch(&mut self, shape: &Shape, view: &PropertyView<'_>) -> Value {
         let found = property::kind(view);
+        let advice = match (shape, view) {
+            (Shape::Bool, PropertyView::String(_)) => "; write true or false, without quotes",
+            (Shape::List(_) | Shape::Set(_), PropertyView::Object(_)) => {
+                "; there can be several here, so put it into a list, even if it is the only one"
+            }
+            (Shape::List(_) | Shape::Set(_), _) => "; put it into a list, even if it is the only one",
+            (Shape::Object(_), PropertyView::List(_)) => {
+                "; there is only one here, so give it without a list around it"
+            }
+            (Shape::Map(_), PropertyView::List(_)) => "; give each value under a key",
+            _ => "",
+        };
         let expected = match shape {
             Shape::Bool => "a boolean",
             Shape::Number => "a number",
@@ -467,7 +501,7 @@ impl Reader {
             Shape::Dynamic => "a value",
             Shape::FlattenedList(_) | Shape::FlattenedSet(_) => "an object",
         };
-        self.fail(format!("expected {expected}, found {found}"))
+        self.fail(format!("expected {expected}, found {found}{advice}"))
     }
 
     /// Notes a failure at the place where the walk is. Nothing is made of the value then.

@@ -2,7 +2,8 @@
 
 use isthmus_proto::pulumirpc::CheckRequest;
 
-use crate::harness::{Code, Setup, bag, json, on_both_protocols, secret, unknown};
+use crate::harness::engine::Severity;
+use crate::harness::{Code, Outcome, Setup, bag, json, on_both_protocols, secret, unknown};
 
 on_both_protocols! {
     async fn good_inputs_come_back_as_they_came(protocol) {
@@ -128,6 +129,22 @@ on_both_protocols! {
         Ok(())
     }
 
+    async fn a_deprecated_property_is_warned_of_once(protocol) {
+        let (host, session) = Setup::sandbox(protocol).session().await?;
+        let note = session.note();
+        note.checked(&json!({"title": "Hello", "tag": null})).await?;
+        assert_eq!(host.engine.shown(), [], "null is not set");
+
+        for _ in 0..2 {
+            note.checked(&json!({"title": "Hello", "tag": "old"})).await?;
+        }
+        let [warning] = &host.engine.shown()[..] else { panic!("one warning: {:?}", host.engine.shown()) };
+        assert_eq!(warning.severity, Severity::Warning);
+        assert_eq!(warning.message, "This property is deprecated: Use labels. (at property `tag`)");
+        assert_eq!(warning.urn, note.urn());
+        Ok(())
+    }
+
     async fn a_record_is_judged_by_the_providers_own_library(protocol) {
         let (_host, session) = Setup::conformance(protocol).session().await?;
         let checked = session.record().check(&json!({"name": "first", "title": "invalid"})).await?;
@@ -136,4 +153,16 @@ on_both_protocols! {
         assert!(reason.contains("A record cannot have this title."), "{reason}");
         Ok(())
     }
+}
+
+/// The provider is on HashiCorp's framework, which warns of deprecated attributes itself.
+#[tokio::test]
+async fn a_deprecation_that_the_provider_speaks_of_is_not_repeated() -> Outcome {
+    let (host, session) = Setup::foreign("local").session().await?;
+    let file = session.resource("local:index/file:File", "file");
+    file.checked(&json!({"filename": "x", "sensitiveContent": "y"})).await?;
+    let [warning] = &host.engine.shown()[..] else { panic!("one warning: {:?}", host.engine.shown()) };
+    assert!(warning.message.starts_with("Attribute Deprecated"), "{warning:?}");
+    assert!(warning.message.contains("`sensitiveContent`"), "{warning:?}");
+    Ok(())
 }

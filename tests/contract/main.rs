@@ -8,6 +8,7 @@ mod harness;
 mod addresses;
 mod ages;
 mod autonaming;
+mod check_failures;
 mod checks;
 mod configuration;
 mod deaths;

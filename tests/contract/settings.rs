@@ -93,10 +93,15 @@ on_both_protocols! {
             ("debug", json!("yes"), "debug", "expected a boolean: `true` or `false`; found text that is not JSON"),
             ("debug", json!("1"), "debug", "expected a boolean, found a number"),
             ("retryCount", json!("x"), "retryCount", "expected a number; found text that is not JSON"),
-            ("regions", json!("{}"), "regions", "expected a list, found an object"),
+            (
+                "regions",
+                json!("{}"),
+                "regions",
+                "expected a list, found an object; there can be several here, so put it into a list, even if it is the only one",
+            ),
             ("regions", json!([{"a": 1}]), "regions[0]", "expected a string, found an object"),
-            ("endpoints", json!("[{\"insecure\":\"x\",\"url\":\"u\"}]"), "endpoints[0].insecure", "expected a boolean, found a string"),
-            ("login", json!({"user_name": "u"}), "login.user_name", "there is no such property; did you mean `userName`?"),
+            ("endpoints", json!("[{\"insecure\":\"x\",\"url\":\"u\"}]"), "endpoints[0].insecure", "expected a boolean, found a string; write true or false, without quotes"),
+            ("login", json!({"user_name": "u"}), "login.user_name", "there is no such property; what Terraform calls `user_name` is `userName` here"),
         ] {
             let checked = session.check_config(&json!({}), &json!({"apiKey": "k", name: given})).await?;
             let [(at, reason)] = &checked.failures[..] else { panic!("one failure of {name}: {checked:?}") };
@@ -433,7 +438,12 @@ on_both_protocols! {
             ("pair", json!({"whatItIs": ["a"]}), "whatItIs", "expected a tuple of 2 elements, found 1"),
             ("anything", json!({"whatIsIt": 1}), "whatIsIt", "unexpected argument for function \"anything\"; did you mean `whatItIs`?"),
             ("anything", json!({"zzz": 1}), "zzz", "unexpected argument for function \"anything\""),
-            ("anything", json!({"furtherOnes": "a"}), "furtherOnes", "expected a list, found a string"),
+            (
+                "anything",
+                json!({"furtherOnes": "a"}),
+                "furtherOnes",
+                "expected a list, found a string; put it into a list, even if it is the only one",
+            ),
             ("anything", json!({"furtherOnes": ["a", null]}), "furtherOnes", "function \"anything\" requires a non-null value for argument \"furtherOnes\""),
         ] {
             let token = format!("settings:index/{function}:{function}");

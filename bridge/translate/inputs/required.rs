@@ -81,7 +81,8 @@ fn missing_in_value<'a>(
     }
 }
 
-fn has_objects(shape: &Shape) -> bool {
+/// Whether there are properties with names anywhere within values of `shape`.
+pub(super) fn has_objects(shape: &Shape) -> bool {
     match shape {
         Shape::Object(_) => true,
         Shape::List(element)

@@ -1,6 +1,6 @@
 //! What becomes of a program's inputs, kind by kind.
 
-use isthmus_shim::schema::{BlockNesting, ObjectNesting};
+use isthmus_shim::schema::{Attribute, BlockNesting, ObjectNesting};
 
 use super::*;
 use crate::package::shape::{IdRule, ResourceShape};
@@ -69,7 +69,11 @@ fn scalars_are_converted_as_the_type_asks() {
 #[test]
 fn what_does_not_fit_says_what_was_expected_and_what_was_found() {
     for (attribute_type, property, reason) in [
-        (Type::Bool, Property::from("true"), "value: expected a boolean, found a string"),
+        (
+            Type::Bool,
+            Property::from("true"),
+            "value: expected a boolean, found a string; write true or false, without quotes",
+        ),
         (Type::Bool, Property::Number(1.0), "value: expected a boolean, found a number"),
         (Type::Number, Property::from("ten"), "value: expected a number, found a string that is not one"),
         (Type::Number, Property::from("Inf"), "value: expected a number, found a string that is not one"),
@@ -79,16 +83,20 @@ fn what_does_not_fit_says_what_was_expected_and_what_was_found() {
             "value: expected a number, found one that is infinite or not a number",
         ),
         (Type::String, list(&[]), "value: expected a string, found a list"),
-        (list_type(Type::String), Property::from("x"), "values: expected a list, found a string"),
+        (
+            list_type(Type::String),
+            Property::from("x"),
+            "values: expected a list, found a string; put it into a list, even if it is the only one",
+        ),
         (
             list_type(Type::Bool),
             list(&[Property::Null, Property::from("x")]),
-            "values[1]: expected a boolean, found a string",
+            "values[1]: expected a boolean, found a string; write true or false, without quotes",
         ),
         (
             Type::Map(Arc::new(Type::Bool)),
             object(&[("a.b", Property::from("x"))]),
-            "value[\"a.b\"]: expected a boolean, found a string",
+            "value[\"a.b\"]: expected a boolean, found a string; write true or false, without quotes",
         ),
         (
             Type::Dynamic,
@@ -156,7 +164,7 @@ fn unknown_properties_fail_with_the_nearest_name() {
         shown,
         [
             "bucketNam: there is no such property; did you mean `bucketName`?",
-            "bucket_name: there is no such property; did you mean `bucketName`?",
+            "bucket_name: there is no such property; what Terraform calls `bucket_name` is `bucketName` here",
             "somethingElse: there is no such property; take it out, or look the name up in the package's documentation",
             "items[0].inerName: there is no such property; did you mean `innerName`?",
         ]
@@ -348,6 +356,66 @@ fn missing_required_properties_are_listed_at_every_level() {
     let missing: Vec<String> =
         missing_required(&inputs, &shape.object).iter().map(|missing| missing.path.to_string()).collect();
     assert_eq!(missing, ["manies[1].must", "one.must", "top"]);
+}
+
+#[test]
+fn blocks_are_counted_as_core_counts_them_but_not_in_stored_state() {
+    let inner = block(vec![attribute("may", Type::String)], vec![]);
+    let two_or_three =
+        |name, nesting| NestedBlock { min_items: 2, ..nested(name, nesting, 3, inner.clone()) };
+    let blocks = vec![two_or_three("rule", BlockNesting::List), two_or_three("grant", BlockNesting::Set)];
+    let shape = resource(block(vec![], blocks), IdRule::Missing);
+    let given = |count| list(&vec![object(&[]); count]);
+    let judge = |rules, grants| {
+        let failures = read(&bag(&[("rules", rules), ("grants", grants)]), &shape, Unknowns::Keep).err();
+        let failures = failures.unwrap_or_default();
+        failures.iter().map(|failure| format!("{}: {}", failure.path, failure.reason)).collect::<Vec<_>>()
+    };
+    assert_eq!(judge(given(2), given(3)), Vec::<String>::new());
+    assert_eq!(judge(property::unknown(), Property::Null), Vec::<String>::new());
+    assert_eq!(
+        judge(given(1), property::secret(given(4))),
+        ["grants: at most 3 are allowed here, found 4", "rules: at least 2 are needed here, found 1"]
+    );
+    let stored = bag(&[("rules", given(5)), ("grants", given(0))]);
+    assert!(object_from_state(&stored, &shape.object, &shape.schema.block).is_ok());
+}
+
+#[test]
+fn what_is_set_and_should_not_be_is_found_once_and_by_both_names() {
+    let only_computed = |name| Attribute { computed: true, ..attribute(name, Type::String) };
+    let read_only_attribute = |name| Attribute { optional: false, ..only_computed(name) };
+    let old = |name| Attribute { deprecated: true, ..attribute(name, Type::String) };
+    let inner = || block(vec![read_only_attribute("its_own"), old("old_one")], vec![]);
+    let shape = resource(
+        block(
+            vec![read_only_attribute("etag"), old("old_name"), only_computed("either")],
+            vec![
+                nested("rule", BlockNesting::Set, 0, inner()),
+                nested("one", BlockNesting::List, 1, inner()),
+            ],
+        ),
+        IdRule::Missing,
+    );
+    let both = object(&[("itsOwn", Property::from("x")), ("oldOne", property::secret(Property::from("x")))]);
+    let inputs = bag(&[
+        ("either", Property::from("x")),
+        ("etag", property::unknown()),
+        ("oldName", Property::from("x")),
+        ("one", both.clone()),
+        ("rules", list(&[object(&[("itsOwn", Property::Null)]), both])),
+    ]);
+    let show = |found: Vec<SetProperty<'_>>| -> Vec<String> {
+        found.iter().map(|set| format!("{} {}", set.property, set.attribute)).collect()
+    };
+    assert_eq!(
+        show(read_only(&inputs, &shape.object)),
+        ["etag etag", "one.itsOwn one[0].its_own", "rules[1].itsOwn rule[1].its_own"]
+    );
+    assert_eq!(
+        show(deprecated(&inputs, &shape.object)),
+        ["oldName old_name", "one.oldOne one[0].old_one", "rules[1].oldOne rule[1].old_one"]
+    );
 }
 
 #[test]

@@ -39,6 +39,8 @@ pub(crate) struct Setup {
 enum Provider {
     Sandbox,
     Conformance,
+    /// One of HashiCorp's, by its type.
+    Foreign(&'static str),
 }
 
 /// The program that is tested, or the one that it takes the place of.
@@ -65,6 +67,11 @@ impl Setup {
     /// Beside the provider on HashiCorp's libraries.
     pub(crate) fn conformance(protocol: Protocol) -> Self {
         Self::new(Provider::Conformance).with("CONFORMANCE_PROTOCOL", &protocol.to_string())
+    }
+
+    /// Beside a provider of HashiCorp's, such as `random`.
+    pub(crate) fn foreign(provider: &'static str) -> Self {
+        Self::new(Provider::Foreign(provider))
     }
 
     /// The Go bridge instead of the daemon, for what has to be the same with both. It has no handshake.
@@ -145,6 +152,10 @@ impl Host {
         let provider = match setup.provider {
             Provider::Sandbox => link(Path::new(env!("CARGO_BIN_EXE_isthmus")), folder.path(), SANDBOX),
             Provider::Conformance => link(&providers::tool(CONFORMANCE), folder.path(), CONFORMANCE),
+            Provider::Foreign(name) => {
+                let name = format!("terraform-provider-{name}");
+                link(&providers::tool(&name), folder.path(), &name)
+            }
         };
         let objects = folder.path().join("objects");
         std::fs::create_dir(&objects).expect("a folder in a new folder");
@@ -169,6 +180,7 @@ impl Host {
             Provider::Conformance => {
                 command.env("CONFORMANCE_DIR", &objects).env("CONFORMANCE_LOG", folder.path().join("calls"))
             }
+            Provider::Foreign(_) => &mut command,
         };
         command.envs(setup.variables);
         match setup.arguments {

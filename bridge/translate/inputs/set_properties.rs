@@ -1,0 +1,116 @@
+//! What a program sets although it should not: what is deprecated, and what only the provider fills.
+
+use isthmus_proto::property::{Struct, Value};
+use isthmus_shim::cty::{AttributePath, PathStep};
+
+use super::required::has_objects;
+use crate::package::shape::{Field, ObjectShape, Shape};
+use crate::translate::property::{self, PropertyView};
+use crate::translate::property_path::{PropertyPath, PropertyStep};
+
+/// More are not reported: nobody reads them, and a list may be long.
+const MAXIMUM: usize = 100;
+
+/// A property that is set.
+#[derive(Clone, Debug)]
+pub struct SetProperty<'a> {
+    /// Where Terraform has it. An element of a set is named by its place in the program's list.
+    pub attribute: AttributePath,
+    /// Where Pulumi has it.
+    pub property: PropertyPath,
+    /// What belongs there.
+    pub field: &'a Field,
+}
+
+/// The properties that are set (null is not) and deprecated, at every level but within one another; the first hundred.
+pub fn deprecated<'a>(inputs: &Struct, shape: &'a ObjectShape) -> Vec<SetProperty<'a>> {
+    find(inputs, shape, |field| field.deprecated.is_some())
+}
+
+/// The properties that are set (null is not) and that only the provider may set, at every level but within one another;
+/// the first hundred.
+pub fn read_only<'a>(inputs: &Struct, shape: &'a ObjectShape) -> Vec<SetProperty<'a>> {
+    find(inputs, shape, |field| field.computed && !field.optional && !field.required && !field.is_block)
+}
+
+fn find<'a>(
+    inputs: &Struct,
+    shape: &'a ObjectShape,
+    is_wanted: impl Fn(&Field) -> bool,
+) -> Vec<SetProperty<'a>> {
+    let mut walk = Walk { is_wanted, attribute: Vec::new(), property: Vec::new(), found: Vec::new() };
+    walk.object(inputs, shape);
+    walk.found
+}
+
+struct Walk<'a, Wanted> {
+    is_wanted: Wanted,
+    /// Where the walk is, on both sides.
+    attribute: Vec<PathStep>,
+    property: Vec<PropertyStep>,
+    found: Vec<SetProperty<'a>>,
+}
+
+impl<'a, Wanted: Fn(&Field) -> bool> Walk<'a, Wanted> {
+    fn object(&mut self, bag: &Struct, shape: &'a ObjectShape) {
+        for (name, value) in bag.iter() {
+            let Some(field) = shape.pulumi(name) else { continue };
+            let Ok((view, _)) = property::unwrap(value) else { continue };
+            if matches!(view, PropertyView::Null) || self.found.len() >= MAXIMUM {
+                continue;
+            }
+            self.attribute.push(PathStep::Attribute(field.terraform.clone()));
+            self.property.push(PropertyStep::Name(name.to_owned()));
+            if (self.is_wanted)(field) {
+                self.found.push(SetProperty {
+                    attribute: AttributePath(self.attribute.clone()),
+                    property: PropertyPath(self.property.clone()),
+                    field,
+                });
+            } else {
+                self.value(&view, &field.shape);
+            }
+            self.property.pop();
+            self.attribute.pop();
+        }
+    }
+
+    fn value(&mut self, view: &PropertyView<'_>, shape: &'a Shape) {
+        match (shape, view) {
+            (Shape::Object(object), PropertyView::Object(bag)) => self.object(bag, object),
+            (Shape::Map(element), PropertyView::Object(bag)) if has_objects(element) => {
+                for (key, value) in bag.iter() {
+                    self.element(
+                        PathStep::Key(key.into()),
+                        PropertyStep::Name(key.to_owned()),
+                        value,
+                        element,
+                    );
+                }
+            }
+            (Shape::List(element) | Shape::Set(element), PropertyView::List(values))
+                if has_objects(element) =>
+            {
+                for (index, value) in values.iter().enumerate() {
+                    self.element(PathStep::Index(index), PropertyStep::Index(index), value, element);
+                }
+            }
+            (Shape::FlattenedList(element) | Shape::FlattenedSet(element), view) => {
+                self.attribute.push(PathStep::Index(0));
+                self.value(view, element);
+                self.attribute.pop();
+            }
+            _ => {}
+        }
+    }
+
+    fn element(&mut self, attribute: PathStep, property: PropertyStep, value: &Value, shape: &'a Shape) {
+        if let Ok((view, _)) = property::unwrap(value) {
+            self.attribute.push(attribute);
+            self.property.push(property);
+            self.value(&view, shape);
+            self.property.pop();
+            self.attribute.pop();
+        }
+    }
+}
