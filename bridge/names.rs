@@ -5,10 +5,13 @@
 //! module), and back by looking up what the forward direction produced (`package::shape`); only the state format also
 //! uses a way back by rule, [`casing::pulumi_to_terraform`].
 //!
-//! Where two names collide after casing the Go bridge mostly refuses the provider; here the later one (in the order of
-//! Terraform's names) gets a number, so that every provider has a package.
+//! Where two names collide after casing the Go bridge refuses the provider, or makes a package that the engine refuses, or
+//! lets one of two things stand for both; here the later one (in the order of Terraform's names) gets a number, so that
+//! every provider has a package.
 
 pub mod casing;
+#[cfg(test)]
+mod go_bridge_tests;
 pub mod inflector;
 pub mod properties;
 pub mod random_digits;

@@ -7,12 +7,15 @@
 /// The Pulumi property name of Terraform's `name`, plurals aside.
 ///
 /// An underscore after the first other character disappears, and an ASCII lower-case letter behind it is raised.
-/// Underscores in front stay; one or more at the end stay as one.
+/// Underscores in front stay; one or more at the end stay as one. What Pulumi does not allow in names (blanks, and what
+/// cannot be printed) counts as an underscore.
 pub fn property_name(name: &str) -> String {
     let mut result = String::with_capacity(name.len());
     let mut started = false;
     let mut raise = false;
     for character in name.chars() {
+        let is_printable = character.is_ascii_graphic() || character.is_alphanumeric();
+        let character = if is_printable { character } else { '_' };
         if character == '_' && started {
             raise = true;
             continue;
@@ -48,9 +51,13 @@ pub fn upper_camel(name: &str) -> String {
     upper_first(&camel(name))
 }
 
-/// `name` as the name of a function: `parse_arn` becomes `parseArn`. The first letter is left as it is.
+/// `name` as the name of a function: `parse_arn` becomes `parseArn`. The first letter is left as it is. What tokens may
+/// not hold counts as a hyphen.
 pub fn camel(name: &str) -> String {
-    join_raised(&join_raised(name, '_'), '-')
+    let is_allowed = |character: &char| character.is_alphanumeric() || matches!(character, '_' | '-' | '.');
+    let allowed: String =
+        name.chars().map(|character| if is_allowed(&character) { character } else { '-' }).collect();
+    join_raised(&join_raised(&allowed, '_'), '-')
 }
 
 /// `name` with a digit at its start spelled out, because no token may start with one: `2Res` becomes `TwoRes`.
@@ -144,6 +151,7 @@ mod tests {
             ("camelCase_kept", "camelCaseKept"),
             ("with-hyphen_x", "with-hyphenX"),
             ("ünï_cöde_ö", "ünïCödeö"),
+            ("a b\tc\u{a0}d\u{0}e\n", "aBCDE_"),
             ("", ""),
         ] {
             assert_eq!(property_name(terraform), pulumi, "{terraform}");
@@ -174,6 +182,7 @@ mod tests {
             ("a__b", "AB"),
             ("a_-b", "AB"),
             ("OTHER_lettersStay", "OTHERLettersStay"),
+            ("a:b/c d", "ABCD"),
         ] {
             assert_eq!(upper_camel(terraform), pulumi, "{terraform}");
         }

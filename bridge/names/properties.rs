@@ -1,7 +1,8 @@
 //! The names of all properties of one object, found together because they depend on each other.
 //!
 //! Whether a list's name becomes a plural depends on its siblings, and so does every number given to a name that would
-//! otherwise stand twice. At the top of a resource three names are Pulumi's own and move aside: `id`, `urn`, `pulumi`.
+//! otherwise stand twice. Some names are Pulumi's own, and what would be called so moves aside: `id` and `urn` at the top
+//! of a resource, `version` in the provider's configuration, `pulumi` everywhere.
 
 use std::collections::HashSet;
 
@@ -30,30 +31,80 @@ pub struct ResourceNaming<'a> {
     pub id_stays: bool,
 }
 
-/// The Pulumi names of `fields`, in the same order. No two are the same.
+/// The Pulumi names of `fields` in any object but the top of a resource or of the provider's configuration, in the same
+/// order. No two are the same.
 pub fn object_names(fields: &[Nameable<'_>]) -> Vec<String> {
-    number_duplicates(fields, natural_names(fields))
+    distinct(fields, natural(fields), &[])
+}
+
+/// The Pulumi names of the provider's own configuration, in the same order. No two are the same.
+///
+/// The engine keeps the version of the plugin among a provider's inputs, as `version`.
+pub fn config_names(fields: &[Nameable<'_>]) -> Vec<String> {
+    let proposals = natural(fields).into_iter().map(|proposal| match proposal.name.as_str() {
+        "version" => Proposal::substitute("versionInfo"),
+        _ => proposal,
+    });
+    distinct(fields, proposals.collect(), &["version"])
 }
 
 /// The names that the rules of letters and plurals alone give, in the same order. Some may stand twice.
 pub fn natural_names(fields: &[Nameable<'_>]) -> Vec<String> {
-    let siblings: HashSet<_> = fields.iter().map(|field| field.terraform).collect();
+    let siblings = siblings(fields);
     fields.iter().map(|field| natural_name(*field, &siblings)).collect()
 }
 
 /// The Pulumi names of the `fields` at the top of a resource, in the same order. No two are the same.
 pub fn resource_names(fields: &[Nameable<'_>], naming: &ResourceNaming<'_>) -> Vec<String> {
-    let siblings: HashSet<_> = fields.iter().map(|field| field.terraform).collect();
-    let natural = fields
+    let siblings = siblings(fields);
+    let proposals = fields
         .iter()
-        .map(|field| match field.terraform {
-            "id" if !naming.id_stays => substitute(&id_candidates(naming), &siblings),
-            "urn" => substitute(&[format!("{}_urn", naming.package)], &siblings),
-            "pulumi" => substitute(&["pulumi_info".to_owned()], &siblings),
-            _ => natural_name(*field, &siblings),
+        .zip(natural(fields))
+        .map(|(field, natural)| match field.terraform {
+            "id" if naming.id_stays => Proposal::natural("id"),
+            "id" => first_free(&id_candidates(naming), &siblings),
+            "urn" => first_free(&[format!("{}_urn", naming.package)], &siblings),
+            "pulumi" => first_free(&["pulumi_info".to_owned()], &siblings),
+            _ => natural,
         })
         .collect();
-    number_duplicates(fields, natural)
+    distinct(fields, proposals, if naming.id_stays { &["urn"] } else { &["id", "urn"] })
+}
+
+/// Names that an object may not have at any level: the engine's own word, what both bridges keep beside the
+/// attributes, and the key by which the engine knows special values.
+const RESERVED: [&str; 4] = ["pulumi", "__meta", "__defaults", "4dabf18193072939515e22adb298388d"];
+
+/// What a field is to be called, should nobody else be called so.
+struct Proposal {
+    name: String,
+    /// The rules give another name, which it may not have. It yields to those that are called so by the rules.
+    is_substitute: bool,
+}
+
+impl Proposal {
+    fn natural(name: impl Into<String>) -> Self {
+        Self { name: name.into(), is_substitute: false }
+    }
+
+    fn substitute(name: impl Into<String>) -> Self {
+        Self { name: name.into(), is_substitute: true }
+    }
+}
+
+fn siblings<'a>(fields: &[Nameable<'a>]) -> HashSet<&'a str> {
+    fields.iter().map(|field| field.terraform).collect()
+}
+
+fn natural(fields: &[Nameable<'_>]) -> Vec<Proposal> {
+    let names = natural_names(fields).into_iter();
+    names
+        .map(
+            |name| {
+                if name == "pulumi" { Proposal::substitute("pulumiInfo") } else { Proposal::natural(name) }
+            },
+        )
+        .collect()
 }
 
 fn natural_name(field: Nameable<'_>, siblings: &HashSet<&str>) -> String {
@@ -80,17 +131,18 @@ fn id_candidates(naming: &ResourceNaming<'_>) -> [String; 4] {
 }
 
 /// The first candidate that is free; when none is, the last one, which then gets a number.
-fn substitute(candidates: &[String], siblings: &HashSet<&str>) -> String {
+fn first_free(candidates: &[String], siblings: &HashSet<&str>) -> Proposal {
     let free = candidates.iter().find(|candidate| !siblings.contains(candidate.as_str()));
-    property_name(free.or(candidates.last()).map_or("", String::as_str))
+    Proposal::substitute(property_name(free.or(candidates.last()).map_or("", String::as_str)))
 }
 
-/// Gives each field that is not the first to have its name (by the order of Terraform's names) the lowest number, from
-/// 2, that makes a name nobody has.
-fn number_duplicates(fields: &[Nameable<'_>], mut names: Vec<String>) -> Vec<String> {
+/// Gives each field that cannot have the name proposed the lowest number, from 2, that makes a name nobody has. Of
+/// several, the first by the order of Terraform's names keeps the name; substitutes come last.
+fn distinct(fields: &[Nameable<'_>], proposals: Vec<Proposal>, reserved: &[&str]) -> Vec<String> {
     let mut order: Vec<_> = (0..fields.len()).collect();
-    order.sort_by_key(|index| fields[*index].terraform);
-    let mut taken = HashSet::with_capacity(names.len());
+    order.sort_by_key(|index| (proposals[*index].is_substitute, fields[*index].terraform));
+    let mut names: Vec<_> = proposals.into_iter().map(|proposal| proposal.name).collect();
+    let mut taken: HashSet<String> = RESERVED.iter().chain(reserved).map(|name| (*name).to_owned()).collect();
     let late: Vec<_> = order.into_iter().filter(|index| !taken.insert(names[*index].clone())).collect();
     for index in late {
         let base = &names[index];
@@ -138,6 +190,31 @@ mod tests {
     #[test]
     fn names_that_would_stand_twice_are_numbered_in_terraforms_order() {
         assert_eq!(object_names(&[one("a_b"), one("a__b"), one("aB2")]), ["aB3", "aB", "aB2"]);
+        // A plural may come to what a sibling is called, too.
+        assert_eq!(object_names(&[several("a_b"), one("aBs"), one("aBs2")]), ["aBs3", "aBs", "aBs2"]);
+    }
+
+    #[test]
+    fn what_moves_aside_yields_to_those_who_are_called_so() {
+        let fields = [one("pulumi"), one("pulumi_info"), one("urn"), one("x_urn"), one("id"), one("thingId")];
+        assert_eq!(
+            resource_names(&fields, &naming("x", "x", "x_thing")),
+            ["pulumiInfo2", "pulumiInfo", "xUrn2", "xUrn", "thingId2", "thingId"]
+        );
+        assert_eq!(config_names(&[one("version"), one("version_info")]), ["versionInfo2", "versionInfo"]);
+    }
+
+    #[test]
+    fn nothing_is_called_like_what_is_kept_beside_the_attributes() {
+        let fields = [one("__meta"), one("__defaults"), one("4dabf18193072939515e22adb298388d")];
+        let names = ["__meta2", "__defaults2", "4dabf18193072939515e22adb298388d2"];
+        assert_eq!(object_names(&fields), names);
+        assert_eq!(resource_names(&fields, &naming("x", "x", "x_x")), names);
+    }
+
+    #[test]
+    fn names_that_pulumi_cannot_print_are_still_names() {
+        assert_eq!(object_names(&[one("a b"), one("a\tb"), one("a_b")]), ["aB2", "aB", "aB3"]);
     }
 
     #[test]
@@ -160,13 +237,14 @@ mod tests {
     }
 
     #[test]
-    fn urn_and_pulumi_move_aside_at_the_top_of_resources_only() {
+    fn words_of_pulumis_own_move_aside() {
         let fields = [one("urn"), one("pulumi"), one("provider"), one("version"), one("parent")];
         assert_eq!(
             resource_names(&fields, &naming("res", "res", "res_x")),
             ["resUrn", "pulumiInfo", "provider", "version", "parent"]
         );
-        assert_eq!(object_names(&fields)[..2], ["urn", "pulumi"]);
+        assert_eq!(object_names(&fields)[..2], ["urn", "pulumiInfo"]);
+        assert_eq!(config_names(&fields)[..4], ["urn", "pulumiInfo", "provider", "versionInfo"]);
     }
 
     #[test]
@@ -177,15 +255,41 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_two_properties_share_a_name(names in proptest::collection::btree_set("[ab_]{1,5}|id|urn|x_id", 0..30), flags in any::<u32>()) {
+        fn each_field_has_a_name_of_its_own_and_so_does_each_name_a_field(
+            names in proptest::collection::btree_set(
+                "[abs_]{1,5}|[a-c]{1,2}(_[a-cA-C0-9]{1,2}){0,3}s?|id|urn|pulumi|pulumi_info|version|x_id|x_urn|__meta|.{1,3}",
+                0..30,
+            ),
+            flags in any::<u32>(),
+            id_stays: bool,
+        ) {
             let fields: Vec<_> = names
                 .iter()
                 .enumerate()
                 .map(|(index, name)| Nameable { terraform: name, several: flags >> (index % 32) & 1 == 1 })
                 .collect();
-            for found in [object_names(&fields), resource_names(&fields, &naming("x", "x", "x_x"))] {
-                let distinct: HashSet<_> = found.iter().collect();
-                prop_assert_eq!(distinct.len(), fields.len(), "{:?}", found);
+            let mut backwards = fields.clone();
+            backwards.reverse();
+            let naming = ResourceNaming { id_stays, ..naming("x", "x", "x_x") };
+            let ways = [
+                Box::new(object_names) as Box<dyn Fn(&[Nameable<'_>]) -> Vec<String>>,
+                Box::new(config_names),
+                Box::new(move |fields| resource_names(fields, &naming)),
+            ];
+            for way in ways {
+                let found = way(&fields);
+                let back: std::collections::HashMap<_, _> =
+                    found.iter().zip(&fields).map(|(pulumi, field)| (pulumi.as_str(), field.terraform)).collect();
+                prop_assert_eq!(back.len(), fields.len(), "{:?}", found);
+                for (pulumi, field) in found.iter().zip(&fields) {
+                    prop_assert_eq!(back[pulumi.as_str()], field.terraform);
+                    prop_assert!(!RESERVED.contains(&pulumi.as_str()), "{}", pulumi);
+                    prop_assert!(!pulumi.is_empty() && !pulumi.contains(char::is_whitespace), "{:?}", pulumi);
+                }
+                // The order in which a provider lists its attributes has no say.
+                let mut again = way(&backwards);
+                again.reverse();
+                prop_assert_eq!(again, found);
             }
         }
     }

@@ -1,8 +1,10 @@
 //! Tokens: how Terraform's resource types, data sources and functions are called in a Pulumi program.
 //!
 //! A token is `package:module/member:Member`; here the module is always `index`. Tokens are made for the whole package
-//! at once, because each depends on the others: they must differ in more than the case of letters (file systems and
-//! some languages cannot tell more apart), so the later ones, in the order of Terraform's names, get `V2`, `V3`, ….
+//! at once, because each depends on the others: they must differ in more than the case of letters (the engine looks
+//! them up regardless of case, and files of SDKs are called after them), so the later ones get `V2`, `V3`, …. Resources come
+//! first, because states hold their tokens, then data sources, then functions; within each, the order is that of
+//! Terraform's names.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -83,9 +85,9 @@ pub fn resource_tokens(package: &str, prefix: &str, mapped: &[&str], all: &[&str
     }))
 }
 
-/// The tokens of the data sources in `mapped`.
-pub fn data_source_tokens(package: &str, prefix: &str, mapped: &[&str]) -> Tokens {
-    let mut names = Unique::default();
+/// The tokens of the data sources in `mapped`. They share a name space with `resources`, which come first.
+pub fn data_source_tokens(package: &str, prefix: &str, mapped: &[&str], resources: &Tokens) -> Tokens {
+    let mut names = Unique::beside(&[resources]);
     let mut sorted = mapped.to_vec();
     sorted.sort_unstable();
     Tokens::collect(sorted.into_iter().map(|terraform| {
@@ -94,11 +96,12 @@ pub fn data_source_tokens(package: &str, prefix: &str, mapped: &[&str]) -> Token
     }))
 }
 
-/// The tokens of the functions in `mapped`. They share a name space with `data_sources`, which come first.
-pub fn function_tokens(package: &str, mapped: &[&str], data_sources: &Tokens) -> Tokens {
-    let mut names = Unique::default();
-    for token in data_sources.by_terraform.values() {
-        names.claim(member_name(token));
+/// The tokens of the functions in `mapped`. They share a name space with all of `others`, which come first. None may be
+/// called `pulumi`, which the engine forbids, nor `provider`: generated SDKs have their provider in a file of that name.
+pub fn function_tokens(package: &str, mapped: &[&str], others: &[&Tokens]) -> Tokens {
+    let mut names = Unique::beside(others);
+    for reserved in ["pulumi", "provider"] {
+        names.claim(reserved);
     }
     let mut sorted = mapped.to_vec();
     sorted.sort_unstable();
@@ -174,6 +177,12 @@ fn instead_of_provider(package: &str, prefix: &str, all: &[&str]) -> String {
 struct Unique(HashSet<String>);
 
 impl Unique {
+    /// Names that also differ from all of `others`.
+    fn beside(others: &[&Tokens]) -> Self {
+        let tokens = others.iter().flat_map(|tokens| tokens.by_terraform.values());
+        Self(tokens.map(|token| member_name(token).to_lowercase()).collect())
+    }
+
     /// Takes `name`, or the first of `nameV2`, `nameV3`, … that is free.
     fn claim(&mut self, name: &str) -> String {
         if self.0.insert(name.to_lowercase()) {
@@ -223,9 +232,9 @@ mod tests {
 
     #[test]
     fn data_sources_are_gotten_and_functions_are_not() {
-        let data_sources = data_source_tokens("tls", "tls", &["tls_public_key"]);
+        let data_sources = data_source_tokens("tls", "tls", &["tls_public_key"], &Tokens::default());
         assert_eq!(data_sources.token("tls_public_key"), Some("tls:index/getPublicKey:getPublicKey"));
-        let functions = function_tokens("tls", &["foo_bar"], &data_sources);
+        let functions = function_tokens("tls", &["foo_bar"], &[&data_sources]);
         assert_eq!(functions.token("foo_bar"), Some("tls:index/fooBar:fooBar"));
         assert_eq!(functions.terraform("tls:index/fooBar:fooBar").map(AsRef::as_ref), Some("foo_bar"));
     }
@@ -248,9 +257,41 @@ mod tests {
 
     #[test]
     fn a_function_that_is_called_like_a_data_source_is_numbered() {
-        let data_sources = data_source_tokens("x", "x", &["x_thing"]);
-        let functions = function_tokens("x", &["get_thing"], &data_sources);
+        let resources = resource_tokens("x", "x", &["x_shout"], &[]);
+        let data_sources = data_source_tokens("x", "x", &["x_thing"], &resources);
+        let functions = function_tokens("x", &["get_thing", "shout"], &[&resources, &data_sources]);
         assert_eq!(functions.token("get_thing"), Some("x:index/getThingV2:getThingV2"));
+        assert_eq!(functions.token("shout"), Some("x:index/shoutV2:shoutV2"));
+    }
+
+    #[test]
+    fn a_data_source_that_is_called_like_a_resource_is_numbered() {
+        let resources = resource_tokens("x", "x", &["x_get_thing"], &[]);
+        let data_sources = data_source_tokens("x", "x", &["x_thing"], &resources);
+        assert_eq!(resources.token("x_get_thing"), Some("x:index/getThing:GetThing"));
+        assert_eq!(data_sources.token("x_thing"), Some("x:index/getThingV2:getThingV2"));
+    }
+
+    #[test]
+    fn no_function_has_a_word_of_pulumis_for_a_name() {
+        let functions = function_tokens("x", &["pulumi", "provider", "Provider"], &[]);
+        let found: Vec<_> = functions.iter().map(|(_, token)| member_name(token)).collect();
+        assert_eq!(found, ["ProviderV2", "providerV3", "pulumiV2"]);
+    }
+
+    #[test]
+    fn resources_that_share_no_prefix_keep_their_whole_names() {
+        let names = ["alpha_bucket", "beta_bucket", "gamma"];
+        let prefix = resource_prefix(&names, "odd");
+        let tokens = resource_tokens("odd", &prefix, &names, &names);
+        let found: Vec<_> = tokens.iter().map(|(_, token)| token).collect();
+        assert_eq!(
+            found,
+            ["odd:index/alphaBucket:AlphaBucket", "odd:index/betaBucket:BetaBucket", "odd:index/gamma:Gamma"]
+        );
+        let data_sources = data_source_tokens("odd", &prefix, &["alpha_bucket", "odd_zone"], &tokens);
+        assert_eq!(data_sources.token("alpha_bucket"), Some("odd:index/getAlphaBucket:getAlphaBucket"));
+        assert_eq!(data_sources.token("odd_zone"), Some("odd:index/getZone:getZone"));
     }
 
     #[test]
@@ -275,24 +316,29 @@ mod tests {
     proptest! {
         #[test]
         fn tokens_differ_in_more_than_case_and_lead_back(
-            names in proptest::collection::btree_set("(p_)?[aAbB_2-]{0,4}(provider)?", 0..40),
+            names in proptest::collection::btree_set("(p_)?(get)?[aAbB_2-]{0,4}(provider|pulumi)?|.{1,4}", 0..40),
         ) {
             let names: Vec<_> = names.iter().map(String::as_str).collect();
             let resources = resource_tokens("p", "p", &names, &names);
-            let data_sources = data_source_tokens("p", "p", &names);
-            let functions = function_tokens("p", &names, &data_sources);
+            let data_sources = data_source_tokens("p", "p", &names, &resources);
+            let functions = function_tokens("p", &names, &[&resources, &data_sources]);
             let folded = |tokens: &Tokens| tokens.iter().map(|(_, token)| token.to_lowercase()).collect::<HashSet<_>>();
+            let mut all = HashSet::new();
             for tokens in [&resources, &data_sources, &functions] {
                 prop_assert_eq!(tokens.len(), names.len());
-                prop_assert_eq!(folded(tokens).len(), names.len());
                 for name in &names {
                     let token = tokens.token(name).unwrap();
                     prop_assert_eq!(tokens.terraform(token).map(AsRef::as_ref), Some(*name));
-                    prop_assert!(!member_name(token).starts_with(|first: char| first.is_ascii_digit()));
+                    let member = member_name(token);
+                    prop_assert!(!member.starts_with(|first: char| first.is_ascii_digit()), "{}", token);
+                    prop_assert_eq!(token.matches(':').count(), 2, "{}", token);
+                    prop_assert!(!member.contains(|odd: char| odd.is_whitespace() || odd == '/'), "{}", token);
                 }
+                all.extend(folded(tokens));
             }
-            prop_assert!(folded(&data_sources).is_disjoint(&folded(&functions)));
-            prop_assert!(!folded(&resources).contains("p:index/provider:provider"));
+            prop_assert_eq!(all.len(), 3 * names.len());
+            prop_assert!(!all.contains("p:index/provider:provider"));
+            prop_assert_eq!(functions.terraform("p:index/pulumi:pulumi"), None);
         }
     }
 }

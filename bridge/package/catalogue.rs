@@ -35,6 +35,16 @@ pub enum IdentityError {
     /// The provider has no type.
     #[error(transparent)]
     Path(#[from] NotAProviderPath),
+    /// The provider's type, or the name that the user gave instead, is no name for a Pulumi package.
+    #[error(
+        "{name:?} cannot be the name of a Pulumi package: {rule}; choose another name with `--provider-name NAME`"
+    )]
+    Name {
+        /// What the package would be called.
+        name: String,
+        /// Which rule it breaks.
+        rule: &'static str,
+    },
     /// Pulumi's packages need a semantic version.
     #[error("the provider's version {version:?} is not a semantic version, which a Pulumi package must have")]
     Version {
@@ -92,12 +102,30 @@ impl Identity {
         };
         let parsed = semver::Version::parse(version)
             .map_err(|source| IdentityError::Version { version: version.to_owned(), source })?;
+        let name = parameter.provider_name.as_deref().unwrap_or(provider_type);
+        if let Some(rule) = broken_rule_of_names(name) {
+            return Err(IdentityError::Name { name: name.to_owned(), rule });
+        }
         Ok(Self {
-            name: parameter.provider_name.clone().unwrap_or_else(|| provider_type.to_owned()),
+            name: name.to_owned(),
             provider_type: provider_type.to_owned(),
             version: parsed,
             parameter,
         })
+    }
+}
+
+/// What keeps `name` from being a package's name, by the engine's rules.
+fn broken_rule_of_names(name: &str) -> Option<&'static str> {
+    let is_part = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_');
+    if !name.starts_with(|first: char| first.is_ascii_alphabetic()) {
+        Some("it must start with a letter from A to Z")
+    } else if !name.chars().all(is_part) {
+        Some("it may hold letters from A to Z, digits, hyphens and underscores only")
+    } else if matches!(name, "pulumi" | "input") {
+        Some("Pulumi reserves it")
+    } else {
+        None
     }
 }
 
@@ -111,9 +139,9 @@ impl Package {
         let mapped: Vec<&str> = all.iter().copied().filter(kept).collect();
         let resources = resource_tokens(package, &prefix, &mapped, &all);
         let mapped: Vec<&str> = catalogue.data_source_names().map(AsRef::as_ref).filter(kept).collect();
-        let data_sources = data_source_tokens(package, &prefix, &mapped);
+        let data_sources = data_source_tokens(package, &prefix, &mapped, &resources);
         let mapped: Vec<&str> = catalogue.functions().keys().map(AsRef::as_ref).filter(kept).collect();
-        let functions = function_tokens(package, &mapped, &data_sources);
+        let functions = function_tokens(package, &mapped, &[&resources, &data_sources]);
         Self {
             prefix,
             resources: Members::new("resource", resources),
@@ -301,6 +329,28 @@ mod tests {
         };
         let remote = identity(Parameter { source, ..local("") });
         assert_eq!((remote.name.as_str(), remote.version.to_string().as_str()), ("bunnynet", "0.5.1"));
+    }
+
+    #[test]
+    fn a_package_has_a_name_that_the_engine_takes() {
+        let name_of = |path: &str, provider_name: Option<&str>| {
+            let provider_name = provider_name.map(str::to_owned);
+            Identity::new(Parameter { provider_name, ..local(path) }).map(|identity| identity.name)
+        };
+        for (path, name, rule) in [
+            ("./terraform-provider-1password", None, "start with a letter"),
+            ("./terraform-provider-ok", Some("-x"), "start with a letter"),
+            ("./terraform-provider-ok", Some("a b"), "digits, hyphens and underscores only"),
+            ("./terraform-provider-ok", Some("émile"), "start with a letter"),
+            ("./terraform-provider-ok", Some("p:q"), "digits, hyphens and underscores only"),
+            ("./terraform-provider-pulumi", None, "Pulumi reserves it"),
+            ("./terraform-provider-input", None, "Pulumi reserves it"),
+        ] {
+            let error = name_of(path, name).unwrap_err().to_string();
+            assert!(error.contains(rule) && error.contains("--provider-name"), "{path} {name:?}: {error}");
+        }
+        assert_eq!(name_of("./terraform-provider-1password", Some("onepassword")).unwrap(), "onepassword");
+        assert_eq!(name_of("./terraform-provider-My_own-1", None).unwrap(), "My_own-1");
     }
 
     #[test]

@@ -111,12 +111,17 @@ impl FunctionShape {
     }
 }
 
-/// Names that are missing are numbers (`arg1`), and those that stand twice get one (`value2`).
+/// Names that are missing are numbers (`arg1`), and those that stand twice get one (`value2`). No argument may be called
+/// `pulumi`.
 fn parameter_names(parameters: &[&tfplugin6::function::Parameter]) -> Vec<String> {
     let mut taken = HashSet::new();
     let mut names = Vec::with_capacity(parameters.len());
     for (index, parameter) in parameters.iter().enumerate() {
-        let natural = Some(property_name(&parameter.name)).filter(|name| !name.is_empty());
+        let natural = match property_name(&parameter.name) {
+            name if name.is_empty() => None,
+            name if name == "pulumi" => Some("pulumiInfo".to_owned()),
+            name => Some(name),
+        };
         let base = natural.unwrap_or_else(|| format!("arg{}", index + 1));
         let numbered = (2_u64..).map(|number| format!("{base}{number}"));
         let name = std::iter::once(base.clone()).chain(numbered).find(|name| taken.insert(name.clone()));
@@ -145,6 +150,7 @@ mod tests {
         assert_eq!(names(&["value", "value", "value"], None), ["value", "value2", "value3"]);
         assert_eq!(names(&["separator"], Some("parts")), ["separator", "parts"]);
         assert_eq!(names(&["separator"], Some("")), ["separator", "arg2"]);
+        assert_eq!(names(&["pulumi", "a b"], None), ["pulumiInfo", "aB"]);
     }
 
     #[test]

@@ -442,4 +442,69 @@ mod tests {
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
+
+    /// The rules are those of the engine's own binder: `pulumi schema check` takes this package.
+    #[test]
+    fn no_package_has_names_that_the_engine_refuses() {
+        let names = [
+            "a_b",
+            "a__b",
+            "aB",
+            "a b",
+            "pulumi",
+            "pulumi_info",
+            "urn",
+            "version",
+            "provider",
+            "x-y",
+            "__meta",
+        ];
+        let text = |name: &&str| attribute(name, "\"string\"");
+        let rule = || body(names.iter().map(text).collect(), vec![]);
+        let all =
+            || schema(names.iter().map(text).collect(), vec![block("rule", Blocks::List, (0, 1), rule())]);
+        let object = r#"["object",{"pulumi":"string","a_b":"string","aB":["object",{"pulumi":"string"}]}]"#;
+        let functions = ["get_thing", "pulumi", "provider", "a:b"].map(|name| {
+            let parameters = vec![parameter("pulumi", "\"string\""), parameter("pulumi_info", object)];
+            (name, function(parameters, object))
+        });
+        let resources = ["test_get_thing", "test_provider", "other_x", "test_ab", "test_a_b", "we:i/r d"];
+        let package = package_with(
+            all(),
+            resources.map(|name| (name, all())).into(),
+            vec![("test_thing", all()), ("other_x", all()), ("test_Thing", all())],
+            functions.into(),
+        );
+        let schema = parsed(&package);
+        let keys = |of: &Value| of.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        let tokens = [keys(&schema["resources"]), keys(&schema["functions"])].concat();
+        assert_eq!(tokens.len(), 14, "everything is there, and the provider's own method: {tokens:?}");
+        let folded: BTreeSet<_> = tokens.iter().map(|token| token.to_lowercase()).collect();
+        assert_eq!(folded.len(), tokens.len(), "they differ in more than case: {tokens:?}");
+        for token in tokens.iter().filter(|token| !token.starts_with("pulumi:")) {
+            let member = token.strip_prefix("test:index/").and_then(|token| token.split_once(':'));
+            let (_, member) = member.unwrap_or_else(|| panic!("{token} has not three parts"));
+            assert!(member.chars().all(char::is_alphanumeric), "{token}");
+            assert!(!["pulumi", "provider", "Provider"].contains(&member), "{token}");
+        }
+        assert!(!keys(&schema["provider"]["inputProperties"]).contains(&"version".to_owned()));
+        assert!(!keys(&schema["config"]["variables"]).contains(&"version".to_owned()));
+        no_property_is_refused(&schema, "");
+    }
+
+    fn no_property_is_refused(value: &Value, place: &str) {
+        const OBJECTS: [&str; 4] = ["properties", "inputProperties", "variables", "stateInputs"];
+        match value {
+            Value::Object(members) => {
+                for (name, member) in members {
+                    if OBJECTS.contains(&place) {
+                        assert!(name != "pulumi" && !name.contains(char::is_whitespace), "{place}: {name:?}");
+                    }
+                    no_property_is_refused(member, name);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| no_property_is_refused(item, "")),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
 }

@@ -12,7 +12,7 @@ use isthmus_shim::schema::{
     Attribute, AttributeType, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting, Schema, TextKind,
 };
 
-use crate::names::properties::{Nameable, ResourceNaming, object_names, resource_names};
+use crate::names::properties::{Nameable, ResourceNaming, config_names, object_names, resource_names};
 
 /// A resource (or data source, or the provider's configuration) as both sides see it.
 #[derive(Debug)]
@@ -178,7 +178,21 @@ pub fn compile_resource(
 
 /// Compiles a data source. It has no Pulumi id; an attribute `id` is a property like others.
 pub fn compile_data_source(terraform_type: &str, token: &str, schema: Arc<Schema>) -> ResourceShape {
-    let object = Arc::new(block_object(&schema.block, object_names));
+    unidentified(terraform_type, token, schema, object_names)
+}
+
+/// Compiles the provider's own configuration.
+pub fn compile_config(schema: Arc<Schema>) -> ResourceShape {
+    unidentified("", "", schema, config_names)
+}
+
+fn unidentified(
+    terraform_type: &str,
+    token: &str,
+    schema: Arc<Schema>,
+    names: fn(&[Nameable<'_>]) -> Vec<String>,
+) -> ResourceShape {
+    let object = Arc::new(block_object(&schema.block, names));
     ResourceShape {
         token: token.to_owned(),
         terraform_type: Arc::from(terraform_type),
@@ -186,11 +200,6 @@ pub fn compile_data_source(terraform_type: &str, token: &str, schema: Arc<Schema
         object,
         id: IdRule::Missing,
     }
-}
-
-/// Compiles the provider's own configuration.
-pub fn compile_config(schema: Arc<Schema>) -> ResourceShape {
-    compile_data_source("", "", schema)
 }
 
 /// Compiles a type that stands alone, such as that of a function's parameter.

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use isthmus_shim::cty::{Number, Type};
-use isthmus_shim::schema::{Attribute, BlockNesting};
+use isthmus_shim::schema::{Attribute, BlockNesting, Schema};
 use proptest::prelude::*;
 
 use super::*;
-use crate::package::shape::IdRule;
+use crate::package::shape::{IdRule, PackageNaming, compile_resource};
 use crate::translate::outputs::{OutputOptions, outputs_from_state};
 use crate::translate::property::secret;
 use crate::translate::testing::{
@@ -211,6 +211,31 @@ fn outputs_that_do_not_match_the_state_get_its_json_whole() {
         assert_eq!(delta, properties(r#"{"obj":{"ps":{"a":{"replace":{"raw":{"k":"x"}}}}}}"#));
         assert_eq!(recover(&outputs, &delta).unwrap(), json(r#"{"a":{"k":"x"}}"#));
     }
+}
+
+#[test]
+fn names_that_collide_lead_back_each_to_its_own() {
+    use crate::translate::inputs::{Unknowns, config_from_inputs};
+    // Among them are names that are Pulumi's own, and what is kept beside the attributes.
+    let names =
+        ["a_b", "a__b", "aB", "a b", "pulumi", "pulumi_info", "urn", "id", "__meta", "__defaults", "x_"];
+    let attributes = || names.iter().map(|name| attribute(name, Type::String)).collect::<Vec<_>>();
+    let naming = PackageNaming { package: "x", prefix: "x" };
+    let schema = Schema {
+        version: 0,
+        block: block(attributes(), vec![nested("inner", BlockNesting::List, 1, block(attributes(), vec![]))]),
+    };
+    let shape = compile_resource("x_thing", "x:index/thing:Thing", schema.into(), naming);
+    let texts: Vec<_> = names.iter().map(|name| (*name, Value::string(format!("of {name}")))).collect();
+    let mut attributes = texts.clone();
+    attributes.push(("inner", Value::List(vec![object_value(&texts)])));
+    let state = object_value(&attributes);
+
+    stored(&state, &shape);
+    let outputs = outputs_from_state(&state, &shape, OPTIONS).unwrap();
+    assert_eq!(outputs.len(), names.len() + 1, "{outputs:?}");
+    let config = config_from_inputs(&outputs, &shape.object, &shape.schema.block, Unknowns::Reject).unwrap();
+    assert_eq!(config.value, state);
 }
 
 #[test]
