@@ -63,6 +63,7 @@ fn is_outcome_unknown(error: &ProviderError) -> bool {
         ProviderError::Call { operation, .. } => *operation == apply,
         ProviderError::InvalidAnswer { operation, .. } => *operation == apply,
         ProviderError::Diagnostics { .. }
+        | ProviderError::Identity { .. }
         | ProviderError::InvalidValue { .. }
         | ProviderError::Rules { .. }
         | ProviderError::Schema(_)

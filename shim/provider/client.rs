@@ -22,6 +22,7 @@ pub enum Rpc {
     ReadDataSource,
     ReadResource,
     StopProvider,
+    UpgradeResourceIdentity,
     UpgradeResourceState,
     ValidateDataResourceConfig,
     ValidateProviderConfig,
@@ -50,6 +51,9 @@ impl Rpc {
             (ProtocolVersion::V5, Self::ReadDataSource) => "/tfplugin5.Provider/ReadDataSource",
             (ProtocolVersion::V5, Self::ReadResource) => "/tfplugin5.Provider/ReadResource",
             (ProtocolVersion::V5, Self::StopProvider) => "/tfplugin5.Provider/Stop",
+            (ProtocolVersion::V5, Self::UpgradeResourceIdentity) => {
+                "/tfplugin5.Provider/UpgradeResourceIdentity"
+            }
             (ProtocolVersion::V5, Self::UpgradeResourceState) => "/tfplugin5.Provider/UpgradeResourceState",
             (ProtocolVersion::V5, Self::ValidateDataResourceConfig) => {
                 "/tfplugin5.Provider/ValidateDataSourceConfig"
@@ -73,6 +77,9 @@ impl Rpc {
             (ProtocolVersion::V6, Self::ReadDataSource) => "/tfplugin6.Provider/ReadDataSource",
             (ProtocolVersion::V6, Self::ReadResource) => "/tfplugin6.Provider/ReadResource",
             (ProtocolVersion::V6, Self::StopProvider) => "/tfplugin6.Provider/StopProvider",
+            (ProtocolVersion::V6, Self::UpgradeResourceIdentity) => {
+                "/tfplugin6.Provider/UpgradeResourceIdentity"
+            }
             (ProtocolVersion::V6, Self::UpgradeResourceState) => "/tfplugin6.Provider/UpgradeResourceState",
             (ProtocolVersion::V6, Self::ValidateDataResourceConfig) => {
                 "/tfplugin6.Provider/ValidateDataResourceConfig"
@@ -131,7 +138,7 @@ mod tests {
 
     use super::*;
 
-    const ALL: [Rpc; 15] = [
+    const ALL: [Rpc; 16] = [
         Rpc::ApplyResourceChange,
         Rpc::CallFunction,
         Rpc::ConfigureProvider,
@@ -143,6 +150,7 @@ mod tests {
         Rpc::ReadDataSource,
         Rpc::ReadResource,
         Rpc::StopProvider,
+        Rpc::UpgradeResourceIdentity,
         Rpc::UpgradeResourceState,
         Rpc::ValidateDataResourceConfig,
         Rpc::ValidateProviderConfig,

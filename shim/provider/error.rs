@@ -95,6 +95,14 @@ pub enum ProviderError {
         /// What is wrong, and where.
         reason: String,
     },
+    /// An object's identity cannot be used.
+    #[error("the identity of this {type_name} cannot be used: {reason}")]
+    Identity {
+        /// The resource type.
+        type_name: String,
+        /// What is wrong, and what to do.
+        reason: String,
+    },
     /// The schema is missing or faulty.
     #[error(transparent)]
     Schema(#[from] CatalogueError),

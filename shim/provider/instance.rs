@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use isthmus_proto::{tfplugin5, tfplugin6};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OnceCell};
 
 use super::diagnostics::errors_of;
 use super::{
@@ -35,6 +35,8 @@ pub struct Provider {
     catalogue: Arc<Catalogue>,
     configured: Mutex<bool>,
     stops: AtomicU64,
+    /// What the identities of resources consist of, asked for when the first one turns up.
+    pub(super) identities: OnceCell<std::collections::BTreeMap<String, tfplugin6::ResourceIdentitySchema>>,
 }
 
 impl Provider {
@@ -79,6 +81,7 @@ impl Provider {
             catalogue: Arc::new(catalogue),
             configured: Mutex::new(false),
             stops: AtomicU64::new(0),
+            identities: OnceCell::new(),
         })
     }
 

@@ -15,8 +15,8 @@ use crate::schema::Schema;
 /// One resource type of one provider.
 #[derive(Debug)]
 pub struct Resource<'a> {
-    provider: &'a Provider,
-    type_name: Arc<str>,
+    pub(super) provider: &'a Provider,
+    pub(super) type_name: Arc<str>,
     schema: Arc<Schema>,
 }
 
@@ -195,12 +195,30 @@ impl<'a> Resource<'a> {
         id: &str,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Option<Object>, ProviderError> {
+        self.import_by(id.to_owned(), None, warnings).await
+    }
+
+    /// Takes an existing object over by its identity, and reads it. `None`: there is no such object.
+    pub async fn import_by_identity(
+        &self,
+        identity: tfplugin6::ResourceIdentityData,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Option<Object>, ProviderError> {
+        self.import_by(String::new(), Some(identity), warnings).await
+    }
+
+    async fn import_by(
+        &self,
+        id: String,
+        identity: Option<tfplugin6::ResourceIdentityData>,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Option<Object>, ProviderError> {
         let rpc = Rpc::ImportResourceState;
         let request = tfplugin6::import_resource_state::Request {
             type_name: self.type_name.to_string(),
-            id: id.to_owned(),
+            id,
             client_capabilities: client_capabilities(),
-            identity: None,
+            identity: identity.clone(),
         };
         let response: tfplugin6::import_resource_state::Response = self.provider.call(rpc, request).await?;
         self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
@@ -220,7 +238,7 @@ impl<'a> Resource<'a> {
         let value = rules::normalise_blocks(&self.schema.block, value);
         self.require_storable(rpc, &value)?;
         // Providers put a marker into the private data that the read below looks for.
-        let object = Object { value, private: first.private, identity: first.identity };
+        let object = Object { value, private: first.private, identity: first.identity.or(identity) };
         self.read(&object, warnings).await
     }
 

@@ -1,0 +1,244 @@
+//! Resource identities: what a provider knows an object by, beside whatever its state says.
+//!
+//! An identity is a flat object with a schema and a version of its own (protocol 5.9, 6.9). Providers return it with what
+//! they read and make, and want it back. Most programs never need the schemas, so they are asked for when the first
+//! identity turns up, once per process; a provider that is older than identities has none.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use isthmus_proto::tfplugin6;
+
+use super::{Diagnostic, Object, Provider, ProviderError, Resource, Rpc};
+use crate::cty::json::{Json, from_tree, to_json};
+use crate::cty::{self, ObjectType, Type, Value};
+use crate::schema::CatalogueError;
+
+/// What the identities of one resource type consist of.
+#[derive(Clone, Debug)]
+pub struct IdentitySchema {
+    /// Version of stored identities; the provider upgrades older ones.
+    pub version: i64,
+    /// In the provider's order.
+    pub attributes: Vec<IdentityAttribute>,
+    own: Type,
+}
+
+/// One attribute of an identity.
+#[derive(Clone, Debug)]
+pub struct IdentityAttribute {
+    /// Terraform's name.
+    pub name: Arc<str>,
+    /// A primitive type, or a list of one.
+    pub attribute_type: Type,
+    /// An import by identity has to give it.
+    pub required_for_import: bool,
+}
+
+/// An identity as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredIdentity {
+    /// Version of the identity schema that it was written by.
+    pub schema_version: i64,
+    /// An object of exactly the schema's attributes, ordered by name; those without a value are null.
+    pub json: Json,
+}
+
+type Schemas = BTreeMap<String, tfplugin6::ResourceIdentitySchema>;
+
+impl Resource<'_> {
+    /// What this type's identities consist of; `None` when it has none.
+    pub async fn identity_schema(
+        &self,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Option<IdentitySchema>, ProviderError> {
+        let schemas = self.provider.identity_schemas(warnings).await?;
+        schemas
+            .get(&*self.type_name)
+            .map(|schema| IdentitySchema::compile(&self.type_name, schema))
+            .transpose()
+    }
+
+    /// The identity of an object, to be stored. `None`: it has none.
+    pub async fn identity_to_store(
+        &self,
+        object: &Object,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Option<StoredIdentity>, ProviderError> {
+        let Some(data) = object.identity.as_ref().and_then(|identity| identity.identity_data.as_ref()) else {
+            return Ok(None);
+        };
+        let Some(schema) = self.identity_schema(warnings).await? else { return Ok(None) };
+        let written = cty::decode_dynamic(&data.msgpack, &data.json, &schema.own)
+            .map_err(|error| crate::error_chain(&error))
+            .and_then(|value| match value {
+                Value::Null => Ok(None),
+                value => to_json(&value, &schema.own).map(Some).map_err(|error| crate::error_chain(&error)),
+            })
+            .and_then(|text| {
+                text.map(|text| Json::parse(text.as_bytes()).map_err(|error| error.to_string())).transpose()
+            });
+        match written {
+            Ok(json) => Ok(json.map(|json| StoredIdentity { schema_version: schema.version, json })),
+            Err(reason) => Err(ProviderError::Identity {
+                type_name: self.type_name.to_string(),
+                reason: format!("the provider's own does not fit its schema: {reason}"),
+            }),
+        }
+    }
+
+    /// A stored identity as the provider takes it, upgraded where an older version of the provider wrote it. `None`: the
+    /// type has no identities any more.
+    pub async fn identity_from_store(
+        &self,
+        stored: &StoredIdentity,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Option<tfplugin6::ResourceIdentityData>, ProviderError> {
+        let Some(schema) = self.identity_schema(warnings).await? else { return Ok(None) };
+        if stored.schema_version > schema.version {
+            return Err(self.wrong_identity(format!(
+                "it was stored with version {} of its schema, but this provider knows versions up to {}; use the version of \
+                 the provider that wrote it, or a newer one",
+                stored.schema_version, schema.version
+            )));
+        }
+        if stored.schema_version == schema.version {
+            let value = schema.read(&stored.json).map_err(|reason| self.wrong_identity(reason))?;
+            return schema.data(&value).map(Some).map_err(|reason| self.wrong_identity(reason));
+        }
+        let rpc = Rpc::UpgradeResourceIdentity;
+        let request = tfplugin6::upgrade_resource_identity::Request {
+            type_name: self.type_name.to_string(),
+            version: stored.schema_version,
+            raw_identity: Some(tfplugin6::RawState {
+                json: stored.json.to_string().into(),
+                flatmap: std::collections::HashMap::new(),
+            }),
+        };
+        let response: tfplugin6::upgrade_resource_identity::Response =
+            self.provider.call(rpc, request).await?;
+        self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
+        Ok(response.upgraded_identity)
+    }
+
+    /// The identity that `given` stands for, which somebody wrote to import the object by.
+    ///
+    /// # Errors
+    /// [`ProviderError::Identity`], which names every attribute that is missing or wrong.
+    pub fn identity_for_import(
+        &self,
+        schema: &IdentitySchema,
+        given: &Json,
+    ) -> Result<tfplugin6::ResourceIdentityData, ProviderError> {
+        let value = schema.read_for_import(given).map_err(|reason| {
+            self.wrong_identity(format!("{reason}; it is a JSON object of {}", schema.described()))
+        })?;
+        schema.data(&value).map_err(|reason| self.wrong_identity(reason))
+    }
+
+    fn wrong_identity(&self, reason: String) -> ProviderError {
+        ProviderError::Identity { type_name: self.type_name.to_string(), reason }
+    }
+}
+
+impl Provider {
+    async fn identity_schemas(&self, warnings: &mut Vec<Diagnostic>) -> Result<&Schemas, ProviderError> {
+        self.identities
+            .get_or_try_init(|| async {
+                let rpc = Rpc::GetResourceIdentitySchemas;
+                let request = tfplugin6::get_resource_identity_schemas::Request::default();
+                let response: Result<tfplugin6::get_resource_identity_schemas::Response, _> =
+                    self.call(rpc, request).await;
+                match response {
+                    Ok(response) => {
+                        self.refuse_errors(rpc, response.diagnostics, warnings)?;
+                        Ok(response.identity_schemas.into_iter().collect())
+                    }
+                    Err(ProviderError::Unsupported { .. }) => Ok(Schemas::new()),
+                    Err(error) => Err(error),
+                }
+            })
+            .await
+    }
+}
+
+impl IdentitySchema {
+    fn compile(type_name: &str, message: &tfplugin6::ResourceIdentitySchema) -> Result<Self, ProviderError> {
+        let mut attributes = Vec::with_capacity(message.identity_attributes.len());
+        for attribute in &message.identity_attributes {
+            let attribute_type =
+                Type::from_json(&attribute.r#type).map_err(|error| CatalogueError::Faulty {
+                    kind: "the identity of resource",
+                    name: type_name.to_owned(),
+                    fault: crate::schema::SchemaError {
+                        path: attribute.name.clone(),
+                        reason: format!("its type cannot be read: {error}"),
+                    },
+                })?;
+            attributes.push(IdentityAttribute {
+                name: Arc::from(attribute.name.as_str()),
+                attribute_type,
+                required_for_import: attribute.required_for_import,
+            });
+        }
+        let types = attributes.iter().map(|one| (Arc::clone(&one.name), one.attribute_type.clone()));
+        let own = Type::Object(Arc::new(ObjectType { attributes: types.collect(), ..ObjectType::default() }));
+        Ok(Self { version: message.version, attributes, own })
+    }
+
+    fn read(&self, json: &Json) -> Result<Value, String> {
+        from_tree(json, &self.own).map_err(|error| crate::error_chain(&error))
+    }
+
+    fn read_for_import(&self, json: &Json) -> Result<Value, String> {
+        let Json::Object(members) = json else { return Err("it is no JSON object".to_owned()) };
+        let unknown: Vec<_> = members
+            .iter()
+            .filter(|(name, _)| !self.attributes.iter().any(|attribute| *attribute.name == **name))
+            .map(|(name, _)| format!("{name:?}"))
+            .collect();
+        let missing: Vec<_> = self
+            .attributes
+            .iter()
+            .filter(|attribute| attribute.required_for_import)
+            .filter(|attribute| matches!(json.member(&attribute.name), None | Some(Json::Null)))
+            .map(|attribute| format!("{:?}", attribute.name))
+            .collect();
+        let mut faults = Vec::new();
+        if !unknown.is_empty() {
+            faults.push(format!("it has no attribute {}", unknown.join(", ")));
+        }
+        if !missing.is_empty() {
+            faults.push(format!("{} must be given", missing.join(", ")));
+        }
+        if faults.is_empty() { self.read(json) } else { Err(faults.join(", and ")) }
+    }
+
+    fn data(&self, value: &Value) -> Result<tfplugin6::ResourceIdentityData, String> {
+        let msgpack =
+            cty::msgpack::encode(value, &self.own).map_err(|error| crate::error_chain(&error))?.into();
+        let data = tfplugin6::DynamicValue { msgpack, json: bytes::Bytes::new() };
+        Ok(tfplugin6::ResourceIdentityData { identity_data: Some(data) })
+    }
+
+    fn described(&self) -> String {
+        let attributes = self.attributes.iter().map(|attribute| {
+            let optional = if attribute.required_for_import { "" } else { ", optional" };
+            format!("{:?} ({}{optional})", attribute.name, kind(&attribute.attribute_type))
+        });
+        attributes.collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn kind(of: &Type) -> &'static str {
+    match of {
+        Type::String => "a string",
+        Type::Number => "a number",
+        Type::Bool => "a boolean",
+        Type::List(_) => "a list",
+        Type::Set(_) | Type::Map(_) | Type::Object(_) | Type::Tuple(_) | Type::Dynamic => "of another type",
+    }
+}
+
+#[cfg(test)]
+mod tests;
