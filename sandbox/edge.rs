@@ -5,6 +5,8 @@
 //! differs stands in those two files. Fields are matched by name here, never by number, so the sandbox does not share an
 //! assumption that a client may make about the two protocols' wire being the same.
 
+#[path = "edge/broken.rs"]
+mod broken;
 #[path = "edge/lookups.rs"]
 mod lookups;
 #[path = "edge/objects.rs"]
@@ -69,7 +71,7 @@ impl Edge {
         let encoded = |schema: &Schema| Bytes::from(schema_message(schema, minor).encode_to_vec());
         let resources = self.provider.resources();
         let lookup = self.provider.data_source("sandbox_note").into_iter();
-        message::get_provider_schema::Response {
+        let mut response = message::get_provider_schema::Response {
             provider: Some(schema_message(self.provider.schema(), minor)),
             resource_schemas: resources
                 .map(|(name, entry)| (name.to_owned(), encoded(&entry.schema)))
@@ -90,7 +92,11 @@ impl Edge {
                 .collect(),
             server_capabilities: self.capabilities(),
             ..Default::default()
+        };
+        if self.provider.switches().odd {
+            broken::add_to(&mut response);
         }
+        response
     }
 
     pub(super) fn functions(&self, call: &str) -> message::get_functions::Response {

@@ -203,6 +203,11 @@ impl Provider for Edge {
     }
 }
 
+/// Schemas that are faulty in a way of this protocol alone.
+fn own_broken_schemas() -> Vec<(&'static str, message::schema::Block)> {
+    Vec::new()
+}
+
 /// An attribute as protocol 5 writes it, which knows no nested attributes; resources leave them out for it.
 fn attribute_message(attribute: &Attribute, minor: Minor) -> message::schema::Attribute {
     let deprecation = attribute.deprecation.filter(|_| minor.has(Feature::Lists));

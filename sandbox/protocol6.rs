@@ -205,6 +205,26 @@ impl Provider for Edge {
     }
 }
 
+/// Schemas that are faulty in a way of this protocol alone: an attribute with a type and attributes of its own, and one
+/// whose attributes nest in a way that there is not.
+fn own_broken_schemas() -> Vec<(&'static str, message::schema::Block)> {
+    let nested = |nesting| Some(message::schema::Object { nesting, ..Default::default() });
+    let block = |kind: &'static [u8], nested_type| {
+        let attribute = message::schema::Attribute {
+            name: "x".to_owned(),
+            optional: true,
+            r#type: Bytes::from_static(kind),
+            nested_type,
+            ..Default::default()
+        };
+        message::schema::Block { attributes: vec![attribute], ..Default::default() }
+    };
+    vec![
+        ("sandbox_broken_both", block(b"\"string\"", nested(1))),
+        ("sandbox_broken_attributes", block(b"", nested(77))),
+    ]
+}
+
 /// An attribute as protocol 6 writes it: either of a type, or with attributes of its own.
 fn attribute_message(attribute: &Attribute, minor: Minor) -> message::schema::Attribute {
     let deprecation = attribute.deprecation.filter(|_| minor.has(Feature::Lists));

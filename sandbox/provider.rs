@@ -74,7 +74,7 @@ impl Provider {
     /// # Errors
     /// When the record of calls cannot be opened.
     pub fn new(protocol: Protocol, switches: Switches) -> std::io::Result<Self> {
-        let entries = resources::all().into_iter().map(|resource| {
+        let entries = resources::all(switches.odd).into_iter().map(|resource| {
             let schema = resource.schema(protocol, switches.minor);
             let kind = schema.block.implied_type();
             (resource.type_name(), ResourceEntry { resource, schema, kind })

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use isthmus_shim::cty::json::Json;
 use isthmus_shim::cty::{Type, Value};
 use serde_json::Map;
 use tonic::Status;
@@ -118,6 +119,15 @@ impl ResourceEntry {
         self.resource.import(call, id).map(|outcome| self.completed(outcome))
     }
 
+    /// Takes an object under management by its identity.
+    ///
+    /// # Errors
+    /// When the resource was asked to fail in gRPC's way.
+    pub(crate) fn import_identity(&self, call: &Call, identity: &Value) -> Result<Outcome, Status> {
+        let identity = Object::from_value(identity).unwrap_or_default();
+        self.resource.import_identity(call, &identity).map(|outcome| self.completed(outcome))
+    }
+
     /// Brings a stored state to the current version.
     pub(crate) fn upgrade(&self, version: i64, stored: &[u8]) -> Outcome {
         let current = self.schema.version;
@@ -125,9 +135,28 @@ impl ResourceEntry {
             let detail = format!("It is of version {version}; this provider knows versions up to {current}.");
             return Diagnostic::error("The state is newer than the provider", detail).into();
         }
-        self.understand(stored, |stored| {
-            if version < current { self.resource.upgrade(version, stored) } else { stored }
-        })
+        if version == current {
+            return self.understand_exactly(stored);
+        }
+        self.understand(stored, |stored| self.resource.upgrade(version, stored))
+    }
+
+    /// Reads what is stored by the current schema. A tree that keeps numbers as they are written goes through no double.
+    fn understand_exactly(&self, stored: &[u8]) -> Outcome {
+        match Json::parse(stored) {
+            Ok(Json::Object(mut members)) => {
+                if let Type::Object(object) = &self.kind {
+                    members.retain(|(name, _)| object.attributes.contains_key(name.as_str()));
+                }
+                self.understand_text(&Json::Object(members).to_string())
+            }
+            Ok(_) => {
+                Diagnostic::error("The stored state is not a JSON object", "It is something else.").into()
+            }
+            Err(error) => {
+                Diagnostic::error("The stored state is not a JSON object", error.to_string()).into()
+            }
+        }
     }
 
     /// Takes over the stored state of another provider's or another type's object.
@@ -163,7 +192,10 @@ impl ResourceEntry {
         if let Type::Object(object) = &self.kind {
             stored.retain(|name, _| object.attributes.contains_key(name.as_str()));
         }
-        let text = serde_json::Value::Object(stored).to_string();
+        self.understand_text(&serde_json::Value::Object(stored).to_string())
+    }
+
+    fn understand_text(&self, text: &str) -> Outcome {
         match wire::from_json(text.as_bytes(), &self.kind) {
             Ok(value) => self.completed(Outcome::object(Object::from_value(&value).unwrap_or_default())),
             Err(error) => {

@@ -6,6 +6,7 @@
 mod bucket;
 mod faulty;
 mod note;
+mod odd;
 mod secret;
 mod server;
 
@@ -69,6 +70,11 @@ pub(crate) trait Resource: Debug + Send + Sync {
         let summary = "Resource Import Not Implemented";
         let detail = format!("Objects of type {} cannot be imported.", call.type_name());
         Ok(Diagnostic::error(summary, detail).into())
+    }
+
+    /// The same by the object's identity, which has all attributes that the identity has.
+    fn import_identity(&self, call: &Call, identity: &Object) -> Result<Outcome, Status> {
+        self.import(call, identity.text("id").unwrap_or_default())
     }
 
     /// Brings the stored form of an older version to the current one. Called only for versions below the schema's.
@@ -146,15 +152,17 @@ pub(crate) enum Answer {
     Absent,
 }
 
-/// All resources.
-pub(crate) fn all() -> Vec<Box<dyn Resource>> {
-    vec![
+/// All resources, with the odd ones only on request.
+pub(crate) fn all(odd: bool) -> Vec<Box<dyn Resource>> {
+    let usual: [Box<dyn Resource>; 5] = [
         Box::new(bucket::Bucket),
         Box::new(faulty::Faulty),
         Box::new(note::Note),
         Box::new(secret::Secret),
         Box::new(server::Server),
-    ]
+    ];
+    let odd = odd::ALL.into_iter().filter(|_| odd).map(|odd| Box::new(odd) as Box<dyn Resource>);
+    usual.into_iter().chain(odd).collect()
 }
 
 impl Change {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::protocol::{Minor, Protocol};
 
 /// Every switch's name. A variable that starts with `SANDBOX_` and is not here is refused.
-pub(crate) const NAMES: [&str; 11] = [
+pub(crate) const NAMES: [&str; 12] = [
     "SANDBOX_ANSWER",
     "SANDBOX_CALLS",
     "SANDBOX_CONFIGURE",
@@ -19,6 +19,7 @@ pub(crate) const NAMES: [&str; 11] = [
     "SANDBOX_HEALTH",
     "SANDBOX_LEGACY",
     "SANDBOX_MINOR",
+    "SANDBOX_ODD",
     "SANDBOX_PROTOCOL",
     "SANDBOX_SHUTDOWN",
     "SANDBOX_START_DELAY",
@@ -45,6 +46,8 @@ pub struct Switches {
     pub configure: Configure,
     /// `SANDBOX_LEGACY=true`: answer as providers built on the old SDK do, with its flag and its loose nulls.
     pub legacy: bool,
+    /// `SANDBOX_ODD=true`: have resources with odd ids and numbers, and things whose schemas are faulty.
+    pub odd: bool,
     /// `SANDBOX_CALLS=file`: append one JSON line for every call.
     pub calls: Option<PathBuf>,
     /// `SANDBOX_DIR=folder`: where objects are kept when the provider's configuration does not say.
@@ -198,6 +201,7 @@ impl Switches {
                 "SANDBOX_SHUTDOWN" => switches.shutdown = choice("SANDBOX_SHUTDOWN", &value, SHUTDOWNS)?,
                 "SANDBOX_CONFIGURE" => switches.configure = choice("SANDBOX_CONFIGURE", &value, CONFIGURES)?,
                 "SANDBOX_LEGACY" => switches.legacy = choice("SANDBOX_LEGACY", &value, BOOLEANS)?,
+                "SANDBOX_ODD" => switches.odd = choice("SANDBOX_ODD", &value, BOOLEANS)?,
                 "SANDBOX_START_DELAY" => {
                     let expected = "a number of milliseconds";
                     let milliseconds =

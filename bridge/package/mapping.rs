@@ -262,7 +262,9 @@ fn document(package: &Package, left_out: &mut Vec<TokenError>) -> Document {
         document.data_sources.insert(terraform.to_string(), names);
     }
     for (terraform, tok) in package.functions().iter() {
-        document.functions.insert(terraform.to_string(), FunctionName { tok: tok.to_owned() });
+        if package.function(terraform).is_ok() {
+            document.functions.insert(terraform.to_string(), FunctionName { tok: tok.to_owned() });
+        }
     }
     document
 }

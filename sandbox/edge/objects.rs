@@ -10,7 +10,6 @@ use super::values::{
 use super::{Answered, Edge, message};
 use crate::calls::CallRecord;
 use crate::diagnostics::Diagnostics;
-use crate::object;
 use crate::provider::change_record;
 use crate::resources::Change;
 use crate::wire::{self, explain};
@@ -174,15 +173,13 @@ impl Edge {
         let imported = self.about_resource(request.type_name, move |provider, entry, call| {
             let record = CallRecord::of("ImportResourceState");
             provider.record(&CallRecord { type_name: Some(call.type_name().to_owned()), ..record });
-            let id = match request.identity.and_then(|identity| identity.identity_data) {
+            let outcome = match request.identity.and_then(|identity| identity.identity_data) {
                 Some(identity) if request.id.is_empty() => {
                     let identity = decode(Some(&identity), &identity_type(entry))?;
-                    let identity = object::Object::from_value(&identity).unwrap_or_default();
-                    identity.text("id").unwrap_or_default().to_owned()
+                    entry.import_identity(call, &identity)?
                 }
-                _ => request.id,
+                _ => entry.import(call, &request.id)?,
             };
-            let outcome = entry.import(call, &id)?;
             if outcome.diagnostics.failed() {
                 let diagnostics = diagnostic_messages(outcome.diagnostics);
                 return Ok(Response { diagnostics, ..Response::default() });

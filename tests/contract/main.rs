@@ -9,6 +9,7 @@ mod addresses;
 mod ages;
 mod autonaming;
 mod check_failures;
+mod broken;
 mod checks;
 mod configuration;
 mod deaths;
