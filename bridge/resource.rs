@@ -10,6 +10,7 @@ mod delete;
 mod diagnose;
 mod diff;
 mod error;
+mod identity;
 mod kept;
 mod read;
 mod state;

@@ -34,9 +34,12 @@ pub struct ResourceShape {
 pub enum IdRule {
     /// Attribute `id` is a computed-only string: it is the Pulumi id, and no property of its own.
     Computed,
-    /// Attribute `id` can be configured (or is no string); its value is also the property of this Pulumi name.
+    /// Attribute `id` can be configured, and every object has one; its value is also the property of this Pulumi name.
     Property(String),
-    /// There is no usable `id`.
+    /// There is an attribute `id`, but objects may be without one, or the provider alone fills it with something else than
+    /// text. The Go bridge never takes it for the id; states that it wrote have another.
+    Perhaps(String),
+    /// There is no attribute `id`.
     Missing,
 }
 
@@ -162,10 +165,15 @@ pub fn compile_resource(
     });
     let id = match id {
         Some(_) if id_stays => IdRule::Computed,
-        Some(id) if can_be_an_id(id) => {
-            object.terraform("id").map_or(IdRule::Missing, |field| IdRule::Property(field.pulumi.clone()))
-        }
-        _ => IdRule::Missing,
+        Some(id) => object.terraform("id").map_or(IdRule::Missing, |field| {
+            let name = field.pulumi.clone();
+            if id.required || (id.optional && id.computed) {
+                IdRule::Property(name)
+            } else {
+                IdRule::Perhaps(name)
+            }
+        }),
+        None => IdRule::Missing,
     };
     ResourceShape {
         token: token.to_owned(),
@@ -223,14 +231,6 @@ fn is_pulumis_id(id: &Attribute) -> bool {
         && !id.optional
         && !id.required
         && matches!(id.attribute_type, AttributeType::Plain(Type::String))
-}
-
-/// Every instance certainly has an `id`, and it can be written as text. That of an optional attribute which the
-/// provider does not fill may be missing.
-fn can_be_an_id(id: &Attribute) -> bool {
-    let primitive =
-        matches!(id.attribute_type, AttributeType::Plain(Type::String | Type::Number | Type::Bool));
-    primitive && (id.required || (id.optional && id.computed))
 }
 
 fn block_object(block: &Block, names: impl Fn(&[Nameable<'_>]) -> Vec<String>) -> ObjectShape {
@@ -425,14 +425,15 @@ mod tests {
         };
         let both = tfplugin6::schema::Attribute { computed: true, ..attribute("id", "\"string\"") };
         let property = (IdRule::Property("resId".to_owned()), "resId".to_owned());
-        let missing = (IdRule::Missing, "resId".to_owned());
+        let perhaps = (IdRule::Perhaps("resId".to_owned()), "resId".to_owned());
         assert_eq!(rule(computed("id", "\"string\"")), (IdRule::Computed, "id".to_owned()));
         assert_eq!(rule(required("id", "\"string\"")), property);
         assert_eq!(rule(both), property);
         assert_eq!(rule(required("id", "\"number\"")), property);
-        assert_eq!(rule(attribute("id", "\"string\"")), missing);
-        assert_eq!(rule(computed("id", "\"number\"")), missing);
-        assert_eq!(rule(required("id", "[\"map\",\"string\"]")), missing);
+        assert_eq!(rule(required("id", "[\"map\",\"string\"]")), property);
+        assert_eq!(rule(attribute("id", "\"string\"")), perhaps);
+        assert_eq!(rule(computed("id", "\"number\"")), perhaps);
+        assert_eq!(rule(computed("id", "[\"object\",{\"a\":\"string\"}]")), perhaps);
         assert_eq!(resource(&schema(vec![attribute("x", "\"string\"")], vec![])).id, IdRule::Missing);
     }
 

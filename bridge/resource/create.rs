@@ -1,12 +1,12 @@
 //! Create, and its preview.
 
 use isthmus_proto::property::Struct;
-use isthmus_shim::provider::Plan;
+use isthmus_shim::provider::{Object, Plan};
 
-use super::state::{Condition, properties_of};
+use super::state::{Condition, properties_in_any_case};
 use super::{Notes, OperationError, Partial, Target};
 use crate::translate::inputs::{Config, Unknowns};
-use crate::translate::outputs::{OutputOptions, id_from_state, outputs_from_state};
+use crate::translate::outputs::{OutputOptions, outputs_from_state};
 
 /// A resource that was created.
 #[derive(Debug)]
@@ -42,19 +42,39 @@ pub async fn create(
         Ok(applied) => {
             // `apply` has seen to it that there is an object where one was planned.
             let object = applied.object.ok_or(crate::translate::outputs::OutputError::NoObject)?;
-            let properties = properties_of(target, &object, &config.secrets, Condition::Whole)?;
-            Ok(Created { id: id_from_state(&object.value, &target.shape)?, properties })
+            let (id, properties, obstacle) =
+                as_stored(target, &object, &config, Condition::Whole, notes).await?;
+            match obstacle {
+                None => Ok(Created { id, properties }),
+                Some(reason) => {
+                    Err(OperationError::Partial(Box::new(Partial { id, properties, reasons: vec![reason] })))
+                }
+            }
         }
         Err(failure) => {
             let Some(object) = failure.object else { return Err(target.failed(failure.error)) };
             // What was made is reported, marked as tainted, so that the engine keeps it and replaces it next time.
-            Err(OperationError::Partial(Box::new(Partial {
-                id: id_from_state(&object.value, &target.shape)?,
-                properties: properties_of(target, &object, &config.secrets, Condition::Tainted)?,
-                reasons: vec![target.words(&failure.error)],
-            })))
+            let (id, properties, obstacle) =
+                as_stored(target, &object, &config, Condition::Tainted, notes).await?;
+            let reasons = std::iter::once(target.words(&failure.error)).chain(obstacle).collect();
+            Err(OperationError::Partial(Box::new(Partial { id, properties, reasons })))
         }
     }
+}
+
+/// The id and the properties of what was made, and why it is not to be seen in them, if it is not.
+async fn as_stored(
+    target: &Target<'_>,
+    object: &Object,
+    config: &Config,
+    condition: Condition,
+    notes: &mut Notes,
+) -> Result<(String, Struct, Option<String>), OperationError> {
+    let identity = target.identity_of(object, notes).await;
+    let id = target.new_id(object, identity.as_ref(), None, &config.secrets, notes);
+    let (properties, obstacle) =
+        properties_in_any_case(target, object, identity, &config.secrets, condition)?;
+    Ok((id, properties, obstacle))
 }
 
 async fn plan(target: &Target<'_>, config: &Config, notes: &mut Notes) -> Result<Plan, OperationError> {

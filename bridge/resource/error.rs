@@ -6,7 +6,7 @@ use isthmus_shim::provider::ProviderError;
 use super::StateError;
 use crate::package::catalogue::TokenError;
 use crate::translate::inputs::InputFailure;
-use crate::translate::outputs::{IdError, OutputError};
+use crate::translate::outputs::OutputError;
 use crate::translate::property_path::PropertyPath;
 
 /// One thing that is wrong with the inputs.
@@ -47,9 +47,6 @@ pub enum OperationError {
     /// The object that exists now cannot be shown as properties.
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// The object that exists now has no id.
-    #[error(transparent)]
-    Id(#[from] IdError),
     /// A function refused its arguments, none of them in particular.
     #[error("function \"{function}\" returned an error: {text}")]
     Function {

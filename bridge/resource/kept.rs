@@ -207,11 +207,8 @@ impl Keeper<'_> {
     }
 
     async fn imported(&self, id: &str, notes: &mut Notes) -> Result<Option<Prior>, OperationError> {
-        let imported = self
-            .resource()?
-            .import(id, &mut notes.warnings)
-            .await
-            .map_err(|error| self.target.failed(error))?;
+        let imported =
+            self.target.import_object(id, notes).await.map_err(|error| self.target.failed(error))?;
         Ok(imported.map(|object| Prior {
             object,
             status: Status::Ready,

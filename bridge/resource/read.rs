@@ -1,12 +1,9 @@
 //! Read: refresh what the engine knows, or import what it does not.
 
-use isthmus_proto::property::Struct;
-use isthmus_shim::provider::Object;
-
 use super::state::{Condition, properties_of};
 use super::{Notes, OperationError, Target};
 use crate::translate::import::{inputs_after_import, inputs_after_refresh};
-use crate::translate::outputs::id_from_state;
+use isthmus_proto::property::Struct;
 
 /// A resource that was found.
 #[derive(Debug)]
@@ -22,6 +19,7 @@ pub struct Found {
 /// Reads the resource again. `None`: it is gone.
 pub async fn refresh(
     target: &Target<'_>,
+    id: &str,
     inputs: &Struct,
     properties: &Struct,
     notes: &mut Notes,
@@ -33,31 +31,24 @@ pub async fn refresh(
         resource.read(&prior.object, &mut notes.warnings).await.map_err(|error| target.failed(error))?;
     let Some(object) = read else { return Ok(None) };
     let secrets = target.secrets_of(inputs);
-    let properties = properties_of(target, &object, &secrets, prior.condition)?;
+    let identity = target.identity_of(&object, notes).await;
+    let id = target.id_after_refresh(&object, id, identity.as_ref(), &secrets, notes);
+    let properties = properties_of(target, &object, identity, &secrets, prior.condition)?;
     let inputs = inputs_after_refresh(inputs, &properties, &target.shape);
-    Ok(Some(found(target, &object, properties, inputs)?))
+    Ok(Some(Found { id, properties, inputs }))
 }
 
-/// Takes over the resource that the provider knows by `id`. `None`: there is none.
+/// Takes over the resource that the provider knows by `id`, which may be an identity in JSON. `None`: there is none.
 pub async fn import(
     target: &Target<'_>,
     id: &str,
     notes: &mut Notes,
 ) -> Result<Option<Found>, OperationError> {
-    let resource =
-        target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
-    let read = resource.import(id, &mut notes.warnings).await.map_err(|error| target.failed(error))?;
+    let read = target.import_object(id, notes).await.map_err(|error| target.failed(error))?;
     let Some(object) = read else { return Ok(None) };
-    let properties = properties_of(target, &object, &[], Condition::Whole)?;
+    let identity = target.identity_of(&object, notes).await;
+    let id = target.new_id(&object, identity.as_ref(), Some(id), &[], notes);
+    let properties = properties_of(target, &object, identity, &[], Condition::Whole)?;
     let inputs = inputs_after_import(&properties, &target.shape);
-    Ok(Some(found(target, &object, properties, inputs)?))
-}
-
-fn found(
-    target: &Target<'_>,
-    object: &Object,
-    properties: Struct,
-    inputs: Struct,
-) -> Result<Found, OperationError> {
-    Ok(Found { id: id_from_state(&object.value, &target.shape)?, properties, inputs })
+    Ok(Some(Found { id, properties, inputs }))
 }

@@ -5,9 +5,11 @@ use isthmus_shim::cty::AttributePath;
 use isthmus_shim::provider::{Diagnostic, Object, StoredObject};
 
 use super::{Notes, OperationError, Target};
-use crate::translate::meta::{Meta, MetaError};
+use crate::translate::meta::{META_KEY, Meta, MetaError, StoredIdentity};
 use crate::translate::outputs::{OutputOptions, outputs_from_state};
-use crate::translate::raw_state::{RawStateError, RawStateSource, add_stored_properties, stored_raw_state};
+use crate::translate::raw_state::{
+    DELTA_KEY, RawStateError, RawStateSource, add_stored_properties, raw_state_as_delta, stored_raw_state,
+};
 
 /// What the engine stored cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -54,11 +56,15 @@ impl Target<'_> {
                 ),
             ));
         }
+        let identity = match &meta.identity {
+            Some(identity) => self.stored_identity(identity, notes).await?,
+            None => None,
+        };
         let stored = StoredObject {
             value,
             schema_version: meta.schema_version,
             private: meta.private.clone(),
-            identity: None,
+            identity,
         };
         let resource =
             self.provider.resource(&self.shape.terraform_type).map_err(|error| self.failed(error))?;
@@ -73,18 +79,54 @@ impl Target<'_> {
 pub(super) fn properties_of(
     target: &Target<'_>,
     object: &Object,
+    identity: Option<StoredIdentity>,
     secrets: &[AttributePath],
     condition: Condition,
 ) -> Result<Struct, OperationError> {
     let options = OutputOptions { keep_secrets: target.keep_secrets, secrets, unknowns: false };
     let mut properties = outputs_from_state(&object.value, &target.shape, options)?;
-    let meta = Meta {
-        private: object.private.clone(),
-        schema_version: target.shape.schema.version,
-        tainted: condition == Condition::Tainted,
-        ..Meta::default()
-    };
+    let meta = meta_of(target, object, identity, condition);
     add_stored_properties(&mut properties, &meta, &object.value, &target.shape, target.keep_secrets)
         .map_err(StateError::from)?;
     Ok(properties)
+}
+
+/// The properties to store for an object that was just made or changed, and must not be lost. Where it cannot be shown,
+/// nothing but what it takes to rebuild it is stored, and there is a reason to tell.
+pub(super) fn properties_in_any_case(
+    target: &Target<'_>,
+    object: &Object,
+    identity: Option<StoredIdentity>,
+    secrets: &[AttributePath],
+    condition: Condition,
+) -> Result<(Struct, Option<String>), OperationError> {
+    match properties_of(target, object, identity.clone(), secrets, condition) {
+        Ok(properties) => Ok((properties, None)),
+        Err(error) => {
+            let Ok(delta) = raw_state_as_delta(&object.value, &target.shape, target.keep_secrets) else {
+                return Err(error);
+            };
+            let mut properties = Struct::new();
+            if let Some(meta) = meta_of(target, object, identity, condition).to_property() {
+                properties.insert(META_KEY, meta);
+            }
+            properties.insert(DELTA_KEY, delta);
+            Ok((properties, Some(isthmus_shim::error_chain(&error))))
+        }
+    }
+}
+
+fn meta_of(
+    target: &Target<'_>,
+    object: &Object,
+    identity: Option<StoredIdentity>,
+    condition: Condition,
+) -> Meta {
+    Meta {
+        private: object.private.clone(),
+        schema_version: target.shape.schema.version,
+        tainted: condition == Condition::Tainted,
+        identity,
+        ..Meta::default()
+    }
 }

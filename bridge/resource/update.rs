@@ -4,7 +4,7 @@ use isthmus_proto::property::Struct;
 use isthmus_shim::provider::{Action, Object, Plan};
 
 use super::create::planned_properties;
-use super::state::{Condition, properties_of};
+use super::state::{Condition, properties_in_any_case, properties_of};
 use super::{Notes, OperationError, Partial, Target};
 use crate::translate::attribute_paths::property_path;
 use crate::translate::inputs::{Config, Unknowns};
@@ -32,7 +32,10 @@ pub async fn update(
     let (prior, plan, config) = plan(target, olds, news, Unknowns::Reject, notes).await?;
     match &plan.action {
         // The engine sends an update after a failed one even where nothing is left to do.
-        Action::NoOp => return properties_of(target, &prior, &config.secrets, Condition::Whole),
+        Action::NoOp => {
+            let identity = target.identity_of(&prior, notes).await;
+            return properties_of(target, &prior, identity, &config.secrets, Condition::Whole);
+        }
         Action::Replace(paths) => {
             let paths = paths.iter().map(|path| property_path(path, &target.shape.object)).collect();
             return Err(OperationError::NeedsReplacement(paths));
@@ -44,15 +47,25 @@ pub async fn update(
     match resource.apply(&plan, &mut notes.warnings).await {
         Ok(applied) => {
             let object = applied.object.ok_or(OutputError::NoObject)?;
-            properties_of(target, &object, &config.secrets, Condition::Whole)
+            let identity = target.identity_of(&object, notes).await;
+            let (properties, obstacle) =
+                properties_in_any_case(target, &object, identity, &config.secrets, Condition::Whole)?;
+            match obstacle {
+                None => Ok(properties),
+                Some(reason) => Err(OperationError::Partial(Box::new(Partial {
+                    id: id.to_owned(),
+                    properties,
+                    reasons: vec![reason],
+                }))),
+            }
         }
         Err(failure) => {
             let Some(object) = failure.object else { return Err(target.failed(failure.error)) };
-            Err(OperationError::Partial(Box::new(Partial {
-                id: id.to_owned(),
-                properties: properties_of(target, &object, &config.secrets, Condition::Whole)?,
-                reasons: vec![target.words(&failure.error)],
-            })))
+            let identity = target.identity_of(&object, notes).await;
+            let (properties, obstacle) =
+                properties_in_any_case(target, &object, identity, &config.secrets, Condition::Whole)?;
+            let reasons = std::iter::once(target.words(&failure.error)).chain(obstacle).collect();
+            Err(OperationError::Partial(Box::new(Partial { id: id.to_owned(), properties, reasons })))
         }
     }
 }

@@ -283,7 +283,7 @@ impl ResourceProvider for PulumiService {
         let read = match request.properties.filter(|properties| !properties.is_empty()) {
             Some(properties) => {
                 let inputs = request.inputs.unwrap_or_default();
-                resource::refresh(&target, &inputs, &properties, &mut notes).await
+                resource::refresh(&target, &request.id, &inputs, &properties, &mut notes).await
             }
             None => resource::import(&target, &request.id, &mut notes).await,
         };

@@ -24,7 +24,7 @@ pub(super) fn of_operation(error: OperationError) -> Status {
         OperationError::Provider { outcome_unknown: true, .. } => Status::unknown(text),
         OperationError::Provider { outcome_unknown: false, .. } => Status::aborted(text),
         // Something exists, and the engine cannot be told what.
-        OperationError::Output(_) | OperationError::Id(_) => Status::unknown(text),
+        OperationError::Output(_) => Status::unknown(text),
         OperationError::Partial(partial) => of_partial(*partial, text),
     }
 }

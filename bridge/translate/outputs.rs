@@ -1,7 +1,8 @@
 //! A Terraform value as a property bag.
 
 use isthmus_proto::property::{Struct, Value as Property};
-use isthmus_shim::cty::{AttributePath, Number, Value};
+use isthmus_shim::cty::json::to_json;
+use isthmus_shim::cty::{AttributePath, Number, Type, Value};
 use thiserror::Error;
 
 use super::attribute_paths::tuple_property;
@@ -62,32 +63,6 @@ pub enum OutputError {
     },
 }
 
-/// The state has no id to know the resource by.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum IdError {
-    /// Null, or absent.
-    #[error("the provider returned no value for `{property}`, which is the resource's id")]
-    Absent {
-        /// The property that holds the id.
-        property: String,
-    },
-    /// Not known yet.
-    #[error("the provider returned an unknown value for `{property}`, which is the resource's id")]
-    Unknown {
-        /// The property that holds the id.
-        property: String,
-    },
-    /// Neither text, number nor boolean.
-    #[error("the provider returned neither text nor a number for `{property}`, which is the resource's id")]
-    NoText {
-        /// The property that holds the id.
-        property: String,
-    },
-}
-
-/// The id of resources whose schema has none to offer. All of them have this one, as with the Go bridge.
-pub const MISSING_ID: &str = "missing ID";
-
 /// The properties of a resource in `state` (or planned state), ordered by name.
 ///
 /// Null attributes are left out; null elements of lists and maps are kept. Numbers are the nearest doubles. A number
@@ -133,30 +108,30 @@ pub fn property_from_value(
     Writer { options, path: Vec::new() }.value(value, shape, Some(&secrets))
 }
 
-/// The Pulumi id of the resource in `state`.
-///
-/// # Errors
-/// When the attribute that holds the id has none.
-pub fn id_from_state(state: &Value, shape: &ResourceShape) -> Result<String, IdError> {
-    let property = match &shape.id {
-        IdRule::Missing => return Ok(MISSING_ID.to_owned()),
+/// The id of the resource in `state`, where its attribute `id` has one. Text is itself, a number or boolean its canonical
+/// text, anything else its JSON.
+pub fn id_from_state(state: &Value, shape: &ResourceShape) -> Option<String> {
+    let attribute = match &shape.id {
+        IdRule::Missing => return None,
         IdRule::Computed => "id",
-        IdRule::Property(name) => name,
+        IdRule::Property(name) | IdRule::Perhaps(name) => &*shape.object.pulumi(name)?.terraform,
     };
-    let attribute = shape.object.pulumi(property).map_or("id", |field| &*field.terraform);
-    let value = match state {
-        Value::Object(attributes) => attributes.get(attribute),
-        _ => None,
-    };
-    let property = property.to_owned();
+    let Value::Object(attributes) = state else { return None };
+    let own = shape.object.terraform(attribute).map_or(&Type::String, |field| &field.implied_type);
+    let text = id_text(attributes.get(attribute)?, own)?;
+    (!text.is_empty()).then_some(text)
+}
+
+fn id_text(value: &Value, own: &Type) -> Option<String> {
     match value {
-        None | Some(Value::Null) => Err(IdError::Absent { property }),
-        Some(Value::Unknown(_)) => Err(IdError::Unknown { property }),
-        Some(Value::String(text)) if text.is_empty() => Err(IdError::Absent { property }),
-        Some(Value::String(text)) => Ok(text.to_string()),
-        Some(Value::Number(number)) => Ok(number.to_decimal_text()),
-        Some(Value::Bool(value)) => Ok(value.to_string()),
-        Some(_) => Err(IdError::NoText { property }),
+        Value::Null | Value::Unknown(_) => None,
+        Value::String(text) => Some(text.to_string()),
+        Value::Number(number) => Some(number.to_decimal_text()),
+        Value::Bool(value) => Some(value.to_string()),
+        Value::Dynamic(typed) => id_text(&typed.1, &typed.0),
+        Value::List(_) | Value::Set(_) | Value::Map(_) | Value::Object(_) | Value::Tuple(_) => {
+            to_json(value, own).ok()
+        }
     }
 }
 
@@ -541,22 +516,48 @@ mod tests {
 
     #[test]
     fn ids_come_from_where_the_shape_says() {
-        let absent = |property: &str| Err(IdError::Absent { property: property.to_owned() });
         for (value, expected) in [
-            (Value::string("x-1"), Ok("x-1".to_owned())),
-            (number("9007199254740993"), Ok("9007199254740993".to_owned())),
-            (Value::Bool(true), Ok("true".to_owned())),
-            (Value::Null, absent("id")),
-            (Value::string(""), absent("id")),
-            (Value::Unknown(None), Err(IdError::Unknown { property: "id".to_owned() })),
-            (Value::List(vec![]), Err(IdError::NoText { property: "id".to_owned() })),
+            (Value::string("x-1"), Some("x-1")),
+            (number("9007199254740993"), Some("9007199254740993")),
+            (Value::Bool(true), Some("true")),
+            (Value::Null, None),
+            (Value::string(""), None),
+            (Value::Unknown(None), None),
         ] {
-            assert_eq!(id_from_state(&with(&[("id", value)]), &thing()), expected);
+            assert_eq!(id_from_state(&with(&[("id", value)]), &thing()).as_deref(), expected);
         }
-        let renamed = ResourceShape { id: IdRule::Property("countOf".to_owned()), ..thing() };
-        assert_eq!(id_from_state(&with(&[("count_of", number("7"))]), &renamed), Ok("7".to_owned()));
-        assert_eq!(id_from_state(&with(&[]), &renamed), absent("countOf"));
+        for renamed in [IdRule::Property("countOf".to_owned()), IdRule::Perhaps("countOf".to_owned())] {
+            let renamed = ResourceShape { id: renamed, ..thing() };
+            assert_eq!(id_from_state(&with(&[("count_of", number("7"))]), &renamed).as_deref(), Some("7"));
+            assert_eq!(id_from_state(&with(&[]), &renamed), None);
+        }
         let missing = ResourceShape { id: IdRule::Missing, ..thing() };
-        assert_eq!(id_from_state(&with(&[]), &missing), Ok("missing ID".to_owned()));
+        assert_eq!(id_from_state(&with(&[("id", Value::string("x"))]), &missing), None);
+    }
+
+    #[test]
+    fn ids_that_are_no_text_are_written_as_json() {
+        let parts = || Type::object([("number", Type::Number), ("zone", Type::String)]);
+        let value = || object_value(&[("number", number("9007199254740993")), ("zone", Value::Null)]);
+        let json = r#"{"number":9007199254740993,"zone":null}"#;
+        for (of, value, expected) in [
+            (parts(), value(), json.to_owned()),
+            (Type::list(parts()), Value::List(vec![value()]), format!("[{json}]")),
+            (Type::map(Type::Bool), Value::map([("k", Value::Bool(true))]), r#"{"k":true}"#.to_owned()),
+            (
+                Type::set(Type::String),
+                Value::set([Value::string("b"), Value::string("a")]),
+                r#"["a","b"]"#.to_owned(),
+            ),
+            (Type::Dynamic, Value::dynamic(Type::String, Value::string("x")), "x".to_owned()),
+            (Type::Dynamic, Value::dynamic(parts(), value()), json.to_owned()),
+        ] {
+            let block = block(vec![attribute("id", of)], vec![]);
+            let shape = resource(block, IdRule::Property("id".to_owned()));
+            // A list is called in the plural.
+            let shape =
+                ResourceShape { id: IdRule::Property(shape.object.fields[0].pulumi.clone()), ..shape };
+            assert_eq!(id_from_state(&object_value(&[("id", value)]), &shape), Some(expected));
+        }
     }
 }

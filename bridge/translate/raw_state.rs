@@ -96,6 +96,18 @@ pub fn raw_state_delta(
     Ok(Some(delta.to_property(keep_secrets)))
 }
 
+/// A delta that is the whole of `state`, whatever properties it is stored with.
+///
+/// # Errors
+/// When `state` has no JSON.
+pub fn raw_state_as_delta(
+    state: &Value,
+    shape: &ResourceShape,
+    keep_secrets: bool,
+) -> Result<Property, RawStateError> {
+    Ok(delta::Delta::Replace(raw_state(state, shape)?).to_property(keep_secrets))
+}
+
 /// Adds to `outputs` what the engine is to store with them: `__meta`, then the delta.
 ///
 /// # Errors

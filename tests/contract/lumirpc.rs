@@ -267,6 +267,30 @@ fn faulty(mode: &str, during: &str) -> [Goal; 1] {
 }
 
 #[tokio::test]
+async fn resources_without_an_id_are_kept_apart() {
+    let (mut engine, _objects) = sandbox().await;
+    let bare = |name: &str, label: &str| {
+        goal("sandbox:oddBare:OddBare", [("urnName", Value::from(name)), ("label", label.into())])
+    };
+    engine.deploy(&[bare("one", "a"), bare("two", "a")]).await.expect("created");
+    let ids = ["one", "two"].map(|name| engine.resource(name).id.clone());
+    assert_ne!(ids[0], ids[1]);
+    assert_eq!(kept(engine.home()).await.len(), 2);
+    let steps = engine.deploy(&[bare("one", "b"), bare("two", "a")]).await.expect("changed");
+    assert_eq!(steps, [("one".to_owned(), Step::Update), ("two".to_owned(), Step::Same)]);
+    assert_eq!(engine.resource("one").id, ids[0]);
+
+    let pair = [goal(
+        "sandbox:oddPair:OddPair",
+        [("zone", Value::from("z")), ("number", "9007199254740993".into())],
+    )];
+    engine.deploy(&pair).await.expect("replaced by a pair");
+    assert_eq!(engine.resource("OddPair").id, r#"{"number":9007199254740993,"zone":"z"}"#);
+    engine.deploy(&[]).await.expect("deleted");
+    assert_eq!(kept(engine.home()).await, []);
+}
+
+#[tokio::test]
 async fn a_creation_that_fails_half_way_leaves_nothing() {
     let (mut engine, objects) = sandbox().await;
     let timeouts = Struct::from([("create", Value::from("1ms"))]);

@@ -17,6 +17,7 @@ mod differences;
 mod endings;
 mod failures;
 mod hostile;
+mod identities;
 mod introduction;
 mod invokes;
 mod lifecycle;

@@ -10,7 +10,7 @@ use isthmus_shim::state::{RecordNumber, Status};
 use super::{Keeper, KeptError, Told};
 use crate::resource::{Notes, OperationError};
 use crate::translate::inputs::{Config, Unknowns};
-use crate::translate::outputs::{OutputError, id_from_state};
+use crate::translate::outputs::OutputError;
 
 /// A resource that was made and stored.
 #[derive(Debug)]
@@ -36,19 +36,33 @@ impl Keeper<'_> {
                 let cause = self.target.failed(failure.error);
                 return Err(match &failure.object {
                     None => cause.into(),
-                    Some(object) => self.undo(object, &config, inputs, cause.into(), notes).await,
+                    Some(object) => {
+                        let id = self.id_of(object, &config, notes).await;
+                        self.undo(id, object, &config, inputs, cause.into(), notes).await
+                    }
                 });
             }
         };
-        match self.admit(&object, &config, inputs).await {
+        let id = self.id_of(&object, &config, notes).await;
+        match self.admit(id.clone(), &object, &config, inputs).await {
             Ok(made) => Ok(made),
-            Err(cause) => Err(self.undo(&object, &config, inputs, cause, notes).await),
+            Err(cause) => Err(self.undo(id, &object, &config, inputs, cause, notes).await),
         }
     }
 
+    async fn id_of(&self, object: &Object, config: &Config, notes: &mut Notes) -> String {
+        let identity = self.target.identity_of(object, notes).await;
+        self.target.new_id(object, identity.as_ref(), None, &config.secrets, notes)
+    }
+
     /// Stores what was made.
-    async fn admit(&self, object: &Object, config: &Config, inputs: &Struct) -> Result<Made, KeptError> {
-        let id = id_from_state(&object.value, &self.target.shape).map_err(OperationError::from)?;
+    async fn admit(
+        &self,
+        id: String,
+        object: &Object,
+        config: &Config,
+        inputs: &Struct,
+    ) -> Result<Made, KeptError> {
         let outputs = self.outputs(object)?;
         let told = Told { inputs: Some(inputs.clone()), outputs: Some(outputs.clone()) };
         let saved = self.saved(object, Status::Ready, config, &told)?;
@@ -59,6 +73,7 @@ impl Keeper<'_> {
     /// Deletes what a failed creation has made, and tells what became of it.
     async fn undo(
         &self,
+        id: String,
         object: &Object,
         config: &Config,
         inputs: &Struct,
@@ -66,8 +81,6 @@ impl Keeper<'_> {
         notes: &mut Notes,
     ) -> KeptError {
         let cause = isthmus_shim::error_chain(&cause);
-        // Something without an id is listed under the empty one.
-        let id = id_from_state(&object.value, &self.target.shape).unwrap_or_default();
         let number = self.keep_damaged(&id, object, config, inputs).await;
         match self.destroy(object, notes).await {
             Ok(()) => {

@@ -141,6 +141,8 @@ impl Engine {
             .args(["--logtostderr", "-v=9"])
             .env("PATH", &self.provider)
             .env("ISTHMUS_HOME", self.home())
+            // Only the sandbox looks at it.
+            .env("SANDBOX_ODD", "true")
             .env_remove("ISTHMUS_PROVIDER")
             .env_remove("ISTHMUS_TOOLS_DIR")
             .stdin(Stdio::piped())
