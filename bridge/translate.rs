@@ -4,6 +4,7 @@ mod absent_block;
 pub mod attribute_paths;
 pub mod config_values;
 mod dynamic;
+pub mod exact_numbers;
 pub mod ignore_changes;
 pub mod import;
 pub mod inputs;

@@ -13,7 +13,6 @@ use super::state::Condition;
 use super::{Notes, OperationError, Target};
 use crate::package::shape::{Field, Shape};
 use crate::translate::attribute_paths::property_path;
-use crate::translate::ignore_changes::apply_ignore_changes;
 use crate::translate::inputs::Unknowns;
 use crate::translate::property_path::PropertyPath;
 
@@ -69,9 +68,9 @@ pub async fn diff(
     notes: &mut Notes,
 ) -> Result<Difference, OperationError> {
     let Comparison { olds, mut news, ignore_changes, name_is_made_up } = comparison;
-    apply_ignore_changes(&mut news, olds, ignore_changes);
-    let config = target.config(&news, Unknowns::Keep)?;
     let prior = target.prior(olds, notes).await?;
+    target.ignore_changes(&mut news, olds, &prior, ignore_changes);
+    let config = target.config(&news, Unknowns::Keep)?;
     if prior.condition == Condition::Tainted {
         // Nobody knows in which state a failed creation left it: like core, start over.
         let replace = Change { kind: ChangeKind::Update, replaces: true };

@@ -2,6 +2,7 @@
 
 use super::state::{Condition, properties_of};
 use super::{Notes, OperationError, Target};
+use crate::translate::exact_numbers::with_exact_numbers;
 use crate::translate::import::{inputs_after_import, inputs_after_refresh};
 use isthmus_proto::property::Struct;
 
@@ -34,7 +35,8 @@ pub async fn refresh(
     let identity = target.identity_of(&object, notes).await;
     let id = target.id_after_refresh(&object, id, identity.as_ref(), &secrets, notes);
     let properties = properties_of(target, &object, identity, &secrets, prior.condition)?;
-    let inputs = inputs_after_refresh(inputs, &properties, &target.shape);
+    let exact = with_exact_numbers(properties.clone(), &object.value, &target.shape.object);
+    let inputs = inputs_after_refresh(inputs, &exact, &target.shape);
     Ok(Some(Found { id, properties, inputs }))
 }
 
@@ -49,6 +51,7 @@ pub async fn import(
     let identity = target.identity_of(&object, notes).await;
     let id = target.new_id(&object, identity.as_ref(), Some(id), &[], notes);
     let properties = properties_of(target, &object, identity, &[], Condition::Whole)?;
-    let inputs = inputs_after_import(&properties, &target.shape);
+    let exact = with_exact_numbers(properties.clone(), &object.value, &target.shape.object);
+    let inputs = inputs_after_import(&exact, &target.shape);
     Ok(Some(Found { id, properties, inputs }))
 }

@@ -5,8 +5,11 @@ use isthmus_shim::cty::AttributePath;
 use isthmus_shim::provider::{Diagnostic, Object, StoredObject};
 
 use super::{Notes, OperationError, Target};
+use crate::translate::exact_numbers::with_exact_numbers;
+use crate::translate::ignore_changes::apply_ignore_changes;
 use crate::translate::meta::{META_KEY, Meta, MetaError, StoredIdentity};
 use crate::translate::outputs::{OutputOptions, outputs_from_state};
+use crate::translate::property_path::PropertyPath;
 use crate::translate::raw_state::{
     DELTA_KEY, RawStateError, RawStateSource, add_stored_properties, raw_state_as_delta, stored_raw_state,
 };
@@ -39,6 +42,20 @@ pub(super) struct Prior {
 }
 
 impl Target<'_> {
+    /// Takes back what is not to be changed in `news`.
+    pub(super) fn ignore_changes(
+        &self,
+        news: &mut Struct,
+        olds: &Struct,
+        prior: &Prior,
+        paths: &[PropertyPath],
+    ) {
+        if !paths.is_empty() {
+            let olds = with_exact_numbers(olds.clone(), &prior.object.value, &self.shape.object);
+            apply_ignore_changes(news, &olds, paths);
+        }
+    }
+
     /// Rebuilds the stored object and lets the provider bring it to its current schema.
     pub(super) async fn prior(
         &self,

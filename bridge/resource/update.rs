@@ -9,15 +9,17 @@ use super::{Notes, OperationError, Partial, Target};
 use crate::translate::attribute_paths::property_path;
 use crate::translate::inputs::{Config, Unknowns};
 use crate::translate::outputs::OutputError;
+use crate::translate::property_path::PropertyPath;
 
 /// What the resource would become.
 pub async fn preview_update(
     target: &Target<'_>,
     olds: &Struct,
-    news: &Struct,
+    news: Struct,
+    ignore_changes: &[PropertyPath],
     notes: &mut Notes,
 ) -> Result<Struct, OperationError> {
-    let (_, plan, config) = plan(target, olds, news, Unknowns::Keep, notes).await?;
+    let (_, plan, config) = plan(target, olds, news, ignore_changes, Unknowns::Keep, notes).await?;
     planned_properties(target, &plan, &config)
 }
 
@@ -26,10 +28,11 @@ pub async fn update(
     target: &Target<'_>,
     id: &str,
     olds: &Struct,
-    news: &Struct,
+    news: Struct,
+    ignore_changes: &[PropertyPath],
     notes: &mut Notes,
 ) -> Result<Struct, OperationError> {
-    let (prior, plan, config) = plan(target, olds, news, Unknowns::Reject, notes).await?;
+    let (prior, plan, config) = plan(target, olds, news, ignore_changes, Unknowns::Reject, notes).await?;
     match &plan.action {
         // The engine sends an update after a failed one even where nothing is left to do.
         Action::NoOp => {
@@ -73,12 +76,14 @@ pub async fn update(
 async fn plan(
     target: &Target<'_>,
     olds: &Struct,
-    news: &Struct,
+    mut news: Struct,
+    ignore_changes: &[PropertyPath],
     unknowns: Unknowns,
     notes: &mut Notes,
 ) -> Result<(Object, Plan, Config), OperationError> {
-    let config = target.config(news, unknowns)?;
     let prior = target.prior(olds, notes).await?;
+    target.ignore_changes(&mut news, olds, &prior, ignore_changes);
+    let config = target.config(&news, unknowns)?;
     let resource =
         target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
     let plan = resource

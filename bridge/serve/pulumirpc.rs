@@ -307,13 +307,12 @@ impl ResourceProvider for PulumiService {
             let target = work.configured_target(&request.urn, &request.r#type).await?;
             let mut notes = Notes::default();
             let olds = request.olds.unwrap_or_default();
-            let mut news = request.news.unwrap_or_default();
+            let news = request.news.unwrap_or_default();
             let ignored = paths(&request.ignore_changes)?;
-            crate::translate::ignore_changes::apply_ignore_changes(&mut news, &olds, &ignored);
             let updated = if request.preview {
-                resource::preview_update(&target, &olds, &news, &mut notes).await
+                resource::preview_update(&target, &olds, news, &ignored, &mut notes).await
             } else {
-                resource::update(&target, &request.id, &olds, &news, &mut notes).await
+                resource::update(&target, &request.id, &olds, news, &ignored, &mut notes).await
             };
             let properties = Some(work.finish(&target, notes, updated).await?);
             Ok(UpdateResponse { properties, refresh_before_update: false })

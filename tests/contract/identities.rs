@@ -117,6 +117,7 @@ on_both_protocols! {
         let imported = pair.import(&made.id).await?.expect("the provider takes any pair");
         assert_eq!(imported.id, made.id);
         assert_eq!(imported.outputs["zone"], "north");
+        assert_eq!(imported.inputs, json!({"zone": "north", "number": "9007199254740993"}));
         lives_on(&pair, made).await?;
         let asked = host.call_names().iter().filter(|name| *name == "GetResourceIdentitySchemas").count();
         assert_eq!(asked, 1, "a process is asked for its identity schemas once");

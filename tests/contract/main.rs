@@ -23,6 +23,7 @@ mod invokes;
 mod lifecycle;
 mod lumirpc;
 mod messages;
+mod numbers;
 mod package;
 mod parameterize;
 mod previews;

@@ -1,0 +1,219 @@
+//! Numbers that a property cannot hold.
+//!
+//! A property's number is a double, and Terraform's numbers are not. What was read is shown as the nearest double, because
+//! that is what generated SDKs expect of a `number`; the exact one is kept beside it in the state (`raw_state`). But an
+//! input may be text that is a number, so where properties become inputs again (an import, a refresh, `ignoreChanges`), a
+//! number that its double would change is given as text: the provider then gets what it has, and sees no change.
+
+use isthmus_proto::property::{Struct, Value as Property};
+use isthmus_shim::cty::{Number, Value};
+
+use super::property::SIGNATURE_KEY;
+use crate::package::shape::{ObjectShape, Shape};
+
+/// The `properties` that were made from `state`, with decimal text for each number that a double would change. What has
+/// become of the rest, as in another order or another version of the schema, stays as it is.
+///
+/// Numbers in dynamic values stay, too: text there would be text to the provider.
+pub fn with_exact_numbers(mut properties: Struct, state: &Value, shape: &ObjectShape) -> Struct {
+    object(&mut properties, state, shape);
+    properties
+}
+
+fn object(properties: &mut Struct, value: &Value, shape: &ObjectShape) {
+    let Value::Object(attributes) = value else { return };
+    for field in &shape.fields {
+        if let (Some(property), Some(value)) =
+            (properties.get_mut(&field.pulumi), attributes.get(&field.terraform))
+        {
+            exact(property, value, &field.shape);
+        }
+    }
+}
+
+fn exact(property: &mut Property, value: &Value, shape: &Shape) {
+    if let Property::Struct(members) = property
+        && members.contains_key(SIGNATURE_KEY)
+    {
+        // A secret: nothing else that is special comes out of a state.
+        if let Some(inner) = members.get_mut("value") {
+            exact(inner, value, shape);
+        }
+        return;
+    }
+    match (shape, property, value) {
+        (Shape::Number, property @ Property::Number(_), Value::Number(number)) => {
+            if let Property::Number(double) = *property
+                && changes(number, double)
+            {
+                *property = Property::String(number.to_decimal_text());
+            }
+        }
+        (
+            Shape::List(element) | Shape::Set(element),
+            Property::List(properties),
+            Value::List(values) | Value::Set(values) | Value::Tuple(values),
+        ) if properties.len() == values.len() => {
+            for (property, value) in properties.iter_mut().zip(values) {
+                exact(property, value, element);
+            }
+        }
+        (
+            Shape::FlattenedList(element) | Shape::FlattenedSet(element),
+            property,
+            Value::List(values) | Value::Set(values) | Value::Tuple(values),
+        ) => {
+            if let [only] = values.as_slice() {
+                exact(property, only, element);
+            }
+        }
+        (Shape::Map(element), Property::Struct(entries), Value::Map(values) | Value::Object(values)) => {
+            for (key, value) in values {
+                if let Some(property) = entries.get_mut(key) {
+                    exact(property, value, element);
+                }
+            }
+        }
+        (Shape::Object(shape), Property::Struct(properties), value) => object(properties, value, shape),
+        _ => {}
+    }
+}
+
+/// Whether `double`, given as an input, would be another number than `number`.
+fn changes(number: &Number, double: f64) -> bool {
+    Number::from_f64_shortest(double).as_ref() != Some(number)
+        && Number::from_f64_exact(double).as_ref() != Some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use isthmus_shim::cty::Type;
+    use isthmus_shim::schema::BlockNesting;
+
+    use super::*;
+    use crate::package::shape::{IdRule, ResourceShape};
+    use crate::translate::inputs::{Unknowns, config_from_inputs};
+    use crate::translate::outputs::{OutputOptions, outputs_from_state};
+    use crate::translate::property::{bag_without_secrets, secret};
+    use crate::translate::raw_state::{raw_state, raw_state_delta, recover};
+    use crate::translate::testing::{
+        attribute, bag, block, list, nested, object, object_value, resource, sensitive,
+    };
+
+    const FINAL: OutputOptions<'_> = OutputOptions { keep_secrets: true, secrets: &[], unknowns: false };
+
+    /// Numbers that no double holds, and the text that they are.
+    const NUMBERS: [&str; 7] = [
+        "18446744073709551615",
+        "9007199254740993",
+        "-9007199254740993",
+        "170141183460469231731687303715884105727",
+        "0.1000000000000000000000000001",
+        "-123456789012345678901234567890.5",
+        "3.14159265358979323846264338327950288",
+    ];
+
+    fn thing() -> ResourceShape {
+        let inner = || block(vec![attribute("n", Type::Number)], vec![]);
+        resource(
+            block(
+                vec![
+                    attribute("top", Type::Number),
+                    sensitive(attribute("hidden", Type::Number)),
+                    attribute("item", Type::list(Type::Number)),
+                    attribute("unique", Type::set(Type::Number)),
+                    attribute("by_name", Type::map(Type::Number)),
+                    attribute("deep", Type::list(Type::object([("n", Type::map(Type::Number))]))),
+                    attribute("open", Type::Dynamic),
+                ],
+                vec![
+                    nested("one", BlockNesting::List, 1, inner()),
+                    nested("many", BlockNesting::Set, 0, inner()),
+                ],
+            ),
+            IdRule::Missing,
+        )
+    }
+
+    fn state_of(number: &Value) -> Value {
+        let n = || object_value(&[("n", number.clone())]);
+        let zero = Value::Number(Number::ZERO);
+        object_value(&[
+            ("top", number.clone()),
+            ("hidden", number.clone()),
+            ("item", Value::List(vec![Value::Null, number.clone()])),
+            ("unique", Value::set([zero, number.clone()])),
+            ("by_name", Value::map([("k", number.clone())])),
+            ("deep", Value::List(vec![object_value(&[("n", Value::map([("k", number.clone())]))])])),
+            ("open", Value::Null),
+            ("one", Value::List(vec![n()])),
+            ("many", Value::set([n()])),
+        ])
+    }
+
+    #[test]
+    fn numbers_are_exact_wherever_they_stand() {
+        for text in NUMBERS {
+            let state = state_of(&Value::Number(Number::from_decimal(text).unwrap()));
+            let outputs = outputs_from_state(&state, &thing(), FINAL).unwrap();
+            let exact = with_exact_numbers(outputs, &state, &thing().object);
+            let text = Property::from(text);
+            let n = || object(&[("n", text.clone())]);
+            assert_eq!(exact.get("top"), Some(&text));
+            assert_eq!(exact.get("hidden"), Some(&secret(text.clone())));
+            assert_eq!(exact.get("items"), Some(&list(&[Property::Null, text.clone()])));
+            assert_eq!(exact.get("byName"), Some(&object(&[("k", text.clone())])));
+            assert_eq!(exact.get("deeps"), Some(&list(&[object(&[("n", object(&[("k", text.clone())]))])])));
+            assert_eq!(exact.get("one"), Some(&n()));
+            assert_eq!(exact.get("manies"), Some(&list(&[n()])));
+
+            // Given as inputs, they are the same state again.
+            let shape = thing();
+            let config =
+                config_from_inputs(&exact, &shape.object, &shape.schema.block, Unknowns::Reject).unwrap();
+            assert_eq!(config.value, state);
+        }
+    }
+
+    #[test]
+    fn numbers_that_a_double_holds_stay_numbers() {
+        for text in ["0", "-0.5", "0.1", "9007199254740992", "1e21", "18446744073709552000"] {
+            let state = state_of(&Value::Number(Number::from_decimal(text).unwrap()));
+            let outputs = outputs_from_state(&state, &thing(), FINAL).unwrap();
+            assert_eq!(with_exact_numbers(outputs.clone(), &state, &thing().object), outputs, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_in_dynamic_values_stay_numbers_and_are_exact_in_what_is_stored() {
+        for text in NUMBERS {
+            let number = Value::Number(Number::from_decimal(text).unwrap());
+            let open = Value::dynamic(Type::list(Type::Number), Value::List(vec![number.clone()]));
+            let Value::Object(mut attributes) = state_of(&number) else { panic!("it is an object") };
+            attributes.insert("open".into(), open);
+            let state = Value::Object(attributes);
+            let shape = thing();
+            let outputs = outputs_from_state(&state, &shape, FINAL).unwrap();
+            let exact = with_exact_numbers(outputs.clone(), &state, &shape.object);
+            assert_eq!(exact.get("open"), outputs.get("open"));
+
+            let delta = raw_state_delta(&outputs, &state, &shape, true).unwrap().unwrap();
+            assert_eq!(recover(&outputs, &delta).unwrap(), raw_state(&state, &shape).unwrap(), "{text}");
+        }
+    }
+
+    #[test]
+    fn properties_that_do_not_match_the_state_stay_as_they_are() {
+        let state = state_of(&Value::Number(Number::from_decimal(NUMBERS[0]).unwrap()));
+        let odd = bag(&[
+            ("top", Property::from("text")),
+            ("items", list(&[Property::Number(1.0)])),
+            ("byName", Property::Null),
+            ("one", list(&[])),
+            ("unheard", Property::Number(2.0)),
+        ]);
+        assert_eq!(with_exact_numbers(odd.clone(), &state, &thing().object), odd);
+        let plain = bag_without_secrets(&odd).unwrap();
+        assert_eq!(with_exact_numbers(plain.clone(), &Value::Null, &thing().object), plain);
+    }
+}
