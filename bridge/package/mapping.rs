@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use super::catalogue::{Package, TokenError};
 use super::function::{FunctionParameter, FunctionShape};
 use super::schema::BASE_NAME;
-use super::shape::{Field, ResourceShape};
+use super::shape::{Field, ObjectShape, ResourceShape, Shape};
 use crate::names::properties::natural_names;
 
 /// There is no mapping for the provider that was asked for.
@@ -60,6 +60,7 @@ pub fn base_mapping(plugin_version: &str) -> String {
         provider: Provider::default(),
         name: BASE_NAME.to_owned(),
         version: format!("v{plugin_version}"),
+        config: BTreeMap::new(),
         resources: BTreeMap::new(),
         data_sources: BTreeMap::new(),
         functions: BTreeMap::new(),
@@ -78,6 +79,8 @@ struct Document {
     provider: Provider,
     name: String,
     version: String,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    config: BTreeMap<String, FieldNames>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     resources: BTreeMap<String, ResourceNames>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -167,13 +170,21 @@ struct FunctionName {
     tok: String,
 }
 
-/// A field whose name follows from more than its schema.
-#[derive(Serialize)]
+/// A field whose name follows from more than its schema, or in which there is such a field.
+#[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FieldNames {
+    /// Empty: what follows from the schema.
+    #[serde(skip_serializing_if = "String::is_empty")]
     name: String,
     #[serde(rename = "typeomitempty")]
     kind: &'static str,
+    /// What is in the elements of a collection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    element: Option<Box<Self>>,
+    /// What is in an object.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    fields: BTreeMap<String, Self>,
     #[serde(skip_serializing_if = "Option::is_none")]
     default: Option<Autonaming>,
 }
@@ -247,10 +258,14 @@ fn document(package: &Package, left_out: &mut Vec<TokenError>) -> Document {
         provider,
         name: package.identity().name.clone(),
         version: package.identity().version.to_string(),
+        config: BTreeMap::new(),
         resources: BTreeMap::new(),
         data_sources: BTreeMap::new(),
         functions: BTreeMap::new(),
     };
+    if let Ok(shape) = package.config_shape() {
+        document.config = unruly_names(&shape.object);
+    }
     for (terraform, tok) in package.resources().iter() {
         let Ok(shape) = package.resource(terraform) else { continue };
         let names = ResourceNames { tok: tok.to_owned(), fields: special_names(&shape), id_fields: None };
@@ -258,7 +273,7 @@ fn document(package: &Package, left_out: &mut Vec<TokenError>) -> Document {
     }
     for (terraform, tok) in package.data_sources().iter() {
         let Ok(shape) = package.data_source(terraform) else { continue };
-        let names = DataSourceNames { tok: tok.to_owned(), fields: numbered_names(&shape).collect() };
+        let names = DataSourceNames { tok: tok.to_owned(), fields: unruly_names(&shape.object) };
         document.data_sources.insert(terraform.to_string(), names);
     }
     for (terraform, tok) in package.functions().iter() {
@@ -273,17 +288,41 @@ fn document(package: &Package, left_out: &mut Vec<TokenError>) -> Document {
 fn special_names(shape: &ResourceShape) -> BTreeMap<String, FieldNames> {
     let autonamed = shape.autonamed().map(|field| {
         let default = Some(Autonaming { autonamed: true, is_func: true });
-        (field.terraform.to_string(), FieldNames { name: field.pulumi.clone(), kind: "", default })
+        let names = FieldNames { name: field.pulumi.clone(), default, ..FieldNames::default() };
+        (field.terraform.to_string(), names)
     });
-    numbered_names(shape).chain(autonamed).collect()
+    unruly_names(&shape.object).into_iter().chain(autonamed).collect()
 }
 
-fn numbered_names(shape: &ResourceShape) -> impl Iterator<Item = (String, FieldNames)> {
-    let fields = &shape.object.fields;
-    let natural = natural_names(&fields.iter().map(Field::nameable).collect::<Vec<_>>());
-    fields.iter().zip(natural).filter(|(field, natural)| field.pulumi != *natural).map(|(field, _)| {
-        (field.terraform.to_string(), FieldNames { name: field.pulumi.clone(), kind: "", default: None })
-    })
+/// The fields that are called otherwise than the rules say, and those in which there are such.
+fn unruly_names(object: &ObjectShape) -> BTreeMap<String, FieldNames> {
+    let natural = natural_names(&object.fields.iter().map(Field::nameable).collect::<Vec<_>>());
+    let mut found = BTreeMap::new();
+    for (field, natural) in object.fields.iter().zip(natural) {
+        let inside = names_inside(&field.shape);
+        let name = if field.pulumi == natural { String::new() } else { field.pulumi.clone() };
+        if inside.is_some() || !name.is_empty() {
+            let names = FieldNames { name, ..inside.unwrap_or_default() };
+            found.insert(field.terraform.to_string(), names);
+        }
+    }
+    found
+}
+
+fn names_inside(shape: &Shape) -> Option<FieldNames> {
+    match shape {
+        Shape::Object(object) => {
+            let fields = unruly_names(object);
+            (!fields.is_empty()).then(|| FieldNames { fields, ..FieldNames::default() })
+        }
+        Shape::List(element)
+        | Shape::Set(element)
+        | Shape::Map(element)
+        | Shape::FlattenedList(element)
+        | Shape::FlattenedSet(element) => names_inside(element)
+            .map(|inside| FieldNames { element: Some(Box::new(inside)), ..FieldNames::default() }),
+        Shape::Bool | Shape::Number | Shape::String | Shape::Dynamic | Shape::Tuple(_) => None,
+    }
 }
 
 fn block(block: &Block) -> Object {
@@ -410,7 +449,9 @@ impl Serialize for Kind {
 #[cfg(test)]
 mod tests {
     use super::super::parameters::Parameter;
-    use super::super::testing::{local, package, package_of};
+    use isthmus_proto::tfplugin6::schema::nested_block::NestingMode as Blocks;
+
+    use super::super::testing::{attribute, block, body, local, package, package_of, package_with, schema};
     use super::*;
 
     #[test]
@@ -419,6 +460,39 @@ mod tests {
         assert_eq!(mapping.provider, "test");
         assert_eq!(mapping.left_out.len(), 1, "{:?}", mapping.left_out);
         insta::assert_snapshot!(mapping.json);
+    }
+
+    #[test]
+    fn names_that_follow_no_rule_are_told_at_every_level() {
+        let inner = || body(vec![attribute("a_b", "\"string\""), attribute("aB", "\"string\"")], vec![]);
+        let thing = || {
+            schema(
+                vec![attribute("tree", r#"["map",["object",{"pulumi":"string","x":"string"}]]"#)],
+                vec![
+                    block("one", Blocks::Single, (0, 1), inner()),
+                    block("rule", Blocks::Set, (0, 0), inner()),
+                    block("plain", Blocks::List, (0, 0), body(vec![attribute("x", "\"string\"")], vec![])),
+                ],
+            )
+        };
+        let config = schema(vec![attribute("version", "\"string\"")], vec![]);
+        let package = package_with(config, vec![("test_x", thing())], vec![("test_x", thing())], vec![]);
+        let mapping = mapping(&package, "terraform", "").unwrap().unwrap();
+        let mapping: serde_json::Value = serde_json::from_str(&mapping.json).unwrap();
+        let numbered = serde_json::json!({"a_b": {"name": "aB2", "typeomitempty": ""}});
+        let expected = serde_json::json!({
+            "one": {"typeomitempty": "", "fields": numbered},
+            "rule": {"typeomitempty": "", "element": {"typeomitempty": "", "fields": numbered}},
+            "tree": {"typeomitempty": "", "element": {"typeomitempty": "", "fields": {
+                "pulumi": {"name": "pulumiInfo", "typeomitempty": ""},
+            }}},
+        });
+        assert_eq!(mapping["resources"]["test_x"]["fields"], expected);
+        assert_eq!(mapping["dataSources"]["test_x"]["fields"], expected);
+        assert_eq!(
+            mapping["config"],
+            serde_json::json!({"version": {"name": "versionInfo", "typeomitempty": ""}})
+        );
     }
 
     #[test]
