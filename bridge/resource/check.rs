@@ -11,6 +11,7 @@ use super::autoname::{Naming, Unnamed, add_name};
 use super::{Failure, Notes, OperationError, Target};
 use crate::package::shape::{Field, ObjectShape, Shape};
 use crate::translate::attribute_paths::{field_at, property_path};
+use crate::translate::exact_numbers::doubtful_numbers;
 use crate::translate::inputs::{Missing, SetProperty, Unknowns, deprecated, missing_required, read_only};
 use crate::translate::property::{PropertyView, classify, secret};
 use crate::translate::property_path::PropertyPath;
@@ -32,6 +33,7 @@ pub async fn check(
     naming: Option<&Naming<'_>>,
     notes: &mut Notes,
 ) -> Result<Checked, OperationError> {
+    warn_of_doubtful_numbers(target, &news, notes);
     let mut inputs = news;
     let (mut made_up, unnamed) = match naming.map(|naming| add_name(&mut inputs, &target.shape, naming)) {
         None => (None, None),
@@ -160,6 +162,19 @@ fn failure(complaint: &Diagnostic, target: &Target<'_>, resource: Option<&str>) 
         reason.push_str(sentence);
     }
     Failure { property, reason }
+}
+
+/// Warns of numbers that are too large for the engine's own to hold them.
+fn warn_of_doubtful_numbers(target: &Target<'_>, news: &Struct, notes: &mut Notes) {
+    notes.warnings.extend(doubtful_numbers(news, &target.shape.object).into_iter().map(|path| {
+        Diagnostic::warning(
+            "A number may have lost digits",
+            format!(
+                "`{path}` has more digits than a number in a program holds, so the last ones may have changed on the way \
+                 here. Give it as a string instead: the property takes that, and every digit counts."
+            ),
+        )
+    }));
 }
 
 /// Warns of deprecated properties that are set. Providers on HashiCorp's libraries do so themselves; their word is enough.

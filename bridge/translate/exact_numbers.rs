@@ -4,11 +4,15 @@
 //! that is what generated SDKs expect of a `number`; the exact one is kept beside it in the state (`raw_state`). But an
 //! input may be text that is a number, so where properties become inputs again (an import, a refresh, `ignoreChanges`), a
 //! number that its double would change is given as text: the provider then gets what it has, and sees no change.
+//!
+//! What a program itself gives as a number of more than fifteen digits has been rounded before it came here. Nobody can undo
+//! that, but it can be said.
 
 use isthmus_proto::property::{Struct, Value as Property};
 use isthmus_shim::cty::{Number, Value};
 
-use super::property::SIGNATURE_KEY;
+use super::property::{self, PropertyView, SIGNATURE_KEY};
+use super::property_path::{PropertyPath, PropertyStep};
 use crate::package::shape::{ObjectShape, Shape};
 
 /// The `properties` that were made from `state`, with decimal text for each number that a double would change. What has
@@ -18,6 +22,69 @@ use crate::package::shape::{ObjectShape, Shape};
 pub fn with_exact_numbers(mut properties: Struct, state: &Value, shape: &ObjectShape) -> Struct {
     object(&mut properties, state, shape);
     properties
+}
+
+/// Where `inputs` hold whole numbers of so many digits that the program may have meant another one. At most a few are named.
+pub fn doubtful_numbers(inputs: &Struct, shape: &ObjectShape) -> Vec<PropertyPath> {
+    let mut doubts = Doubts::default();
+    doubts.object(inputs, shape);
+    doubts.found
+}
+
+/// More than so many doubtful numbers are not told.
+const MAXIMUM_DOUBTS: usize = 5;
+
+#[derive(Default)]
+struct Doubts {
+    path: Vec<PropertyStep>,
+    found: Vec<PropertyPath>,
+}
+
+impl Doubts {
+    fn object(&mut self, inputs: &Struct, shape: &ObjectShape) {
+        for (name, input) in inputs.iter() {
+            if let Some(field) = shape.pulumi(name) {
+                self.within(PropertyStep::Name(name.to_owned()), input, &field.shape);
+            }
+        }
+    }
+
+    fn within(&mut self, step: PropertyStep, input: &Property, shape: &Shape) {
+        self.path.push(step);
+        self.value(input, shape);
+        self.path.pop();
+    }
+
+    fn value(&mut self, input: &Property, shape: &Shape) {
+        let Ok((view, _)) = property::unwrap(input) else { return };
+        match (shape, view) {
+            (Shape::Number | Shape::String, PropertyView::Number(number))
+                if is_doubtful(number) && self.found.len() < MAXIMUM_DOUBTS =>
+            {
+                self.found.push(PropertyPath(self.path.clone()));
+            }
+            (Shape::FlattenedList(element) | Shape::FlattenedSet(element), _) => self.value(input, element),
+            (Shape::List(element) | Shape::Set(element), PropertyView::List(inputs)) => {
+                for (index, input) in inputs.iter().enumerate() {
+                    self.within(PropertyStep::Index(index), input, element);
+                }
+            }
+            (Shape::Map(element), PropertyView::Object(inputs)) => {
+                for (key, input) in inputs.iter() {
+                    self.within(PropertyStep::Name(key.to_owned()), input, element);
+                }
+            }
+            (Shape::Object(object), PropertyView::Object(inputs)) => self.object(inputs, object),
+            _ => {}
+        }
+    }
+}
+
+/// Whether a whole number is beyond 2^53 and not round: 1e20 is meant, 123456789012345680 hardly is.
+fn is_doubtful(number: f64) -> bool {
+    const ROUND_DIGITS: usize = 15;
+    let whole = number.is_finite() && number.fract() == 0.0 && number.abs() >= 9_007_199_254_740_992.0;
+    whole && format!("{:e}", number.abs()).bytes().take_while(|byte| *byte != b'e').count() > ROUND_DIGITS + 1
 }
 
 fn object(properties: &mut Struct, value: &Value, shape: &ObjectShape) {
@@ -200,6 +267,26 @@ mod tests {
             let delta = raw_state_delta(&outputs, &state, &shape, true).unwrap().unwrap();
             assert_eq!(recover(&outputs, &delta).unwrap(), raw_state(&state, &shape).unwrap(), "{text}");
         }
+    }
+
+    #[test]
+    fn numbers_that_a_program_may_have_meant_otherwise_are_told() {
+        let doubtful = || Property::Number(123_456_789_012_345_680.0);
+        let round = || Property::Number(1e20);
+        let inputs = bag(&[
+            ("top", doubtful()),
+            ("hidden", secret(doubtful())),
+            ("items", list(&[round(), doubtful(), Property::Number(9_007_199_254_740_991.0)])),
+            ("byName", object(&[("k", Property::Number(-18_446_744_073_709_552_000.0)), ("r", round())])),
+            ("one", object(&[("n", doubtful())])),
+            ("open", doubtful()),
+            ("manies", list(&[object(&[("n", Property::from("123456789012345678"))])])),
+        ]);
+        let found = doubtful_numbers(&inputs, &thing().object);
+        let found: Vec<_> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(found, ["top", "hidden", "items[1]", "byName.k", "one.n"]);
+        let many = bag(&[("items", Property::List(vec![doubtful(); 100]))]);
+        assert_eq!(doubtful_numbers(&many, &thing().object).len(), MAXIMUM_DOUBTS);
     }
 
     #[test]

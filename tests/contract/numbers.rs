@@ -51,6 +51,15 @@ on_both_protocols! {
         Ok(())
     }
 
+    async fn a_number_that_may_have_lost_digits_is_warned_of_at_check(protocol) {
+        let (host, session) = Setup::sandbox(protocol).with("SANDBOX_ODD", "true").session().await?;
+        let numbers = session.resource("sandbox:index/oddNumbers:OddNumbers", "numbers");
+        numbers.checked(&json!({"value": 123_456_789_012_345_680_u64, "values": ["123456789012345678", 1e20]})).await?;
+        let shown: Vec<String> = host.engine.shown().into_iter().map(|line| line.message).collect();
+        assert!(shown.len() == 1 && shown[0].contains("`value` has more digits"), "{shown:?}");
+        Ok(())
+    }
+
     async fn a_difference_that_no_double_shows_is_a_difference(protocol) {
         let (_host, session) = Setup::sandbox(protocol).with("SANDBOX_ODD", "true").session().await?;
         let numbers = session.resource("sandbox:index/oddNumbers:OddNumbers", "numbers");
