@@ -11,9 +11,9 @@ use std::fs::{DirBuilder, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, Row, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, Row, TransactionBehavior};
 use sha2::{Digest as _, Sha256};
 
 use super::store::{Pending, RecordNumber, SealedRecord, Store, StoreError, StoreKey};
@@ -24,6 +24,9 @@ const FORMAT: i64 = 1;
 /// How long a process waits for another one's change. A change takes milliseconds, on a slow disk some hundred; who waits
 /// longer than this stands before a process that hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long to let another process finish before the log is switched again.
+const SWITCH_AGAIN: Duration = Duration::from_millis(5);
 
 const TABLES: &str = "
     CREATE TABLE objects (
@@ -191,18 +194,33 @@ fn open(path: PathBuf) -> Result<File, StoreError> {
     };
     let mut connection = Connection::open(&path).map_err(failed("opening it"))?;
     connection.busy_timeout(PATIENCE).map_err(failed("setting it up"))?;
-    // Asking for the log that the file has already costs nothing; SQLite answers with the one that it has.
-    let journal: String = connection
-        .query_row("PRAGMA journal_mode = WAL", (), |row| row.get(0))
-        .map_err(failed("switching to write-ahead logging"))?;
-    // Without it the rollback journal is used, which is slower and as durable (some file systems cannot do more).
-    let _ = journal;
+    write_ahead(&connection).map_err(failed("switching to write-ahead logging"))?;
     connection.pragma_update(None, "synchronous", "FULL").map_err(failed("setting it up"))?;
     let found = ensure_tables(&mut connection).map_err(failed("making its tables"))?;
     if found != FORMAT {
         return Err(StoreError::Format { path, found, known: FORMAT });
     }
     Ok(File { path, connection: Mutex::new(connection) })
+}
+
+/// Switches to write-ahead logging, which costs nothing where the file has it already. Where a file system cannot do it the
+/// rollback journal stays, which is slower and as durable.
+///
+/// SQLite does not wait by itself here: two that read the file and both want to change its header would wait for each other
+/// for ever, so it refuses one of them at once, which then has to begin anew.
+fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match connection.query_row("PRAGMA journal_mode = WAL", (), |_| Ok(())) {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && Instant::now() < deadline =>
+            {
+                std::thread::sleep(SWITCH_AGAIN);
+            }
+            switched => return switched,
+        }
+    }
 }
 
 /// Makes the tables in an empty file, and tells the format. Under a lock, as several processes may find it empty at once.
