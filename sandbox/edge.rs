@@ -7,6 +7,8 @@
 
 #[path = "edge/broken.rs"]
 mod broken;
+#[path = "edge/generated.rs"]
+mod generated;
 #[path = "edge/lookups.rs"]
 mod lookups;
 #[path = "edge/objects.rs"]
@@ -28,10 +30,12 @@ use super::message;
 use crate::call::Call;
 use crate::calls::CallRecord;
 use crate::diagnostics::Diagnostic;
+use crate::generated::Size;
 use crate::protocol::Feature;
 use crate::provider::Provider;
 use crate::resource_entry::ResourceEntry;
 use crate::schema::Schema;
+use crate::switches::SchemaAnswer;
 use crate::{token, wire};
 
 /// The provider as one protocol sees it.
@@ -56,7 +60,11 @@ impl Edge {
         let functions = self.provider.functions().iter();
         Response {
             server_capabilities: self.capabilities(),
-            resources: resources.map(|(name, _)| ResourceMetadata { type_name: name.to_owned() }).collect(),
+            resources: resources
+                .map(|(name, _)| name.to_owned())
+                .chain(self.provider.switches().generated.into_iter().flat_map(Size::type_names))
+                .map(|type_name| ResourceMetadata { type_name })
+                .collect(),
             data_sources: vec![DataSourceMetadata { type_name: "sandbox_note".to_owned() }],
             functions: functions
                 .map(|function| FunctionMetadata { name: function.name.to_owned() })
@@ -71,10 +79,27 @@ impl Edge {
         let encoded = |schema: &Schema| Bytes::from(schema_message(schema, minor).encode_to_vec());
         let resources = self.provider.resources();
         let lookup = self.provider.data_source("sandbox_note").into_iter();
+        let kind = self.provider.switches().schema;
+        if kind == SchemaAnswer::Refuse {
+            let refusal = Diagnostic::error("The sandbox does not say what it offers", "It was asked to.");
+            return message::get_provider_schema::Response {
+                diagnostics: diagnostic_messages(refusal.into()),
+                ..Default::default()
+            };
+        }
+        let warning = (kind == SchemaAnswer::Warn)
+            .then(|| Diagnostic::warning("The sandbox is not sure what it offers", "It was asked to warn."));
         let mut response = message::get_provider_schema::Response {
-            provider: Some(schema_message(self.provider.schema(), minor)),
+            diagnostics: warning
+                .into_iter()
+                .flat_map(|warning| diagnostic_messages(warning.into()))
+                .collect(),
+            provider: (kind != SchemaAnswer::Incomplete)
+                .then(|| schema_message(self.provider.schema(), minor)),
             resource_schemas: resources
+                .filter(|(name, _)| kind != SchemaAnswer::Changed || *name != "sandbox_secret")
                 .map(|(name, entry)| (name.to_owned(), encoded(&entry.schema)))
+                .chain(self.provider.switches().generated.into_iter().flat_map(generated::schemas))
                 .collect(),
             data_source_schemas: lookup
                 .map(|data| ("sandbox_note".to_owned(), encoded(&data.schema)))

@@ -14,6 +14,7 @@ mod calls;
 mod diagnostics;
 mod duration;
 mod functions;
+mod generated;
 mod handshake;
 mod imitation;
 mod log;
@@ -40,11 +41,14 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 pub use calls::CallRecord;
+pub use generated::Size;
 pub use handshake::MAGIC_COOKIE;
 pub use protocol::{Minor, Protocol};
 pub use provider::Provider;
 pub use server::{ServeError, serve};
-pub use switches::{Configure, Encoding, Handshake, Health, Shutdown, SwitchError, Switches};
+pub use switches::{
+    Configure, Encoding, FileError, Handshake, Health, SchemaAnswer, Shutdown, SwitchError, Switches,
+};
 pub use tls::{Identity, TlsError};
 
 /// The program `terraform-provider-sandbox`: reads everything from the environment, serves until it is told to end, and
@@ -56,9 +60,9 @@ pub fn main_from_environment() -> ExitCode {
     }
     let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
     let variables = variables.map(|(name, value)| (name, value.to_string_lossy().into_owned()));
-    let switches = match Switches::parse(variables) {
+    let switches = match Switches::read(variables) {
         Ok(switches) => switches,
-        Err(error) => return complain(&format!("{error}\n")),
+        Err(error) => return complain(&format!("{}\n", wire::explain(&error))),
     };
     match server::run(&environment, switches) {
         Ok(code) => code,

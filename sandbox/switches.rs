@@ -7,20 +7,24 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::generated::Size;
 use crate::protocol::{Minor, Protocol};
 
 /// Every switch's name. A variable that starts with `SANDBOX_` and is not here is refused.
-pub(crate) const NAMES: [&str; 12] = [
+pub(crate) const NAMES: [&str; 15] = [
     "SANDBOX_ANSWER",
     "SANDBOX_CALLS",
     "SANDBOX_CONFIGURE",
     "SANDBOX_DIR",
+    "SANDBOX_FILE",
     "SANDBOX_HANDSHAKE",
     "SANDBOX_HEALTH",
     "SANDBOX_LEGACY",
     "SANDBOX_MINOR",
     "SANDBOX_ODD",
     "SANDBOX_PROTOCOL",
+    "SANDBOX_RESOURCES",
+    "SANDBOX_SCHEMA",
     "SANDBOX_SHUTDOWN",
     "SANDBOX_START_DELAY",
 ];
@@ -44,6 +48,10 @@ pub struct Switches {
     pub shutdown: Shutdown,
     /// `SANDBOX_CONFIGURE=accept|refuse|warn|crash`: what configuring does.
     pub configure: Configure,
+    /// `SANDBOX_RESOURCES=1500x200`: so many generated resources, with so many attributes each, besides the usual ones.
+    pub generated: Option<Size>,
+    /// `SANDBOX_SCHEMA=good|warn|refuse|incomplete|changed`: what is answered to the question for the schema.
+    pub schema: SchemaAnswer,
     /// `SANDBOX_LEGACY=true`: answer as providers built on the old SDK do, with its flag and its loose nulls.
     pub legacy: bool,
     /// `SANDBOX_ODD=true`: have resources with odd ids and numbers, and things whose schemas are faulty.
@@ -128,6 +136,22 @@ pub enum Shutdown {
     Hang,
 }
 
+/// What the question for the schema is answered with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SchemaAnswer {
+    /// The schema.
+    #[default]
+    Good,
+    /// The schema and a warning.
+    Warn,
+    /// An error diagnostic.
+    Refuse,
+    /// Everything but the schema of the provider's own configuration, which every provider must have.
+    Incomplete,
+    /// Another schema: one without the resource `sandbox_secret`, as of another version of the provider.
+    Changed,
+}
+
 /// What configuring the provider does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Configure {
@@ -161,6 +185,14 @@ pub enum SwitchError {
         /// What it may be.
         expected: &'static str,
     },
+    /// The file with more switches cannot be read.
+    #[error("SANDBOX_FILE names {path}, which cannot be read")]
+    File {
+        /// The file.
+        path: String,
+        /// Why not.
+        source: FileError,
+    },
     /// Two switches contradict each other.
     #[error(
         "SANDBOX_MINOR asks for protocol {minor}, but SANDBOX_PROTOCOL for {protocol}: set one of them, or let them agree"
@@ -173,7 +205,32 @@ pub enum SwitchError {
     },
 }
 
+/// Why a file of switches cannot be read.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum FileError {
+    /// The system does not let us.
+    #[error("{0}")]
+    Read(String),
+    /// A line is no switch.
+    #[error("{0:?} is not of the form NAME=value")]
+    Line(String),
+}
+
 impl Switches {
+    /// Reads the switches out of variables, and out of the file that one of them may name.
+    ///
+    /// # Errors
+    /// When a name or a value is not known, when two switches contradict each other, or when the file cannot be read.
+    pub fn read(variables: impl Iterator<Item = (String, String)>) -> Result<Self, SwitchError> {
+        let mut variables: Vec<(String, String)> = variables.collect();
+        let file = variables.iter().find(|(name, _)| name == "SANDBOX_FILE").map(|(_, path)| path.clone());
+        if let Some(path) = file {
+            let more = more_switches(&path).map_err(|source| SwitchError::File { path, source })?;
+            variables.extend(more);
+        }
+        Self::parse(variables.into_iter())
+    }
+
     /// Reads the switches out of variables (`std::env::vars()`); others than `SANDBOX_*` are passed over.
     ///
     /// # Errors
@@ -200,6 +257,14 @@ impl Switches {
                 "SANDBOX_HEALTH" => switches.health = choice("SANDBOX_HEALTH", &value, HEALTHS)?,
                 "SANDBOX_SHUTDOWN" => switches.shutdown = choice("SANDBOX_SHUTDOWN", &value, SHUTDOWNS)?,
                 "SANDBOX_CONFIGURE" => switches.configure = choice("SANDBOX_CONFIGURE", &value, CONFIGURES)?,
+                "SANDBOX_RESOURCES" => {
+                    let expected =
+                        "two numbers such as 1500x200, of resources and of attributes (70 or more) of each";
+                    let size =
+                        Size::parse(&value).ok_or_else(|| bad("SANDBOX_RESOURCES", &value, expected))?;
+                    switches.generated = Some(size);
+                }
+                "SANDBOX_SCHEMA" => switches.schema = choice("SANDBOX_SCHEMA", &value, SCHEMAS)?,
                 "SANDBOX_LEGACY" => switches.legacy = choice("SANDBOX_LEGACY", &value, BOOLEANS)?,
                 "SANDBOX_ODD" => switches.odd = choice("SANDBOX_ODD", &value, BOOLEANS)?,
                 "SANDBOX_START_DELAY" => {
@@ -209,6 +274,8 @@ impl Switches {
                     switches.start_delay = Duration::from_millis(milliseconds);
                 }
                 "SANDBOX_CALLS" => switches.calls = Some(PathBuf::from(value)),
+                // Read by then.
+                "SANDBOX_FILE" => {}
                 "SANDBOX_DIR" => switches.directory = Some(PathBuf::from(value)),
                 _ => return Err(SwitchError::UnknownName { name }),
             }
@@ -221,6 +288,22 @@ impl Switches {
             _ => Ok(switches),
         }
     }
+}
+
+/// One `NAME=value` a line. A file that is not there holds none.
+fn more_switches(path: &str) -> Result<Vec<(String, String)>, FileError> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(FileError::Read(error.to_string())),
+    };
+    let lines = text.lines().filter(|line| !line.is_empty());
+    lines
+        .map(|line| match line.split_once('=') {
+            Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
+            None => Err(FileError::Line(line.to_owned())),
+        })
+        .collect()
 }
 
 type Choices<T> = (&'static [(&'static str, T)], &'static str);
@@ -243,6 +326,16 @@ const CONFIGURES: Choices<Configure> = (
         ("crash", Configure::Crash),
     ],
     "accept, refuse, warn or crash",
+);
+const SCHEMAS: Choices<SchemaAnswer> = (
+    &[
+        ("good", SchemaAnswer::Good),
+        ("warn", SchemaAnswer::Warn),
+        ("refuse", SchemaAnswer::Refuse),
+        ("incomplete", SchemaAnswer::Incomplete),
+        ("changed", SchemaAnswer::Changed),
+    ],
+    "good, warn, refuse, incomplete or changed",
 );
 const BOOLEANS: Choices<bool> = (&[("true", true), ("false", false)], "true or false");
 const HANDSHAKES: Choices<Handshake> = (
@@ -314,6 +407,20 @@ mod tests {
         assert!(name.to_string().contains("SANDBOX_ANSWERS is not a switch"), "{name}");
         let value = parse(&[("SANDBOX_ANSWER", "JSON")]).expect_err("no such value");
         assert_eq!(value.to_string(), "SANDBOX_ANSWER is \"JSON\", but it must be msgpack or json");
+    }
+
+    #[test]
+    fn a_file_holds_more_switches_and_may_be_missing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("switches");
+        let read = || Switches::read([("SANDBOX_FILE".to_owned(), path.display().to_string())].into_iter());
+        assert_eq!(read().expect("no file, no switches").schema, SchemaAnswer::Good);
+        std::fs::write(&path, "SANDBOX_SCHEMA=warn\n\nSANDBOX_LEGACY=true\n").expect("a file");
+        let switches = read().expect("two switches");
+        assert_eq!((switches.schema, switches.legacy), (SchemaAnswer::Warn, true));
+        std::fs::write(&path, "SANDBOX_LEGACY true").expect("a file");
+        let error = read().expect_err("no switch");
+        assert!(matches!(error, SwitchError::File { source: FileError::Line(_), .. }), "{error}");
     }
 
     #[test]
