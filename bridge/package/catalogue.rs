@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use isthmus_shim::schema::{Catalogue, CatalogueError};
+use isthmus_shim::schema::{Catalogue, CatalogueError, Schema};
 
 use super::function::{FunctionFault, FunctionShape};
 use super::parameters::{LOCAL_VERSION, NotAProviderPath, Parameter, ParameterSource, local_provider_type};
@@ -216,15 +216,34 @@ impl Package {
     /// The shape of a resource that the package has, by Terraform's name.
     pub fn resource(&self, terraform: &str) -> Result<Arc<ResourceShape>, TokenError> {
         self.resources.shape(terraform, |token| {
-            let naming = PackageNaming { package: &self.identity.name, prefix: &self.prefix };
-            Ok(compile_resource(terraform, token, self.catalogue.resource(terraform)?, naming))
+            Ok(self.compile_resource(terraform, token, self.catalogue.resource(terraform)?))
         })
+    }
+
+    /// The shape of a resource for one look at it. It is not kept for the next one: whoever looks at all of a large
+    /// package in turn must not leave it in memory.
+    pub fn passing_resource(&self, terraform: &str) -> Result<Arc<ResourceShape>, TokenError> {
+        self.resources.passing_shape(terraform, |token| {
+            Ok(self.compile_resource(terraform, token, self.catalogue.passing_resource(terraform)?))
+        })
+    }
+
+    fn compile_resource(&self, terraform: &str, token: &str, schema: Arc<Schema>) -> ResourceShape {
+        let naming = PackageNaming { package: &self.identity.name, prefix: &self.prefix };
+        compile_resource(terraform, token, schema, naming)
     }
 
     /// The shape of a data source that the package has, by Terraform's name.
     pub fn data_source(&self, terraform: &str) -> Result<Arc<ResourceShape>, TokenError> {
         self.data_sources.shape(terraform, |token| {
             Ok(compile_data_source(terraform, token, self.catalogue.data_source(terraform)?))
+        })
+    }
+
+    /// The shape of a data source for one look at it.
+    pub fn passing_data_source(&self, terraform: &str) -> Result<Arc<ResourceShape>, TokenError> {
+        self.data_sources.passing_shape(terraform, |token| {
+            Ok(compile_data_source(terraform, token, self.catalogue.passing_data_source(terraform)?))
         })
     }
 
@@ -300,6 +319,22 @@ impl<Shape> Members<Shape> {
             (Some(token), Some(slot)) => slot.get_or_init(|| compile(token).map(Arc::new)).clone(),
             // Left out of the package, or never there.
             _ => Err(CatalogueError::Unknown { kind: self.kind, name: terraform.to_owned() }.into()),
+        }
+    }
+
+    /// The shape, which is compiled for this look alone if it is not there.
+    fn passing_shape(
+        &self,
+        terraform: &str,
+        compile: impl FnOnce(&str) -> Result<Shape, TokenError>,
+    ) -> Result<Arc<Shape>, TokenError> {
+        let kept = self.shapes.get(terraform).and_then(OnceLock::get);
+        match (kept, self.tokens.token(terraform)) {
+            (Some(kept), _) => kept.clone(),
+            (None, Some(token)) => compile(token).map(Arc::new),
+            (None, None) => {
+                Err(CatalogueError::Unknown { kind: self.kind, name: terraform.to_owned() }.into())
+            }
         }
     }
 }

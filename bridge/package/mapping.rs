@@ -4,6 +4,7 @@
 //! both sides in the Go bridge's own form, whose odd keys (`typeomitempty`, `tok`) are part of it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use isthmus_shim::cty::{ObjectType, Type};
 use isthmus_shim::schema::{
@@ -14,7 +15,7 @@ use serde_json::value::RawValue;
 
 use super::catalogue::{Package, TokenError};
 use super::function::{FunctionParameter, FunctionShape};
-use super::schema::BASE_NAME;
+use super::schema::{BASE_NAME, in_parallel, raw};
 use super::shape::{Field, ObjectShape, ResourceShape, Shape};
 use crate::names::properties::natural_names;
 
@@ -96,9 +97,9 @@ struct Provider {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     schema: Object,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    resources: BTreeMap<String, Object>,
+    resources: BTreeMap<String, Box<RawValue>>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    data_sources: BTreeMap<String, Object>,
+    data_sources: BTreeMap<String, Box<RawValue>>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     functions: BTreeMap<String, Signature>,
 }
@@ -233,15 +234,37 @@ fn document(package: &Package, left_out: &mut Vec<TokenError>) -> Document {
         Ok(schema) => provider.schema = block(&schema.block),
         Err(error) => left_out.push(error.into()),
     }
-    for name in catalogue.resource_names() {
-        match catalogue.resource(name) {
-            Ok(schema) => drop(provider.resources.insert(name.to_string(), block(&schema.block))),
+    let (mut resources, mut data_sources) = (BTreeMap::new(), BTreeMap::new());
+    let names: Vec<_> = catalogue.resource_names().collect();
+    let both_sides = |name: &&Arc<str>| match package.passing_resource(name) {
+        Ok(shape) => Ok((raw(&block(&shape.schema.block)), Some(special_names(&shape)))),
+        Err(_) => catalogue.passing_resource(name).map(|schema| (raw(&block(&schema.block)), None)),
+    };
+    for (name, described) in names.iter().zip(in_parallel(&names, both_sides)) {
+        match described {
+            Ok((schema, fields)) => {
+                provider.resources.insert(name.to_string(), schema);
+                if let (Some(fields), Some(tok)) = (fields, package.resources().token(name)) {
+                    let names = ResourceNames { tok: tok.to_owned(), fields, id_fields: None };
+                    resources.insert(name.to_string(), names);
+                }
+            }
             Err(error) => left_out.push(error.into()),
         }
     }
-    for name in catalogue.data_source_names() {
-        match catalogue.data_source(name) {
-            Ok(schema) => drop(provider.data_sources.insert(name.to_string(), block(&schema.block))),
+    let names: Vec<_> = catalogue.data_source_names().collect();
+    let both_sides = |name: &&Arc<str>| match package.passing_data_source(name) {
+        Ok(shape) => Ok((raw(&block(&shape.schema.block)), Some(unruly_names(&shape.object)))),
+        Err(_) => catalogue.passing_data_source(name).map(|schema| (raw(&block(&schema.block)), None)),
+    };
+    for (name, described) in names.iter().zip(in_parallel(&names, both_sides)) {
+        match described {
+            Ok((schema, fields)) => {
+                provider.data_sources.insert(name.to_string(), schema);
+                if let (Some(fields), Some(tok)) = (fields, package.data_sources().token(name)) {
+                    data_sources.insert(name.to_string(), DataSourceNames { tok: tok.to_owned(), fields });
+                }
+            }
             Err(error) => left_out.push(error.into()),
         }
     }
@@ -258,24 +281,11 @@ fn document(package: &Package, left_out: &mut Vec<TokenError>) -> Document {
         provider,
         name: package.identity().name.clone(),
         version: package.identity().version.to_string(),
-        config: BTreeMap::new(),
-        resources: BTreeMap::new(),
-        data_sources: BTreeMap::new(),
+        config: package.config_shape().map(|shape| unruly_names(&shape.object)).unwrap_or_default(),
+        resources,
+        data_sources,
         functions: BTreeMap::new(),
     };
-    if let Ok(shape) = package.config_shape() {
-        document.config = unruly_names(&shape.object);
-    }
-    for (terraform, tok) in package.resources().iter() {
-        let Ok(shape) = package.resource(terraform) else { continue };
-        let names = ResourceNames { tok: tok.to_owned(), fields: special_names(&shape), id_fields: None };
-        document.resources.insert(terraform.to_string(), names);
-    }
-    for (terraform, tok) in package.data_sources().iter() {
-        let Ok(shape) = package.data_source(terraform) else { continue };
-        let names = DataSourceNames { tok: tok.to_owned(), fields: unruly_names(&shape.object) };
-        document.data_sources.insert(terraform.to_string(), names);
-    }
     for (terraform, tok) in package.functions().iter() {
         if package.function(terraform).is_ok() {
             document.functions.insert(terraform.to_string(), FunctionName { tok: tok.to_owned() });

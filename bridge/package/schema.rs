@@ -9,21 +9,27 @@ mod docs;
 mod document;
 mod functions;
 mod language;
+mod parallel;
 mod types;
+
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::catalogue::{Package, TokenError};
 use super::parameters::ParameterSource;
 use super::shape::{Field, ResourceShape};
 use crate::names::tokens::member_name;
 use document::{
-    BaseProvider, Config, Document, Function, ObjectType, Outputs, Parameterization, Properties, Property,
-    Resource, Type,
+    BaseProvider, Config, Document, Fragments, Function, ObjectType, Outputs, Parameterization, Properties,
+    Property, Resource, Type,
 };
 use language::Facts;
-use types::{Owner, Side, Types, is_optional, required};
+pub(super) use parallel::in_parallel;
+use types::{Declared, Owner, Side, Types, is_optional, required};
 
 /// The plugin's own package name.
 pub const BASE_NAME: &str = "terraform-provider";
@@ -48,7 +54,9 @@ pub fn base_schema(plugin_version: &str) -> String {
         license: "Apache-2.0",
         repository: "https://github.com/pulumi/pulumi-terraform-provider".to_owned(),
         logo_url: "https://raw.githubusercontent.com/pulumi/pulumi-terraform-provider/main/assets/logo.png",
-        functions: [terraform_config(BASE_NAME)].into(),
+        functions: std::iter::once(terraform_config(BASE_NAME))
+            .map(|(token, method)| (token, raw(&method)))
+            .collect(),
         ..Document::default()
     };
     written(&document)
@@ -65,27 +73,72 @@ pub fn package_schema(package: &Package, plugin_version: &str) -> PackageSchema 
     if let Some(config) = &config {
         document.config = config_variables(&mut types, config);
     }
-    for (terraform, token) in package.resources().iter() {
-        if let Some(shape) = usable(package.resource(terraform), &mut left_out) {
-            document.resources.insert(token.to_owned(), resource(&mut types, &shape));
-        }
-    }
-    for (terraform, token) in package.data_sources().iter() {
-        if let Some(shape) = usable(package.data_source(terraform), &mut left_out) {
-            document.functions.insert(token.to_owned(), data_source(&mut types, &shape));
-        }
-    }
+    let members: Vec<_> = package.resources().iter().collect();
+    let shape = |terraform: &str| package.passing_resource(terraform);
+    let declare = |types: &mut Types<'_>, shape: &ResourceShape| {
+        types.declare(Owner::Resource, member_name(&shape.token), &shape.object.fields)
+    };
+    let described = |types: &Types<'_>, shape: &ResourceShape| raw(&resource(types, shape));
+    describe_members(&mut types, &members, shape, declare, described, &mut document.resources, &mut left_out);
+
+    let members: Vec<_> = package.data_sources().iter().collect();
+    let shape = |terraform: &str| package.passing_data_source(terraform);
+    let declare = |types: &mut Types<'_>, shape: &ResourceShape| {
+        types.declare(Owner::DataSource, member_name(&shape.token), &shape.object.fields)
+    };
+    let described = |types: &Types<'_>, shape: &ResourceShape| raw(&data_source(types, shape));
+    describe_members(&mut types, &members, shape, declare, described, &mut document.functions, &mut left_out);
+
     for (terraform, token) in package.functions().iter() {
         if let Some(shape) = usable(package.function(terraform), &mut left_out) {
-            document.functions.insert(token.to_owned(), functions::function(&mut types, &shape));
+            document.functions.insert(token.to_owned(), raw(&functions::function(&mut types, &shape)));
         }
     }
     document.provider = provider(&mut types, &identity.name, config.as_deref());
     let (token, method) = terraform_config(&identity.name);
     document.provider.methods.insert(TERRAFORM_CONFIG, token.clone());
-    document.functions.insert(token, method);
+    document.functions.insert(token, raw(&method));
     document.types = types.finish();
     PackageSchema { json: written(&document), left_out }
+}
+
+/// How many members are looked at together. A shape takes far more memory than what is written of it, so only so many of them
+/// are there at a time.
+const TOGETHER: usize = 64;
+
+/// Describes all members of a kind. Names are given in the members' order, because each depends on those before; everything
+/// else is done for several members at once, and nothing but the finished text is kept.
+fn describe_members(
+    types: &mut Types<'_>,
+    members: &[(&Arc<str>, &str)],
+    shape: impl Fn(&str) -> Result<Arc<ResourceShape>, TokenError> + Sync,
+    declare: impl Fn(&mut Types<'_>, &ResourceShape) -> Declared,
+    described: impl Fn(&Types<'_>, &ResourceShape) -> Box<RawValue> + Sync,
+    into: &mut Fragments,
+    left_out: &mut Vec<TokenError>,
+) {
+    for members in members.chunks(TOGETHER) {
+        let shapes = in_parallel(members, |(terraform, _)| shape(terraform));
+        let mut declared = Vec::with_capacity(members.len());
+        for ((_, token), shape) in members.iter().zip(shapes) {
+            if let Some(shape) = usable(shape, left_out) {
+                let found = declare(types, &shape);
+                declared.push((*token, shape, found));
+            }
+        }
+        let texts =
+            in_parallel(&declared, |(_, shape, found)| (types.describe(found), described(types, shape)));
+        for ((token, ..), (named, text)) in declared.iter().zip(texts) {
+            types.add(named);
+            into.insert((*token).to_owned(), text);
+        }
+        types.forget_places();
+    }
+}
+
+/// A part of a document as its text.
+pub(super) fn raw(part: &impl Serialize) -> Box<RawValue> {
+    to_raw_value(part).expect("a part of a document has only text for keys and holds nothing that can fail")
 }
 
 /// The token of the provider's method that tells its configuration.
@@ -142,7 +195,7 @@ fn header(package: &Package, plugin_version: &str) -> Document {
 
 fn config_variables(types: &mut Types<'_>, shape: &ResourceShape) -> Config {
     let fields = &shape.object.fields;
-    types.declare(Owner::Config, "", fields);
+    types.declare_and_describe(Owner::Config, "", fields);
     Config {
         variables: fields.iter().map(|field| (field.pulumi.clone(), types.top_property(field))).collect(),
         required: required(fields.iter(), Side::Output),
@@ -152,7 +205,7 @@ fn config_variables(types: &mut Types<'_>, shape: &ResourceShape) -> Config {
 /// The provider as a resource. What it is given is what it has.
 fn provider(types: &mut Types<'_>, package: &str, config: Option<&ResourceShape>) -> Resource {
     let inputs: Vec<_> = config.iter().flat_map(|shape| &shape.object.fields).filter(is_input).collect();
-    types.declare(Owner::Provider, "Provider", inputs.iter().copied());
+    types.declare_and_describe(Owner::Provider, "Provider", inputs.iter().copied());
     let inputs: Vec<_> = inputs.into_iter().filter(is_property).collect();
     let required = required(inputs.iter().copied(), Side::Input);
     let properties: Properties =
@@ -173,10 +226,10 @@ fn provider(types: &mut Types<'_>, package: &str, config: Option<&ResourceShape>
     }
 }
 
-fn resource(types: &mut Types<'_>, shape: &ResourceShape) -> Resource {
+/// A resource, whose objects have been declared.
+fn resource(types: &Types<'_>, shape: &ResourceShape) -> Resource {
     let name = member_name(&shape.token);
     let fields = &shape.object.fields;
-    types.declare(Owner::Resource, name, fields);
     let autonamed = shape.autonamed().map(|field| field.pulumi.as_str());
     let is_autonamed = |field: &Field| autonamed == Some(field.pulumi.as_str());
     let mut resource = Resource::default();
@@ -203,10 +256,10 @@ fn resource(types: &mut Types<'_>, shape: &ResourceShape) -> Resource {
     resource
 }
 
-fn data_source(types: &mut Types<'_>, shape: &ResourceShape) -> Function {
+/// A data source, whose objects have been declared.
+fn data_source(types: &Types<'_>, shape: &ResourceShape) -> Function {
     let name = member_name(&shape.token);
     let fields = &shape.object.fields;
-    types.declare(Owner::DataSource, name, fields);
     let object = |fields: Vec<&Field>, side, what: &str| {
         let described = fields.iter().map(|field| (field.pulumi.clone(), types.data_source_property(field)));
         (!fields.is_empty()).then(|| ObjectType {

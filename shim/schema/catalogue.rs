@@ -143,6 +143,11 @@ impl Catalogue {
         lookup(&self.resources, "resource", name)
     }
 
+    /// The schema of one resource type for one look at it; it is not kept for the next one.
+    pub fn passing_resource(&self, name: &str) -> Result<Arc<Schema>, CatalogueError> {
+        look(&self.resources, "resource", name, Entry::passing_schema)
+    }
+
     /// The data source types, ordered by name.
     pub fn data_source_names(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
         self.data_sources.keys()
@@ -151,6 +156,11 @@ impl Catalogue {
     /// The schema of one data source type.
     pub fn data_source(&self, name: &str) -> Result<Arc<Schema>, CatalogueError> {
         lookup(&self.data_sources, "data source", name)
+    }
+
+    /// The schema of one data source type for one look at it; it is not kept for the next one.
+    pub fn passing_data_source(&self, name: &str) -> Result<Arc<Schema>, CatalogueError> {
+        look(&self.data_sources, "data source", name, Entry::passing_schema)
     }
 
     /// The ephemeral resource types, ordered by name.
@@ -186,7 +196,15 @@ impl Catalogue {
 
 impl Entry {
     fn schema(&self) -> Result<Arc<Schema>, SchemaError> {
-        self.compiled.get_or_init(|| compile(&self.wire.decode()?).map(Arc::new)).clone()
+        self.compiled.get_or_init(|| self.compile()).clone()
+    }
+
+    fn passing_schema(&self) -> Result<Arc<Schema>, SchemaError> {
+        self.compiled.get().cloned().unwrap_or_else(|| self.compile())
+    }
+
+    fn compile(&self) -> Result<Arc<Schema>, SchemaError> {
+        compile(&self.wire.decode()?).map(Arc::new)
     }
 }
 
@@ -226,8 +244,17 @@ fn lookup(
     kind: &'static str,
     name: &str,
 ) -> Result<Arc<Schema>, CatalogueError> {
+    look(entries, kind, name, Entry::schema)
+}
+
+fn look(
+    entries: &BTreeMap<Arc<str>, Entry>,
+    kind: &'static str,
+    name: &str,
+    schema: fn(&Entry) -> Result<Arc<Schema>, SchemaError>,
+) -> Result<Arc<Schema>, CatalogueError> {
     let entry = entries.get(name).ok_or_else(|| CatalogueError::Unknown { kind, name: name.to_owned() })?;
-    entry.schema().map_err(|fault| CatalogueError::Faulty { kind, name: name.to_owned(), fault })
+    schema(entry).map_err(|fault| CatalogueError::Faulty { kind, name: name.to_owned(), fault })
 }
 
 /// Core refuses a provider without a schema of its own configuration; so do we, when that configuration is asked for.

@@ -4,6 +4,7 @@
 //! outside that site become plain text, and names in code type become a `span` that carries the name in every
 //! language, from which Pulumi's documentation and generators pick. Code blocks stay as they are.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
@@ -14,6 +15,9 @@ use crate::names::tokens::member_name;
 
 /// `text`, cleaned, without blanks around it.
 pub(super) fn clean(package: &Package, text: &str) -> String {
+    if !text.contains("```") {
+        return clean_prose(package, text).trim().to_owned();
+    }
     let mut result = String::with_capacity(text.len());
     let mut rest = 0;
     for block in CODE_BLOCK.find_iter(text) {
@@ -39,9 +43,20 @@ pub(super) fn comment(text: &str) -> String {
 }
 
 fn clean_prose(package: &Package, text: &str) -> String {
-    let text = text.replace("-> ", "> ").replace("~> ", "> ").replace("!> ", "> ");
+    if is_plain(text) {
+        return text.to_owned();
+    }
+    let text = if text.contains("> ") {
+        Cow::Owned(text.replace("-> ", "> ").replace("~> ", "> ").replace("!> ", "> "))
+    } else {
+        Cow::Borrowed(text)
+    };
     let text = text.strip_prefix("\n(Required)\n").unwrap_or(&text);
     let text = text.strip_prefix("\n(Optional)\n").unwrap_or(text);
+    // Both patterns begin with it.
+    if !text.contains('[') {
+        return name_references(package, text);
+    }
     let text = PAGE_REFERENCE.replace_all(text, "${1} https://www.terraform.io${2}");
     let text = LINK.replace_all(&text, |link: &Captures<'_>| match &link[2] {
         address if address.starts_with("http") => link[0].to_owned(),
@@ -50,6 +65,12 @@ fn clean_prose(package: &Package, text: &str) -> String {
         _ => link[1].to_owned(),
     });
     name_references(package, &text)
+}
+
+/// Nothing of what is looked for below can be in the text: no note, no link, no name. Most texts are so, and the patterns
+/// take far longer than this look.
+fn is_plain(text: &str) -> bool {
+    !text.bytes().any(|byte| matches!(byte, b'>' | b'[' | b'`' | b'_' | b'('))
 }
 
 /// `text` with every name in code type given in all languages.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// A whole package.
 #[derive(Debug, Default, Serialize)]
@@ -34,15 +35,19 @@ pub(super) struct Document {
     pub(super) language: BTreeMap<&'static str, Value>,
     pub(super) config: Config,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) types: BTreeMap<String, ObjectType>,
+    pub(super) types: Fragments,
     pub(super) provider: Resource,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) resources: BTreeMap<String, Resource>,
+    pub(super) resources: Fragments,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) functions: BTreeMap<String, Function>,
+    pub(super) functions: Fragments,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) parameterization: Option<Parameterization>,
 }
+
+/// Parts that are finished already, by token: types, resources, functions. A large package has hundreds of megabytes of them as
+/// values, and a tenth of that as text.
+pub(super) type Fragments = BTreeMap<String, Box<RawValue>>;
 
 /// How modules are recognised in tokens: `index/pet` is in module `index`.
 #[derive(Debug, Serialize)]

@@ -9,14 +9,17 @@
 //! silently stand for both.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Write as _;
 use std::sync::Arc;
 
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::super::catalogue::Package;
 use super::super::shape::{Field, ObjectShape, Shape};
 use super::docs::{clean, comment};
-use super::document::{ObjectType, Properties, Property, Type};
+use super::document::{Fragments, ObjectType, Properties, Property, Type};
+use super::raw;
 use crate::names::casing::title;
 use crate::names::inflector::singularize;
 
@@ -38,21 +41,37 @@ pub(super) enum Owner {
 pub(super) struct Types<'a> {
     package: &'a Package,
     /// By token.
-    types: BTreeMap<String, ObjectType>,
-    /// The token of each object that has been found, by its address: each place in a schema has its own object.
-    tokens: HashMap<*const ObjectShape, String>,
+    types: Fragments,
+    /// The token of each object that has been found, by its place.
+    tokens: HashMap<Place, String>,
     /// The objects behind the tokens, by tokens in lower case: those must differ in more than case.
     claims: HashMap<String, Option<Claim>>,
+}
+
+/// Where an object is. Each place in a schema has its own object, so this is the object's address, as a number: it is only
+/// compared, and only while the object is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Place(usize);
+
+impl Place {
+    fn of(object: &Arc<ObjectShape>) -> Self {
+        Self(Arc::as_ptr(object).addr())
+    }
 }
 
 #[derive(Debug)]
 struct Claim {
     owner: Owner,
-    object: Arc<ObjectShape>,
+    /// What the object is like, but for its texts. The object itself is not kept: there are hundreds of thousands.
+    likeness: Box<str>,
     token: String,
 }
 
-/// An object that has just got its name.
+/// Objects that have just got their names.
+#[derive(Debug)]
+pub(super) struct Declared(Vec<Found>);
+
+#[derive(Debug)]
 struct Found {
     token: String,
     object: Arc<ObjectShape>,
@@ -74,13 +93,14 @@ impl<'a> Types<'a> {
         Self { package, types: BTreeMap::new(), tokens: HashMap::new(), claims: HashMap::new() }
     }
 
-    /// Names every object at and below `fields`, which are the properties of something called `name`.
+    /// Names every object at and below `fields`, which are the properties of something called `name`. Those that are not yet
+    /// among the types are returned, to be described.
     pub(super) fn declare<'f>(
         &mut self,
         owner: Owner,
         name: &str,
         fields: impl IntoIterator<Item = &'f Field>,
-    ) {
+    ) -> Declared {
         let mut found = Vec::new();
         for field in fields {
             let in_inputs = field.optional || field.required;
@@ -91,17 +111,43 @@ impl<'a> Types<'a> {
             };
             self.find(owner, &name, &field.shape, in_inputs, &mut found);
         }
-        for Found { token, object, owner, in_inputs } in found {
-            let described = self.object(&object, owner, in_inputs);
-            self.types.insert(token, described);
-        }
+        Declared(found)
+    }
+
+    /// Describes objects that have their names.
+    pub(super) fn describe(&self, declared: &Declared) -> Vec<(String, Box<RawValue>)> {
+        let describe = |found: &Found| {
+            (found.token.clone(), raw(&self.object(&found.object, found.owner, found.in_inputs)))
+        };
+        declared.0.iter().map(describe).collect()
+    }
+
+    /// Takes in what was described.
+    pub(super) fn add(&mut self, described: Vec<(String, Box<RawValue>)>) {
+        self.types.extend(described);
+    }
+
+    /// Does all of it for objects that are few.
+    pub(super) fn declare_and_describe<'f>(
+        &mut self,
+        owner: Owner,
+        name: &str,
+        fields: impl IntoIterator<Item = &'f Field>,
+    ) {
+        let declared = self.declare(owner, name, fields);
+        self.add(self.describe(&declared));
+    }
+
+    /// The objects that were declared so far are about to go; others may come to be in their places.
+    pub(super) fn forget_places(&mut self) {
+        self.tokens.clear();
     }
 
     /// Takes `name` in the package's main module for a type that is described already, and returns its token.
     pub(super) fn insert(&mut self, name: &str, described: ObjectType) -> String {
         let token = self.free_token("index", name);
         self.claims.insert(token.to_lowercase(), None);
-        self.types.insert(token.clone(), described);
+        self.types.insert(token.clone(), raw(&described));
         token
     }
 
@@ -118,7 +164,7 @@ impl<'a> Types<'a> {
             Shape::Map(element) => Type::map(self.type_of(element)),
             Shape::FlattenedList(element) | Shape::FlattenedSet(element) => self.type_of(element),
             Shape::Object(object) => {
-                self.tokens.get(&Arc::as_ptr(object)).map_or_else(Type::any, |token| Type::named(token))
+                self.tokens.get(&Place::of(object)).map_or_else(Type::any, |token| Type::named(token))
             }
             Shape::Tuple(_) => Type::array(Type::any()),
         }
@@ -141,7 +187,7 @@ impl<'a> Types<'a> {
     }
 
     /// All types.
-    pub(super) fn finish(self) -> BTreeMap<String, ObjectType> {
+    pub(super) fn finish(self) -> Fragments {
         self.types
     }
 
@@ -173,16 +219,17 @@ impl<'a> Types<'a> {
     ) -> String {
         let module = if owner == Owner::Config { "config" } else { "index" };
         let wanted = self.token(module, name).to_lowercase();
+        let likeness = likeness(object);
         let (token, new) = match self.claims.get(&wanted) {
-            Some(Some(claim)) if claim.owner == owner && same_object(&claim.object, object) => {
+            Some(Some(claim)) if claim.owner == owner && *claim.likeness == *likeness => {
                 (claim.token.clone(), false)
             }
             _ => (self.free_token(module, name), true),
         };
-        self.tokens.insert(Arc::as_ptr(object), token.clone());
+        self.tokens.insert(Place::of(object), token.clone());
         let name = token.rsplit(':').next().unwrap_or_default().to_owned();
         if new {
-            let claim = Claim { owner, object: Arc::clone(object), token: token.clone() };
+            let claim = Claim { owner, likeness: likeness.into(), token: token.clone() };
             self.claims.insert(token.to_lowercase(), Some(claim));
             found.push(Found { token, object: Arc::clone(object), owner, in_inputs });
         }
@@ -262,33 +309,47 @@ fn nodejs_hint(key: &str, names: BTreeSet<String>) -> Value {
     json!({ key: names })
 }
 
-/// The two are described the same, but for their texts.
-fn same_object(one: &ObjectShape, other: &ObjectShape) -> bool {
-    let same_field = |one: &Field, other: &Field| {
-        one.pulumi == other.pulumi
-            && (one.required, one.optional, one.computed) == (other.required, other.optional, other.computed)
-            && (one.sensitive, one.write_only) == (other.sensitive, other.write_only)
-            && same_shape(&one.shape, &other.shape)
-    };
-    one.fields.len() == other.fields.len()
-        && one.fields.iter().zip(&other.fields).all(|(one, other)| same_field(one, other))
+/// A text that two objects have in common exactly if they are described the same, but for their texts.
+fn likeness(object: &ObjectShape) -> String {
+    let mut text = String::new();
+    write_object(&mut text, object);
+    text
 }
 
-fn same_shape(one: &Shape, other: &Shape) -> bool {
-    match (one, other) {
-        (Shape::Bool, Shape::Bool)
-        | (Shape::Number, Shape::Number)
-        | (Shape::String, Shape::String)
-        | (Shape::Dynamic, Shape::Dynamic)
-        | (Shape::Tuple(_), Shape::Tuple(_)) => true,
-        (Shape::List(one) | Shape::Set(one), Shape::List(other) | Shape::Set(other))
-        | (Shape::Map(one), Shape::Map(other))
-        | (
-            Shape::FlattenedList(one) | Shape::FlattenedSet(one),
-            Shape::FlattenedList(other) | Shape::FlattenedSet(other),
-        ) => same_shape(one, other),
-        (Shape::Object(one), Shape::Object(other)) => same_object(one, other),
-        _ => false,
+fn write_object(text: &mut String, object: &ObjectShape) {
+    text.push('{');
+    for field in &object.fields {
+        // Quotation marks tell where a name ends, whatever is in it.
+        let _ = write!(text, "{:?}", field.pulumi);
+        let flags = [
+            (field.required, 'r'),
+            (field.optional, 'o'),
+            (field.computed, 'c'),
+            (field.sensitive, 's'),
+            (field.write_only, 'w'),
+        ];
+        text.extend(flags.into_iter().filter_map(|(set, letter)| set.then_some(letter)));
+        text.push(':');
+        write_shape(text, &field.shape);
+    }
+    text.push('}');
+}
+
+fn write_shape(text: &mut String, shape: &Shape) {
+    let (letter, element) = match shape {
+        Shape::Bool => ('b', None),
+        Shape::Number => ('n', None),
+        Shape::String => ('t', None),
+        Shape::Dynamic => ('d', None),
+        Shape::Tuple(_) => ('u', None),
+        Shape::List(element) | Shape::Set(element) => ('l', Some(element)),
+        Shape::Map(element) => ('m', Some(element)),
+        Shape::FlattenedList(element) | Shape::FlattenedSet(element) => ('f', Some(element)),
+        Shape::Object(object) => return write_object(text, object),
+    };
+    text.push(letter);
+    if let Some(element) = element {
+        write_shape(text, element);
     }
 }
 
