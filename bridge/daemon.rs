@@ -1,6 +1,7 @@
 //! The daemon: sessions with engines, and the provider processes beneath them.
 
 mod calls;
+mod choice;
 mod home;
 mod instance;
 mod log_file;
@@ -12,10 +13,11 @@ mod rpc_log;
 mod session;
 mod start;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use dashmap::DashMap;
+use isthmus_shim::cache::SchemaCache;
 use isthmus_shim::state::Vault;
 use tokio::sync::OnceCell;
 use tokio_util::task::TaskTracker;
@@ -48,6 +50,10 @@ pub struct Daemon {
     only_instance: OnceLock<Arc<Instance>>,
     /// The store of objects, opened when it is first needed.
     vault: OnceCell<Vault>,
+    /// What providers have said of themselves before.
+    schemas: Option<SchemaCache>,
+    /// Whether somebody was told that nothing can be added to it.
+    schemas_complained: AtomicBool,
     /// Everything that must be over before the process may end: changes under way, providers shutting down.
     tasks: TaskTracker,
 }
@@ -63,6 +69,8 @@ impl Daemon {
             log_calls: settings::LOG_CALLS.is_on(),
             only_instance: OnceLock::new(),
             vault: OnceCell::new(),
+            schemas: home::schema_cache(),
+            schemas_complained: AtomicBool::new(false),
             tasks: TaskTracker::new(),
         })
     }
@@ -112,6 +120,11 @@ impl Daemon {
                 Ok(vault)
             })
             .await
+    }
+
+    /// Whether a fault of the memory of schemas is to be told: each session would find the same one.
+    fn complain_of_cache_once(&self) -> bool {
+        !self.schemas_complained.swap(true, Ordering::Relaxed)
     }
 
     /// Waits until every change is finished and every provider has ended. New sessions must not come any more.

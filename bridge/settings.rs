@@ -53,6 +53,14 @@ pub const LOG_CALLS: Setting = Setting {
     effect: "Logs every call of a Terraform provider with the time that it took, for debugging.",
 };
 
+/// Whether schemas are remembered.
+pub const SCHEMA_CACHE: Setting = Setting {
+    name: "ISTHMUS_SCHEMA_CACHE",
+    value: "`off`",
+    default: "they are kept",
+    effect: "Does not keep providers' schemas in `ISTHMUS_HOME`, so that every start starts the provider.",
+};
+
 /// Where the project's own tests find their tools; the program does not use it, but must not warn about it either.
 const TOOLS_DIR: Setting = Setting {
     name: "ISTHMUS_TOOLS_DIR",
@@ -62,12 +70,17 @@ const TOOLS_DIR: Setting = Setting {
 };
 
 /// All of them, in the order of the reference page.
-pub const ALL: [Setting; 5] = [HOME, KEY_FILE, LOG_CALLS, PROVIDER, TOOLS_DIR];
+pub const ALL: [Setting; 6] = [HOME, KEY_FILE, LOG_CALLS, PROVIDER, SCHEMA_CACHE, TOOLS_DIR];
 
 impl Setting {
     /// Its value, where it is set to something.
     pub fn read(&self) -> Option<OsString> {
         std::env::var_os(self.name).filter(|value| !value.is_empty())
+    }
+
+    /// Whether it is set to `off`.
+    pub fn is_off(&self) -> bool {
+        self.read().is_some_and(|value| value == "off")
     }
 
     /// Whether it is set to `true` or `1`.

@@ -1,8 +1,9 @@
 //! The Terraform side of isthmus: everything that Terraform core does with a provider, and nothing of Pulumi.
 //!
 //! Another Rust program could use this crate alone to run providers. `cty`, `schema` and `rules` are pure (no I/O, no
-//! clock, no async); `plugin`, `provider` and `state` do I/O.
+//! clock, no async); `plugin`, `provider`, `cache` and `state` do I/O.
 
+pub mod cache;
 mod chain;
 pub mod cty;
 pub mod install;

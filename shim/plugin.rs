@@ -48,8 +48,9 @@ use tonic::Status;
 use tonic::transport::Channel;
 
 pub use connection::{ConnectionError, LARGEST_MESSAGE};
+pub(crate) use environment::GO_PLUGIN_VARIABLES;
 pub use error::{LaunchError, LaunchProblem};
-pub use executable::ExecutableError;
+pub use executable::{ExecutableError, inspect};
 pub use handshake::{Address, AddressError, Handshake, HandshakeError, ProtocolVersion, Transport};
 pub use health::Health;
 pub use logs::{Level, LogRecord, LogSink, Origin};

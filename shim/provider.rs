@@ -21,6 +21,6 @@ pub use diagnostics::{Diagnostic, Severity};
 pub use error::ProviderError;
 pub use function::FunctionError;
 pub use identity::{IdentityAttribute, IdentitySchema, StoredIdentity};
-pub use instance::{Provider, TERRAFORM_VERSION};
+pub use instance::{KnownSchema, Provider, SchemaNews, TERRAFORM_VERSION};
 pub use observer::{CallMessages, CallObserver, CallReport};
 pub use resource::{Action, Applied, ApplyFailure, Object, Plan, Resource, StoredObject};

@@ -3,6 +3,7 @@
 //! [`Catalogue`] keeps each resource's bytes as they came and decodes one when it is first touched, because a large
 //! provider has thousands of resources and a program uses a handful.
 
+mod answer;
 mod block;
 mod catalogue;
 mod compile;
@@ -10,6 +11,7 @@ mod protocol5;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub use answer::{Contents, Fingerprint, SchemaAnswer};
 pub use block::{
     Attribute, AttributeType, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting, Schema, TextKind,
 };

@@ -117,7 +117,8 @@ async fn start(
     let source = ProviderSource::in_file(&identity.provider_type, executable)?;
     let calls = Calls::default();
     let mut warnings = Vec::new();
-    let provider = daemon::start(&source, log.clone(), &calls, &mut warnings).await?;
+    // This engine asks for no schema, and calls the provider at once: nothing would be won by knowing it before.
+    let (provider, _) = daemon::start(&source, log.clone(), &calls, None, &mut warnings).await?;
     for warning in &warnings {
         let message = warning.to_string();
         log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use isthmus_shim::cache::SchemaCache;
 use isthmus_shim::state::{Vault, VaultError};
 
 use crate::settings;
@@ -46,6 +47,15 @@ pub(super) fn provider_cache() -> Result<PathBuf, NoProviderCache> {
 fn provider_folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let configured = variable(PROVIDER_CACHE).filter(|value| !value.is_empty()).map(PathBuf::from);
     configured.or_else(|| Some(pulumi_home(variable)?.join("dynamic_tf_plugins")))
+}
+
+/// The memory of schemas in the folder that the environment names; none if it is turned off, or there is no folder.
+pub(super) fn schema_cache() -> Option<SchemaCache> {
+    if settings::SCHEMA_CACHE.is_off() {
+        return None;
+    }
+    let folder = folder(settings::HOME.read(), |name| std::env::var_os(name)).ok()?;
+    Some(SchemaCache::new(folder.join("cache").join("schemas")))
 }
 
 fn folder(

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex as StdMutex, PoisonError, RwLock};
 
 use tokio::sync::{Mutex, Notify};
 
+use super::choice::{Choice, StartFailure};
 use super::resolve::{ResolveError, Resolved, resolve};
-use super::{Calls, Daemon, Instance, StartError, start};
+use super::{Daemon, Instance, StartError};
 use crate::engine::{Engine, EngineError, EngineLog, Generation, LogLine, Severity};
 use crate::package::catalogue::Package;
 use crate::package::parameters::{
@@ -28,7 +29,7 @@ pub struct Session {
     shown_warnings: StdMutex<HashSet<(String, String)>>,
     /// Tells whoever is starting a provider to give up.
     cancelling: Notify,
-    instance: Mutex<Option<Arc<Instance>>>,
+    choice: Mutex<Option<Arc<Choice>>>,
 }
 
 /// A session cannot do what was asked.
@@ -51,7 +52,7 @@ pub enum SessionError {
     Resolve(#[from] ResolveError),
     /// The provider cannot be had.
     #[error(transparent)]
-    Start(#[from] StartError),
+    Start(Arc<StartError>),
     /// The engine did not want to wait for the provider any longer.
     #[error("the start of the provider {name} was cancelled")]
     Cancelled {
@@ -73,7 +74,7 @@ impl Session {
             keep_secrets: AtomicBool::new(false),
             shown_warnings: StdMutex::default(),
             cancelling: Notify::new(),
-            instance: Mutex::new(None),
+            choice: Mutex::new(None),
         }
     }
 
@@ -104,19 +105,30 @@ impl Session {
         self.keep_secrets.store(accepted, Ordering::Relaxed);
     }
 
-    /// The session's provider.
-    pub async fn instance(&self) -> Result<Arc<Instance>, SessionError> {
-        let own = self.instance.lock().await.clone();
-        own.or_else(|| self.daemon.only_instance.get().cloned()).ok_or(SessionError::NotParameterized)
+    /// The session's provider, which is started if it does not run yet.
+    pub async fn instance(self: &Arc<Self>) -> Result<Arc<Instance>, SessionError> {
+        let choice = self.choice.lock().await.clone();
+        let Some(choice) = choice else {
+            return self.daemon.only_instance.get().cloned().ok_or(SessionError::NotParameterized);
+        };
+        choice.instance(self).await.map_err(|failure| match failure {
+            StartFailure::Failed(error) => SessionError::Start(error),
+            StartFailure::Cancelled => {
+                SessionError::Cancelled { name: choice.package().identity().provider_type.clone() }
+            }
+        })
     }
 
-    /// The session's provider, where it has one.
-    pub async fn parameterized(&self) -> Option<Arc<Instance>> {
-        self.instance.lock().await.clone()
+    /// The package that the session's provider is shown as, where one was chosen. The provider need not run for it.
+    pub async fn package(&self) -> Option<Arc<Package>> {
+        match self.choice.lock().await.as_ref() {
+            Some(choice) => Some(choice.package()),
+            None => self.daemon.only_instance.get().map(|instance| Arc::clone(&instance.package)),
+        }
     }
 
     /// Chooses the provider by the words of a command line. Whoever wrote them is told what of them has no effect.
-    pub async fn parameterize_by_arguments(&self, words: &[String]) -> Result<Arc<Instance>, SessionError> {
+    pub async fn parameterize_by_arguments(&self, words: &[String]) -> Result<Arc<Package>, SessionError> {
         let arguments = match Arguments::parse(words) {
             Ok(arguments) => arguments,
             Err(error) => {
@@ -128,23 +140,24 @@ impl Session {
             }
         };
         let mut warnings = arguments.warnings();
-        let instance = self.parameterize(arguments).await?;
-        warnings.extend(selection::warnings(&instance.package));
+        let package = self.parameterize(arguments).await?;
+        warnings.extend(selection::warnings(&package));
         let has_warnings = !warnings.is_empty();
         for warning in warnings {
             self.warn(warning, "");
         }
         self.settle(has_warnings).await;
-        Ok(instance)
+        Ok(package)
     }
 
     /// Chooses the provider by the bytes that an SDK remembers.
-    pub async fn parameterize_by_value(&self, value: &[u8]) -> Result<Arc<Instance>, SessionError> {
+    pub async fn parameterize_by_value(&self, value: &[u8]) -> Result<Arc<Package>, SessionError> {
         self.parameterize(Parameter::decode(value)?.arguments()).await
     }
 
-    async fn parameterize(&self, arguments: Arguments) -> Result<Arc<Instance>, SessionError> {
-        let mut slot = self.instance.lock().await;
+    async fn parameterize(&self, arguments: Arguments) -> Result<Arc<Package>, SessionError> {
+        let mut slot = self.choice.lock().await;
+        let mut cancelled = std::pin::pin!(self.cancelling.notified());
         let name = arguments.source.name().to_owned();
         // Folders are read, which may take long where they are on another machine.
         let resolving = tokio::task::spawn_blocking(move || resolve(arguments));
@@ -155,31 +168,33 @@ impl Session {
                 // The runtime goes down.
                 Err(Err(_)) => return Err(SessionError::Cancelled { name }),
             },
-            () = self.cancelling.notified() => return Err(SessionError::Cancelled { name }),
+            () = &mut cancelled => return Err(SessionError::Cancelled { name }),
         };
-        if let Some(instance) = &*slot {
+        if let Some(package) = slot.as_ref().map(|choice| choice.package()) {
             // Asking for the same again is answered; a session cannot have a second provider.
-            let chosen = instance.package.identity();
+            let chosen = package.identity();
             if resolved.is_ok_and(|resolved| resolved.identity.parameter == chosen.parameter) {
-                return Ok(Arc::clone(instance));
+                return Ok(package);
             }
             let name = chosen.provider_type.clone();
             return Err(AlreadyParameterized { name, version: chosen.version.to_string() }.into());
         }
         let Resolved { identity, source } = resolved?;
-        let calls = Calls::default();
-        let mut warnings = Vec::new();
-        let provider = tokio::select! {
-            provider = start(&source, self.log(), &calls, &mut warnings) => provider?,
-            () = self.cancelling.notified() => return Err(SessionError::Cancelled { name: source.name }),
+        let choice = match Choice::remembered(&self.daemon, &source, &identity).await {
+            Some(choice) => choice,
+            None => {
+                let name = source.name.clone();
+                tokio::select! {
+                    started = Choice::started(self, source, identity) => {
+                        started.map_err(|error| SessionError::Start(Arc::new(error)))?
+                    }
+                    () = cancelled => return Err(SessionError::Cancelled { name }),
+                }
+            }
         };
-        for warning in &warnings {
-            self.warn(warning.to_string(), "");
-        }
-        let package = Arc::new(Package::new(identity, Arc::clone(provider.catalogue())));
-        let instance = Arc::new(Instance::new(package, provider, calls));
-        *slot = Some(Arc::clone(&instance));
-        Ok(instance)
+        let package = choice.package();
+        *slot = Some(Arc::new(choice));
+        Ok(package)
     }
 
     /// Sends one line to the engine.
@@ -212,7 +227,12 @@ impl Session {
     pub async fn cancel(&self) {
         // Before asking for the provider, which is there only once it has started.
         self.cancelling.notify_waiters();
-        let Ok(instance) = self.instance().await else { return };
+        let choice = self.choice.lock().await.clone();
+        let instance = match choice {
+            Some(choice) => choice.interrupted(),
+            None => self.daemon.only_instance.get().cloned(),
+        };
+        let Some(instance) = instance else { return };
         let calls = instance.calls.begun();
         if let Err(error) = instance.stop(&calls).await {
             self.say(Severity::Debug, format!("the provider could not be asked to stop: {error}"), "");
@@ -227,9 +247,9 @@ impl Session {
         self.daemon.forget_session(self.number);
         let session = Arc::clone(self);
         self.daemon.spawn(async move {
-            let instance = session.instance.lock().await.take();
-            if let Some(instance) = instance {
-                instance.end().await;
+            let choice = session.choice.lock().await.take();
+            if let Some(choice) = choice {
+                choice.end().await;
             }
         });
     }

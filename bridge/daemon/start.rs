@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use isthmus_shim::plugin::{LaunchError, LaunchSpec, Plugin, ReattachConfig};
-use isthmus_shim::provider::{Diagnostic, Provider, ProviderError};
+use isthmus_shim::provider::{Diagnostic, KnownSchema, Provider, ProviderError, SchemaNews};
 use isthmus_shim::schema::CatalogueError;
 
 use super::reattach::{self, ReattachVariableError};
@@ -63,13 +63,14 @@ impl ProviderSource {
     }
 }
 
-/// Starts the provider, and asks it what it offers. Its log goes to `log`.
+/// Starts the provider, and asks it what it offers, which is compared with what is `known`. Its log goes to `log`.
 pub async fn start(
     source: &ProviderSource,
     log: EngineLog,
     calls: &Calls,
+    known: Option<&KnownSchema>,
     warnings: &mut Vec<Diagnostic>,
-) -> Result<Provider, StartError> {
+) -> Result<(Provider, SchemaNews), StartError> {
     let sink = provider_log::sink(log.clone(), calls.clone());
     let plugin = match &source.program {
         Program::Running(config) => Plugin::reattach(source.name.clone(), config.clone(), sink).await?,
@@ -80,10 +81,10 @@ pub async fn start(
         }
     };
     let observer = provider_log::observer(log, calls.clone());
-    let provider = Provider::start(source.name.clone(), plugin, observer, warnings).await?;
+    let (provider, news) = Provider::start(source.name.clone(), plugin, observer, known, warnings).await?;
     if let Err(fault) = provider.catalogue().provider() {
         provider.shutdown().await;
         return Err(StartError::Schema { name: source.name.clone(), source: fault });
     }
-    Ok(provider)
+    Ok((provider, news))
 }

@@ -68,6 +68,7 @@ fn is_outcome_unknown(error: &ProviderError) -> bool {
         | ProviderError::Rules { .. }
         | ProviderError::Schema(_)
         | ProviderError::Stopped { .. }
-        | ProviderError::Unsupported { .. } => false,
+        | ProviderError::Unsupported { .. }
+        | ProviderError::InvalidSchema { .. } => false,
     }
 }

@@ -19,6 +19,7 @@ use isthmus_proto::pulumirpc::{
 };
 use tonic::{Request, Response, Status};
 
+use super::listener::LARGEST_MESSAGE;
 use super::{session_of as session, status};
 use crate::config;
 use crate::daemon::{Call, Instance, Session, SessionError};
@@ -28,6 +29,9 @@ use crate::resource::{
     self, Change, ChangeKind, Comparison, Difference, Failure, Naming, Notes, OperationError, Target, Wish,
 };
 use crate::translate::property_path::PropertyPath;
+
+/// The largest text in an answer: beside it stand a few bytes that say what it is.
+const LARGEST_TEXT: usize = LARGEST_MESSAGE - 64;
 
 /// The service. It has no state: all of it is in the connection's session.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +72,7 @@ impl ResourceProvider for PulumiService {
         request: Request<ParameterizeRequest>,
     ) -> Result<Response<ParameterizeResponse>, Status> {
         let session = session(&request)?;
-        let instance = match request.into_inner().parameters {
+        let package = match request.into_inner().parameters {
             Some(parameterize_request::Parameters::Args(arguments)) => {
                 session.parameterize_by_arguments(&arguments.args).await
             }
@@ -81,15 +85,15 @@ impl ResourceProvider for PulumiService {
         .map_err(status::of_session)?;
         session.settle(false).await;
         Ok(Response::new(ParameterizeResponse {
-            name: instance.package.identity().name.clone(),
-            version: instance.package.identity().version.to_string(),
+            name: package.identity().name.clone(),
+            version: package.identity().version.to_string(),
         }))
     }
 
     async fn get_plugin_info(&self, request: Request<()>) -> Result<Response<PluginInfo>, Status> {
         let session = session(&request)?;
-        let version = match session.parameterized().await {
-            Some(instance) => instance.package.identity().version.to_string(),
+        let version = match session.package().await {
+            Some(package) => package.identity().version.to_string(),
             None => session.daemon().plugin_version().to_string(),
         };
         Ok(Response::new(PluginInfo { version }))
@@ -106,10 +110,10 @@ impl ResourceProvider for PulumiService {
             strict_version("invalid SubpackageVersion", &version)?;
         }
         let plugin_version = session.daemon().plugin_version().to_string();
-        let schema = match session.parameterized().await {
+        let schema = match session.package().await {
             None => schema::base_schema(&plugin_version),
-            Some(instance) => {
-                let schema = schema::package_schema(&instance.package, &plugin_version);
+            Some(package) => {
+                let schema = blocking(move || schema::package_schema(&package, &plugin_version)).await;
                 for fault in &schema.left_out {
                     session.warn(fault.to_string(), "");
                 }
@@ -117,12 +121,19 @@ impl ResourceProvider for PulumiService {
                 schema.json
             }
         };
+        if schema.len() > LARGEST_TEXT {
+            let (size, most) = (schema.len() >> 20, LARGEST_TEXT >> 20);
+            return Err(Status::resource_exhausted(format!(
+                "the schema of this package has {size} MiB, and engines take {most}; choose the resources that you need \
+                 by `--include`, or leave out some by `--exclude`"
+            )));
+        }
         Ok(Response::new(GetSchemaResponse { schema }))
     }
 
     async fn check_config(&self, request: Request<CheckRequest>) -> Result<Response<CheckResponse>, Status> {
         let session = session(&request)?;
-        let Some(instance) = session.instance().await.ok() else {
+        let Some(instance) = chosen(&session).await? else {
             let news = request.into_inner().news.unwrap_or_default();
             refuse_settings(&news)?;
             return Ok(Response::new(CheckResponse { inputs: Some(news), failures: Vec::new() }));
@@ -140,9 +151,9 @@ impl ResourceProvider for PulumiService {
     }
 
     async fn diff_config(&self, request: Request<DiffRequest>) -> Result<Response<DiffResponse>, Status> {
-        let shape = match session(&request)?.instance().await.ok() {
-            Some(instance) => {
-                let shape = instance.package.config_shape();
+        let shape = match session(&request)?.package().await {
+            Some(package) => {
+                let shape = package.config_shape();
                 Arc::clone(&shape.map_err(|error| status::of_operation(error.into()))?.object)
             }
             None => Arc::default(),
@@ -163,7 +174,7 @@ impl ResourceProvider for PulumiService {
         request: Request<ConfigureRequest>,
     ) -> Result<Response<ConfigureResponse>, Status> {
         let session = session(&request)?;
-        let instance = session.instance().await.ok();
+        let instance = chosen(&session).await?;
         let request = request.into_inner();
         session.accept_secrets(session.keeps_secrets() || request.accept_secrets);
         if let Some(instance) = instance {
@@ -207,7 +218,7 @@ impl ResourceProvider for PulumiService {
     }
 
     async fn call(&self, request: Request<CallRequest>) -> Result<Response<CallResponse>, Status> {
-        let instance = session(&request)?.instance().await.ok();
+        let instance = chosen(&session(&request)?).await?;
         let token = request.into_inner().tok;
         // What it is called on is the provider of this very session.
         let result = config::call(instance.as_deref(), &token).await.map_err(status::of_method)?;
@@ -344,10 +355,11 @@ impl ResourceProvider for PulumiService {
     ) -> Result<Response<GetMappingResponse>, Status> {
         let session = session(&request)?;
         let request = request.into_inner();
-        let Some(instance) = session.parameterized().await else {
+        let Some(package) = session.package().await else {
             return Ok(Response::new(Default::default()));
         };
-        let mapping = mapping::mapping(&instance.package, &request.key, &request.provider)
+        let mapping = blocking(move || mapping::mapping(&package, &request.key, &request.provider))
+            .await
             .map_err(|error| Status::invalid_argument(error.to_string()))?;
         let Some(mapping) = mapping else { return Ok(Response::new(GetMappingResponse::default())) };
         for fault in &mapping.left_out {
@@ -362,10 +374,10 @@ impl ResourceProvider for PulumiService {
     ) -> Result<Response<GetMappingsResponse>, Status> {
         let session = session(&request)?;
         let key = request.into_inner().key;
-        let Some(instance) = session.parameterized().await else {
+        let Some(package) = session.package().await else {
             return Ok(Response::new(Default::default()));
         };
-        let providers = mapping::mappings(&instance.package, &key).map(str::to_owned).into_iter().collect();
+        let providers = mapping::mappings(&package, &key).map(str::to_owned).into_iter().collect();
         Ok(Response::new(GetMappingsResponse { providers }))
     }
 }
@@ -448,6 +460,15 @@ impl Work {
     }
 }
 
+/// The session's provider. The plugin's own package, before any other is chosen, has none.
+async fn chosen(session: &Arc<Session>) -> Result<Option<Arc<Instance>>, Status> {
+    match session.instance().await {
+        Ok(instance) => Ok(Some(instance)),
+        Err(SessionError::NotParameterized) => Ok(None),
+        Err(error) => Err(status::of_session(error)),
+    }
+}
+
 async fn parameterized<Message>(request: &Request<Message>) -> Result<(Arc<Session>, Arc<Instance>), Status> {
     let session = session(request)?;
     let instance = session.instance().await.map_err(status::of_session)?;
@@ -457,6 +478,15 @@ async fn parameterized<Message>(request: &Request<Message>) -> Result<(Arc<Sessi
 /// The plugin's own package has a provider resource as well, with nothing to set.
 fn refuse_settings(config: &Struct) -> Result<(), Status> {
     if config::is_empty(config) { Ok(()) } else { Err(status::of_session(SessionError::NotParameterized)) }
+}
+
+/// Does what takes long and waits for nobody, as describing a large package does, without holding up other calls.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        // It is never cancelled.
+        Err(failure) => std::panic::resume_unwind(failure.into_panic()),
+    }
 }
 
 /// Shows the warnings of a call that is about no resource.

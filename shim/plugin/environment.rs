@@ -13,7 +13,7 @@ use std::path::Path;
 const MAGIC_COOKIE: &str = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2";
 
 /// Every variable that a go-plugin server reads; what we do not set ourselves must not be inherited.
-const GO_PLUGIN_VARIABLES: [&str; 8] = [
+pub(crate) const GO_PLUGIN_VARIABLES: [&str; 8] = [
     "TF_PLUGIN_MAGIC_COOKIE",
     "PLUGIN_PROTOCOL_VERSIONS",
     "PLUGIN_MIN_PORT",

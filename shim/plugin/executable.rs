@@ -46,7 +46,10 @@ pub enum ExecutableError {
 }
 
 /// Refuses what can be seen to be no provider. Blocks on the file system.
-pub(super) fn inspect(path: &Path) -> Result<(), ExecutableError> {
+///
+/// # Errors
+/// When the file cannot be started, with the reason.
+pub fn inspect(path: &Path) -> Result<(), ExecutableError> {
     let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ExecutableError::Missing,
         io::ErrorKind::PermissionDenied => ExecutableError::NotExecutable,

@@ -1,9 +1,13 @@
 //! Calls of a provider's methods, for both protocols.
 
+use std::marker::PhantomData;
+
+use bytes::{Buf as _, Bytes};
 use http::uri::PathAndQuery;
+use tonic::codec::{Codec, DecodeBuf, Decoder};
 use tonic::codegen::StdError;
 use tonic::transport::Channel;
-use tonic_prost::ProstCodec;
+use tonic_prost::{ProstCodec, ProstEncoder};
 
 use crate::plugin::{LARGEST_MESSAGE, ProtocolVersion};
 
@@ -119,6 +123,28 @@ impl Client {
         Request: prost::Message + Send + Sync + 'static,
         Response: prost::Message + Default + Send + Sync + 'static,
     {
+        self.unary(rpc, request, ProstCodec::<Request, Response>::default()).await
+    }
+
+    /// Makes one call and leaves the answer as it came.
+    pub async fn call_encoded<Request>(&self, rpc: Rpc, request: Request) -> Result<Bytes, tonic::Status>
+    where
+        Request: prost::Message + Send + Sync + 'static,
+    {
+        self.unary(rpc, request, AnswerAsBytes(PhantomData)).await
+    }
+
+    async fn unary<Own>(
+        &self,
+        rpc: Rpc,
+        request: Own::Encode,
+        codec: Own,
+    ) -> Result<Own::Decode, tonic::Status>
+    where
+        Own: Codec,
+        Own::Encode: Send + Sync + 'static,
+        Own::Decode: Send + Sync + 'static,
+    {
         let mut grpc = tonic::client::Grpc::new(self.channel.clone())
             .max_decoding_message_size(LARGEST_MESSAGE)
             .max_encoding_message_size(LARGEST_MESSAGE);
@@ -127,8 +153,38 @@ impl Client {
             tonic::Status::unavailable(format!("the connection cannot be used: {error}"))
         })?;
         let path = PathAndQuery::from_static(rpc.path(self.version));
-        let codec: ProstCodec<Request, Response> = ProstCodec::default();
         Ok(grpc.unary(tonic::Request::new(request), path, codec).await?.into_inner())
+    }
+}
+
+/// Writes requests as ever, and leaves answers as they come.
+#[derive(Debug)]
+struct AnswerAsBytes<Request>(PhantomData<Request>);
+
+impl<Request: prost::Message + Send + 'static> Codec for AnswerAsBytes<Request> {
+    type Encode = Request;
+    type Decode = Bytes;
+    type Encoder = ProstEncoder<Request>;
+    type Decoder = AsBytes;
+
+    fn encoder(&mut self) -> Self::Encoder {
+        ProstEncoder::default()
+    }
+
+    fn decoder(&mut self) -> AsBytes {
+        AsBytes
+    }
+}
+
+#[derive(Debug)]
+struct AsBytes;
+
+impl Decoder for AsBytes {
+    type Item = Bytes;
+    type Error = tonic::Status;
+
+    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, tonic::Status> {
+        Ok(Some(buffer.copy_to_bytes(buffer.remaining())))
     }
 }
 

@@ -70,6 +70,18 @@ pub enum ProviderError {
         /// What is wrong.
         reason: String,
     },
+    /// The provider's description of itself cannot be read.
+    #[error(
+        "the provider {provider} answered {operation} with something invalid: {reason}; this is a fault of the provider"
+    )]
+    InvalidSchema {
+        /// Its name.
+        provider: String,
+        /// The method.
+        operation: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
     /// The provider's answer breaks core's rules.
     #[error(
         "the provider {provider} {what} for {type_name}; this is a fault of the provider:\n{}",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use isthmus_proto::{tfplugin5, tfplugin6};
+use isthmus_proto::tfplugin6;
 use tokio::sync::{Mutex, OnceCell};
 
 use super::diagnostics::errors_of;
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::cty::Value;
 use crate::plugin::{Plugin, ProtocolVersion};
-use crate::schema::Catalogue;
+use crate::schema::{Catalogue, Contents, Fingerprint, SchemaAnswer};
 
 /// The Terraform release that a provider is told it talks to. It must parse as a release version: some providers refuse
 /// to be configured otherwise, and many put it into the user agent of their requests.
@@ -41,48 +41,32 @@ pub struct Provider {
 
 impl Provider {
     /// Takes over a process and asks it for its schema. Core asks each process, because older providers set themselves up
-    /// when asked.
+    /// when asked. With `known`, the schema is compared with what was known before.
+    ///
+    /// # Errors
+    /// When the provider does not answer, or answers with errors or with something unreadable.
     pub async fn start(
         name: impl Into<String>,
         plugin: Plugin,
         observer: CallObserver,
+        known: Option<&KnownSchema>,
         warnings: &mut Vec<Diagnostic>,
-    ) -> Result<Self, ProviderError> {
+    ) -> Result<(Self, SchemaNews), ProviderError> {
         let name = name.into();
         let client = Client::new(plugin.channel(), plugin.protocol());
         let caller = Caller { name: &name, plugin: &plugin, client: &client, observer: &observer };
-        let catalogue = match client.version() {
-            ProtocolVersion::V5 => {
-                let request = tfplugin5::get_provider_schema::Request::default();
-                let mut response: tfplugin5::get_provider_schema::Response =
-                    caller.call(Rpc::GetProviderSchema, request).await?;
-                let diagnostics = std::mem::take(&mut response.diagnostics);
-                caller.refuse_errors(
-                    Rpc::GetProviderSchema,
-                    diagnostics.into_iter().map(from_protocol_5).collect(),
-                    warnings,
-                )?;
-                Catalogue::from_protocol_5(response)
-            }
-            ProtocolVersion::V6 => {
-                let request = tfplugin6::get_provider_schema::Request::default();
-                let mut response: tfplugin6::get_provider_schema::Response =
-                    caller.call(Rpc::GetProviderSchema, request).await?;
-                let diagnostics = std::mem::take(&mut response.diagnostics);
-                caller.refuse_errors(Rpc::GetProviderSchema, diagnostics, warnings)?;
-                Catalogue::from_protocol_6(response)
-            }
-        };
-        Ok(Self {
+        let (catalogue, news) = caller.schema(known, warnings).await?;
+        let provider = Self {
             name,
             plugin,
             client,
             observer,
-            catalogue: Arc::new(catalogue),
+            catalogue,
             configured: Mutex::new(false),
             stops: AtomicU64::new(0),
             identities: OnceCell::new(),
-        })
+        };
+        Ok((provider, news))
     }
 
     /// Its name, for messages.
@@ -297,6 +281,26 @@ impl Provider {
     }
 }
 
+/// What is known of a provider's schema before its process is asked.
+#[derive(Clone, Debug)]
+pub struct KnownSchema {
+    /// What the provider offers.
+    pub catalogue: Arc<Catalogue>,
+    /// The answer that it was made of.
+    pub fingerprint: Fingerprint,
+}
+
+/// What a started process said of its schema, beside what was known.
+#[derive(Debug)]
+pub enum SchemaNews {
+    /// The same as was known; the provider goes by the known catalogue.
+    AsKnown,
+    /// Something else, or nothing was known.
+    New(SchemaAnswer),
+    /// Something that must not be remembered: it came with warnings, which whoever asks the next time must see as well.
+    Fleeting,
+}
+
 /// What this program can do that a provider may rely on. Deferred actions, stored planned private data and computed blocks
 /// are not announced, because nothing here handles them.
 pub(super) fn client_capabilities() -> Option<tfplugin6::ClientCapabilities> {
@@ -315,11 +319,56 @@ struct Caller<'a> {
 }
 
 impl Caller<'_> {
+    async fn schema(
+        &self,
+        known: Option<&KnownSchema>,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<(Arc<Catalogue>, SchemaNews), ProviderError> {
+        let rpc = Rpc::GetProviderSchema;
+        // The requests of both protocols are empty.
+        let request = tfplugin6::get_provider_schema::Request::default();
+        let shown = self.shown(&request);
+        let bytes =
+            self.watch(rpc, shown, self.client.call_encoded(rpc, request), |bytes| bytes.to_vec()).await?;
+        let answer = SchemaAnswer { protocol: self.client.version(), bytes };
+        if let Some(known) = known
+            && answer.fingerprint() == known.fingerprint
+        {
+            return Ok((Arc::clone(&known.catalogue), SchemaNews::AsKnown));
+        }
+        let Contents { catalogue, diagnostics } =
+            answer.decode().map_err(|error| ProviderError::InvalidSchema {
+                provider: self.name.to_owned(),
+                operation: rpc.name(self.client.version()),
+                reason: error.to_string(),
+            })?;
+        let news = if diagnostics.is_empty() { SchemaNews::New(answer) } else { SchemaNews::Fleeting };
+        self.refuse_errors(rpc, diagnostics, warnings)?;
+        Ok((Arc::new(catalogue), news))
+    }
+
     async fn call<Request, Response>(&self, rpc: Rpc, request: Request) -> Result<Response, ProviderError>
     where
         Request: prost::Message + Send + Sync + 'static,
         Response: prost::Message + Default + Send + Sync + 'static,
     {
+        let shown = self.shown(&request);
+        self.watch(rpc, shown, self.client.call(rpc, request), Response::encode_to_vec).await
+    }
+
+    /// The request as it is sent, if the observer wants to see it.
+    fn shown(&self, request: &impl prost::Message) -> Option<Vec<u8>> {
+        self.observer.wants_messages().then(|| request.encode_to_vec())
+    }
+
+    /// Makes a call that is prepared, unless the process is gone. With `shown`, the observer sees the messages.
+    async fn watch<Answer>(
+        &self,
+        rpc: Rpc,
+        shown: Option<Vec<u8>>,
+        call: impl Future<Output = Result<Answer, tonic::Status>>,
+        encode: impl FnOnce(&Answer) -> Vec<u8>,
+    ) -> Result<Answer, ProviderError> {
         let operation = rpc.name(self.client.version());
         if let Some(exit) = self.plugin.exit() {
             return Err(ProviderError::Gone {
@@ -329,13 +378,12 @@ impl Caller<'_> {
                 exit,
             });
         }
-        let shown = self.observer.wants_messages().then(|| request.encode_to_vec());
         let begun = Instant::now();
-        let answer: Result<Response, tonic::Status> = self.client.call(rpc, request).await;
+        let answer = call.await;
         let answered = answer.is_ok();
         self.observer.report(CallReport { operation, elapsed: begun.elapsed(), answered });
         if let Some(request) = shown {
-            let response = answer.as_ref().map(prost::Message::encode_to_vec);
+            let response = answer.as_ref().map(encode);
             let response = response.as_ref().map(Vec::as_slice).map_err(|status| *status);
             self.observer.show(CallMessages {
                 path: rpc.path(self.client.version()),
@@ -370,27 +418,6 @@ impl Caller<'_> {
             return Ok(());
         }
         Err(ProviderError::Diagnostics { operation: rpc.name(self.client.version()), diagnostics })
-    }
-}
-
-/// A diagnostic of protocol 5 has the same shape.
-fn from_protocol_5(diagnostic: tfplugin5::Diagnostic) -> tfplugin6::Diagnostic {
-    use tfplugin5::attribute_path::step::Selector as From;
-    use tfplugin6::attribute_path::step::Selector as To;
-    let step = |step: tfplugin5::attribute_path::Step| tfplugin6::attribute_path::Step {
-        selector: step.selector.map(|selector| match selector {
-            From::AttributeName(name) => To::AttributeName(name),
-            From::ElementKeyString(key) => To::ElementKeyString(key),
-            From::ElementKeyInt(index) => To::ElementKeyInt(index),
-        }),
-    };
-    tfplugin6::Diagnostic {
-        severity: diagnostic.severity,
-        summary: diagnostic.summary,
-        detail: diagnostic.detail,
-        attribute: diagnostic
-            .attribute
-            .map(|path| tfplugin6::AttributePath { steps: path.steps.into_iter().map(step).collect() }),
     }
 }
 

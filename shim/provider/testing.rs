@@ -21,7 +21,7 @@ use tonic::Status;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::server::{NamedService, UnaryService};
 
-use super::{CallObserver, Diagnostic, Provider, ProviderError};
+use super::{CallObserver, Diagnostic, KnownSchema, Provider, ProviderError, SchemaNews};
 use crate::cty::{Type, Value, msgpack};
 use crate::plugin::{Address, LogSink, Plugin, ProtocolVersion, ReattachConfig};
 
@@ -38,6 +38,7 @@ struct Lines {
 /// A running server, and what the daemon has made of it.
 pub(super) struct Stage {
     pub(super) provider: Provider,
+    pub(super) news: SchemaNews,
     pub(super) script: Script,
     _server: JoinSet<()>,
     _folder: TempDir,
@@ -91,7 +92,7 @@ impl Stage {
     pub(super) async fn of(schema: tfplugin6::get_provider_schema::Response) -> Self {
         let script = Script::default();
         script.answer("GetProviderSchema", schema);
-        let (started, _) = Self::start(ProtocolVersion::V6, script).await;
+        let (started, _) = Self::start(ProtocolVersion::V6, script, None).await;
         started.unwrap_or_else(|error| panic!("the provider did not start: {error}"))
     }
 
@@ -99,6 +100,7 @@ impl Stage {
     pub(super) async fn start(
         protocol: ProtocolVersion,
         script: Script,
+        known: Option<&KnownSchema>,
     ) -> (Result<Self, ProviderError>, Vec<Diagnostic>) {
         let folder = tempfile::tempdir().expect("a folder");
         let socket = folder.path().join("provider.sock");
@@ -116,8 +118,15 @@ impl Stage {
             ReattachConfig { protocol, process_id: None, test: true, address: Address::Unix(socket) };
         let plugin = Plugin::reattach("scripted", config, LogSink::discard()).await.expect("it listens");
         let mut warnings = Vec::new();
-        let provider = Provider::start("scripted", plugin, CallObserver::default(), &mut warnings).await;
-        let stage = provider.map(|provider| Self { provider, script, _server: server, _folder: folder });
+        let provider =
+            Provider::start("scripted", plugin, CallObserver::default(), known, &mut warnings).await;
+        let stage = provider.map(|(provider, news)| Self {
+            provider,
+            news,
+            script,
+            _server: server,
+            _folder: folder,
+        });
         (stage, warnings)
     }
 }

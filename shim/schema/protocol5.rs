@@ -12,6 +12,27 @@ pub(super) fn schema(schema: tfplugin5::Schema) -> tfplugin6::Schema {
     tfplugin6::Schema { version: schema.version, block: schema.block.map(block) }
 }
 
+/// A diagnostic of protocol 5 has the same shape.
+pub(super) fn diagnostic(diagnostic: tfplugin5::Diagnostic) -> tfplugin6::Diagnostic {
+    use tfplugin5::attribute_path::step::Selector as From;
+    use tfplugin6::attribute_path::step::Selector as To;
+    let step = |step: tfplugin5::attribute_path::Step| tfplugin6::attribute_path::Step {
+        selector: step.selector.map(|selector| match selector {
+            From::AttributeName(name) => To::AttributeName(name),
+            From::ElementKeyString(key) => To::ElementKeyString(key),
+            From::ElementKeyInt(index) => To::ElementKeyInt(index),
+        }),
+    };
+    tfplugin6::Diagnostic {
+        severity: diagnostic.severity,
+        summary: diagnostic.summary,
+        detail: diagnostic.detail,
+        attribute: diagnostic
+            .attribute
+            .map(|path| tfplugin6::AttributePath { steps: path.steps.into_iter().map(step).collect() }),
+    }
+}
+
 pub(super) fn capabilities(announced: tfplugin5::ServerCapabilities) -> Capabilities {
     Capabilities {
         plan_destroy: announced.plan_destroy,

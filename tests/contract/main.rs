@@ -28,6 +28,7 @@ mod package;
 mod parameterize;
 mod previews;
 mod reading;
+mod remembering;
 mod rpc_log;
 mod secrets;
 mod sessions;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
+use isthmus_proto::tfplugin5;
 use prost::Message as _;
 use tfplugin6::diagnostic::Severity;
 use tonic::{Code, Status};
@@ -119,7 +120,7 @@ async fn protocol_5_is_spoken_by_its_own_names() {
     script.answer("PrepareProviderConfig", answer);
     script.answer("Configure", tfplugin5::configure::Response::default());
     script.answer("Stop", tfplugin5::stop::Response::default());
-    let (started, warnings) = Stage::start(ProtocolVersion::V5, script).await;
+    let (started, warnings) = Stage::start(ProtocolVersion::V5, script, None).await;
     let stage = started.expect("it starts");
     let said: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     assert_eq!(said, ["region: old"]);
@@ -135,9 +136,55 @@ async fn errors_in_the_schema_keep_a_provider_from_starting() {
     let script = Script::default();
     let diagnostics = vec![diagnostic(Severity::Error, "broken"), diagnostic(Severity::Warning, "and old")];
     script.answer("GetProviderSchema", tfplugin6::get_provider_schema::Response { diagnostics, ..answer() });
-    let (started, warnings) = Stage::start(ProtocolVersion::V6, script).await;
+    let (started, warnings) = Stage::start(ProtocolVersion::V6, script, None).await;
     assert_eq!(started.err().map(|error| error.to_string()).as_deref(), Some("broken"));
     assert_eq!(warnings.len(), 1, "{warnings:?}");
+}
+
+#[tokio::test]
+async fn a_schema_that_cannot_be_read_is_the_providers_fault() {
+    let script = Script::default();
+    // An answer of another kind: what is a map there is a number here.
+    let garbage = tfplugin6::ServerCapabilities { plan_destroy: true, ..Default::default() };
+    script.answer("GetProviderSchema", garbage);
+    let (started, _) = Stage::start(ProtocolVersion::V6, script, None).await;
+    let error = started.err().map(|error| error.to_string()).unwrap_or_default();
+    let expected = "the provider scripted answered GetProviderSchema with something invalid: ";
+    assert!(error.starts_with(expected) && error.ends_with("; this is a fault of the provider"), "{error}");
+}
+
+#[tokio::test]
+async fn a_schema_that_is_known_is_not_made_again() {
+    let Stage { provider, news, .. } = Stage::of(answer()).await;
+    let SchemaNews::New(first) = news else { panic!("nothing was known: {news:?}") };
+    let known = KnownSchema { catalogue: Arc::clone(provider.catalogue()), fingerprint: first.fingerprint() };
+
+    let script = Script::default();
+    script.answer("GetProviderSchema", answer());
+    let (again, _) = Stage::start(ProtocolVersion::V6, script, Some(&known)).await;
+    let again = again.expect("it starts");
+    assert!(matches!(again.news, SchemaNews::AsKnown), "{:?}", again.news);
+    assert!(Arc::ptr_eq(again.provider.catalogue(), &known.catalogue));
+
+    let script = Script::default();
+    let changed = tfplugin6::get_provider_schema::Response { functions: HashMap::new(), ..answer() };
+    script.answer("GetProviderSchema", changed);
+    let (other, _) = Stage::start(ProtocolVersion::V6, script, Some(&known)).await;
+    let other = other.expect("it starts");
+    let SchemaNews::New(second) = other.news else { panic!("it is another: {:?}", other.news) };
+    assert_ne!(second.fingerprint(), known.fingerprint);
+    assert!(other.provider.catalogue().functions().is_empty());
+}
+
+#[tokio::test]
+async fn a_schema_that_came_with_a_warning_is_not_to_be_remembered() {
+    let script = Script::default();
+    let diagnostics = vec![diagnostic(Severity::Warning, "old")];
+    script.answer("GetProviderSchema", tfplugin6::get_provider_schema::Response { diagnostics, ..answer() });
+    let (started, warnings) = Stage::start(ProtocolVersion::V6, script, None).await;
+    let stage = started.expect("it starts");
+    assert!(matches!(stage.news, SchemaNews::Fleeting), "{:?}", stage.news);
+    assert_eq!(warnings.len(), 1);
 }
 
 #[tokio::test]

@@ -33,6 +33,7 @@ pub(crate) struct Setup {
     provider: Provider,
     variables: Vec<(String, String)>,
     arguments: Arguments,
+    folder: Option<Arc<TempDir>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +87,7 @@ impl Setup {
             provider,
             variables: Vec::new(),
             arguments: Arguments::Engine,
+            folder: None,
         }
     }
 
@@ -105,6 +107,13 @@ impl Setup {
     /// With these arguments instead of the engine's address.
     pub(crate) fn arguments(mut self, arguments: &[&str]) -> Self {
         self.arguments = Arguments::Fixed(arguments.iter().map(|argument| (*argument).to_owned()).collect());
+        self
+    }
+
+    /// In the folder of a host that was started the same way, and therefore with the same environment, the same provider,
+    /// and whatever the host has kept on disk.
+    pub(crate) fn beside(mut self, host: &Host) -> Self {
+        self.folder = Some(Arc::clone(&host.folder));
         self
     }
 
@@ -130,7 +139,7 @@ impl Setup {
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) engine: Engine,
-    folder: TempDir,
+    folder: Arc<TempDir>,
     bridge: Bridge,
     provider: PathBuf,
     child: Child,
@@ -144,7 +153,8 @@ pub(crate) struct Host {
 impl Host {
     async fn start(setup: Setup) -> Self {
         let engine = Engine::start().await;
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = setup.folder.clone();
+        let folder = folder.unwrap_or_else(|| Arc::new(tempfile::tempdir().expect("a temporary folder")));
         let program = match setup.bridge {
             Bridge::Ours => link(Path::new(env!("CARGO_BIN_EXE_isthmus")), folder.path(), &setup.program),
             Bridge::Go => link(&providers::tool("go-bridge"), folder.path(), &setup.program),
@@ -158,7 +168,7 @@ impl Host {
             }
         };
         let objects = folder.path().join("objects");
-        std::fs::create_dir(&objects).expect("a folder in a new folder");
+        std::fs::create_dir_all(&objects).expect("a folder in a folder of ours");
         let mut command = Command::new(program);
         command
             .env_clear()
@@ -264,6 +274,35 @@ impl Host {
         place(&self.provider, &self.folder.path().join("pulumi/dynamic_tf_plugins"), address, version)
     }
 
+    /// Where the daemon keeps what providers said of themselves.
+    pub(crate) fn schemas(&self) -> PathBuf {
+        self.folder().join("isthmus").join("cache").join("schemas")
+    }
+
+    /// Gives the provider a file of its own. Beside other tests, the shared one is linked to all the time, which the file
+    /// system notes as a change of it.
+    pub(crate) fn with_own_provider(self) -> Self {
+        let copy = self.folder().join("copy");
+        std::fs::copy(&self.provider, &copy).expect("a provider can be copied");
+        std::fs::rename(&copy, &self.provider).expect("a name can be given away");
+        self
+    }
+
+    /// Waits until what the provider offers is kept on disk.
+    pub(crate) async fn schema_is_kept(&self) {
+        let kept = async {
+            let is_entry = |entry: std::fs::DirEntry| {
+                entry.file_name().to_str().is_some_and(|name| name.starts_with("schema-of-"))
+            };
+            while !std::fs::read_dir(self.schemas()).is_ok_and(|entries| entries.flatten().any(is_entry)) {
+                // It appears in a folder; there is nothing else to wait on.
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        };
+        let kept = tokio::time::timeout(PATIENCE, kept).await;
+        assert!(kept.is_ok(), "nothing is kept in {}", self.schemas().display());
+    }
+
     /// Where the daemon listens.
     pub(crate) fn port(&self) -> u16 {
         self.port
@@ -356,18 +395,21 @@ impl Host {
         assert!(printed.is_ok_and(|found| found.is_ok()), "{wanted:?} is not on stderr: {}", self.stderr());
     }
 
+    /// The daemon's child processes, whichever of its threads made them.
+    pub(crate) fn children(&self) -> Vec<u32> {
+        let tasks = std::fs::read_dir(format!("/proc/{0}/task", self.process)).expect("the daemon runs");
+        let texts = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("children")).ok());
+        texts
+            .flat_map(|text| text.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>())
+            .collect()
+    }
+
     /// Waits for the daemon to have a child process, and returns it.
     pub(crate) async fn child(&self) -> u32 {
-        let children = format!("/proc/{0}/task", self.process);
         let found = async {
             loop {
-                // Whichever thread made it is its parent.
-                let tasks = std::fs::read_dir(&children).expect("the daemon runs");
-                let texts =
-                    tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("children")).ok());
-                let first = texts.filter_map(|text| text.split_whitespace().next()?.parse().ok()).next();
-                match first {
-                    Some(child) => return child,
+                match self.children().first() {
+                    Some(child) => return *child,
                     // The system tells nobody that a process was made.
                     None => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
                 }
@@ -420,6 +462,9 @@ pub(crate) fn place(program: &Path, cache: &Path, address: &str, version: &str) 
 /// Gives a program a name in a folder.
 fn link(program: &Path, folder: &Path, name: &str) -> PathBuf {
     let link = folder.join(name);
+    if link.exists() {
+        return link;
+    }
     // A second name where the file systems allow it, because that is what installing makes.
     if std::fs::hard_link(program, &link).is_err() {
         std::os::unix::fs::symlink(program, &link).expect("a link in a new folder");

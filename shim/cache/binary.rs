@@ -1,0 +1,193 @@
+//! Tells one program from another, without reading all of it each time.
+//!
+//! A program is known by the SHA-256 of its file. Providers have up to hundreds of megabytes, so the hash is remembered
+//! together with all that the file system says of the file; as long as that is the same, the file is not read again.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use sha2::{Digest as _, Sha256};
+
+/// How long a file must have been left alone for its times to be trusted. File systems count time in steps: a file that is
+/// written twice within one may change without its times doing so.
+const SETTLED: Duration = Duration::from_secs(2);
+
+/// A program's file as it was when it was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    path: PathBuf,
+    state: State,
+}
+
+/// What the file system says of a file. When anything about a file changes, its time of change does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct State([i64; 8]);
+
+/// The hash of a program's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ProgramPrint([u8; 32]);
+
+/// What a file's hash was when the file was in a state.
+#[derive(Debug)]
+pub(super) struct Sighting {
+    state: State,
+    print: ProgramPrint,
+}
+
+impl Program {
+    /// Looks at the file. None if there is nothing that could be told apart by its content: no readable file, or a script,
+    /// which runs something else.
+    pub fn look(path: &Path) -> Option<Self> {
+        let path = std::path::absolute(path).ok()?;
+        let state = State::of(&path).ok()?;
+        let mut beginning = [0; 2];
+        File::open(&path).and_then(|mut file| file.read_exact(&mut beginning)).ok()?;
+        (beginning != *b"#!").then_some(Self { path, state })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// In bytes.
+    pub(super) fn size(&self) -> i64 {
+        self.state.0[0]
+    }
+
+    /// Whether the file is as it was.
+    pub(super) fn is_unchanged(&self) -> bool {
+        State::of(&self.path).is_ok_and(|now| now == self.state)
+    }
+
+    /// Whether the file was left alone long enough for its times to tell the next change.
+    pub(super) fn is_settled(&self) -> bool {
+        let [_, modified, _, changed, ..] = self.state.0;
+        let last = u64::try_from(modified.max(changed)).unwrap_or(0);
+        let last = SystemTime::UNIX_EPOCH + Duration::from_secs(last);
+        SystemTime::now().duration_since(last).is_ok_and(|ago| ago > SETTLED)
+    }
+
+    /// Reads the whole file.
+    pub(super) fn hash(&self) -> io::Result<ProgramPrint> {
+        let mut file = File::open(&self.path)?;
+        let mut hash = Sha256::new();
+        let mut buffer = vec![0; 1 << 18];
+        loop {
+            match file.read(&mut buffer) {
+                Ok(0) => return Ok(ProgramPrint(hash.finalize().into())),
+                Ok(count) => hash.update(&buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl State {
+    /// Bytes of a sighting's state.
+    const LENGTH: usize = 8 * 8;
+
+    fn of(path: &Path) -> io::Result<Self> {
+        let metadata = std::fs::metadata(path)?;
+        if !metadata.is_file() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        Ok(Self::from(&metadata))
+    }
+}
+
+impl From<&Metadata> for State {
+    fn from(metadata: &Metadata) -> Self {
+        Self([
+            metadata.size().cast_signed(),
+            metadata.mtime(),
+            metadata.mtime_nsec(),
+            metadata.ctime(),
+            metadata.ctime_nsec(),
+            metadata.ino().cast_signed(),
+            metadata.dev().cast_signed(),
+            i64::from(metadata.mode()),
+        ])
+    }
+}
+
+impl ProgramPrint {
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Sighting {
+    pub(super) fn of(program: &Program, print: &ProgramPrint) -> Self {
+        Self { state: program.state, print: *print }
+    }
+
+    /// The hash, if the program is in the state that it was seen in.
+    pub(super) fn print_of(&self, program: &Program) -> Option<ProgramPrint> {
+        (self.state == program.state).then_some(self.print)
+    }
+
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let state = self.state.0.iter().flat_map(|number| number.to_le_bytes());
+        state.chain(self.print.0).collect()
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (state, print) = bytes.split_at_checked(State::LENGTH)?;
+        let mut numbers = [0; 8];
+        for (number, bytes) in numbers.iter_mut().zip(state.as_chunks::<8>().0) {
+            *number = i64::from_le_bytes(*bytes);
+        }
+        Some(Self { state: State(numbers), print: ProgramPrint(print.try_into().ok()?) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(content: &[u8]) -> (Option<Program>, tempfile::TempDir) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("terraform-provider-x");
+        std::fs::write(&path, content).expect("a file");
+        (Program::look(&path), folder)
+    }
+
+    #[test]
+    fn a_file_that_changes_is_seen_to_have_changed() {
+        let (seen, folder) = program(b"\x7fELF one");
+        let seen = seen.expect("a program");
+        assert!(seen.is_unchanged());
+        assert!(!seen.is_settled(), "it was written just now");
+        let path = folder.path().join("terraform-provider-x");
+        let print = seen.hash().expect("it can be read");
+        let sighting = Sighting::from_bytes(&Sighting::of(&seen, &print).to_bytes()).expect("the same");
+        assert_eq!(sighting.print_of(&seen), Some(print));
+
+        let other = folder.path().join("other");
+        std::fs::write(&other, b"\x7fELF two").expect("a file");
+        std::fs::rename(&other, &path).expect("a file");
+        assert!(!seen.is_unchanged());
+        let now = Program::look(&path).expect("a program");
+        assert_eq!(sighting.print_of(&now), None);
+        assert_ne!(now.hash().expect("it can be read"), print);
+    }
+
+    #[test]
+    fn what_cannot_be_told_by_its_content_is_not_looked_at() {
+        assert_eq!(program(b"#!/bin/sh\nexec ./other").0, None);
+        assert_eq!(program(b"").0, None);
+        assert_eq!(Program::look(Path::new("/nowhere/at/all")), None);
+        assert_eq!(Program::look(Path::new("/")), None);
+    }
+
+    #[test]
+    fn a_sighting_that_is_cut_short_is_none() {
+        assert!(Sighting::from_bytes(&[0; 95]).is_none());
+        assert!(Sighting::from_bytes(&[0; 97]).is_none());
+        assert!(Sighting::from_bytes(&[]).is_none());
+    }
+}

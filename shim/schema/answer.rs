@@ -1,0 +1,230 @@
+//! A provider's answer to the question for its schema, as it came over the wire.
+//!
+//! The bytes are kept because they are what can be remembered: everything else is made of them, piece by piece. Two
+//! answers that mean the same are seldom the same bytes, since a provider written in Go walks its maps in a new order
+//! each time; the [`Fingerprint`] does not depend on that order.
+
+use std::fmt;
+
+use bytes::Bytes;
+use isthmus_proto::{tfplugin5, tfplugin6};
+use prost::Message as _;
+use prost::encoding::{WireType, decode_key, decode_varint};
+use sha2::{Digest as _, Sha256};
+
+use super::{Catalogue, protocol5};
+use crate::plugin::ProtocolVersion;
+
+/// The answer to GetProviderSchema (protocol 5: GetSchema), still encoded. Cloning shares the bytes.
+#[derive(Clone)]
+pub struct SchemaAnswer {
+    /// The protocol that the message is of.
+    pub protocol: ProtocolVersion,
+    /// The message.
+    pub bytes: Bytes,
+}
+
+/// What an answer says, as a number: the same for two answers that differ only in the order of their maps' entries.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fingerprint([u8; 32]);
+
+/// An answer, taken apart as far as it always is.
+#[derive(Debug)]
+pub struct Contents {
+    /// What the provider offers.
+    pub catalogue: Catalogue,
+    /// What it has to say about that; the caller's business.
+    pub diagnostics: Vec<tfplugin6::Diagnostic>,
+}
+
+impl SchemaAnswer {
+    /// Takes the answer apart. Single schemas stay encoded, in memory that is shared with the answer.
+    ///
+    /// # Errors
+    /// When the bytes are no such message.
+    pub fn decode(&self) -> Result<Contents, prost::DecodeError> {
+        Ok(match self.protocol {
+            ProtocolVersion::V5 => {
+                let mut response = tfplugin5::get_provider_schema::Response::decode(self.bytes.clone())?;
+                Contents {
+                    diagnostics: std::mem::take(&mut response.diagnostics)
+                        .into_iter()
+                        .map(protocol5::diagnostic)
+                        .collect(),
+                    catalogue: Catalogue::from_protocol_5(response),
+                }
+            }
+            ProtocolVersion::V6 => {
+                let mut response = tfplugin6::get_provider_schema::Response::decode(self.bytes.clone())?;
+                Contents {
+                    diagnostics: std::mem::take(&mut response.diagnostics),
+                    catalogue: Catalogue::from_protocol_6(response),
+                }
+            }
+        })
+    }
+
+    /// What the answer says, as a number.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let mut fields: Vec<[u8; 32]> =
+            fields(&self.bytes).map(|field| Sha256::digest(field).into()).collect();
+        fields.sort_unstable();
+        let mut whole = Sha256::new();
+        whole.update(self.protocol.number().to_le_bytes());
+        for field in fields {
+            whole.update(field);
+        }
+        Fingerprint(whole.finalize().into())
+    }
+}
+
+/// The bytes are left out: there may be megabytes of them.
+impl fmt::Debug for SchemaAnswer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { protocol, bytes } = self;
+        formatter
+            .debug_struct("SchemaAnswer")
+            .field("protocol", protocol)
+            .field("bytes", &bytes.len())
+            .finish()
+    }
+}
+
+impl Fingerprint {
+    /// The fingerprint with these bytes, as [`Fingerprint::bytes`] gives them.
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Its bytes.
+    pub const fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&hex::encode(self.0))
+    }
+}
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Fingerprint({self})")
+    }
+}
+
+/// The fields at the top of a message, each with its key. An entry of a map is one of them, and so is what no contract
+/// knows. Whatever cannot be taken apart is the last one.
+fn fields(message: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = message;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (field, after) = rest.split_at(first_field(rest).unwrap_or(rest.len()));
+        rest = after;
+        Some(field)
+    })
+}
+
+/// The length of the first field of a message, key and all.
+fn first_field(message: &[u8]) -> Option<usize> {
+    let mut rest = message;
+    let (_, wire_type) = decode_key(&mut rest).ok()?;
+    let content = match wire_type {
+        WireType::Varint => {
+            decode_varint(&mut rest).ok()?;
+            0
+        }
+        WireType::ThirtyTwoBit => 4,
+        WireType::SixtyFourBit => 8,
+        WireType::LengthDelimited => usize::try_from(decode_varint(&mut rest).ok()?).ok()?,
+        WireType::StartGroup | WireType::EndGroup => return None,
+    };
+    let length = (message.len() - rest.len()).checked_add(content)?;
+    (length <= message.len()).then_some(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::schema::testing::{attribute, block, schema};
+
+    fn own() -> tfplugin6::Schema {
+        schema(block(vec![attribute("region", "\"string\"", "o")], vec![]))
+    }
+
+    /// A message with these resources, in this order.
+    fn answer(resources: &[(&str, &str)]) -> SchemaAnswer {
+        let mut bytes =
+            tfplugin6::get_provider_schema::Response { provider: Some(own()), ..Default::default() }
+                .encode_to_vec();
+        for (name, attribute_name) in resources {
+            let schema = schema(block(vec![attribute(attribute_name, "\"string\"", "o")], vec![]));
+            let one = tfplugin6::get_provider_schema::Response {
+                resource_schemas: [((*name).to_owned(), schema.encode_to_vec().into())].into(),
+                ..Default::default()
+            };
+            bytes.extend(one.encode_to_vec());
+        }
+        SchemaAnswer { protocol: ProtocolVersion::V6, bytes: bytes.into() }
+    }
+
+    #[test]
+    fn the_order_of_a_maps_entries_does_not_matter() {
+        let one = answer(&[("x_a", "a"), ("x_b", "b")]);
+        let other = answer(&[("x_b", "b"), ("x_a", "a")]);
+        assert_ne!(one.bytes, other.bytes);
+        assert_eq!(one.fingerprint(), other.fingerprint());
+    }
+
+    #[test]
+    fn everything_else_does() {
+        let one = answer(&[("x_a", "a"), ("x_b", "b")]);
+        let others = [
+            answer(&[("x_a", "a")]),
+            answer(&[("x_a", "b"), ("x_b", "a")]),
+            answer(&[("x_a", "a"), ("x_b", "b"), ("x_b", "b")]),
+            SchemaAnswer { protocol: ProtocolVersion::V5, ..one.clone() },
+            SchemaAnswer { bytes: [&*one.bytes, b"\x08\x01"].concat().into(), ..one.clone() },
+        ];
+        for other in others {
+            assert_ne!(one.fingerprint(), other.fingerprint(), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_taken_apart_in_either_protocol() {
+        let contents = answer(&[("x_a", "a")]).decode().expect("a message");
+        assert!(contents.diagnostics.is_empty() && contents.catalogue.provider().is_ok());
+        assert!(contents.catalogue.resource("x_a").is_ok());
+
+        let warning = tfplugin5::Diagnostic { summary: "old".to_owned(), ..Default::default() };
+        let response =
+            tfplugin5::get_provider_schema::Response { diagnostics: vec![warning], ..Default::default() };
+        let five = SchemaAnswer { protocol: ProtocolVersion::V5, bytes: response.encode_to_vec().into() };
+        let contents = five.decode().expect("a message");
+        assert!(contents.catalogue.provider().is_err());
+        assert_eq!(contents.diagnostics[0].summary, "old");
+    }
+
+    #[test]
+    fn what_is_no_message_is_an_error_and_has_a_fingerprint_all_the_same() {
+        let garbage =
+            SchemaAnswer { protocol: ProtocolVersion::V6, bytes: Bytes::from_static(b"\x12\xff\xff") };
+        assert!(garbage.decode().is_err());
+        let other = SchemaAnswer { bytes: Bytes::from_static(b"\x12\xff\xfe"), ..garbage };
+        assert_ne!(garbage.fingerprint(), other.fingerprint());
+    }
+
+    proptest! {
+        #[test]
+        fn the_fields_of_any_bytes_are_all_of_them(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let again: Vec<u8> = fields(&bytes).flatten().copied().collect();
+            prop_assert_eq!(again, bytes);
+        }
+    }
+}
