@@ -39,6 +39,8 @@ pub(crate) struct BridgeSpec {
     pub(crate) executable: PathBuf,
     /// Where it finds its user's files, and keeps its own from one start to the next.
     pub(crate) home: PathBuf,
+    /// What is in its environment beside what is usual.
+    pub(crate) variables: Vec<(&'static str, String)>,
 }
 
 /// How long a start took, in milliseconds.
@@ -87,6 +89,30 @@ pub(crate) struct Bridge {
 }
 
 impl Bridge {
+    /// Starts it and says what an engine says first.
+    pub(crate) async fn open(spec: &BridgeSpec, engine: &EngineService) -> anyhow::Result<Self> {
+        let mut process = Process::start(spec, &engine.address())?;
+        let outcome = async {
+            let mut client = connect(process.port().await?).await?;
+            greet(&mut client, engine, spec).await?;
+            anyhow::Ok(client)
+        };
+        match outcome.await {
+            Ok(client) => Ok(Self { process, client }),
+            Err(error) => Err(process.explain(error)),
+        }
+    }
+
+    /// Asks it to become the package of a provider, and returns the package's name and version.
+    pub(crate) async fn parameterize(&mut self, provider: &Path) -> anyhow::Result<(String, String)> {
+        parameterize(&mut self.client, provider).await.map_err(|error| self.process.explain(error))
+    }
+
+    /// Asks it for the package's schema.
+    pub(crate) async fn schema(&mut self, package: &(String, String)) -> anyhow::Result<String> {
+        schema(&mut self.client, package).await.map_err(|error| self.process.explain(error))
+    }
+
     /// Goes through the calls that an engine makes before the first resource.
     pub(crate) async fn start(
         spec: &BridgeSpec,
@@ -181,15 +207,12 @@ async fn connect(port: u16) -> anyhow::Result<ResourceProviderClient<Channel>> {
         .max_encoding_message_size(LARGEST_MESSAGE))
 }
 
-async fn introduce(
+/// What an engine says to a plugin that has just started.
+async fn greet(
     client: &mut ResourceProviderClient<Channel>,
     engine: &EngineService,
     spec: &BridgeSpec,
-    suite: Suite,
-    provider: &Path,
-    began: Instant,
-    port_at: Duration,
-) -> anyhow::Result<Startup> {
+) -> anyhow::Result<()> {
     let folder = spec.home.to_string_lossy().into_owned();
     let handshake = ProviderHandshakeRequest {
         engine_address: engine.address(),
@@ -209,24 +232,48 @@ async fn introduce(
         Ok(_) | Err(_) => {}
     }
     client.get_plugin_info(()).await.context("GetPluginInfo failed")?;
+    Ok(())
+}
 
+async fn parameterize(
+    client: &mut ResourceProviderClient<Channel>,
+    provider: &Path,
+) -> anyhow::Result<(String, String)> {
     let provider =
         provider.to_str().context("the path of the provider is not Unicode, which the protocol demands")?;
     let arguments = ParametersArgs { args: vec![provider.to_owned()] };
     let parameterize = ParameterizeRequest { parameters: Some(Parameters::Args(arguments)) };
     let package = client.parameterize(parameterize).await.context("Parameterize failed")?.into_inner();
+    Ok((package.name, package.version))
+}
+
+async fn schema(
+    client: &mut ResourceProviderClient<Channel>,
+    (name, version): &(String, String),
+) -> anyhow::Result<String> {
+    let request =
+        GetSchemaRequest { version: 0, subpackage_name: name.clone(), subpackage_version: version.clone() };
+    Ok(client.get_schema(request).await.context("GetSchema failed")?.into_inner().schema)
+}
+
+async fn introduce(
+    client: &mut ResourceProviderClient<Channel>,
+    engine: &EngineService,
+    spec: &BridgeSpec,
+    suite: Suite,
+    provider: &Path,
+    began: Instant,
+    port_at: Duration,
+) -> anyhow::Result<Startup> {
+    greet(client, engine, spec).await?;
+    let package = parameterize(client, provider).await?;
     let parameterized = milliseconds(began.elapsed());
-    if package.name != suite.package() {
-        bail!("Parameterize made the package {:?}, {:?} was expected", package.name, suite.package());
+    if package.0 != suite.package() {
+        bail!("Parameterize made the package {:?}, {:?} was expected", package.0, suite.package());
     }
 
     let asked = Instant::now();
-    let request = GetSchemaRequest {
-        version: 0,
-        subpackage_name: package.name.clone(),
-        subpackage_version: package.version.clone(),
-    };
-    let schema = client.get_schema(request).await.context("GetSchema failed")?.into_inner().schema;
+    let schema = schema(client, &package).await?;
     let schema_took = milliseconds(asked.elapsed());
     for case in suite.cases() {
         if !schema.contains(case.token) {
@@ -234,7 +281,7 @@ async fn introduce(
         }
     }
 
-    let token = format!("pulumi:providers:{}", package.name);
+    let token = format!("pulumi:providers:{}", package.0);
     let urn = format!("urn:pulumi:bench::isthmus::{token}::default");
     let check = CheckRequest {
         urn: urn.clone(),

@@ -37,8 +37,8 @@ impl Floor {
         let began = Instant::now();
         let plugin = Plugin::launch(LaunchSpec::new(suite.package(), executable), LogSink::discard()).await?;
         let mut warnings = Vec::new();
-        let provider =
-            Provider::start(suite.package(), plugin, CallObserver::default(), &mut warnings).await?;
+        let (provider, _) =
+            Provider::start(suite.package(), plugin, CallObserver::default(), None, &mut warnings).await?;
         let parameterized = milliseconds(began.elapsed());
         let schema = provider.catalogue().provider()?;
         let config = attributes(&schema, &[])?;

@@ -31,18 +31,21 @@ impl Machine {
         let memory = field("/proc/meminfo", "MemTotal")
             .and_then(|text| text.strip_suffix(" kB")?.trim().parse::<u64>().ok())
             .unwrap_or(0);
-        let load = fs::read_to_string("/proc/loadavg").ok();
         Self {
             cpu,
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             memory_mib: memory / 1024,
             kernel: fs::read_to_string("/proc/sys/kernel/osrelease")
                 .map_or_else(|_| unknown(), |text| text.trim().to_owned()),
-            load_before: load
-                .and_then(|text| text.split(' ').next().map(str::to_owned))
-                .unwrap_or_else(unknown),
+            load_before: load(),
         }
     }
+}
+
+/// How many processes wanted to run, on average over the last minute.
+pub(crate) fn load() -> String {
+    let text = fs::read_to_string("/proc/loadavg").ok();
+    text.and_then(|text| text.split(' ').next().map(str::to_owned)).unwrap_or_else(unknown)
 }
 
 /// The commit that the workspace is at, marked if there are changes that are not in it.

@@ -8,6 +8,7 @@ mod bridge;
 mod calls;
 mod engine;
 mod floor;
+mod large_schema;
 mod machine;
 mod options;
 mod processes;
@@ -23,7 +24,7 @@ use anyhow::Context as _;
 use clap::Parser as _;
 
 use machine::Machine;
-use options::Options;
+use options::{Options, Part};
 use repetition::Field;
 use report::{Files, Report};
 use tools::Tools;
@@ -46,6 +47,10 @@ async fn run() -> anyhow::Result<()> {
     let tools = Tools::find(&options)?;
     let files = Files::reserve(&date, &options.label)?;
     let machine = Machine::describe();
+    if let Some(Part::LargeSchema(large)) = &options.part {
+        print!("{}", large_schema::run(&options, large, &tools, (&date, machine), &files).await?);
+        return Ok(());
+    }
     let field = Field::prepare(tools, &options).await?;
 
     for &contestant in &options.contestants {

@@ -37,6 +37,27 @@ pub(crate) struct Options {
     /// Whom to measure.
     #[arg(long, value_delimiter = ',', default_values_t = Contestant::ALL)]
     pub(crate) contestants: Vec<Contestant>,
+    /// Something else than the main job.
+    #[command(subcommand)]
+    pub(crate) part: Option<Part>,
+}
+
+/// What is measured apart from the main job.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub(crate) enum Part {
+    /// How the bridges cope with a provider whose schema is as large as the largest ones.
+    LargeSchema(LargeSchema),
+}
+
+/// How large.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct LargeSchema {
+    /// How many resources, and how many attributes each has.
+    #[arg(long, value_name = "RESOURCESxATTRIBUTES", default_value = "1500x200")]
+    pub(crate) size: String,
+    /// The provider's protocol.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u8).range(5..=6))]
+    pub(crate) protocol: u8,
 }
 
 /// Somebody who is measured.

@@ -131,7 +131,11 @@ impl Field {
             Some(executable) => {
                 let home =
                     TempDir::with_prefix_in("first-", self.homes.path()).context("no temporary folder")?;
-                let spec = BridgeSpec { executable: executable.to_owned(), home: home.path().to_owned() };
+                let spec = BridgeSpec {
+                    executable: executable.to_owned(),
+                    home: home.path().to_owned(),
+                    variables: Vec::new(),
+                };
                 let provider = self.provider(Suite::Random);
                 let (bridge, startup) = Bridge::start(&spec, &self.engine, Suite::Random, provider).await?;
                 Some(FirstStart { startup, killed: bridge.kill().await? })
@@ -201,7 +205,7 @@ impl Field {
                 let home = self.homes.path().join(contestant.to_string());
                 std::fs::create_dir_all(&home)
                     .with_context(|| format!("{} cannot be made", home.display()))?;
-                let spec = BridgeSpec { executable: executable.to_owned(), home };
+                let spec = BridgeSpec { executable: executable.to_owned(), home, variables: Vec::new() };
                 let (bridge, startup) = Bridge::start(&spec, &self.engine, suite, provider).await?;
                 Ok((Session::Bridge(Box::new(bridge)), startup))
             }

@@ -65,11 +65,16 @@ impl Files {
 
     /// Writes both, and returns the table.
     pub(crate) fn write(&self, report: &Report<'_>) -> anyhow::Result<String> {
+        let table = report.table();
+        self.write_both(report, &table)?;
+        Ok(table)
+    }
+
+    /// Writes a report as JSON, and the table that was made of it.
+    pub(crate) fn write_both(&self, report: &impl Serialize, table: &str) -> anyhow::Result<()> {
         let json = serde_json::to_string_pretty(report).context("the report cannot be written as JSON")?;
         save(&self.json, &(json + "\n"))?;
-        let table = report.table();
-        save(&self.table, &table)?;
-        Ok(table)
+        save(&self.table, table)
     }
 
     /// Where the JSON is.
@@ -127,29 +132,7 @@ impl Report<'_> {
     }
 
     fn heading(&self) -> String {
-        let machine = &self.machine;
-        let mut text = format!(
-            "# {} {}\n\n{} × {}, {} MiB, Linux {}, load before the start {}. Commit {}.\n\n",
-            self.date,
-            self.label,
-            machine.cores,
-            machine.cpu,
-            machine.memory_mib,
-            machine.kernel,
-            machine.load_before,
-            self.commit,
-        );
-        // Writing to a text cannot fail.
-        for program in self.programs {
-            let version = program.version.as_deref().unwrap_or("version unknown");
-            let _ = writeln!(
-                text,
-                "- {}: {version}, {} bytes, SHA-256 {}",
-                program.name,
-                program.bytes,
-                &program.sha256[..12]
-            );
-        }
+        let mut text = heading(&self.date, self.label, &self.machine, &self.commit, self.programs);
         let _ = writeln!(
             text,
             "\n{} resources in each phase, {} at a time in the concurrent one; medians of {} repetitions, in parentheses \
@@ -158,6 +141,32 @@ impl Report<'_> {
         );
         text
     }
+}
+
+/// When, where and with what.
+pub(crate) fn heading(
+    date: &str,
+    label: &str,
+    machine: &Machine,
+    commit: &str,
+    programs: &[Program],
+) -> String {
+    let mut text = format!(
+        "# {date} {label}\n\n{} × {}, {} MiB, Linux {}, load before the start {}. Commit {commit}.\n\n",
+        machine.cores, machine.cpu, machine.memory_mib, machine.kernel, machine.load_before,
+    );
+    for program in programs {
+        let version = program.version.as_deref().unwrap_or("version unknown");
+        // Writing to a text cannot fail.
+        let _ = writeln!(
+            text,
+            "- {}: {version}, {} bytes, SHA-256 {}",
+            program.name,
+            program.bytes,
+            &program.sha256[..12]
+        );
+    }
+    text
 }
 
 /// Whose figures are divided by whose.

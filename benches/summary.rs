@@ -36,7 +36,7 @@ pub(crate) struct Figure {
 
 impl Figure {
     /// None without values. Of an even number, the median is the mean of the two in the middle.
-    fn of(mut values: Vec<f64>) -> Option<Self> {
+    pub(crate) fn of(mut values: Vec<f64>) -> Option<Self> {
         values.sort_by(f64::total_cmp);
         let (least, most) = (*values.first()?, *values.last()?);
         let middle = values.len() / 2;
