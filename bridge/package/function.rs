@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use isthmus_proto::tfplugin6;
 use isthmus_shim::cty::Type;
+use isthmus_shim::schema::TextKind;
 
 use super::shape::{Shape, compile_type};
 use crate::names::casing::property_name;
@@ -25,6 +26,8 @@ pub struct FunctionShape {
     pub return_shape: Shape,
     /// Text for users: the summary, an empty line, the description.
     pub description: String,
+    /// How the text is written.
+    pub description_kind: TextKind,
     /// Not empty: its use is discouraged, with this message.
     pub deprecation_message: String,
 }
@@ -48,6 +51,8 @@ pub struct FunctionParameter {
     pub required: bool,
     /// Text for users.
     pub description: String,
+    /// How the text is written.
+    pub description_kind: TextKind,
 }
 
 /// The provider's description of the function breaks Terraform's rules.
@@ -93,6 +98,7 @@ impl FunctionShape {
                 allow_unknown: parameter.allow_unknown_values,
                 required: last_required.is_some_and(|last| index <= last),
                 description: parameter.description.clone(),
+                description_kind: TextKind::from_wire(parameter.description_kind),
             });
         }
         let returns =
@@ -106,6 +112,7 @@ impl FunctionShape {
             return_shape: compile_type(&returns),
             returns,
             description: texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n"),
+            description_kind: TextKind::from_wire(function.description_kind),
             deprecation_message: function.deprecation_message.clone(),
         })
     }

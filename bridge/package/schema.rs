@@ -3,7 +3,8 @@
 //! It is what the Go bridge gives for the same provider, to the letter where a generator could tell the difference,
 //! because SDKs that were generated with it must stay as they are when generated anew. Deliberate differences concern
 //! providers that it refuses or misrepresents: things that come to the same name are kept apart by a number, tuples are
-//! lists of anything, and a resource with a faulty schema is left out instead of spoiling the package.
+//! lists of anything, and a resource with a faulty schema is left out instead of spoiling the package. And where the Go
+//! bridge leaves documentation out that the provider's schema has, it is here: it changes nothing but comments.
 
 mod docs;
 mod document;
@@ -23,6 +24,7 @@ use super::catalogue::{Package, TokenError};
 use super::parameters::ParameterSource;
 use super::shape::{Field, ResourceShape};
 use crate::names::tokens::member_name;
+use docs::deprecation;
 use document::{
     BaseProvider, Config, Document, Fragments, Function, ObjectType, Outputs, Parameterization, Properties,
     Property, Resource, Type,
@@ -210,14 +212,20 @@ fn provider(types: &mut Types<'_>, package: &str, config: Option<&ResourceShape>
     let required = required(inputs.iter().copied(), Side::Input);
     let properties: Properties =
         inputs.into_iter().map(|field| (field.pulumi.clone(), types.top_property(field))).collect();
+    let mut description = format!(
+        "The provider type for the {package} package. By default, resources use package-wide configuration\n\
+         settings, however an explicit `Provider` instance may be created and passed during resource\n\
+         construction to achieve fine-grained programmatic control over provider settings. See the\n\
+         [documentation](https://www.pulumi.com/docs/reference/programming-model/#providers) for more \
+         information.\n"
+    );
+    let own = config.map(|shape| types.documentation(shape)).unwrap_or_default();
+    if !own.is_empty() {
+        description += "\n";
+        description += &own;
+    }
     Resource {
-        description: format!(
-            "The provider type for the {package} package. By default, resources use package-wide configuration\n\
-             settings, however an explicit `Provider` instance may be created and passed during resource\n\
-             construction to achieve fine-grained programmatic control over provider settings. See the\n\
-             [documentation](https://www.pulumi.com/docs/reference/programming-model/#providers) for more \
-             information.\n"
-        ),
+        description,
         properties: properties.clone(),
         required: required.clone(),
         input_properties: properties,
@@ -232,7 +240,11 @@ fn resource(types: &Types<'_>, shape: &ResourceShape) -> Resource {
     let fields = &shape.object.fields;
     let autonamed = shape.autonamed().map(|field| field.pulumi.as_str());
     let is_autonamed = |field: &Field| autonamed == Some(field.pulumi.as_str());
-    let mut resource = Resource::default();
+    let mut resource = Resource {
+        description: types.documentation(shape),
+        deprecation_message: deprecation_of(shape),
+        ..Resource::default()
+    };
     let mut state = Properties::new();
     for field in fields.iter().filter(is_property) {
         let property = types.top_property(field);
@@ -261,7 +273,7 @@ fn data_source(types: &Types<'_>, shape: &ResourceShape) -> Function {
     let name = member_name(&shape.token);
     let fields = &shape.object.fields;
     let object = |fields: Vec<&Field>, side, what: &str| {
-        let described = fields.iter().map(|field| (field.pulumi.clone(), types.data_source_property(field)));
+        let described = fields.iter().map(|field| (field.pulumi.clone(), types.top_property(field)));
         (!fields.is_empty()).then(|| ObjectType {
             description: format!("A collection of {what} {name}.\n"),
             ..ObjectType::new(described.collect(), required(fields.iter().copied(), side))
@@ -270,8 +282,15 @@ fn data_source(types: &Types<'_>, shape: &ResourceShape) -> Function {
     Function {
         inputs: object(fields.iter().filter(is_input).collect(), Side::Input, "arguments for invoking"),
         outputs: object(fields.iter().collect(), Side::Output, "values returned by").map(Outputs::Object),
+        description: types.documentation(shape),
+        deprecation_message: deprecation_of(shape),
         ..Function::default()
     }
+}
+
+fn deprecation_of(shape: &ResourceShape) -> String {
+    let block = &shape.schema.block;
+    if block.deprecated { deprecation(&block.deprecation_message) } else { String::new() }
 }
 
 fn is_input(field: &&Field) -> bool {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use isthmus_proto::tfplugin6;
+
 use crate::cty::Type;
 
 /// The schema of one resource, data source, or of a provider's own configuration.
@@ -136,6 +138,16 @@ pub enum TextKind {
     Plain,
     /// Markdown.
     Markdown,
+}
+
+impl TextKind {
+    /// The kind that a number of the protocol stands for. Whatever is not known is shown as it is.
+    pub fn from_wire(kind: i32) -> Self {
+        match tfplugin6::StringKind::try_from(kind) {
+            Ok(tfplugin6::StringKind::Markdown) => Self::Markdown,
+            Ok(tfplugin6::StringKind::Plain) | Err(_) => Self::Plain,
+        }
+    }
 }
 
 impl AttributeType {

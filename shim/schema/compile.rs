@@ -88,7 +88,7 @@ impl<'a> Place<'a> {
             attributes,
             blocks,
             description: message.description.clone(),
-            description_kind: text_kind(message.description_kind),
+            description_kind: TextKind::from_wire(message.description_kind),
             deprecated: message.deprecated,
             deprecation_message: message.deprecation_message.clone(),
             computed: message.computed,
@@ -136,7 +136,7 @@ impl<'a> Place<'a> {
             name: Arc::from(message.name.as_str()),
             attribute_type,
             description: message.description.clone(),
-            description_kind: text_kind(message.description_kind),
+            description_kind: TextKind::from_wire(message.description_kind),
             required: message.required,
             optional: message.optional,
             computed: message.computed,
@@ -294,13 +294,6 @@ impl<'a> Place<'a> {
             }
         }
         Ok(Type::Object(Arc::new(ObjectType { attributes: types, ..ObjectType::default() })))
-    }
-}
-
-fn text_kind(kind: i32) -> TextKind {
-    match tfplugin6::StringKind::try_from(kind) {
-        Ok(tfplugin6::StringKind::Markdown) => TextKind::Markdown,
-        Ok(tfplugin6::StringKind::Plain) | Err(_) => TextKind::Plain,
     }
 }
 

@@ -3,18 +3,24 @@
 //! Notes get Markdown's quotation mark, links into Terraform's own site get its address, links that lead nowhere
 //! outside that site become plain text, and names in code type become a `span` that carries the name in every
 //! language, from which Pulumi's documentation and generators pick. Code blocks stay as they are.
+//!
+//! Pulumi takes every text for Markdown, in which `<name>` is markup. In a text that the provider calls plain it is not meant
+//! as such, and is escaped, together with whatever would end a comment in a generated SDK.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
+use isthmus_shim::schema::TextKind;
+
 use super::super::catalogue::Package;
 use crate::names::casing::{property_name, upper_first};
 use crate::names::tokens::member_name;
 
 /// `text`, cleaned, without blanks around it.
-pub(super) fn clean(package: &Package, text: &str) -> String {
+pub(super) fn clean(package: &Package, text: &str, kind: TextKind) -> String {
+    let text = &as_markdown(text, kind);
     if !text.contains("```") {
         return clean_prose(package, text).trim().to_owned();
     }
@@ -27,6 +33,29 @@ pub(super) fn clean(package: &Package, text: &str) -> String {
     }
     result.push_str(&clean_prose(package, &text[rest..]));
     result.trim().to_owned()
+}
+
+/// `text` as Markdown.
+pub(super) fn as_markdown(text: &str, kind: TextKind) -> Cow<'_, str> {
+    match kind {
+        TextKind::Markdown => Cow::Borrowed(text),
+        TextKind::Plain if text.contains('<') || text.contains("*/") => {
+            let escaped = MARKUP.replace_all(text, |found: &Captures<'_>| match &found[0] {
+                // What is in code type is shown as it is.
+                code if code.starts_with('`') => code.to_owned(),
+                markup => format!("&lt;{}", &markup[1..]),
+            });
+            Cow::Owned(escaped.replace("*/", "*&#47;"))
+        }
+        TextKind::Plain => Cow::Borrowed(text),
+    }
+}
+
+/// The message of something whose use is discouraged: the provider's own, where there is one. Generators put it into the
+/// middle of a line, and some into a comment.
+pub(super) fn deprecation(message: &str) -> String {
+    let words: Vec<_> = message.split_whitespace().collect();
+    if words.is_empty() { DEPRECATED.to_owned() } else { words.join(" ").replace("*/", "*&#47;") }
 }
 
 /// `text` as a comment: each line ended, a blank last line dropped.
@@ -149,6 +178,12 @@ fn python_name(name: &str) -> String {
     words.join("_")
 }
 
+/// What is said of something whose use is discouraged when the provider says no more.
+const DEPRECATED: &str = "Deprecated";
+
+/// Code, which is passed over, or what begins markup.
+static MARKUP: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?s)```.*?```|`[^`\n]*`|<[A-Za-z/!?]"));
+
 /// Blanks as Go's patterns know them.
 const BLANK: &str = r"[\t\n\f\r ]";
 
@@ -177,13 +212,13 @@ mod tests {
     fn node(text: &str) -> String {
         // What a reader of one language sees.
         let span = Regex::new(r#"<span pulumi-lang-nodejs="([^"]*)"[^>]*>[^<]*</span>"#).unwrap();
-        span.replace_all(&clean(&package(), text), "<$1>").into_owned()
+        span.replace_all(&clean(&package(), text, TextKind::Markdown), "<$1>").into_owned()
     }
 
     #[test]
     fn a_name_in_code_type_is_given_in_every_language() {
         assert_eq!(
-            clean(&package(), "Use `max_length`."),
+            clean(&package(), "Use `max_length`.", TextKind::Plain),
             "Use <span pulumi-lang-nodejs=\"`maxLength`\" pulumi-lang-dotnet=\"`MaxLength`\" \
              pulumi-lang-go=\"`maxLength`\" pulumi-lang-python=\"`max_length`\" pulumi-lang-yaml=\"`maxLength`\" \
              pulumi-lang-java=\"`maxLength`\" pulumi-lang-hcl=\"`max_length`\">`maxLength`</span>."
@@ -192,7 +227,7 @@ mod tests {
 
     #[test]
     fn resources_and_data_sources_are_called_by_their_tokens() {
-        let text = clean(&package(), "See `test_pet` and test_broken here");
+        let text = clean(&package(), "See `test_pet` and test_broken here", TextKind::Plain);
         assert!(text.contains("pulumi-lang-nodejs=\"`test.Pet`\""), "{text}");
         assert!(text.contains("pulumi-lang-go=\"`Pet`\""), "{text}");
         assert!(text.contains("pulumi-lang-hcl=\" test_broken \"> test.Broken </span>"), "{text}");
@@ -224,6 +259,32 @@ mod tests {
             "> note\n> more\n\n```hcl\n-> `a_b`\n```\n> <`end`>"
         );
         assert_eq!(node("\n(Required)\n  text  "), "text");
+    }
+
+    #[test]
+    fn plain_text_is_no_markup_and_ends_no_comment() {
+        let plain = |text| clean(&package(), text, TextKind::Plain);
+        for (text, escaped) in [
+            ("set <Name> to <b>x</b>", "set &lt;Name> to &lt;b>x&lt;/b>"),
+            ("a < b, 1<2, <- and <=", "a < b, 1<2, <- and <="),
+            ("end */ of <!-- it -->", "end *&#47; of &lt;!-- it -->"),
+            ("every `*/5 <min>`, `x` <y>", "every `*&#47;5 <min>`, `x` &lt;y>"),
+            ("```\n<a>\n```\n<b>", "```\n<a>\n```\n&lt;b>"),
+            ("an open ` and <b>", "an open ` and &lt;b>"),
+        ] {
+            let spanless = plain(text).replace(&plain("`x`"), "`x`");
+            assert_eq!(spanless, escaped, "{text}");
+            assert_eq!(
+                clean(&package(), &text.replace("`x`", ""), TextKind::Markdown),
+                text.replace("`x`", "")
+            );
+        }
+    }
+
+    #[test]
+    fn the_message_of_a_deprecation_is_one_line_and_ends_no_comment() {
+        assert_eq!(deprecation(" Use\n `b`, not */. "), "Use `b`, not *&#47;.");
+        assert_eq!(deprecation("\n"), "Deprecated");
     }
 
     #[test]

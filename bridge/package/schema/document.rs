@@ -93,6 +93,8 @@ pub(super) struct Resource {
     pub(super) state_inputs: Option<ObjectType>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) methods: BTreeMap<&'static str, String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) deprecation_message: String,
 }
 
 /// An object.
@@ -118,8 +120,8 @@ pub(super) struct Property {
     pub(super) of: Type,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) description: String,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub(super) deprecation_message: &'static str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) deprecation_message: String,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) secret: bool,
 }

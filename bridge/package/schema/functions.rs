@@ -1,10 +1,11 @@
 //! Provider functions in the package schema.
 
 use isthmus_shim::cty;
+use isthmus_shim::schema::TextKind;
 
 use super::super::function::FunctionShape;
 use super::super::shape::{ObjectShape, Shape};
-use super::docs::comment;
+use super::docs::{as_markdown, comment, deprecation};
 use super::document::{Function, ObjectType, Outputs, Properties, Property, Type};
 use super::types::Types;
 use crate::names::casing::upper_first;
@@ -19,7 +20,11 @@ pub(super) fn function(types: &mut Types<'_>, shape: &FunctionShape) -> Function
         let hint = format!("{name}{}", upper_first(&parameter.pulumi));
         let one = type_of(types, &parameter.parameter_type, &parameter.shape, &hint);
         let of = if shape.variadic && index + 1 == last { Type::array(one) } else { one };
-        let property = Property { of, description: comment(&parameter.description), ..Property::default() };
+        let property = Property {
+            of,
+            description: documentation(&parameter.description, parameter.description_kind),
+            ..Property::default()
+        };
         inputs.properties.insert(parameter.pulumi.clone(), property);
         if parameter.required {
             inputs.required.push(parameter.pulumi.clone());
@@ -33,12 +38,20 @@ pub(super) fn function(types: &mut Types<'_>, shape: &FunctionShape) -> Function
         (returned, shape) => Outputs::Single(type_of(types, returned, shape, &result)),
     };
     Function {
-        description: comment(&shape.description),
+        description: documentation(&shape.description, shape.description_kind),
         inputs: (!shape.parameters.is_empty()).then_some(inputs),
         multi_argument_inputs: shape.parameters.iter().map(|parameter| parameter.pulumi.clone()).collect(),
         outputs: Some(outputs),
-        deprecation_message: shape.deprecation_message.clone(),
+        deprecation_message: match shape.deprecation_message.as_str() {
+            "" => String::new(),
+            message => deprecation(message),
+        },
     }
+}
+
+/// Names in it are not given in other languages: those of parameters are Terraform's.
+fn documentation(text: &str, kind: TextKind) -> String {
+    comment(&as_markdown(text, kind))
 }
 
 fn type_of(types: &mut Types<'_>, of: &cty::Type, shape: &Shape, name: &str) -> Type {

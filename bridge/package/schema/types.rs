@@ -16,8 +16,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::super::catalogue::Package;
-use super::super::shape::{Field, ObjectShape, Shape};
-use super::docs::{clean, comment};
+use super::super::shape::{Field, ObjectShape, ResourceShape, Shape};
+use super::docs::{clean, comment, deprecation};
 use super::document::{Fragments, ObjectType, Properties, Property, Type};
 use super::raw;
 use crate::names::casing::title;
@@ -170,9 +170,9 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// A property at the top of a resource, of the provider, or of the configuration.
+    /// A property at the top of a resource, of a data source, of the provider, or of the configuration.
     pub(super) fn top_property(&self, field: &Field) -> Property {
-        let text = clean(self.package, &field.description);
+        let text = clean(self.package, &field.description, field.description_kind);
         let description = match (field.write_only, text.is_empty()) {
             (false, _) => text,
             (true, false) => format!("{WRITE_ONLY}{text}"),
@@ -181,9 +181,10 @@ impl<'a> Types<'a> {
         self.property(field, description)
     }
 
-    /// A property at the top of a data source, which has no description of its own.
-    pub(super) fn data_source_property(&self, field: &Field) -> Property {
-        self.property(field, if field.write_only { WRITE_ONLY.to_owned() } else { String::new() })
+    /// What the provider says of a resource, a data source or its own configuration.
+    pub(super) fn documentation(&self, shape: &ResourceShape) -> String {
+        let block = &shape.schema.block;
+        comment(&clean(self.package, &block.description, block.description_kind))
     }
 
     /// All types.
@@ -269,7 +270,7 @@ impl<'a> Types<'a> {
     }
 
     fn nested_property(&self, field: &Field) -> Property {
-        let text = clean(self.package, &field.description);
+        let text = clean(self.package, &field.description, field.description_kind);
         let note = if field.write_only { WRITE_ONLY } else { "" };
         self.property(field, comment(&format!("{note}{text}")))
     }
@@ -278,8 +279,7 @@ impl<'a> Types<'a> {
         Property {
             of: self.type_of(&field.shape),
             description,
-            // The provider's own message, where there is one, is not for schemas: generated SDKs would change by it.
-            deprecation_message: if field.deprecated.is_some() { "Deprecated" } else { "" },
+            deprecation_message: field.deprecated.as_deref().map_or_else(String::new, deprecation),
             secret: field.sensitive || field.write_only,
         }
     }
