@@ -72,7 +72,7 @@ pub(super) fn run(words: &[OsString]) -> ExitCode {
         Request::Serve(engine) => engine,
         // With a `v`, as the Go bridge prints it.
         Request::Version => return print(&format!("v{}", plugin_version())),
-        Request::ProviderInfo => return print(&mapping::base_mapping(&plugin_version().to_string())),
+        Request::ProviderInfo => return print(&mapping::base_document(&plugin_version().to_string())),
         Request::Help => return print(USAGE),
     };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {

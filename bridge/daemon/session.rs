@@ -45,7 +45,7 @@ pub enum SessionError {
     #[error(transparent)]
     Arguments(#[from] ArgumentsError),
     /// The bytes in an SDK make no sense.
-    #[error("the parameter in the SDK cannot be read; generate the SDK again with `pulumi package add`")]
+    #[error("failed to parse parameterized value (generate the SDK again with `pulumi package add`)")]
     Parameter(#[from] ParameterError),
     /// What was asked for leads to no provider.
     #[error(transparent)]

@@ -50,13 +50,38 @@ pub fn mapping(package: &Package, key: &str, provider: &str) -> Result<Option<Ma
     }
     let mut left_out = Vec::new();
     let document = document(package, &mut left_out);
-    let json = serde_json::to_string(&document).expect("the keys are text and nothing in a mapping can fail");
-    Ok(Some(Mapping { provider: package.prefix().to_owned(), json, left_out }))
+    Ok(Some(written(package.prefix(), &document, left_out)))
 }
 
-/// The mapping of the plugin itself before it knows which provider to serve. It is never asked for by an engine, which gets
-/// none then. `plugin_version` is without a `v`.
-pub fn base_mapping(plugin_version: &str) -> String {
+fn written(provider: &str, document: &Document, left_out: Vec<TokenError>) -> Mapping {
+    let json = serde_json::to_string(document).expect("the keys are text and nothing in a mapping can fail");
+    Mapping { provider: provider.to_owned(), json, left_out }
+}
+
+/// The provider that the plugin says it has mappings for before it knows which provider to serve: itself.
+pub fn base_mappings(key: &str) -> Option<&'static str> {
+    is_terraform(key).then_some(BASE_NAME)
+}
+
+/// The plugin's own mapping, if `key` and `provider` ask for it. `plugin_version` is without a `v`.
+pub fn base_mapping(
+    plugin_version: &str,
+    key: &str,
+    provider: &str,
+) -> Result<Option<Mapping>, UnknownProvider> {
+    if !is_terraform(key) {
+        return Ok(None);
+    }
+    if !provider.is_empty() && provider != BASE_NAME {
+        return Err(UnknownProvider(provider.to_owned()));
+    }
+    let json = base_document(plugin_version);
+    Ok(Some(Mapping { provider: BASE_NAME.to_owned(), json, left_out: Vec::new() }))
+}
+
+/// The mapping of the plugin itself before it knows which provider to serve: it has nothing to map. `plugin_version` is
+/// without a `v`.
+pub fn base_document(plugin_version: &str) -> String {
     let document = Document {
         provider: Provider::default(),
         name: BASE_NAME.to_owned(),
@@ -513,6 +538,16 @@ mod tests {
         assert_eq!(mapping(&package, "tf", "aws").unwrap_err().to_string(), "unknown provider \"aws\"");
         assert_eq!(mappings(&package, "terraform"), Some("test"));
         assert_eq!(mappings(&package, "other"), None);
+    }
+
+    #[test]
+    fn a_plugin_without_a_provider_maps_nothing() {
+        assert_eq!(base_mappings("tf"), Some("terraform-provider"));
+        assert_eq!(base_mappings("other"), None);
+        let mapping = base_mapping("1.1.3", "terraform", "").unwrap().unwrap();
+        assert_eq!(mapping.json, r#"{"provider":{},"name":"terraform-provider","version":"v1.1.3"}"#);
+        assert!(base_mapping("1.1.3", "other", "").unwrap().is_none());
+        assert!(base_mapping("1.1.3", "tf", "aws").is_err());
     }
 
     #[test]

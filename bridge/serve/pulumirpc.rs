@@ -355,12 +355,16 @@ impl ResourceProvider for PulumiService {
     ) -> Result<Response<GetMappingResponse>, Status> {
         let session = session(&request)?;
         let request = request.into_inner();
-        let Some(package) = session.package().await else {
-            return Ok(Response::new(Default::default()));
-        };
-        let mapping = blocking(move || mapping::mapping(&package, &request.key, &request.provider))
-            .await
-            .map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let mapping = match session.package().await {
+            Some(package) => {
+                blocking(move || mapping::mapping(&package, &request.key, &request.provider)).await
+            }
+            None => {
+                let plugin_version = session.daemon().plugin_version().to_string();
+                mapping::base_mapping(&plugin_version, &request.key, &request.provider)
+            }
+        }
+        .map_err(|error| Status::invalid_argument(error.to_string()))?;
         let Some(mapping) = mapping else { return Ok(Response::new(GetMappingResponse::default())) };
         for fault in &mapping.left_out {
             session.warn(fault.to_string(), "");
@@ -374,10 +378,11 @@ impl ResourceProvider for PulumiService {
     ) -> Result<Response<GetMappingsResponse>, Status> {
         let session = session(&request)?;
         let key = request.into_inner().key;
-        let Some(package) = session.package().await else {
-            return Ok(Response::new(Default::default()));
+        let provider = match session.package().await {
+            Some(package) => mapping::mappings(&package, &key).map(str::to_owned),
+            None => mapping::base_mappings(&key).map(str::to_owned),
         };
-        let providers = mapping::mappings(&package, &key).map(str::to_owned).into_iter().collect();
+        let providers = provider.into_iter().collect();
         Ok(Response::new(GetMappingsResponse { providers }))
     }
 }

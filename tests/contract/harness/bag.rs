@@ -4,7 +4,7 @@ use isthmus_proto::property::{Struct, Value};
 use serde_json::{Number, Value as Json, json};
 
 /// The key that marks a special value, and what it says of secrets.
-const SIGNATURE: &str = "4dabf18193072939515e22adb298388d";
+pub(crate) const SIGNATURE: &str = "4dabf18193072939515e22adb298388d";
 const SECRET: &str = "1b47061264138c4ac30d75fd1eb44270";
 
 /// What stands for a value that is not known yet.

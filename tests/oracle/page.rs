@@ -1,0 +1,67 @@
+//! `docs/differences.md`, made from the table of differences.
+
+use std::path::PathBuf;
+
+use crate::entries::{SECTIONS, Section};
+use crate::rules::Entry;
+
+/// Set to anything, it has the page written anew instead of compared.
+const UPDATE: &str = "UPDATE_EXPECT";
+
+const HEAD: &str = "\
+# Differences from \"Any Terraform Provider\"
+
+<!-- Made from tests/oracle/entries.rs. Change it there, then: UPDATE_EXPECT=1 cargo test --test oracle page -->
+
+Isthmus takes the place of Pulumi's `pulumi-resource-terraform-provider`, a Go program (\"the Go bridge\" below; compared with
+version 1.1.3). Names, package schemas, mappings, the parameter in SDKs and the format of stored state are the same. What
+follows is different on purpose, and nothing else is: a test asks both programs the same and compares what they answer
+(`tests/oracle`), and every difference that it finds must be on this page. What such a test cannot see, for instance which
+processes are left running, is on this page as well and has tests of its own.
+
+The last column says how to have the Go bridge's behaviour all the same, where that is possible. The Go bridge itself can
+always be used again: stacks go over and back (see \"State\" in [architecture.md](architecture.md)).
+";
+
+/// The page.
+fn page() -> String {
+    let mut page = HEAD.to_owned();
+    for Section { title, entries } in SECTIONS {
+        page += &format!(
+            "\n## {title}\n\n| what | Go bridge | isthmus | why | the old way |\n|---|---|---|---|---|\n"
+        );
+        for Entry { what, go_bridge, isthmus, why, back, .. } in *entries {
+            page += &format!("| {what} | {go_bridge} | {isthmus} | {why} | {back} |\n");
+        }
+    }
+    page
+}
+
+#[test]
+fn the_page_of_differences_is_made_from_the_table() {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/differences.md");
+    let made = page();
+    if std::env::var_os(UPDATE).is_some() {
+        std::fs::write(&file, made).expect("the page can be written");
+        return;
+    }
+    let kept = std::fs::read_to_string(&file).expect("the page can be read");
+    let differing = kept.lines().zip(made.lines()).position(|(kept, made)| kept != made);
+    assert!(
+        kept == made,
+        "docs/differences.md is not what the table makes; run `{UPDATE}=1 cargo test --test oracle page`. \
+         The first line that differs is {differing:?}:\n{:?}\n{:?}",
+        differing.and_then(|line| kept.lines().nth(line)),
+        differing.and_then(|line| made.lines().nth(line)),
+    );
+}
+
+#[test]
+fn every_cell_of_the_page_says_something_and_keeps_to_its_cell() {
+    for entry in crate::entries::all() {
+        let Entry { id, what, go_bridge, isthmus, why, back, .. } = entry;
+        for cell in [what, go_bridge, isthmus, why, back] {
+            assert!(!cell.is_empty() && !cell.contains(['|', '\n']), "{id}: {cell:?}");
+        }
+    }
+}

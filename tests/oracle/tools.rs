@@ -1,0 +1,97 @@
+//! The Go programs that the comparison runs: built once a run, by the same script that people use.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+/// What `tests/tools/build` is asked for; the rest of what it can build is for other tests.
+const NEEDED: [&str; 6] = ["random", "tls", "time", "local", "conformance", "go-bridge"];
+
+/// Where the programs are.
+#[derive(Clone, Debug)]
+pub(crate) struct Tools {
+    folder: PathBuf,
+}
+
+impl Tools {
+    /// Builds whatever is missing, which from nothing takes minutes.
+    pub(crate) fn built() -> Self {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tools/build");
+        let folder =
+            std::env::var_os("ISTHMUS_TOOLS_DIR").map_or_else(|| target().join("tools"), PathBuf::from);
+        let output = Command::new(&script)
+            .args(NEEDED)
+            .env("ISTHMUS_TOOLS_DIR", &folder)
+            .output()
+            .unwrap_or_else(|error| panic!("{} does not start: {error}", script.display()));
+        assert!(
+            output.status.success(),
+            "{} failed with {}\n{}\n{}",
+            script.display(),
+            output.status,
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Self { folder: folder.canonicalize().expect("the script has made the folder") }
+    }
+
+    /// The Go bridge.
+    pub(crate) fn go_bridge(&self) -> PathBuf {
+        self.folder.join("go-bridge/pulumi-resource-terraform-provider")
+    }
+
+    /// The provider of this type.
+    pub(crate) fn provider(&self, provider_type: &str) -> String {
+        let path = self.folder.join(format!("terraform-provider-{provider_type}"));
+        path.to_str().expect("a path in UTF-8").to_owned()
+    }
+}
+
+/// A cache of providers, as both programs keep one: what lies there is not downloaded.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    folder: TempDir,
+}
+
+/// What lies in it: the address, the version, and the end that real files have after the provider's type.
+const CACHED: [(&str, &str, &str); 6] = [
+    ("registry.opentofu.org/hashicorp/random", "3.9.0", "_v3.9.0_x5"),
+    ("registry.opentofu.org/hashicorp/random", "3.8.1", "_v3.8.1_x5"),
+    ("registry.opentofu.org/hashicorp/time", "0.13.1", "_v0.13.1_x5.exe"),
+    ("registry.terraform.io/hashicorp/tls", "4.1.0", ""),
+    ("registry.opentofu.org/pulumi/local", "1.0.0-rc.1", "_v1.0.0-rc.1"),
+    ("registry.example.com/isthmus/conformance", "12.3.4", ""),
+];
+
+impl Cache {
+    /// Fills one with the providers of the tests.
+    pub(crate) fn filled(tools: &Tools) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let system = match (std::env::consts::OS, std::env::consts::ARCH) {
+            ("macos", "aarch64") => "darwin_arm64",
+            ("macos", _) => "darwin_amd64",
+            (_, "aarch64") => "linux_arm64",
+            _ => "linux_amd64",
+        };
+        for (address, version, suffix) in CACHED {
+            let provider_type = address.rsplit('/').next().expect("an address has three parts");
+            let place = folder.path().join(address).join(version).join(system);
+            std::fs::create_dir_all(&place).expect("folders in a new folder");
+            let link = place.join(format!("terraform-provider-{provider_type}{suffix}"));
+            std::os::unix::fs::symlink(tools.provider(provider_type), link).expect("a link in a new folder");
+        }
+        Self { folder }
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Cargo's target folder, wherever the user has put it.
+fn target() -> &'static Path {
+    let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    temporary.parent().expect("Cargo puts this folder below the target folder")
+}
