@@ -35,7 +35,10 @@ pub struct NotAProviderPath;
 
 /// The type of the provider in a file: what follows the last `terraform-provider-` of its path.
 pub fn local_provider_type(path: &str) -> Result<&str, NotAProviderPath> {
-    path.rsplit_once(EXECUTABLE_PREFIX).map(|(_, provider_type)| provider_type).ok_or(NotAProviderPath)
+    match path.rsplit_once(EXECUTABLE_PREFIX) {
+        Some((_, provider_type)) if !provider_type.is_empty() => Ok(provider_type),
+        Some(_) | None => Err(NotAProviderPath),
+    }
 }
 
 #[cfg(test)]
@@ -46,10 +49,12 @@ mod tests {
     fn a_local_provider_is_called_by_the_end_of_its_path() {
         assert_eq!(local_provider_type("./bin/terraform-provider-random"), Ok("random"));
         assert_eq!(local_provider_type("/terraform-provider-a/terraform-provider-b_v1"), Ok("b_v1"));
-        assert_eq!(
-            local_provider_type("./random").unwrap_err().to_string(),
-            "expected path to end with \"terraform-provider-${NAME}\""
-        );
+        for path in ["./random", "./terraform-provider-"] {
+            assert_eq!(
+                local_provider_type(path).unwrap_err().to_string(),
+                "expected path to end with \"terraform-provider-${NAME}\""
+            );
+        }
     }
 
     #[test]

@@ -94,10 +94,9 @@ fn missing(target: &Target<'_>, inputs: &Struct, unnamed: Option<&Unnamed>) -> V
 
 fn missing_failure(path: PropertyPath, cause: &str, description: &str) -> Failure {
     let mut reason = format!("Missing required property '{path}'{cause}");
-    let description = description.trim();
     if !description.is_empty() {
         reason.push_str(": ");
-        reason.push_str(description);
+        reason.push_str(&description.replace('\n', " "));
     }
     Failure { property: path.to_string(), reason }
 }

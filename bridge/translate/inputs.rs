@@ -390,9 +390,9 @@ impl Reader {
         if self.undeclared == Undeclared::Ignore {
             // Stored state is what it is.
         } else if *max_items > 0 && given > *max_items {
-            self.fail(format!("at most {max_items} are allowed here, found {given}"));
+            self.fail(format!("at most {max_items} {} allowed here, found {given}", are(*max_items)));
         } else if given < *min_items {
-            self.fail(format!("at least {min_items} are needed here, found {given}"));
+            self.fail(format!("at least {min_items} {} needed here, found {given}", are(*min_items)));
         }
     }
 
@@ -511,6 +511,11 @@ impl Reader {
         }
         Value::Null
     }
+}
+
+/// The verb for so many.
+const fn are(count: u64) -> &'static str {
+    if count == 1 { "is" } else { "are" }
 }
 
 fn flattened(shape: &Shape, element: Option<Value>) -> Value {
