@@ -20,7 +20,8 @@ use crate::names::tokens::member_name;
 
 /// `text`, cleaned, without blanks around it.
 pub(super) fn clean(package: &Package, text: &str, kind: TextKind) -> String {
-    let text = &as_markdown(text, kind);
+    let text = printable(text);
+    let text = &as_markdown(&text, kind);
     if !text.contains("```") {
         return clean_prose(package, text).trim().to_owned();
     }
@@ -58,8 +59,19 @@ pub(super) fn deprecation(message: &str) -> String {
     if words.is_empty() { DEPRECATED.to_owned() } else { words.join(" ").replace("*/", "*&#47;") }
 }
 
+/// `text` without what ends a comment or a whole source file in one of the languages of SDKs, of which none can be had if a
+/// description holds it: the end of a line as C# knows it becomes one that all know, NUL and the mark of byte order go.
+fn printable(text: &str) -> Cow<'_, str> {
+    UNPRINTABLE.replace_all(text, |found: &Captures<'_>| match &found[0] {
+        "\r\n" => "\r\n",
+        "\0" | "\u{feff}" => "",
+        _ => "\n",
+    })
+}
+
 /// `text` as a comment: each line ended, a blank last line dropped.
 pub(super) fn comment(text: &str) -> String {
+    let text = &*printable(text);
     if text.is_empty() {
         return String::new();
     }
@@ -189,6 +201,9 @@ const BLANK: &str = r"[\t\n\f\r ]";
 
 static CODE_BLOCK: LazyLock<Regex> = LazyLock::new(|| pattern(&format!(r"(?ms)```[^\n]*?$.*?```{BLANK}*$")));
 
+static UNPRINTABLE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"\r\n|[\r\x00\u{85}\u{2028}\u{2029}\u{feff}]"));
+
 static LINK: LazyLock<Regex> = LazyLock::new(|| pattern(r"\[([^\]]*)\]\(([^\)]*)\)"));
 
 static PAGE_REFERENCE: LazyLock<Regex> =
@@ -285,6 +300,13 @@ mod tests {
     fn the_message_of_a_deprecation_is_one_line_and_ends_no_comment() {
         assert_eq!(deprecation(" Use\n `b`, not */. "), "Use `b`, not *&#47;.");
         assert_eq!(deprecation("\n"), "Deprecated");
+    }
+
+    #[test]
+    fn what_no_source_file_can_hold_is_gone() {
+        assert_eq!(node("a\0b\u{feff}c\u{85}d\u{2028}e\u{2029}f\rg\r\nh"), "abc\nd\ne\nf\ng\r\nh");
+        assert_eq!(comment("a\u{2028}b"), "a\nb\n");
+        assert_eq!(comment("\t é\u{1}"), "\t é\u{1}\n");
     }
 
     #[test]
