@@ -51,8 +51,13 @@ impl Running {
     }
 
     /// Waits for the end. Nothing if it had to be killed because it took longer than [`LIMIT`].
-    pub(crate) fn finish(mut self) -> Option<ExitStatus> {
-        within(LIMIT, || self.child.try_wait().expect("a child of ours can be waited for"))
+    pub(crate) fn finish(self) -> Option<ExitStatus> {
+        self.finish_within(LIMIT)
+    }
+
+    /// Waits for the end. Nothing if it had to be killed because it took longer than `limit`.
+    pub(crate) fn finish_within(mut self, limit: Duration) -> Option<ExitStatus> {
+        within(limit, || self.child.try_wait().expect("a child of ours can be waited for"))
     }
 }
 

@@ -277,7 +277,7 @@ impl Project {
         let records = self.folder.path().join("records");
         let record = |kind: &str| records.join(format!("{number:02}-{}.{kind}", arguments[0]));
         let mut command = self.pulumi();
-        command.args(arguments).args(["--non-interactive", "--color", "never"]);
+        command.args(["--non-interactive", "--color", "never"]).args(arguments);
         command.env("PULUMI_DEBUG_GRPC", record("calls")).envs(variables.iter().copied());
         if ["up", "preview", "refresh", "destroy", "import"].contains(&arguments[0]) {
             command.arg("--event-log").arg(record("events"));
@@ -293,10 +293,16 @@ impl Project {
         }
     }
 
-    /// The command line in an environment that holds nothing of the user's, and never asks the network.
+    /// The command line in this project.
     fn pulumi(&self) -> Command {
+        self.at_home(tools::folder().join("pulumi"))
+    }
+
+    /// A program in this project's folder, in an environment that holds nothing of the user's, and with which the command line
+    /// never asks the network.
+    pub(crate) fn at_home(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let home = self.folder.path().join("home");
-        let mut command = Command::new(tools::folder().join("pulumi"));
+        let mut command = Command::new(program);
         command
             .current_dir(self.path(""))
             .env_clear()
@@ -409,12 +415,12 @@ fn parse(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("this is no JSON: {error}\n{text}"))
 }
 
-fn create_folder(path: &Path) {
+pub(crate) fn create_folder(path: &Path) {
     fs::create_dir_all(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
 /// Makes `to` the same file as `from`, or a copy where the two are on different file systems.
-fn link(from: &Path, to: &Path) {
+pub(crate) fn link(from: &Path, to: &Path) {
     if fs::hard_link(from, to).is_ok() {
         return;
     }

@@ -11,35 +11,38 @@ const NEEDED: [&str; 7] = ["pulumi", "yaml", "random", "tls", "time", "local", "
 /// takes minutes; later ones, and other tests meanwhile, wait for it.
 pub(crate) fn folder() -> &'static Path {
     static FOLDER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    match FOLDER.get_or_init(build) {
+    match FOLDER.get_or_init(|| build(&NEEDED)) {
         Ok(folder) => folder,
         // Each test that needs a tool fails with the reason, none is skipped.
         Err(reason) => panic!("the tools of the end-to-end tests are missing: {reason}"),
     }
 }
 
-fn build() -> Result<PathBuf, String> {
+/// Builds the tools of those names, unless they are there, and returns their folder; the reason why it could not otherwise.
+pub(crate) fn build(names: &[&str]) -> Result<PathBuf, String> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tools/build");
     let folder = std::env::var_os("ISTHMUS_TOOLS_DIR").map_or_else(|| target().join("tools"), PathBuf::from);
-    let output = Command::new(&script)
-        .args(NEEDED)
-        .env("ISTHMUS_TOOLS_DIR", &folder)
-        .output()
-        .map_err(|error| format!("{} does not start: {error}", script.display()))?;
+    run(Command::new(&script).args(names).env("ISTHMUS_TOOLS_DIR", &folder))?;
+    folder.canonicalize().map_err(|error| format!("{}: {error}", folder.display()))
+}
+
+/// Runs a script that prepares something for the tests; the reason of a failure has all that it said.
+pub(crate) fn run(script: &mut Command) -> Result<(), String> {
+    let name = script.get_program().display().to_string();
+    let output = script.output().map_err(|error| format!("{name} does not start: {error}"))?;
     if !output.status.success() {
         return Err(format!(
-            "{} failed with {}\n{}\n{}",
-            script.display(),
+            "{name} failed with {}\n{}\n{}",
             output.status,
             String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr)
         ));
     }
-    folder.canonicalize().map_err(|error| format!("{}: {error}", folder.display()))
+    Ok(())
 }
 
 /// Cargo's target folder, wherever the user has put it.
-fn target() -> &'static Path {
+pub(crate) fn target() -> &'static Path {
     let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
     temporary.parent().expect("Cargo puts this folder below the target folder")
 }

@@ -1,0 +1,74 @@
+//! Python: every module can be imported, and a type checker finds what it should in a program, and nothing else.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
+
+use crate::packages::{self, Package};
+use crate::workshop::{Part, Workshop, sources};
+
+/// Installs the SDKs of these packages, from their folders and nowhere else, and returns where Python has to look for them and for
+/// the modules that programs share.
+///
+/// They have to be installed: an SDK reads its own version from what the installation leaves.
+pub(crate) fn install(workshop: &Workshop, packages: &[Package]) -> OsString {
+    let site = workshop.project.path("site");
+    let mut pip = Command::new(interpreter(&Part::Python.installed()));
+    pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--quiet"]);
+    pip.args(["--no-index", "--no-deps", "--no-build-isolation", "--no-compile"]).arg("--target").arg(&site);
+    pip.args(packages.iter().map(|package| workshop.project.path(&format!("sdks/python/{}", package.name))));
+    workshop.run("pip", &mut pip);
+    std::env::join_paths([site, sources().join("programs")]).expect("test folders have plain names")
+}
+
+/// The interpreter that has Pulumi's library.
+pub(crate) fn interpreter(installed: &Path) -> std::path::PathBuf {
+    installed.join("venv/bin/python")
+}
+
+#[test]
+fn sdks_are_imported_and_show_their_types() {
+    let installed = Part::Python.installed();
+    let all = packages::all();
+    let workshop = Workshop::with_sdks("Python SDKs", "python", &all);
+    let path = install(&workshop, &all);
+    let python = |arguments: &[&str]| {
+        let mut command = Command::new(interpreter(&installed));
+        command.current_dir(workshop.project.path("")).args(arguments);
+        command.env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONPATH", &path).env("MYPYPATH", &path);
+        command
+    };
+
+    let mut modules: Vec<String> =
+        workshop.files("site", ".py").iter().filter_map(|file| module(file)).collect();
+    // A package before what is in it.
+    modules.sort_unstable();
+    assert!(modules.contains(&"pulumi_random.pet".to_owned()), "{modules:?}");
+    // Some modules are loaded only when something of theirs is asked for.
+    let import = |name: &String| format!("import {name}\n{name}.__doc__\n");
+    workshop.project.write("imports.py", &modules.iter().map(import).collect::<String>());
+    workshop.run("import", &mut python(&["imports.py"]));
+
+    // What the generator writes into every SDK (a text where one may be missing; properties called like methods of dictionaries;
+    // no type for nothing) is not what this is about.
+    let tolerated = ["arg-type", "assignment", "return-value", "override", "var-annotated", "return"];
+    let mut sdks = python(&["-m", "mypy", "--no-incremental", "--no-error-summary"]);
+    sdks.args(tolerated.iter().flat_map(|code| ["--disable-error-code", code]));
+    sdks.args(all.iter().flat_map(|package| ["-p".to_owned(), format!("pulumi_{}", package.name)]));
+    workshop.run("mypy of the SDKs", &mut sdks);
+
+    // A program is judged without such leniency, and says itself what has to be refused.
+    let mut program = python(&["-m", "mypy", "--no-incremental", "--no-error-summary"]);
+    program.args(["--strict", "--follow-imports=silent"]);
+    program.arg(sources().join("programs/life.py"));
+    workshop.run("mypy of a program", &mut program);
+}
+
+/// `pulumi_random.pet` for `…/site/pulumi_random/pet.py`.
+fn module(file: &Path) -> Option<String> {
+    let parts: Vec<_> =
+        file.with_extension("").iter().filter_map(|part| part.to_str().map(str::to_owned)).collect();
+    let first = parts.iter().rposition(|part| part.starts_with("pulumi_"))?;
+    let parts: Vec<_> = parts[first..].iter().filter(|part| *part != "__init__").cloned().collect();
+    Some(parts.join("."))
+}

@@ -1,0 +1,194 @@
+//! Where a test makes SDKs and uses them: a Pulumi project with the plugin, all providers, and the compilers.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::harness::command::Running;
+use crate::harness::project::{Bridge, Project, create_folder, link};
+use crate::harness::tools;
+use crate::packages::{self, PLUGIN, PLUGIN_VERSION, Package};
+
+/// When a compiler counts as hanging. The longest run (Go, from an empty cache) takes two minutes on two idle processors.
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// What `tests/sdks/setup` can install.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Part {
+    Node,
+    Python,
+    Java,
+}
+
+impl Part {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Node => "node",
+            Self::Python => "python",
+            Self::Java => "java",
+        }
+    }
+
+    /// The folder of what is installed, with this part in it. The first call installs it, unless it is there.
+    ///
+    /// # Panics
+    /// When it cannot be installed: a test that needs it fails with the reason, and is not skipped.
+    #[track_caller]
+    pub(crate) fn installed(self) -> PathBuf {
+        // One after another: together they would take as long, and the script has one lock for each part anyway.
+        static TURN: Mutex<()> = Mutex::new(());
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let script = sources().join("setup");
+        tools::run(Command::new(script).arg(self.name()).env("CARGO_TARGET_DIR", tools::target()))
+            .unwrap_or_else(|reason| panic!("{} is missing: {reason}", self.name()));
+        tools::target().join("sdks")
+    }
+}
+
+/// A command that has ended well.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// A project whose SDKs lie in `sdks/LANGUAGE/PACKAGE` of its folder.
+#[derive(Debug)]
+pub(crate) struct Workshop {
+    pub(crate) project: Project,
+    providers: PathBuf,
+}
+
+impl Workshop {
+    /// A project with a stack, all providers, and a bridge as the plugin. `name` is for reading only.
+    pub(crate) fn new(name: &'static str, bridge: Bridge) -> Self {
+        let project = Project::bare(name, &[]);
+        let tools = with_own_tools();
+        let providers = project.path("../providers").canonicalize().expect("a new project has it");
+        for executable in packages::executables() {
+            link(&tools.join(&executable), &providers.join(&executable));
+        }
+        project.switch_to(bridge);
+        // What it is written in matters to no command that these tests run; the library for Python knows no YAML.
+        project.write("Pulumi.yaml", "name: e2e\nruntime: python\n");
+        project.create_stack();
+        Self { project, providers }
+    }
+
+    /// A project with the SDKs of `packages` in these languages, separated by commas.
+    pub(crate) fn with_sdks(name: &'static str, languages: &str, packages: &[Package]) -> Self {
+        let workshop = Self::new(name, Bridge::usual());
+        workshop.generate(languages, packages);
+        workshop
+    }
+
+    /// Takes the schemas of `packages` from the plugin, and makes SDKs of them.
+    ///
+    /// # Panics
+    /// When Pulumi has anything to say against a schema, be it a warning, or cannot make an SDK of it.
+    #[track_caller]
+    pub(crate) fn generate(&self, languages: &str, packages: &[Package]) {
+        create_folder(&self.project.path("schemas"));
+        let mut command = Command::new(with_own_tools().join("sdkgen"));
+        command.arg(self.project.path("sdks")).arg(languages);
+        for package in packages {
+            let file = format!("schemas/{}.json", package.name);
+            self.project.write(&file, &self.schema(package));
+            command.arg(self.project.path(&file));
+        }
+        self.run("sdkgen", &mut command);
+    }
+
+    /// The schema of a package, as the command line has it from the plugin.
+    ///
+    /// # Panics
+    /// When the command line warns of anything.
+    #[track_caller]
+    fn schema(&self, package: &Package) -> String {
+        let plugin = format!("{PLUGIN}@{PLUGIN_VERSION}");
+        let parameters = package.parameters(&self.providers);
+        // What comes after the dashes is the plugin's.
+        let mut arguments = vec!["package", "get-schema", &plugin, "--"];
+        arguments.extend(parameters.iter().map(String::as_str));
+        let outcome = self.project.start_with(&package.variables, &arguments).finish().succeeded();
+        assert_eq!(outcome.stderr, "", "there is something to say\n{outcome}");
+        outcome.stdout
+    }
+
+    /// A program in the project's folder that Pulumi's library for its language finds the command line from.
+    pub(crate) fn at_home(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = self.project.at_home(program);
+        let path = format!("{}:/usr/bin:/bin", with_own_tools().display());
+        command.env("PATH", path);
+        command
+    }
+
+    /// Runs a command to its end.
+    ///
+    /// # Panics
+    /// When it fails, with all that it has printed.
+    #[track_caller]
+    pub(crate) fn run(&self, name: &str, command: &mut Command) -> Ended {
+        let (ended, succeeded) = self.try_run(name, command);
+        assert!(
+            succeeded,
+            "'{name}' failed\n---- standard output\n{}\n---- standard error\n{}\n----",
+            ended.stdout, ended.stderr
+        );
+        ended
+    }
+
+    fn try_run(&self, name: &str, command: &mut Command) -> (Ended, bool) {
+        let record = |kind: &str| self.project.path(&format!("../records/{name}.{kind}"));
+        let (stdout, stderr) = (record("stdout"), record("stderr"));
+        let status = Running::start(command, &stdout, &stderr).finish_within(LIMIT);
+        let text = |path: &Path| {
+            String::from_utf8_lossy(&std::fs::read(path).expect("the file was made for the command"))
+                .into_owned()
+        };
+        let ended = Ended { stdout: text(&stdout), stderr: text(&stderr) };
+        (ended, status.is_some_and(|status| status.success()))
+    }
+
+    /// Copies a file that belongs to these tests into the project's folder.
+    pub(crate) fn take(&self, file: &str) {
+        let name = Path::new(file).file_name().expect("a file of these tests");
+        let text =
+            std::fs::read_to_string(sources().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        self.project.write(name.to_str().expect("the files of these tests have plain names"), &text);
+    }
+
+    /// All files below a folder of the project whose names end so.
+    pub(crate) fn files(&self, folder: &str, end: &str) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut folders = vec![self.project.path(folder)];
+        while let Some(folder) = folders.pop() {
+            let entries =
+                std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+            for path in entries.map(|entry| entry.expect("the folder is ours").path()) {
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.to_str().is_some_and(|path| path.ends_with(end)) {
+                    found.push(path);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// The folder of these tests' sources.
+pub(crate) fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sdks")
+}
+
+/// The folder of the tools, those among them that only these tests use.
+fn with_own_tools() -> &'static Path {
+    static OWN: std::sync::OnceLock<Result<PathBuf, String>> = std::sync::OnceLock::new();
+    let folder = tools::folder();
+    match OWN.get_or_init(|| tools::build(&["conformance", "sdkgen"])) {
+        Ok(_) => folder,
+        Err(reason) => panic!("the tools of the tests of generated SDKs are missing: {reason}"),
+    }
+}
