@@ -318,6 +318,7 @@ on_both_protocols! {
         let second = setup.clone().beside(&first).start().await;
         second.parameterized().await?;
         assert_eq!(second.provider_processes().len(), 2, "it was asked again");
+        second.schema_is_kept().await;
 
         std::fs::remove_dir_all(first.schemas()).expect("a folder of ours");
         let third = setup.beside(&first).start().await;

@@ -288,11 +288,12 @@ impl Host {
         self
     }
 
-    /// Waits until what the provider offers is kept on disk.
+    /// Waits until what the provider offers is kept on disk, as a whole: this is the file that is written last.
     pub(crate) async fn schema_is_kept(&self) {
         let kept = async {
             let is_entry = |entry: std::fs::DirEntry| {
-                entry.file_name().to_str().is_some_and(|name| name.starts_with("schema-of-"))
+                let is_named = entry.file_name().to_str().is_some_and(|name| name.starts_with("schema-of-"));
+                is_named && std::fs::read(entry.path()).is_ok_and(|content| content.starts_with(b"isthmus"))
             };
             while !std::fs::read_dir(self.schemas()).is_ok_and(|entries| entries.flatten().any(is_entry)) {
                 // It appears in a folder; there is nothing else to wait on.
