@@ -32,7 +32,12 @@ pub fn is_empty(config: &Struct) -> bool {
 
 fn target(instance: &Instance) -> Result<Target<'_>, OperationError> {
     let shape = instance.package.config_shape()?;
-    Ok(Target { provider: &instance.provider, shape, keep_secrets: true })
+    Ok(Target {
+        provider: &instance.provider,
+        shape,
+        package: instance.package.identity(),
+        keep_secrets: true,
+    })
 }
 
 /// What the provider knows of `stored`, and the keys that neither it nor the engine knows.

@@ -22,6 +22,7 @@ use isthmus_proto::property::Struct;
 use isthmus_shim::cty::AttributePath;
 use isthmus_shim::provider::{Diagnostic, Provider};
 
+use crate::package::catalogue::Identity;
 use crate::package::shape::ResourceShape;
 use crate::translate::inputs::{Config, Unknowns, config_from_inputs};
 
@@ -44,6 +45,8 @@ pub struct Target<'a> {
     pub provider: &'a Provider,
     /// The resource type.
     pub shape: Arc<ResourceShape>,
+    /// The package that the type belongs to.
+    pub package: &'a Identity,
     /// Whether the engine takes secrets; otherwise it marks outputs itself.
     pub keep_secrets: bool,
 }

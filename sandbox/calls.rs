@@ -32,9 +32,12 @@ pub struct CallRecord {
     /// Private bytes that came along, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private: Option<String>,
-    /// The version of stored state, in an upgrade.
+    /// The version of stored state, in an upgrade or a move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<i64>,
+    /// The provider's address and the type that an object moves from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
 }
 
 /// The file that calls are recorded in.

@@ -129,16 +129,20 @@ impl ResourceEntry {
     }
 
     /// Brings a stored state to the current version.
-    pub(crate) fn upgrade(&self, version: i64, stored: &[u8]) -> Outcome {
+    ///
+    /// # Errors
+    /// When the resource was asked to fail in gRPC's way.
+    pub(crate) fn upgrade(&self, call: &Call, version: i64, stored: &[u8]) -> Result<Outcome, Status> {
         let current = self.schema.version;
-        if version > current {
+        let outcome = if version > current {
             let detail = format!("It is of version {version}; this provider knows versions up to {current}.");
-            return Diagnostic::error("The state is newer than the provider", detail).into();
-        }
-        if version == current {
-            return self.understand_exactly(stored);
-        }
-        self.understand(stored, |stored| self.resource.upgrade(version, stored))
+            Diagnostic::error("The state is newer than the provider", detail).into()
+        } else if version == current {
+            self.understand_exactly(stored)
+        } else {
+            self.understand(stored, |stored| self.resource.upgrade(version, stored))
+        };
+        self.resource.upgraded(call, outcome)
     }
 
     /// Reads what is stored by the current schema. A tree that keeps numbers as they are written goes through no double.

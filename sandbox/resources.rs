@@ -5,6 +5,7 @@
 
 mod bucket;
 mod faulty;
+mod memo;
 mod note;
 mod odd;
 mod secret;
@@ -87,6 +88,12 @@ pub(crate) trait Resource: Debug + Send + Sync {
         stored
     }
 
+    /// Has the last word on an upgrade.
+    fn upgraded(&self, call: &Call, outcome: Outcome) -> Result<Outcome, Status> {
+        let _ = call;
+        Ok(outcome)
+    }
+
     /// Takes over the stored form of another type; `None` when it cannot.
     fn take_over(
         &self,
@@ -161,8 +168,9 @@ pub(crate) fn all(odd: bool) -> Vec<Box<dyn Resource>> {
         Box::new(secret::Secret),
         Box::new(server::Server),
     ];
-    let odd = odd::ALL.into_iter().filter(|_| odd).map(|odd| Box::new(odd) as Box<dyn Resource>);
-    usual.into_iter().chain(odd).collect()
+    let odds = odd::ALL.into_iter().map(|odd| Box::new(odd) as Box<dyn Resource>);
+    let former: [Box<dyn Resource>; 1] = [Box::new(memo::Memo)];
+    usual.into_iter().chain(odds.chain(former).filter(|_| odd)).collect()
 }
 
 impl Change {

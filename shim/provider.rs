@@ -11,6 +11,7 @@ mod error;
 mod function;
 mod identity;
 mod instance;
+mod moving;
 mod observer;
 mod resource;
 #[cfg(test)]
@@ -22,5 +23,6 @@ pub use error::ProviderError;
 pub use function::FunctionError;
 pub use identity::{IdentityAttribute, IdentitySchema, StoredIdentity};
 pub use instance::{KnownSchema, Provider, SchemaNews, TERRAFORM_VERSION};
+pub use moving::ForeignObject;
 pub use observer::{CallMessages, CallObserver, CallReport};
 pub use resource::{Action, Applied, ApplyFailure, Object, Plan, Resource, StoredObject};

@@ -18,7 +18,8 @@ pub(super) async fn read(
     keep_secrets: bool,
     notes: &mut Notes,
 ) -> Result<Struct, OperationError> {
-    let target = Target { provider: &instance.provider, shape, keep_secrets };
+    let target =
+        Target { provider: &instance.provider, shape, package: instance.package.identity(), keep_secrets };
     let config = target.config(arguments, Unknowns::Reject)?;
     instance.ensure_configured(&mut notes.warnings).await.map_err(|error| target.failed(error))?;
     let mut warnings = Vec::new();

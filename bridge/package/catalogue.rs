@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use isthmus_shim::install::{DEFAULT_HOST, DEFAULT_NAMESPACE};
 use isthmus_shim::schema::{Catalogue, CatalogueError, Schema};
 
 use super::function::{FunctionFault, FunctionShape};
@@ -112,6 +113,28 @@ impl Identity {
             version: parsed,
             parameter,
         })
+    }
+
+    /// The provider's full address. A local provider has none of its own, and goes by that of HashiCorp's provider of its
+    /// type, as Terraform reads a type alone.
+    pub fn provider_address(&self) -> String {
+        match &self.parameter.source {
+            ParameterSource::Remote { url, .. } => url.clone(),
+            ParameterSource::Local { .. } => {
+                format!("{DEFAULT_HOST}/{DEFAULT_NAMESPACE}/{}", self.provider_type)
+            }
+        }
+    }
+
+    /// The provider's version, where it has one.
+    pub fn provider_version(&self) -> Option<&str> {
+        match &self.parameter.source {
+            // A provider that runs already does not say which version it is.
+            ParameterSource::Remote { version, .. } => {
+                Some(version.as_str()).filter(|text| *text != LOCAL_VERSION)
+            }
+            ParameterSource::Local { .. } => None,
+        }
     }
 }
 

@@ -65,6 +65,8 @@ fn is_outcome_unknown(error: &ProviderError) -> bool {
         ProviderError::Diagnostics { .. }
         | ProviderError::Identity { .. }
         | ProviderError::InvalidValue { .. }
+        | ProviderError::Move { .. }
+        | ProviderError::NewerState { .. }
         | ProviderError::Rules { .. }
         | ProviderError::Schema(_)
         | ProviderError::Stopped { .. }

@@ -90,7 +90,8 @@ pub async fn diff(
         Action::Replace(paths) => paths.as_slice(),
         Action::Create | Action::Update | Action::Delete => &[],
     };
-    let changed = detail::changes(&target.shape.object, &prior.object.value, &plan.planned, olds, &news);
+    let before = prior.properties(olds);
+    let changed = detail::changes(&target.shape.object, &prior.object.value, &plan.planned, before, &news);
     let mut changes: BTreeMap<PropertyPath, Change> =
         changed.into_iter().map(|(path, kind)| (path, Change { kind, replaces: false })).collect();
     for path in replacing {

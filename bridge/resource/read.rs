@@ -25,7 +25,7 @@ pub async fn refresh(
     properties: &Struct,
     notes: &mut Notes,
 ) -> Result<Option<Found>, OperationError> {
-    let prior = target.prior(properties, notes).await?;
+    let prior = target.stored(properties, notes).await?;
     let resource =
         target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
     let read =

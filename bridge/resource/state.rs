@@ -2,16 +2,18 @@
 
 use isthmus_proto::property::Struct;
 use isthmus_shim::cty::AttributePath;
-use isthmus_shim::provider::{Diagnostic, Object, StoredObject};
+use isthmus_shim::cty::json::Json;
+use isthmus_shim::provider::{self, Diagnostic, ForeignObject, Object, StoredObject};
 
 use super::{Notes, OperationError, Target};
 use crate::translate::exact_numbers::with_exact_numbers;
 use crate::translate::ignore_changes::apply_ignore_changes;
-use crate::translate::meta::{META_KEY, Meta, MetaError, StoredIdentity};
+use crate::translate::meta::{META_KEY, Meta, MetaError, Source, StoredIdentity};
 use crate::translate::outputs::{OutputOptions, outputs_from_state};
 use crate::translate::property_path::PropertyPath;
 use crate::translate::raw_state::{
-    DELTA_KEY, RawStateError, RawStateSource, add_stored_properties, raw_state_as_delta, stored_raw_state,
+    DELTA_KEY, RawStateError, RawStateSource, add_stored_properties, foreign_raw_state, raw_state_as_delta,
+    stored_raw_state,
 };
 
 /// What the engine stored cannot be used.
@@ -23,6 +25,19 @@ pub enum StateError {
     /// The object cannot be rebuilt from its properties.
     #[error(transparent)]
     RawState(#[from] RawStateError),
+    /// The object of another type cannot be rebuilt from its properties: only the delta says how.
+    #[error(
+        "the stored state is that of a {source_type}, and it cannot be rebuilt to make a {target_type} of it ({fault}). \
+         Nothing was changed. If the state was edited by hand, restore it; otherwise give the resource its former type back"
+    )]
+    Foreign {
+        /// Terraform's name of the type that wrote the state.
+        source_type: String,
+        /// Terraform's name of the type that the resource has now.
+        target_type: String,
+        /// What is wrong.
+        fault: String,
+    },
 }
 
 /// Whether an object is what its configuration asked for.
@@ -39,6 +54,15 @@ pub(super) enum Condition {
 pub(super) struct Prior {
     pub(super) object: Object,
     pub(super) condition: Condition,
+    /// The properties of the object, where those that are stored are another type's.
+    moved: Option<Struct>,
+}
+
+impl Prior {
+    /// The resource's properties before the call, of which `stored` are those that the engine has.
+    pub(super) fn properties<'a>(&'a self, stored: &'a Struct) -> &'a Struct {
+        self.moved.as_ref().unwrap_or(stored)
+    }
 }
 
 impl Target<'_> {
@@ -51,18 +75,68 @@ impl Target<'_> {
         paths: &[PropertyPath],
     ) {
         if !paths.is_empty() {
-            let olds = with_exact_numbers(olds.clone(), &prior.object.value, &self.shape.object);
+            let olds = prior.properties(olds).clone();
+            let olds = with_exact_numbers(olds, &prior.object.value, &self.shape.object);
             apply_ignore_changes(news, &olds, paths);
         }
     }
 
-    /// Rebuilds the stored object and lets the provider bring it to its current schema.
+    /// What the resource was before the call. As when something is imported, an object that has just become one of this type
+    /// is read: what takes it over leaves to that what it cannot know (core refreshes before it plans).
     pub(super) async fn prior(
         &self,
         properties: &Struct,
         notes: &mut Notes,
     ) -> Result<Prior, OperationError> {
+        let prior = self.stored(properties, notes).await?;
+        if prior.moved.is_none() {
+            return Ok(prior);
+        }
+        let resource =
+            self.provider.resource(&self.shape.terraform_type).map_err(|error| self.failed(error))?;
+        let read =
+            resource.read(&prior.object, &mut notes.warnings).await.map_err(|error| self.failed(error))?;
+        // Whether it is gone is for the operation itself to find out, as with any other resource.
+        let Some(object) = read else { return Ok(prior) };
+        self.with_own_properties(object, prior.condition)
+    }
+
+    /// Rebuilds the stored object and lets the provider bring it to its current schema, or make one of this type of it.
+    pub(super) async fn stored(
+        &self,
+        properties: &Struct,
+        notes: &mut Notes,
+    ) -> Result<Prior, OperationError> {
         let meta = Meta::from_properties(properties).map_err(StateError::from)?;
+        let condition = if meta.tainted { Condition::Tainted } else { Condition::Whole };
+        match &meta.source {
+            Some(source) if *source.resource_type != *self.shape.terraform_type => {
+                let object = self.moved(properties, &meta, source, notes).await?;
+                self.with_own_properties(object, condition)
+            }
+            _ => {
+                let object = self.upgraded(properties, &meta, notes).await?;
+                Ok(Prior { object, condition, moved: None })
+            }
+        }
+    }
+
+    fn with_own_properties(&self, object: Object, condition: Condition) -> Result<Prior, OperationError> {
+        let options = OutputOptions { keep_secrets: true, secrets: &[], unknowns: false };
+        let moved = Some(outputs_from_state(&object.value, &self.shape, options)?);
+        Ok(Prior { object, condition, moved })
+    }
+
+    async fn upgraded(
+        &self,
+        properties: &Struct,
+        meta: &Meta,
+        notes: &mut Notes,
+    ) -> Result<Object, OperationError> {
+        let resource =
+            self.provider.resource(&self.shape.terraform_type).map_err(|error| self.failed(error))?;
+        let writer = meta.source.as_ref().and_then(|source| source.provider_version.as_deref());
+        resource.refuse_newer(meta.schema_version, writer).map_err(|error| self.failed(error))?;
         let (value, source) = stored_raw_state(properties, &self.shape).map_err(StateError::from)?;
         if let RawStateSource::SchemaForBadDelta(fault) = source {
             notes.warnings.push(Diagnostic::warning(
@@ -83,12 +157,39 @@ impl Target<'_> {
             private: meta.private.clone(),
             identity,
         };
+        resource.upgrade(&stored, &mut notes.warnings).await.map_err(|error| self.failed(error))
+    }
+
+    /// Lets the provider make an object of this type of what `source` has stored. As long as nothing else changes, engines
+    /// go on storing that, so it is done again in every call.
+    async fn moved(
+        &self,
+        properties: &Struct,
+        meta: &Meta,
+        source: &Source,
+        notes: &mut Notes,
+    ) -> Result<Object, OperationError> {
+        let value = foreign_raw_state(properties).map_err(|fault| StateError::Foreign {
+            source_type: source.resource_type.clone(),
+            target_type: self.shape.terraform_type.to_string(),
+            fault: fault.map_or_else(|| "what it takes is missing".to_owned(), |fault| fault.to_string()),
+        })?;
+        // As with an identity of this type, what somebody has made unreadable is left out.
+        let identity = meta.identity.as_ref().and_then(|identity| {
+            let json = Json::parse(identity.json.as_bytes()).ok()?;
+            Some(provider::StoredIdentity { schema_version: identity.schema_version, json })
+        });
+        let foreign = ForeignObject {
+            provider: source.provider.clone(),
+            type_name: source.resource_type.clone(),
+            value,
+            schema_version: meta.schema_version,
+            private: meta.private.clone(),
+            identity,
+        };
         let resource =
             self.provider.resource(&self.shape.terraform_type).map_err(|error| self.failed(error))?;
-        let object =
-            resource.upgrade(&stored, &mut notes.warnings).await.map_err(|error| self.failed(error))?;
-        let condition = if meta.tainted { Condition::Tainted } else { Condition::Whole };
-        Ok(Prior { object, condition })
+        resource.take_over(&foreign, &mut notes.warnings).await.map_err(|error| self.failed(error))
     }
 }
 
@@ -144,6 +245,11 @@ fn meta_of(
         schema_version: target.shape.schema.version,
         tainted: condition == Condition::Tainted,
         identity,
+        source: Some(Source {
+            resource_type: target.shape.terraform_type.to_string(),
+            provider: target.package.provider_address(),
+            provider_version: target.package.provider_version().map(str::to_owned),
+        }),
         ..Meta::default()
     }
 }

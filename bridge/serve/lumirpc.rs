@@ -148,7 +148,12 @@ impl Work {
             .map_err(|error| status::of_operation(error.into()))?;
         let identity = self.instance.package.identity();
         Ok(Keeper {
-            target: Target { provider: &self.instance.provider, shape, keep_secrets: false },
+            target: Target {
+                provider: &self.instance.provider,
+                shape,
+                package: identity,
+                keep_secrets: false,
+            },
             vault,
             package: &identity.name,
             provider_type: &identity.provider_type,

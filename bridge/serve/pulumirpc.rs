@@ -420,7 +420,12 @@ impl Work {
             .package
             .resource_by_token(token)
             .map_err(|error| status::of_operation(error.into()))?;
-        Ok(Target { provider: &self.instance.provider, shape, keep_secrets: self.session.keeps_secrets() })
+        Ok(Target {
+            provider: &self.instance.provider,
+            shape,
+            package: self.instance.package.identity(),
+            keep_secrets: self.session.keeps_secrets(),
+        })
     }
 
     async fn configured_target(&self, urn: &str, type_token: &str) -> Result<Target<'_>, Status> {

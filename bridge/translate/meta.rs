@@ -33,8 +33,8 @@ pub struct Meta {
     pub tainted: bool,
     /// The resource's identity, where the provider has such.
     pub identity: Option<StoredIdentity>,
-    /// What the resource was before it moved here, until the provider has been asked to convert it.
-    pub moved_from: Option<MovedFrom>,
+    /// What wrote the state; state without it was written by whatever the resource is now.
+    pub source: Option<Source>,
     /// Members that others have put there; they are kept.
     pub extra: Map<String, Json>,
 }
@@ -48,13 +48,17 @@ pub struct StoredIdentity {
     pub json: String,
 }
 
-/// Where a resource came from.
+/// What wrote a state. A resource may become another type under an alias, whose provider then has to be told what it takes
+/// over; and who meets a state that is too new wants to know which version to use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MovedFrom {
-    /// Terraform's type name there.
+pub struct Source {
+    /// Terraform's name of the resource type.
     pub resource_type: String,
-    /// The provider's full address, such as `registry.terraform.io/hashicorp/null`.
+    /// The provider's full address, such as `registry.opentofu.org/hashicorp/null`.
     pub provider: String,
+    /// The provider's version, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_version: Option<String>,
 }
 
 /// The state's `__meta` cannot be read.
@@ -88,7 +92,7 @@ struct Own {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     identity: Option<StoredIdentity>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    moved_from: Option<MovedFrom>,
+    source: Option<Source>,
     #[serde(flatten)]
     extra: Map<String, Json>,
 }
@@ -139,7 +143,7 @@ impl Meta {
             schema_version,
             tainted: own.tainted,
             identity: own.identity,
-            moved_from: own.moved_from,
+            source: own.source,
             extra,
         })
     }
@@ -154,7 +158,7 @@ impl Meta {
         let own = Own {
             tainted: self.tainted,
             identity: self.identity.clone(),
-            moved_from: self.moved_from.clone(),
+            source: self.source.clone(),
             extra,
         };
         if let Ok(Json::Object(own)) = serde_json::to_value(own)
@@ -205,8 +209,11 @@ mod tests {
         meta.tainted = false;
         meta.identity =
             Some(StoredIdentity { schema_version: 1, json: r#"{"n":12345678901234567890}"#.to_owned() });
-        meta.moved_from =
-            Some(MovedFrom { resource_type: "old_thing".into(), provider: "example.com/a/b".into() });
+        meta.source = Some(Source {
+            resource_type: "old_thing".into(),
+            provider: "example.com/a/b".into(),
+            provider_version: Some("1.2.3".into()),
+        });
         assert_eq!(Meta::parse(&printed(&meta).unwrap()).unwrap(), meta);
     }
 

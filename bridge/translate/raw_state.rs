@@ -147,6 +147,15 @@ pub fn stored_raw_state(
     raw_state_without_delta(properties, shape).map(|raw| (raw, source))
 }
 
+/// The state JSON that `properties` were stored for by a type whose schema is not at hand.
+///
+/// # Errors
+/// When there is no delta (nothing), or none that fits.
+pub fn foreign_raw_state(properties: &Struct) -> Result<Json, Option<RecoverError>> {
+    let delta = properties.get(DELTA_KEY).ok_or(None)?;
+    recover(properties, delta).map_err(Some)
+}
+
 /// The state JSON that `properties` stand for under the current schema.
 ///
 /// # Errors

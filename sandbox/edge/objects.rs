@@ -45,7 +45,7 @@ impl Edge {
                 version: Some(request.version),
                 ..CallRecord::of("UpgradeResourceState")
             });
-            let outcome = entry.upgrade(request.version, &stored_json(request.raw_state));
+            let outcome = entry.upgrade(call, request.version, &stored_json(request.raw_state))?;
             Ok(Response {
                 upgraded_state: encode(provider, entry, outcome.state)?,
                 diagnostics: diagnostic_messages(outcome.diagnostics),
@@ -208,8 +208,13 @@ impl Edge {
     ) -> Answered<message::move_resource_state::Response> {
         use message::move_resource_state::Response;
         let taken = self.about_resource(request.target_type_name, move |provider, entry, call| {
-            let record = CallRecord::of("MoveResourceState");
-            provider.record(&CallRecord { type_name: Some(call.type_name().to_owned()), ..record });
+            provider.record(&CallRecord {
+                type_name: Some(call.type_name().to_owned()),
+                private: Some(String::from_utf8_lossy(&request.source_private).into_owned()),
+                version: Some(request.source_schema_version),
+                source: Some(format!("{} {}", request.source_provider_address, request.source_type_name)),
+                ..CallRecord::of("MoveResourceState")
+            });
             let outcome = entry.take_over(&request.source_type_name, &stored_json(request.source_state));
             Ok(Response {
                 target_identity: identity_of_answer(provider, entry, &outcome.state)?,

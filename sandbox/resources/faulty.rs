@@ -24,7 +24,8 @@ use crate::schema::{Attribute, Block, Schema};
 pub(super) struct Faulty;
 
 /// The operations that can go wrong.
-pub(crate) const OPERATIONS: [&str; 6] = ["validate", "plan", "create", "read", "update", "delete"];
+pub(crate) const OPERATIONS: [&str; 7] =
+    ["validate", "plan", "create", "read", "update", "upgrade", "delete"];
 
 /// Every way to go wrong. `README.md` tells what each does.
 pub(crate) const MODES: [&str; 27] = [
@@ -131,6 +132,14 @@ impl Resource for Faulty {
 
     fn update(&self, call: &Call, _: &Change, planned: Object) -> Result<Outcome, Status> {
         operate(call, "update", planned)
+    }
+
+    fn upgraded(&self, call: &Call, outcome: Outcome) -> Result<Outcome, Status> {
+        let Answer::State(state) = &outcome.state else { return Ok(outcome) };
+        let stored = Object::from_value(state).unwrap_or_default();
+        let Some(mode) = mode(&stored, "upgrade") else { return Ok(outcome) };
+        disturb(call, &stored, mode)?;
+        Ok(answer(call, mode, stored.clone()))
     }
 
     fn delete(&self, call: &Call, change: &Change) -> Result<Outcome, Status> {

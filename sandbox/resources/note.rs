@@ -1,7 +1,6 @@
 //! `sandbox_note`: the well-behaved resource, with one attribute for everything that a schema can say about one.
 //!
-//! Its state has been at version 0, when `body` was called `text`; and it takes over objects of type `sandbox_memo`,
-//! which never existed here.
+//! Its state has been at version 0, when `body` was called `text`; and it takes over objects of type `sandbox_memo`.
 
 use bytes::Bytes;
 use isthmus_shim::cty::{AttributePath, Number, PathStep, Type, Value};

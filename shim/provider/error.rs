@@ -107,6 +107,42 @@ pub enum ProviderError {
         /// What is wrong, and where.
         reason: String,
     },
+    /// A stored object is newer than the provider. It was not asked about it.
+    #[error(
+        "the stored state of this {type_name} has schema version {stored}{}, but the provider {provider} knows versions up \
+         to {known}; use the version of the provider that wrote it, or a newer one. Nothing was changed",
+        writer.as_ref().map(|version| format!(" (version {version} of the provider wrote it)")).unwrap_or_default()
+    )]
+    NewerState {
+        /// Its name.
+        provider: String,
+        /// The resource type.
+        type_name: String,
+        /// The schema version of what is stored.
+        stored: i64,
+        /// The provider's own.
+        known: i64,
+        /// The version of the provider that wrote it, where it is known.
+        writer: Option<String>,
+    },
+    /// An object of one type cannot become one of another.
+    #[error(
+        "the stored state is that of a {source_type} of {source_provider}, which the provider {provider} cannot make a \
+         {target_type} of: {reason}\nNothing was changed. Give the resource its former type back, or leave out the alias \
+         so that a new resource takes the place of the old one"
+    )]
+    Move {
+        /// Its name.
+        provider: String,
+        /// The type that the object has.
+        source_type: String,
+        /// The address of the provider whose object it is.
+        source_provider: String,
+        /// The type that it should get.
+        target_type: String,
+        /// The provider's words, or what is wrong with its answer.
+        reason: String,
+    },
     /// An object's identity cannot be used.
     #[error("the identity of this {type_name} cannot be used: {reason}")]
     Identity {

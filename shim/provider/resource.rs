@@ -122,6 +122,24 @@ impl<'a> Resource<'a> {
         self.provider.refuse_errors(rpc, response.diagnostics, warnings)
     }
 
+    /// Refuses an object that a newer version of the provider has stored. Core asks no provider to look back.
+    ///
+    /// # Errors
+    /// [`ProviderError::NewerState`], which names the `writer`, the version that stored it, where that is known.
+    pub fn refuse_newer(&self, stored: i64, writer: Option<&str>) -> Result<(), ProviderError> {
+        let known = self.schema.version;
+        if stored <= known {
+            return Ok(());
+        }
+        Err(ProviderError::NewerState {
+            provider: self.provider.name().to_owned(),
+            type_name: self.type_name.to_string(),
+            stored,
+            known,
+            writer: writer.map(str::to_owned),
+        })
+    }
+
     /// Brings a stored object to the current schema. Core asks the provider every time, even when the versions agree,
     /// because providers also mend states there.
     pub async fn upgrade(
@@ -130,16 +148,7 @@ impl<'a> Resource<'a> {
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Object, ProviderError> {
         let rpc = Rpc::UpgradeResourceState;
-        if stored.schema_version > self.schema.version {
-            return Err(self.invalid_value(
-                rpc,
-                format!(
-                    "the stored object has schema version {}, but this provider knows versions up to {}; use the \
-                     version of the provider that wrote it, or a newer one",
-                    stored.schema_version, self.schema.version
-                ),
-            ));
-        }
+        self.refuse_newer(stored.schema_version, None)?;
         let mut value = stored.value.clone();
         if stored.schema_version == self.schema.version {
             retain_known(&mut value, &self.schema.block.implied_type);
@@ -154,11 +163,7 @@ impl<'a> Resource<'a> {
         };
         let response: tfplugin6::upgrade_resource_state::Response = self.provider.call(rpc, request).await?;
         self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
-        let value = self.decode(rpc, response.upgraded_state.as_ref())?;
-        if value.is_null() {
-            return Err(self.invalid_answer(rpc, "the upgraded object is null"));
-        }
-        self.require_storable(rpc, &value)?;
+        let value = self.converted(rpc, response.upgraded_state.as_ref())?;
         Ok(Object { value, private: stored.private.clone(), identity: stored.identity.clone() })
     }
 
@@ -432,6 +437,21 @@ impl<'a> Resource<'a> {
         self.provider.decode(rpc, &self.type_name, message, &self.schema.block.implied_type)
     }
 
+    /// An object that the provider has made of a stored one.
+    pub(super) fn converted(
+        &self,
+        rpc: Rpc,
+        message: Option<&tfplugin6::DynamicValue>,
+    ) -> Result<Value, ProviderError> {
+        let value = self.decode(rpc, message)?;
+        if value.is_null() {
+            let object = if rpc == Rpc::MoveResourceState { "moved" } else { "upgraded" };
+            return Err(self.invalid_answer(rpc, &format!("the {object} object is null")));
+        }
+        self.require_storable(rpc, &value)?;
+        Ok(value)
+    }
+
     fn require_storable(&self, rpc: Rpc, value: &Value) -> Result<(), ProviderError> {
         if !value.is_wholly_known() {
             return Err(self.invalid_answer(rpc, "some values are unknown, which only plans may have"));
@@ -463,14 +483,6 @@ impl<'a> Resource<'a> {
 
     fn invalid_answer(&self, rpc: Rpc, reason: &str) -> ProviderError {
         self.provider.invalid_answer(rpc, &self.type_name, reason)
-    }
-
-    fn invalid_value(&self, rpc: Rpc, reason: String) -> ProviderError {
-        ProviderError::InvalidValue {
-            operation: self.provider.operation(rpc),
-            type_name: self.type_name.to_string(),
-            reason,
-        }
     }
 }
 

@@ -149,7 +149,8 @@ on_both_protocols! {
         let (host, session) = setup.session().await?;
         let made = odd(&session, "Pair").make(&json!({"zone": "north", "number": 1})).await?;
         assert_eq!(made.id.len(), 32, "nothing but a random id is left: {}", made.id);
-        assert_eq!(made.outputs.get("__meta"), None);
+        let meta: Json = serde_json::from_str(made.outputs["__meta"].as_str().expect("a text")).expect("JSON");
+        assert_eq!(meta["isthmus"].get("identity"), None);
         let bare = odd(&session, "Bare").import("{}").await?.expect("any id will do");
         assert_eq!((bare.id.as_str(), &bare.outputs["label"]), ("{}", &json!("{}")));
         assert_eq!(warnings(&host), [""; 0]);

@@ -27,6 +27,7 @@ mod numbers;
 mod package;
 mod parameterize;
 mod previews;
+mod provenance;
 mod reading;
 mod remembering;
 mod rpc_log;

@@ -890,6 +890,15 @@ const PROVIDERS: &[Entry] = &[
         shown: Shown::Elsewhere("tests/contract/lifecycle.rs"),
     },
     Entry {
+        id: "moves",
+        what: "a resource whose type changed under an alias",
+        go_bridge: "its state is upgraded as if it had always been of the new type",
+        isthmus: "the provider is asked to make one of the new type of it (MoveResourceState); state says which type of which provider wrote it",
+        why: "another type's attributes mean something else",
+        back: NONE,
+        shown: Shown::Elsewhere("tests/contract/provenance.rs"),
+    },
+    Entry {
         id: "cancel",
         what: "Cancel",
         go_bridge: "calls go on",

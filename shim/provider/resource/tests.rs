@@ -371,7 +371,7 @@ async fn an_object_of_a_newer_provider_is_not_even_shown_to_an_older_one() {
     let resource = stage.provider.resource(THING).expect("there is one");
     let error = resource.upgrade(&stored(3), &mut Vec::new()).await.unwrap_err();
     assert!(
-        error.to_string().contains("schema version 3, but this provider knows versions up to 2"),
+        error.to_string().contains("schema version 3, but the provider scripted knows versions up to 2"),
         "{error}"
     );
     assert_eq!(stage.script.calls(), ["GetProviderSchema"]);

@@ -1,0 +1,142 @@
+//! What a provider is told of an object of another type, and what its answer must be.
+
+use std::collections::HashMap;
+
+use prost::Message as _;
+use tfplugin6::diagnostic::Severity;
+
+use super::*;
+use crate::cty::Value;
+use crate::provider::testing::{Stage, diagnostic, wire};
+use crate::rules::testing::object;
+use crate::schema::Block;
+use crate::schema::testing::{attribute, block, compiled, schema};
+
+type Answer = tfplugin6::move_resource_state::Response;
+
+const NOTE: &str = "x_note";
+
+fn message() -> tfplugin6::Schema {
+    schema(block(
+        vec![
+            attribute("id", "\"string\"", "c"),
+            attribute("pin", "\"string\"", "ow"),
+            attribute("title", "\"string\"", "o"),
+        ],
+        vec![],
+    ))
+}
+
+fn note() -> Block {
+    compiled(message().block.expect("there is one"))
+}
+
+fn value(text: &str) -> Value {
+    object(&note(), text)
+}
+
+fn sent(text: &str) -> Option<tfplugin6::DynamicValue> {
+    wire(&value(text), &note().implied_type)
+}
+
+async fn stage(move_resource_state: bool) -> Stage {
+    Stage::of(tfplugin6::get_provider_schema::Response {
+        provider: Some(schema(block(vec![], vec![]))),
+        resource_schemas: HashMap::from([(NOTE.to_owned(), message().encode_to_vec().into())]),
+        server_capabilities: Some(tfplugin6::ServerCapabilities {
+            move_resource_state,
+            ..Default::default()
+        }),
+        ..Default::default()
+    })
+    .await
+}
+
+fn identity(text: &'static str) -> Option<tfplugin6::ResourceIdentityData> {
+    let identity_data =
+        tfplugin6::DynamicValue { msgpack: Bytes::from_static(text.as_bytes()), json: Bytes::new() };
+    Some(tfplugin6::ResourceIdentityData { identity_data: Some(identity_data) })
+}
+
+fn memo() -> ForeignObject {
+    let json = |text: &str| Json::parse(text.as_bytes()).expect("it is JSON");
+    ForeignObject {
+        provider: "registry.example.com/office/paper".to_owned(),
+        type_name: "paper_memo".to_owned(),
+        value: json(r#"{"id":"1","name":"a","removed":12345678901234567890}"#),
+        schema_version: 4,
+        private: Bytes::from_static(b"stored"),
+        identity: Some(StoredIdentity { schema_version: 2, json: json(r#"{"id":"1"}"#) }),
+    }
+}
+
+async fn taken(stage: &Stage) -> Result<Object, ProviderError> {
+    let resource = stage.provider.resource(NOTE).expect("there is one");
+    resource.take_over(&memo(), &mut Vec::new()).await
+}
+
+#[tokio::test]
+async fn the_provider_is_told_all_that_the_other_type_has_stored() {
+    let stage = stage(true).await;
+    stage.script.answer(
+        "MoveResourceState",
+        Answer {
+            target_state: sent(r#"{"id": "1", "title": "a"}"#),
+            target_private: Bytes::from_static(b"new"),
+            target_identity: identity("new"),
+            ..Answer::default()
+        },
+    );
+    let object = taken(&stage).await.expect("it is taken over");
+    assert_eq!(object.value, value(r#"{"id": "1", "title": "a"}"#));
+    assert_eq!((&*object.private, object.identity), (&b"new"[..], identity("new")));
+
+    let raw = |text: &'static str| {
+        Some(tfplugin6::RawState { json: Bytes::from_static(text.as_bytes()), flatmap: HashMap::new() })
+    };
+    let request: tfplugin6::move_resource_state::Request = stage.script.request("MoveResourceState");
+    assert_eq!(
+        request,
+        tfplugin6::move_resource_state::Request {
+            source_provider_address: "registry.example.com/office/paper".to_owned(),
+            source_type_name: "paper_memo".to_owned(),
+            source_schema_version: 4,
+            source_state: raw(r#"{"id":"1","name":"a","removed":12345678901234567890}"#),
+            target_type_name: NOTE.to_owned(),
+            source_private: Bytes::from_static(b"stored"),
+            source_identity: raw(r#"{"id":"1"}"#),
+            source_identity_schema_version: 0,
+        }
+    );
+}
+
+#[tokio::test]
+async fn a_provider_that_moves_nothing_is_not_asked() {
+    let stage = stage(false).await;
+    let error = taken(&stage).await.expect_err("it cannot");
+    assert_eq!(
+        error.to_string(),
+        "the stored state is that of a paper_memo of registry.example.com/office/paper, which the provider scripted cannot \
+         make a x_note of: it does not support moves between types\nNothing was changed. Give the resource its former type \
+         back, or leave out the alias so that a new resource takes the place of the old one"
+    );
+    assert_eq!(stage.script.calls(), ["GetProviderSchema"]);
+}
+
+#[tokio::test]
+async fn whatever_is_wrong_with_a_move_is_told_with_both_types() {
+    let moved = |text: &str| Answer { target_state: sent(text), ..Answer::default() };
+    let refusal = vec![diagnostic(Severity::Error, "Unable to Move Resource State")];
+    for (answer, reason) in [
+        (Answer { diagnostics: refusal, ..moved("null") }, "Unable to Move Resource State"),
+        (Answer::default(), "the moved object is null"),
+        (moved(r#"{"id": "?"}"#), "some values are unknown"),
+        (moved(r#"{"pin": "1"}"#), "the write-only attribute pin has a value"),
+    ] {
+        let stage = stage(true).await;
+        stage.script.answer("MoveResourceState", answer);
+        let error = taken(&stage).await.expect_err(reason).to_string();
+        assert!(error.contains(reason), "{error}");
+        assert!(error.contains("paper_memo") && error.contains("x_note"), "{error}");
+    }
+}
