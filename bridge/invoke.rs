@@ -13,16 +13,25 @@ use crate::package::catalogue::{Package, TokenError};
 use crate::resource::{Notes, OperationError};
 use crate::translate::property::{PropertyView, classify, contains_secret, secret};
 
+/// What an engine makes of the results.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// It takes secrets.
+    pub keep_secrets: bool,
+    /// It only previews, so that results may be unknown.
+    pub preview: bool,
+}
+
 /// Reads the data source, or calls the function, that `token` names.
 pub async fn invoke(
     instance: &Instance,
     token: &str,
     arguments: &Struct,
-    keep_secrets: bool,
+    asked: Asked,
     notes: &mut Notes,
 ) -> Result<Struct, OperationError> {
     let result = match instance.package.data_source_by_token(token) {
-        Ok(shape) => data_source::read(instance, shape, arguments, keep_secrets, notes).await?,
+        Ok(shape) => data_source::read(instance, shape, arguments, asked, notes).await?,
         Err(TokenError::Unknown { .. }) => match instance.package.function_by_token(token) {
             Ok(shape) => function::call(instance, &shape, arguments).await?,
             Err(TokenError::Unknown { .. }) => return Err(unknown(&instance.package, token).into()),
@@ -30,7 +39,8 @@ pub async fn invoke(
         },
         Err(error) => return Err(error.into()),
     };
-    let is_secret = keep_secrets && arguments.values().any(|argument| contains_secret(argument) == Ok(true));
+    let is_secret =
+        asked.keep_secrets && arguments.values().any(|argument| contains_secret(argument) == Ok(true));
     Ok(if is_secret { all_secret(result) } else { result })
 }
 

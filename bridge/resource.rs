@@ -6,6 +6,7 @@
 mod autoname;
 mod check;
 mod create;
+mod deferral;
 mod delete;
 mod diagnose;
 mod diff;

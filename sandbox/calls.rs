@@ -32,6 +32,9 @@ pub struct CallRecord {
     /// Private bytes that came along, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private: Option<String>,
+    /// Whether the client takes a deferral for an answer to this call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deferral_allowed: Option<bool>,
     /// The version of stored state, in an upgrade or a move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<i64>,

@@ -24,7 +24,7 @@ use prost::Message as _;
 use tokio::runtime::Handle;
 use tonic::Status;
 
-use values::{decode, diagnostic_messages, function_message, schema_message};
+use values::{client_of, decode, diagnostic_messages, function_message, schema_message};
 
 use super::message;
 use crate::call::Call;
@@ -166,10 +166,14 @@ impl Edge {
         &self,
         call: &str,
         config: Option<&message::DynamicValue>,
+        client: Option<message::ClientCapabilities>,
     ) -> Answered<Vec<message::Diagnostic>> {
         let config = decode(config, &self.provider.schema().block.implied_type())?;
-        self.provider
-            .record(&CallRecord { config_known: Some(config.is_wholly_known()), ..CallRecord::of(call) });
+        self.provider.record(&CallRecord {
+            config_known: Some(config.is_wholly_known()),
+            deferral_allowed: Some(client_of(client).deferral),
+            ..CallRecord::of(call)
+        });
         Ok(diagnostic_messages(self.provider.configure(&config)))
     }
 

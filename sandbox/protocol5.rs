@@ -41,7 +41,9 @@ impl Provider for Edge {
         &self,
         request: Request<message::configure::Request>,
     ) -> Answer<message::configure::Response> {
-        let diagnostics = self.configure_with("Configure", request.get_ref().config.as_ref())?;
+        let request = request.into_inner();
+        let client = request.client_capabilities;
+        let diagnostics = self.configure_with("Configure", request.config.as_ref(), client)?;
         Ok(Response::new(message::configure::Response { diagnostics }))
     }
 

@@ -40,7 +40,9 @@ impl Provider for Edge {
         &self,
         request: Request<message::configure_provider::Request>,
     ) -> Answer<message::configure_provider::Response> {
-        let diagnostics = self.configure_with("ConfigureProvider", request.get_ref().config.as_ref())?;
+        let request = request.into_inner();
+        let client = request.client_capabilities;
+        let diagnostics = self.configure_with("ConfigureProvider", request.config.as_ref(), client)?;
         Ok(Response::new(message::configure_provider::Response { diagnostics }))
     }
 

@@ -23,7 +23,7 @@ use crate::resource_entry::ResourceEntry;
 use crate::resources::{self, Change, NoteList, NoteLookup, Outcome};
 use crate::schema::{Attribute, Block, Schema};
 use crate::stdio::Stdio;
-use crate::switches::{Configure, Switches};
+use crate::switches::{Configure, Deferrable, Switches};
 use crate::token::{self, Tokens};
 
 /// A provider process's mind: what it serves, and how it is configured.
@@ -245,6 +245,12 @@ impl Provider {
         let config = Object::from_value(config).unwrap_or_default();
         let notes = call.about(NoteLookup::TYPE_NAME, NoteLookup::notes());
         NoteLookup::read(&notes, &config).map_or_else(Outcome::from, Outcome::object)
+    }
+
+    /// The reason for which an operation is put off (a number of the wire's enumeration), if it is.
+    pub(crate) fn deferral(&self, operation: Deferrable) -> Option<i32> {
+        let defer = self.switches.defer.as_ref()?;
+        defer.includes(operation).then_some(defer.reason)
     }
 
     /// Whether plans are to be put off because the configuration is not known yet.

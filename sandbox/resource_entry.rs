@@ -16,6 +16,7 @@ use crate::object::{Object, at};
 use crate::provider::{Client, Provider};
 use crate::resources::{Answer, Change, Outcome, Planned, Resource};
 use crate::schema::{Attribute, Block, Nesting, Schema};
+use crate::switches::Deferrable;
 use crate::{planning, wire};
 
 /// A resource, with what follows from its schema.
@@ -82,9 +83,12 @@ impl ResourceEntry {
         change: &Change,
     ) -> Result<Planned, Status> {
         let plan = planning::plan(&self.schema.block, &change.prior, &change.planned, &change.config);
-        if provider.puts_off(client) {
+        let operation =
+            if matches!(change.planned, Value::Null) { Deferrable::Destroy } else { Deferrable::Plan };
+        let reason = provider.deferral(operation);
+        if let Some(reason) = reason.or(provider.puts_off(client).then_some(PROVIDER_CONFIG_UNKNOWN)) {
             let proposed = planning::Plan { state: change.planned.clone(), requires_replace: Vec::new() };
-            return Ok(Planned { deferred: Some(PROVIDER_CONFIG_UNKNOWN), ..Planned::from(proposed) });
+            return Ok(Planned { deferred: Some(reason), ..Planned::from(proposed) });
         }
         self.resource.plan(call, change, plan)
     }

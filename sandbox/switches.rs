@@ -11,10 +11,11 @@ use crate::generated::Size;
 use crate::protocol::{Minor, Protocol};
 
 /// Every switch's name. A variable that starts with `SANDBOX_` and is not here is refused.
-pub(crate) const NAMES: [&str; 15] = [
+pub(crate) const NAMES: [&str; 16] = [
     "SANDBOX_ANSWER",
     "SANDBOX_CALLS",
     "SANDBOX_CONFIGURE",
+    "SANDBOX_DEFER",
     "SANDBOX_DIR",
     "SANDBOX_FILE",
     "SANDBOX_HANDSHAKE",
@@ -48,6 +49,8 @@ pub struct Switches {
     pub shutdown: Shutdown,
     /// `SANDBOX_CONFIGURE=accept|refuse|warn|crash`: what configuring does.
     pub configure: Configure,
+    /// `SANDBOX_DEFER=read+import:absent`: which operations are put off, and why.
+    pub defer: Option<Defer>,
     /// `SANDBOX_RESOURCES=1500x200`: so many generated resources, with so many attributes each, besides the usual ones.
     pub generated: Option<Size>,
     /// `SANDBOX_SCHEMA=good|warn|refuse|incomplete|changed`: what is answered to the question for the schema.
@@ -150,6 +153,45 @@ pub enum SchemaAnswer {
     Incomplete,
     /// Another schema: one without the resource `sandbox_secret`, as of another version of the provider.
     Changed,
+}
+
+/// What is put off, whether or not the client allows that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Defer {
+    operations: Vec<Deferrable>,
+    /// A number of the wire's enumeration of reasons.
+    pub reason: i32,
+}
+
+/// An operation that a provider may put off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deferrable {
+    /// Planning what exists afterwards.
+    Plan,
+    /// Planning the end of an object.
+    Destroy,
+    /// Reading an object.
+    Read,
+    /// Importing one.
+    Import,
+    /// Reading a data source.
+    Data,
+}
+
+impl Defer {
+    /// Whether this operation is put off.
+    pub fn includes(&self, operation: Deferrable) -> bool {
+        self.operations.contains(&operation)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (operations, reason) = text.split_once(':')?;
+        let operation =
+            |name| DEFERRABLES.iter().find(|(known, _)| *known == name).map(|(_, operation)| *operation);
+        let operations = operations.split('+').map(operation).collect::<Option<_>>()?;
+        let reason = REASONS.iter().find(|(known, _)| *known == reason)?.1;
+        Some(Self { operations, reason })
+    }
 }
 
 /// What configuring the provider does.
@@ -257,6 +299,12 @@ impl Switches {
                 "SANDBOX_HEALTH" => switches.health = choice("SANDBOX_HEALTH", &value, HEALTHS)?,
                 "SANDBOX_SHUTDOWN" => switches.shutdown = choice("SANDBOX_SHUTDOWN", &value, SHUTDOWNS)?,
                 "SANDBOX_CONFIGURE" => switches.configure = choice("SANDBOX_CONFIGURE", &value, CONFIGURES)?,
+                "SANDBOX_DEFER" => {
+                    let expected = "one or more of plan, destroy, read, import and data, joined by +, then a colon, then \
+                                    resource-config, provider-config, absent, none or future";
+                    let defer = Defer::parse(&value).ok_or_else(|| bad("SANDBOX_DEFER", &value, expected))?;
+                    switches.defer = Some(defer);
+                }
                 "SANDBOX_RESOURCES" => {
                     let expected =
                         "two numbers such as 1500x200, of resources and of attributes (70 or more) of each";
@@ -337,6 +385,16 @@ const SCHEMAS: Choices<SchemaAnswer> = (
     ],
     "good, warn, refuse, incomplete or changed",
 );
+const DEFERRABLES: &[(&str, Deferrable)] = &[
+    ("plan", Deferrable::Plan),
+    ("destroy", Deferrable::Destroy),
+    ("read", Deferrable::Read),
+    ("import", Deferrable::Import),
+    ("data", Deferrable::Data),
+];
+/// By their numbers on the wire; no protocol has the last.
+const REASONS: &[(&str, i32)] =
+    &[("none", 0), ("resource-config", 1), ("provider-config", 2), ("absent", 3), ("future", 99)];
 const BOOLEANS: Choices<bool> = (&[("true", true), ("false", false)], "true or false");
 const HANDSHAKES: Choices<Handshake> = (
     &[
@@ -378,6 +436,18 @@ mod tests {
     fn parse(variables: &[(&str, &str)]) -> Result<Switches, SwitchError> {
         let owned = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         Switches::parse(owned)
+    }
+
+    #[test]
+    fn what_is_put_off_is_told_with_the_reason() {
+        let defer = parse(&[("SANDBOX_DEFER", "read+import:absent")]).expect("it is understood").defer;
+        let defer = defer.expect("it is set");
+        assert!(defer.includes(Deferrable::Read) && defer.includes(Deferrable::Import));
+        assert!(!defer.includes(Deferrable::Plan));
+        assert_eq!(defer.reason, 3);
+        for nonsense in ["read", "read:", ":absent", "reed:absent", "read,import:absent"] {
+            assert!(parse(&[("SANDBOX_DEFER", nonsense)]).is_err(), "{nonsense}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! lifecycle of one managed resource: validate, plan, apply, read, import, upgrade.
 
 mod client;
+mod deferral;
 mod diagnostics;
 mod dynamic;
 mod error;
@@ -18,11 +19,12 @@ mod resource;
 mod testing;
 
 pub use client::{Client, Rpc};
+pub use deferral::Deferral;
 pub use diagnostics::{Diagnostic, Severity};
 pub use error::ProviderError;
 pub use function::FunctionError;
 pub use identity::{IdentityAttribute, IdentitySchema, StoredIdentity};
-pub use instance::{KnownSchema, Provider, SchemaNews, TERRAFORM_VERSION};
+pub use instance::{DataSourceAnswer, KnownSchema, Provider, SchemaNews, TERRAFORM_VERSION};
 pub use moving::ForeignObject;
 pub use observer::{CallMessages, CallObserver, CallReport};
 pub use resource::{Action, Applied, ApplyFailure, Object, Plan, Resource, StoredObject};

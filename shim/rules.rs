@@ -21,7 +21,7 @@ pub use apply_check::check_applied;
 pub use dynamic_blocks::{join_blocks, split_blocks};
 pub use normalise::{empty_block, normalise_blocks};
 pub use plan_check::check_planned;
-pub use proposed_new::proposed_new;
+pub use proposed_new::{planned_from_config, proposed_new};
 pub use replacement::{InvalidReplacePath, replacement_paths};
 pub use write_only::{without_write_only, write_only_paths};
 

@@ -1,33 +1,45 @@
 //! Data sources.
+//!
+//! Core reads a data source only when all of its arguments are known. Before that it takes for known what the arguments
+//! say, and for unknown whatever the provider would add; so does a preview here.
 
 use std::sync::Arc;
 
 use isthmus_proto::property::Struct;
-use isthmus_shim::provider::ProviderError;
+use isthmus_shim::provider::{DataSourceAnswer, ProviderError};
+use isthmus_shim::rules;
 
+use super::Asked;
 use crate::daemon::Instance;
 use crate::package::shape::ResourceShape;
 use crate::resource::{Notes, OperationError, Target, describe};
-use crate::translate::inputs::Unknowns;
+use crate::translate::inputs::{Config, Unknowns};
 use crate::translate::outputs::{OutputOptions, outputs_from_state};
 
 pub(super) async fn read(
     instance: &Instance,
     shape: Arc<ResourceShape>,
     arguments: &Struct,
-    keep_secrets: bool,
+    asked: Asked,
     notes: &mut Notes,
 ) -> Result<Struct, OperationError> {
-    let target =
-        Target { provider: &instance.provider, shape, package: instance.package.identity(), keep_secrets };
-    let config = target.config(arguments, Unknowns::Reject)?;
+    let target = Target {
+        provider: &instance.provider,
+        shape,
+        package: instance.package.identity(),
+        keep_secrets: asked.keep_secrets,
+    };
+    let config = target.config(arguments, if asked.preview { Unknowns::Keep } else { Unknowns::Reject })?;
+    if !config.value.is_wholly_known() {
+        return not_known_yet(&target, &config);
+    }
     instance.ensure_configured(&mut notes.warnings).await.map_err(|error| target.failed(error))?;
     let mut warnings = Vec::new();
-    let read =
-        instance.provider.read_data_source(&target.shape.terraform_type, &config.value, &mut warnings).await;
+    let type_name = &target.shape.terraform_type;
+    let read = instance.provider.read_data_source(type_name, &config.value, &mut warnings).await;
     // They are about arguments, while those of the other list are about the provider's configuration.
     notes.texts.extend(warnings.iter().map(|warning| describe(warning, &target.shape.object)));
-    let state = read.map_err(|error| match error {
+    let answer = read.map_err(|error| match error {
         ProviderError::Diagnostics { diagnostics, operation } => {
             if diagnostics.iter().any(|diagnostic| !diagnostic.path.is_root()) {
                 OperationError::Inputs(target.failures(&diagnostics))
@@ -37,6 +49,26 @@ pub(super) async fn read(
         }
         error => target.failed(error),
     })?;
-    let options = OutputOptions { keep_secrets, secrets: &config.secrets, unknowns: false };
-    Ok(outputs_from_state(&state, &target.shape, options)?)
+    match answer {
+        DataSourceAnswer::Deferred(deferral) if asked.preview => {
+            let subject = format!("reading the data source {type_name}");
+            let meanwhile = "Until then its results are unknown, and an update fails.";
+            notes.texts.push(describe(&deferral.warning(&subject, meanwhile), &target.shape.object));
+            not_known_yet(&target, &config)
+        }
+        answer => {
+            let state = answer.read(&instance.provider, type_name).map_err(|error| target.failed(error))?;
+            let options =
+                OutputOptions { keep_secrets: asked.keep_secrets, secrets: &config.secrets, unknowns: false };
+            Ok(outputs_from_state(&state, &target.shape, options)?)
+        }
+    }
+}
+
+/// What is known of the results before they are read.
+fn not_known_yet(target: &Target<'_>, config: &Config) -> Result<Struct, OperationError> {
+    let planned = rules::planned_from_config(&target.shape.schema.block, &config.value);
+    let options =
+        OutputOptions { keep_secrets: target.keep_secrets, secrets: &config.secrets, unknowns: true };
+    Ok(outputs_from_state(&planned, &target.shape, options)?)
 }

@@ -25,6 +25,7 @@ pub async fn preview_create(
 ) -> Result<Struct, OperationError> {
     let config = target.config(inputs, Unknowns::Keep)?;
     let plan = plan(target, &config, notes).await?;
+    target.warn_of_deferral(&plan, notes);
     planned_properties(target, &plan, &config)
 }
 

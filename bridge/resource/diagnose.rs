@@ -62,7 +62,8 @@ fn is_outcome_unknown(error: &ProviderError) -> bool {
         ProviderError::Gone { operation, during, .. } => *during && *operation == apply,
         ProviderError::Call { operation, .. } => *operation == apply,
         ProviderError::InvalidAnswer { operation, .. } => *operation == apply,
-        ProviderError::Diagnostics { .. }
+        ProviderError::Deferred { .. }
+        | ProviderError::Diagnostics { .. }
         | ProviderError::Identity { .. }
         | ProviderError::InvalidValue { .. }
         | ProviderError::Move { .. }

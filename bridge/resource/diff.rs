@@ -85,6 +85,7 @@ pub async fn diff(
         .plan(Some(&prior.object), &config.value, &mut notes.warnings)
         .await
         .map_err(|error| target.failed(error))?;
+    target.warn_of_deferral(&plan, notes);
     let replacing = match &plan.action {
         Action::NoOp => return Ok(Difference::default()),
         Action::Replace(paths) => paths.as_slice(),

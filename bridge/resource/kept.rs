@@ -118,12 +118,13 @@ impl Keeper<'_> {
             .map_err(|error| self.target.failed(error))?;
         let object = match &plan.action {
             // This engine sends an update for every difference of inputs, even where none of them means anything.
-            Action::NoOp => prior.object,
-            Action::Replace(paths) => {
+            Action::NoOp if plan.deferral.is_none() => prior.object,
+            Action::Replace(paths) if plan.deferral.is_none() => {
                 let paths = paths.iter().map(|path| property_path(path, &self.target.shape.object)).collect();
                 return Err(OperationError::NeedsReplacement(paths).into());
             }
-            Action::Create | Action::Update | Action::Delete => {
+            // What is put off fails when it is applied.
+            Action::NoOp | Action::Replace(_) | Action::Create | Action::Update | Action::Delete => {
                 match resource.apply(&plan, &mut notes.warnings).await {
                     Ok(applied) => {
                         applied.object.ok_or(OutputError::NoObject).map_err(OperationError::from)?

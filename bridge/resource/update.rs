@@ -20,6 +20,7 @@ pub async fn preview_update(
     notes: &mut Notes,
 ) -> Result<Struct, OperationError> {
     let (_, plan, config) = plan(target, olds, news, ignore_changes, Unknowns::Keep, notes).await?;
+    target.warn_of_deferral(&plan, notes);
     planned_properties(target, &plan, &config)
 }
 
@@ -35,15 +36,16 @@ pub async fn update(
     let (prior, plan, config) = plan(target, olds, news, ignore_changes, Unknowns::Reject, notes).await?;
     match &plan.action {
         // The engine sends an update after a failed one even where nothing is left to do.
-        Action::NoOp => {
+        Action::NoOp if plan.deferral.is_none() => {
             let identity = target.identity_of(&prior, notes).await;
             return properties_of(target, &prior, identity, &config.secrets, Condition::Whole);
         }
-        Action::Replace(paths) => {
+        Action::Replace(paths) if plan.deferral.is_none() => {
             let paths = paths.iter().map(|path| property_path(path, &target.shape.object)).collect();
             return Err(OperationError::NeedsReplacement(paths));
         }
-        Action::Create | Action::Update | Action::Delete => {}
+        // What is put off fails when it is applied.
+        Action::NoOp | Action::Replace(_) | Action::Create | Action::Update | Action::Delete => {}
     }
     let resource =
         target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;

@@ -204,8 +204,8 @@ impl ResourceProvider for PulumiService {
         let _call = instance.calls.begin("");
         let mut notes = Notes::default();
         let arguments = request.args.unwrap_or_default();
-        let invoked =
-            invoke::invoke(&instance, &request.tok, &arguments, session.keeps_secrets(), &mut notes).await;
+        let asked = invoke::Asked { keep_secrets: session.keeps_secrets(), preview: request.preview };
+        let invoked = invoke::invoke(&instance, &request.tok, &arguments, asked, &mut notes).await;
         report(&session, &instance, &notes, "").await;
         let response = match invoked {
             Ok(result) => InvokeResponse { r#return: Some(result), failures: Vec::new() },

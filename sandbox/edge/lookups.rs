@@ -2,11 +2,12 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::values::{decode, diagnostic_messages, encode, encode_as, identity_of};
+use super::values::{client_of, decode, diagnostic_messages, encode, encode_as, identity_of};
 use super::{Answered, Edge, message};
 use crate::calls::CallRecord;
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::resources::{Answer, NoteList};
+use crate::switches::Deferrable;
 use crate::{object, token};
 
 impl Edge {
@@ -47,8 +48,13 @@ impl Edge {
             provider.record(&CallRecord {
                 type_name: Some(request.type_name.clone()),
                 config_known: Some(config.is_wholly_known()),
+                deferral_allowed: Some(client_of(request.client_capabilities).deferral),
                 ..CallRecord::of("ReadDataSource")
             });
+            if let Some(reason) = provider.deferral(Deferrable::Data) {
+                let deferred = Some(message::Deferred { reason });
+                return Ok(Response { state: request.config, deferred, ..Response::default() });
+            }
             let call = provider.call(&request.type_name, &data_source.kind, cancelled, runtime);
             let outcome = provider.read_data_source(&call, &config);
             Ok(Response {

@@ -12,6 +12,7 @@ use crate::calls::CallRecord;
 use crate::diagnostics::Diagnostics;
 use crate::provider::change_record;
 use crate::resources::Change;
+use crate::switches::Deferrable;
 use crate::wire::{self, explain};
 
 impl Edge {
@@ -89,8 +90,13 @@ impl Edge {
                 type_name: Some(call.type_name().to_owned()),
                 prior_null: Some(matches!(state, Value::Null)),
                 private: Some(String::from_utf8_lossy(&request.private).into_owned()),
+                deferral_allowed: Some(client_of(request.client_capabilities).deferral),
                 ..CallRecord::of("ReadResource")
             });
+            if let Some(reason) = provider.deferral(Deferrable::Read) {
+                let deferred = Some(message::Deferred { reason });
+                return Ok(Response { new_state: request.current_state, deferred, ..Response::default() });
+            }
             let outcome = entry.read(call, &state, request.private)?;
             Ok(Response {
                 new_identity: identity_of_answer(provider, entry, &outcome.state)?,
@@ -118,8 +124,12 @@ impl Edge {
                 config: decode(request.config.as_ref(), &entry.kind)?,
                 private: request.prior_private,
             };
-            provider.record(&change_record("PlanResourceChange", call.type_name(), &change));
-            let planned = entry.plan(provider, call, client_of(request.client_capabilities), &change)?;
+            let client = client_of(request.client_capabilities);
+            provider.record(&CallRecord {
+                deferral_allowed: Some(client.deferral),
+                ..change_record("PlanResourceChange", call.type_name(), &change)
+            });
+            let planned = entry.plan(provider, call, client, &change)?;
             let deferral = |reason| message::Deferred { reason };
             Ok(Response {
                 planned_state: encode(provider, entry, planned.state)?,
@@ -171,8 +181,15 @@ impl Edge {
     ) -> Answered<message::import_resource_state::Response> {
         use message::import_resource_state::{ImportedResource, Response};
         let imported = self.about_resource(request.type_name, move |provider, entry, call| {
-            let record = CallRecord::of("ImportResourceState");
-            provider.record(&CallRecord { type_name: Some(call.type_name().to_owned()), ..record });
+            provider.record(&CallRecord {
+                type_name: Some(call.type_name().to_owned()),
+                deferral_allowed: Some(client_of(request.client_capabilities).deferral),
+                ..CallRecord::of("ImportResourceState")
+            });
+            if let Some(reason) = provider.deferral(Deferrable::Import) {
+                let deferred = Some(message::Deferred { reason });
+                return Ok(Response { deferred, ..Response::default() });
+            }
             let outcome = match request.identity.and_then(|identity| identity.identity_data) {
                 Some(identity) if request.id.is_empty() => {
                     let identity = decode(Some(&identity), &identity_type(entry))?;

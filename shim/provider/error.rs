@@ -1,6 +1,6 @@
 //! Why a provider could not do what was asked.
 
-use super::Diagnostic;
+use super::{Deferral, Diagnostic};
 use crate::plugin::Exit;
 use crate::rules::Violation;
 use crate::schema::CatalogueError;
@@ -55,6 +55,21 @@ pub enum ProviderError {
         provider: String,
         /// The resource type.
         type_name: String,
+    },
+    /// The provider cannot do it yet.
+    #[error(
+        "this {type_name} cannot be {what} yet, and nothing was changed: before the provider {provider} can go on, {deferral}; \
+         see to that first, then try again"
+    )]
+    Deferred {
+        /// Its name.
+        provider: String,
+        /// "created", "imported", …
+        what: &'static str,
+        /// The resource or data source type.
+        type_name: String,
+        /// What it waits for.
+        deferral: Deferral,
     },
     /// The provider's answer cannot be read or breaks the protocol.
     #[error(

@@ -7,9 +7,11 @@ use std::time::Instant;
 use isthmus_proto::tfplugin6;
 use tokio::sync::{Mutex, OnceCell};
 
+use super::deferral::Postponement;
 use super::diagnostics::errors_of;
 use super::{
-    CallMessages, CallObserver, CallReport, Client, Diagnostic, ProviderError, Resource, Rpc, dynamic,
+    CallMessages, CallObserver, CallReport, Client, Deferral, Diagnostic, ProviderError, Resource, Rpc,
+    dynamic,
 };
 use crate::cty::Value;
 use crate::plugin::{Plugin, ProtocolVersion};
@@ -122,7 +124,8 @@ impl Provider {
         let request = tfplugin6::configure_provider::Request {
             terraform_version: TERRAFORM_VERSION.to_owned(),
             config,
-            client_capabilities: client_capabilities(),
+            // The answer itself has no place for a deferral: it is given in the calls that follow.
+            client_capabilities: self.client_capabilities(Postponement::Allowed),
         };
         let response: tfplugin6::configure_provider::Response = self.call(rpc, request).await?;
         self.refuse_errors(rpc, response.diagnostics, warnings)?;
@@ -142,7 +145,7 @@ impl Provider {
         type_name: &str,
         config: &Value,
         warnings: &mut Vec<Diagnostic>,
-    ) -> Result<Value, ProviderError> {
+    ) -> Result<DataSourceAnswer, ProviderError> {
         let schema = self.catalogue.data_source(type_name)?;
         let value_type = &schema.block.implied_type;
         let rpc = Rpc::ValidateDataResourceConfig;
@@ -163,11 +166,13 @@ impl Provider {
             type_name: type_name.to_owned(),
             config: encoded,
             provider_meta: self.provider_meta(rpc)?,
-            client_capabilities: client_capabilities(),
+            client_capabilities: self.client_capabilities(Postponement::Allowed),
         };
         let response: tfplugin6::read_data_source::Response = self.call(rpc, request).await?;
         self.refuse_errors(rpc, response.diagnostics, warnings)?;
-        self.refuse_deferred(rpc, type_name, response.deferred)?;
+        if let Some(deferral) = self.deferral(rpc, type_name, response.deferred, Postponement::Allowed)? {
+            return Ok(DataSourceAnswer::Deferred(deferral));
+        }
         let state = self.decode(rpc, type_name, response.state.as_ref(), value_type)?;
         if state.is_null() {
             return Err(self.invalid_answer(rpc, type_name, "it returned no value where one was expected"));
@@ -175,7 +180,7 @@ impl Provider {
         if !state.is_wholly_known() {
             return Err(self.invalid_answer(rpc, type_name, "it returned values that are not known"));
         }
-        Ok(state)
+        Ok(DataSourceAnswer::Read(state))
     }
 
     /// Asks the provider to give up what it is doing. What is under way still answers, usually with an error; what is
@@ -241,22 +246,6 @@ impl Provider {
         }
     }
 
-    /// Deferring is not among what we say we can do, so no provider may.
-    pub(super) fn refuse_deferred(
-        &self,
-        rpc: Rpc,
-        type_name: &str,
-        deferred: Option<tfplugin6::Deferred>,
-    ) -> Result<(), ProviderError> {
-        match deferred {
-            None => Ok(()),
-            Some(_) => {
-                let reason = "it deferred the operation, which was not offered to it";
-                Err(self.invalid_answer(rpc, type_name, reason))
-            }
-        }
-    }
-
     /// `provider_meta` has no counterpart in Pulumi: a provider with a schema for it is sent a null object, as core does
     /// for a module that does not set it.
     pub(super) fn provider_meta(&self, rpc: Rpc) -> Result<Option<tfplugin6::DynamicValue>, ProviderError> {
@@ -301,13 +290,26 @@ pub enum SchemaNews {
     Fleeting,
 }
 
-/// What this program can do that a provider may rely on. Deferred actions, stored planned private data and computed blocks
-/// are not announced, because nothing here handles them.
-pub(super) fn client_capabilities() -> Option<tfplugin6::ClientCapabilities> {
-    Some(tfplugin6::ClientCapabilities {
-        write_only_attributes_allowed: true,
-        ..tfplugin6::ClientCapabilities::default()
-    })
+/// What a data source was found to hold.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DataSourceAnswer {
+    /// This, all of it known.
+    Read(Value),
+    /// The provider cannot tell yet.
+    Deferred(Deferral),
+}
+
+impl DataSourceAnswer {
+    /// What was read.
+    ///
+    /// # Errors
+    /// When the provider could not tell yet.
+    pub fn read(self, provider: &Provider, type_name: &str) -> Result<Value, ProviderError> {
+        match self {
+            Self::Read(value) => Ok(value),
+            Self::Deferred(deferral) => Err(provider.deferred("read", type_name, deferral)),
+        }
+    }
 }
 
 /// Makes calls and tells their failures apart.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use isthmus_proto::tfplugin6;
 
+use super::deferral::Postponement;
 use super::diagnostics::{attribute_path, errors_of};
-use super::instance::client_capabilities;
-use super::{Diagnostic, Provider, ProviderError, Rpc, dynamic};
+use super::{Deferral, Diagnostic, Provider, ProviderError, Rpc, dynamic};
 use crate::cty::{AttributePath, Type, Value, json::Json};
 use crate::rules;
 use crate::schema::Schema;
@@ -67,6 +67,9 @@ pub struct Plan {
     pub action: Action,
     /// The state that is planned; unknown where only applying will tell. Null: the object goes.
     pub planned: Value,
+    /// Why it cannot be applied yet, if it cannot. What is planned is then what the configuration says, and unknown where it
+    /// leaves something to the provider.
+    pub deferral: Option<Deferral>,
     prior: Value,
     config: Value,
     private: Bytes,
@@ -83,6 +86,14 @@ pub struct Applied {
     pub object: Option<Object>,
     /// Ways in which the result is not what was planned, in a provider of which that is tolerated.
     pub inconsistencies: Vec<rules::Violation>,
+}
+
+/// What ReadResource has come to.
+enum Sight {
+    /// The object, or its absence.
+    Clear(Option<Object>),
+    /// The provider cannot tell yet.
+    Deferred(Deferral),
 }
 
 /// A failed apply.
@@ -115,7 +126,7 @@ impl<'a> Resource<'a> {
         let request = tfplugin6::validate_resource_config::Request {
             type_name: self.type_name.to_string(),
             config: self.encode(rpc, config)?,
-            client_capabilities: client_capabilities(),
+            client_capabilities: self.provider.client_capabilities(Postponement::Refused),
         };
         let response: tfplugin6::validate_resource_config::Response =
             self.provider.call(rpc, request).await?;
@@ -167,31 +178,46 @@ impl<'a> Resource<'a> {
         Ok(Object { value, private: stored.private.clone(), identity: stored.identity.clone() })
     }
 
-    /// Reads the object as it is now. `None`: it is gone.
+    /// Reads the object as it is now. `None`: it is gone. When the provider cannot tell yet, the object stays as it was, with
+    /// a warning.
     pub async fn read(
         &self,
         current: &Object,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Option<Object>, ProviderError> {
+        match self.look(current, warnings).await? {
+            Sight::Clear(object) => Ok(object),
+            Sight::Deferred(deferral) => {
+                let subject = format!("reading this {}", self.type_name);
+                warnings.push(deferral.warning(&subject, "Until then it is taken to be as it was."));
+                Ok(Some(current.clone()))
+            }
+        }
+    }
+
+    async fn look(&self, current: &Object, warnings: &mut Vec<Diagnostic>) -> Result<Sight, ProviderError> {
         let rpc = Rpc::ReadResource;
         let request = tfplugin6::read_resource::Request {
             type_name: self.type_name.to_string(),
             current_state: self.encode(rpc, &current.value)?,
             private: current.private.clone(),
             provider_meta: self.provider.provider_meta(rpc)?,
-            client_capabilities: client_capabilities(),
+            client_capabilities: self.provider.client_capabilities(Postponement::Allowed),
             current_identity: current.identity.clone(),
         };
         let response: tfplugin6::read_resource::Response = self.provider.call(rpc, request).await?;
         self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
-        self.refuse_deferred(rpc, response.deferred)?;
+        if let Some(deferral) = self.deferral(rpc, response.deferred, Postponement::Allowed)? {
+            return Ok(Sight::Deferred(deferral));
+        }
         let value = self.decode(rpc, response.new_state.as_ref())?;
         if value.is_null() {
-            return Ok(None);
+            return Ok(Sight::Clear(None));
         }
         let value = rules::normalise_blocks(&self.schema.block, value);
         self.require_storable(rpc, &value)?;
-        Ok(Some(Object { value, private: response.private, identity: response.new_identity }))
+        let object = Object { value, private: response.private, identity: response.new_identity };
+        Ok(Sight::Clear(Some(object)))
     }
 
     /// Takes an existing object over by its id, and reads it. `None`: there is no such object.
@@ -222,12 +248,14 @@ impl<'a> Resource<'a> {
         let request = tfplugin6::import_resource_state::Request {
             type_name: self.type_name.to_string(),
             id,
-            client_capabilities: client_capabilities(),
+            client_capabilities: self.provider.client_capabilities(Postponement::Allowed),
             identity: identity.clone(),
         };
         let response: tfplugin6::import_resource_state::Response = self.provider.call(rpc, request).await?;
         self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
-        self.refuse_deferred(rpc, response.deferred)?;
+        if let Some(deferral) = self.deferral(rpc, response.deferred, Postponement::Allowed)? {
+            return Err(self.deferred("imported", deferral));
+        }
         let mut imported = response.imported_resources.into_iter();
         let (Some(first), None) = (imported.next(), imported.next()) else {
             return Err(self.invalid_answer(rpc, "importing one id must yield exactly one object"));
@@ -244,7 +272,10 @@ impl<'a> Resource<'a> {
         self.require_storable(rpc, &value)?;
         // Providers put a marker into the private data that the read below looks for.
         let object = Object { value, private: first.private, identity: first.identity.or(identity) };
-        self.read(&object, warnings).await
+        match self.look(&object, warnings).await? {
+            Sight::Clear(object) => Ok(object),
+            Sight::Deferred(deferral) => Err(self.deferred("imported", deferral)),
+        }
     }
 
     /// Plans what becomes of `prior` (`None`: nothing is there yet) under `config`.
@@ -266,26 +297,31 @@ impl<'a> Resource<'a> {
             config: self.encode(rpc, config)?,
             prior_private: prior.map(|object| object.private.clone()).unwrap_or_default(),
             provider_meta: self.provider.provider_meta(rpc)?,
-            client_capabilities: client_capabilities(),
+            client_capabilities: self.provider.client_capabilities(Postponement::Allowed),
             prior_identity: prior.and_then(|object| object.identity.clone()),
             planned_private: Bytes::new(),
         };
         let response: tfplugin6::plan_resource_change::Response = self.provider.call(rpc, request).await?;
         self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
-        self.refuse_deferred(rpc, response.deferred)?;
+        let deferral = self.deferral(rpc, response.deferred, Postponement::Allowed)?;
         let legacy = response.legacy_type_system;
         let mut planned = self.decode(rpc, response.planned_state.as_ref())?;
         if legacy {
             planned = rules::normalise_blocks(block, planned);
         }
+        if deferral.is_some() && planned.is_null() {
+            planned = rules::planned_from_config(block, config);
+        }
         if planned.is_null() && !config.is_null() {
             // Of the legacy type system much is tolerated, but there would be nothing to apply here.
             return Err(self.invalid_answer(rpc, "nothing is planned for a resource that is configured"));
         }
-        self.require_no_write_only(rpc, &planned)?;
-        let violations = rules::check_planned(block, &before, config, &planned);
-        if !legacy && !violations.is_empty() {
-            return Err(self.broken_rules("produced an invalid plan", violations));
+        if deferral.is_none() {
+            self.require_no_write_only(rpc, &planned)?;
+            let violations = rules::check_planned(block, &before, config, &planned);
+            if !legacy && !violations.is_empty() {
+                return Err(self.broken_rules("produced an invalid plan", violations));
+            }
         }
         let named = response.requires_replace.into_iter().map(attribute_path).collect();
         let replacing = rules::replacement_paths(block, &before, &planned, named)
@@ -299,9 +335,12 @@ impl<'a> Resource<'a> {
         } else {
             Action::Update
         };
+        // A plan that is put off may not hold what it says of computed values, so nothing is promised of them.
+        let planned = if deferral.is_some() { rules::planned_from_config(block, config) } else { planned };
         Ok(Plan {
             action,
             planned,
+            deferral,
             prior: before,
             config: config.clone(),
             private: response.planned_private,
@@ -322,6 +361,7 @@ impl<'a> Resource<'a> {
         let plan = |private, identity| Plan {
             action: Action::Delete,
             planned: Value::Null,
+            deferral: None,
             prior: prior.value.clone(),
             config: Value::Null,
             private,
@@ -340,20 +380,21 @@ impl<'a> Resource<'a> {
             config: self.encode(rpc, &Value::Null)?,
             prior_private: prior.private.clone(),
             provider_meta: self.provider.provider_meta(rpc)?,
-            client_capabilities: client_capabilities(),
+            client_capabilities: self.provider.client_capabilities(Postponement::Refused),
             prior_identity: prior.identity.clone(),
             planned_private: Bytes::new(),
         };
         let response: tfplugin6::plan_resource_change::Response = self.provider.call(rpc, request).await?;
         self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
-        self.refuse_deferred(rpc, response.deferred)?;
+        self.deferral(rpc, response.deferred, Postponement::Refused)?;
         if !self.decode(rpc, response.planned_state.as_ref())?.is_null() {
             return Err(self.invalid_answer(rpc, "the planned value of a destroyed object is not null"));
         }
         Ok(plan(response.planned_private, response.planned_identity))
     }
 
-    /// Carries a plan out, unless the provider was asked to stop since it was made: core begins nothing new after that.
+    /// Carries a plan out, unless the provider has put it off, or was asked to stop since it was made: core begins nothing new
+    /// after that.
     pub async fn apply(
         &self,
         plan: &Plan,
@@ -366,6 +407,10 @@ impl<'a> Resource<'a> {
                 provider: self.provider.name().to_owned(),
                 type_name: self.type_name.to_string(),
             }));
+        }
+        if let Some(deferral) = plan.deferral {
+            let what = if plan.prior.is_null() { "created" } else { "changed" };
+            return Err(nothing(self.deferred(what, deferral)));
         }
         let request = tfplugin6::apply_resource_change::Request {
             type_name: self.type_name.to_string(),
@@ -468,8 +513,17 @@ impl<'a> Resource<'a> {
         }
     }
 
-    fn refuse_deferred(&self, rpc: Rpc, deferred: Option<tfplugin6::Deferred>) -> Result<(), ProviderError> {
-        self.provider.refuse_deferred(rpc, &self.type_name, deferred)
+    fn deferral(
+        &self,
+        rpc: Rpc,
+        message: Option<tfplugin6::Deferred>,
+        postponement: Postponement,
+    ) -> Result<Option<Deferral>, ProviderError> {
+        self.provider.deferral(rpc, &self.type_name, message, postponement)
+    }
+
+    fn deferred(&self, what: &'static str, deferral: Deferral) -> ProviderError {
+        self.provider.deferred(what, &self.type_name, deferral)
     }
 
     fn broken_rules(&self, what: &'static str, violations: Vec<rules::Violation>) -> ProviderError {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::dynamic_blocks::{join_blocks, split_blocks};
 use super::normalise::empty_block;
+use super::write_only::without_write_only;
 use crate::cty::{Type, Value};
 use crate::schema::{
     Attribute, AttributeType, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting,
@@ -23,6 +24,14 @@ pub fn proposed_new(block: &Block, prior: &Value, config: &Value) -> Value {
         return block_over(block, &empty_block(block), config);
     }
     block_over(block, prior, config)
+}
+
+/// What is known of an object from its configuration alone: what the configuration says, and unknown where it leaves
+/// something to the provider. Core plans data sources so that it cannot read yet.
+pub fn planned_from_config(block: &Block, config: &Value) -> Value {
+    let planned =
+        if config.is_null() { Value::Null } else { block_over(block, &Value::Unknown(None), config) };
+    without_write_only(block, planned)
 }
 
 fn block_over(block: &Block, prior: &Value, config: &Value) -> Value {

@@ -13,6 +13,7 @@ mod check_failures;
 mod checks;
 mod configuration;
 mod deaths;
+mod deferrals;
 mod differences;
 mod endings;
 mod failures;

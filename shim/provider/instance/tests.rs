@@ -69,7 +69,8 @@ async fn a_process_is_asked_for_its_schema_once_and_configured_once() {
     assert_eq!(unwired(request.config.as_ref(), &region_type()), region("eu"));
     assert_eq!(request.terraform_version, TERRAFORM_VERSION);
     let capabilities = request.client_capabilities.expect("it is told what we can do");
-    assert!(capabilities.write_only_attributes_allowed && !capabilities.deferral_allowed);
+    assert!(capabilities.write_only_attributes_allowed && capabilities.deferral_allowed);
+    assert!(!capabilities.store_planned_private);
     assert!(!capabilities.store_planned_private && !capabilities.computed_blocks_allowed);
 }
 
@@ -228,7 +229,7 @@ async fn a_data_source_is_validated_and_read() {
         .answer("ReadDataSource", tfplugin6::read_data_source::Response { state, ..Default::default() });
     let mut warnings = Vec::new();
     let read = stage.provider.read_data_source("x_data", &data(Value::Null), &mut warnings).await;
-    assert_eq!(read.expect("it is read"), data(3.into()));
+    assert_eq!(read.expect("it is read"), DataSourceAnswer::Read(data(3.into())));
     assert_eq!(stage.script.calls()[1..], ["ValidateDataResourceConfig", "ReadDataSource"]);
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     let request: tfplugin6::read_data_source::Request = stage.script.request("ReadDataSource");
@@ -242,11 +243,7 @@ async fn a_data_source_must_be_read_to_the_end() {
     for (state, deferred, expected) in [
         (None, None, "it returned no value where one was expected"),
         (wire(&data(Value::unknown()), &data_type()), None, "it returned values that are not known"),
-        (
-            wire(&data(1.into()), &data_type()),
-            deferred,
-            "it deferred the operation, which was not offered to it",
-        ),
+        (wire(&data(1.into()), &data_type()), deferred, "it deferred the operation without a reason"),
     ] {
         let stage = Stage::of(answer()).await;
         let valid = tfplugin6::validate_data_resource_config::Response::default();

@@ -91,7 +91,7 @@ fn invalid(operation: &str, reason: &str) -> String {
 
 const UNKNOWN: &str = "some values are unknown, which only plans may have";
 const LEAKED: &str = "the write-only attribute pin has a value";
-const DEFERRED: &str = "it deferred the operation, which was not offered to it";
+const DEFERRED: &str = "it deferred the operation without a reason";
 
 fn deferred() -> Option<tfplugin6::Deferred> {
     Some(tfplugin6::Deferred::default())
@@ -621,6 +621,119 @@ async fn warnings_are_collected_whether_an_operation_fails_or_not() {
     assert_eq!(failure.error.to_string(), "too slow");
     let said: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     assert_eq!(said, ["slow"]);
+}
+
+fn deferred_for(reason: i32) -> Option<tfplugin6::Deferred> {
+    Some(tfplugin6::Deferred { reason })
+}
+
+/// What is said of what cannot be done yet, by the number of the reason.
+fn not_yet(what: &str, reason: i32) -> String {
+    let first = match reason {
+        1 => "all of its inputs must be known",
+        2 => "all of the provider's own configuration must be known",
+        _ => "something that it depends on must exist",
+    };
+    format!(
+        "this {THING} cannot be {what} yet, and nothing was changed: before the provider scripted can go on, {first}; see to \
+         that first, then try again"
+    )
+}
+
+#[tokio::test]
+async fn a_plan_that_is_put_off_shows_what_the_configuration_says_and_cannot_be_applied() {
+    let changed = r#"{"id": "1", "name": "a"}"#;
+    for (prior, what) in [(None, "created"), (Some(existing(changed)), "changed")] {
+        for reason in 1..=3 {
+            // The last is what frameworks answer: what was proposed, with everything in it.
+            for answered in [sent("null"), None, sent(r#"{"name": "b", "pin": "1"}"#)] {
+                let stage = stage().await;
+                let answer = PlanAnswer {
+                    planned_state: answered,
+                    deferred: deferred_for(reason),
+                    ..PlanAnswer::default()
+                };
+                let plan = plan(&stage, prior.as_ref(), r#"{"name": "b", "pin": "1"}"#, answer).await;
+                let plan = plan.expect("nothing is asked of a plan that is put off");
+                assert_eq!(plan.planned, value(r#"{"id": "?", "name": "b"}"#));
+                assert!(plan.deferral.is_some());
+                let request: tfplugin6::plan_resource_change::Request =
+                    stage.script.request("PlanResourceChange");
+                assert!(request.client_capabilities.expect("they are sent").deferral_allowed);
+
+                let resource = stage.provider.resource(THING).expect("there is one");
+                let failure = resource.apply(&plan, &mut Vec::new()).await.unwrap_err();
+                assert_eq!(failure.error.to_string(), not_yet(what, reason));
+                assert!(failure.object.is_none(), "{:?}", failure.object);
+                assert_eq!(stage.script.calls().last().map(String::as_str), Some("PlanResourceChange"));
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_object_that_cannot_be_read_yet_stays_as_it_was() {
+    let stage = stage().await;
+    stage.script.answer("ReadResource", ReadAnswer { deferred: deferred_for(3), ..ReadAnswer::default() });
+    let resource = stage.provider.resource(THING).expect("there is one");
+    let current = existing(r#"{"id": "1", "name": "a"}"#);
+    let mut warnings = Vec::new();
+    let read = resource.read(&current, &mut warnings).await.expect("nothing failed").expect("it is there");
+    assert_eq!(
+        (read.value, &*read.private, read.identity),
+        (current.value, &b"stored"[..], identity("before"))
+    );
+    let [warning] = &*warnings else { panic!("one warning, not {warnings:?}") };
+    assert_eq!(
+        warning.to_string(),
+        "The provider puts reading this x_thing off: Before it can go on, something that it depends on must exist. Until \
+         then it is taken to be as it was."
+    );
+    let request: tfplugin6::read_resource::Request = stage.script.request("ReadResource");
+    assert!(request.client_capabilities.expect("they are sent").deferral_allowed);
+}
+
+#[tokio::test]
+async fn an_import_that_is_put_off_at_either_call_has_failed() {
+    for reason in 1..=3 {
+        let stage = stage().await;
+        let deferred = deferred_for(reason);
+        stage.script.answer("ImportResourceState", ImportAnswer { deferred, ..ImportAnswer::default() });
+        let resource = stage.provider.resource(THING).expect("there is one");
+        let error = resource.import("1", &mut Vec::new()).await.unwrap_err();
+        assert_eq!(error.to_string(), not_yet("imported", reason));
+
+        let imported_resources = vec![imported(THING, r#"{"id": "1"}"#)];
+        let answer = ImportAnswer { imported_resources, ..ImportAnswer::default() };
+        stage.script.answer("ImportResourceState", answer);
+        stage.script.answer("ReadResource", ReadAnswer { deferred, ..ReadAnswer::default() });
+        let error = resource.import("1", &mut Vec::new()).await.unwrap_err();
+        assert_eq!(error.to_string(), not_yet("imported", reason));
+    }
+}
+
+#[tokio::test]
+async fn a_reason_that_no_protocol_has_is_the_providers_fault() {
+    let stage = stage().await;
+    let answer =
+        PlanAnswer { planned_state: sent("{}"), deferred: deferred_for(77), ..PlanAnswer::default() };
+    let error = plan(&stage, None, "{}", answer).await.unwrap_err();
+    let reason = "it deferred the operation for reason 77, which no protocol has";
+    assert_eq!(error.to_string(), invalid("PlanResourceChange", reason));
+}
+
+#[tokio::test]
+async fn the_end_of_an_object_cannot_be_put_off() {
+    let stage = stage_with(tfplugin6::ServerCapabilities { plan_destroy: true, ..Default::default() }).await;
+    stage
+        .script
+        .answer("PlanResourceChange", PlanAnswer { deferred: deferred_for(3), ..PlanAnswer::default() });
+    let resource = stage.provider.resource(THING).expect("there is one");
+    let error = resource.plan_destroy(&existing("{}"), &mut Vec::new()).await.unwrap_err();
+    let reason = "it deferred the operation, which was not offered to it";
+    assert_eq!(error.to_string(), invalid("PlanResourceChange", reason));
+    let request: tfplugin6::plan_resource_change::Request = stage.script.request("PlanResourceChange");
+    assert!(!request.client_capabilities.expect("they are sent").deferral_allowed);
 }
 
 #[tokio::test]

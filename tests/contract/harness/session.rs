@@ -214,8 +214,25 @@ impl Session {
         token: &str,
         arguments: &Json,
     ) -> Result<Result<Json, Vec<(String, String)>>, Status> {
-        let request =
-            InvokeRequest { tok: token.to_owned(), args: Some(bag(arguments)), ..Default::default() };
+        self.send_invoke(token, arguments, false).await
+    }
+
+    /// Invokes as part of a preview.
+    pub(crate) async fn preview_invoke(
+        &self,
+        token: &str,
+        arguments: &Json,
+    ) -> Result<Result<Json, Vec<(String, String)>>, Status> {
+        self.send_invoke(token, arguments, true).await
+    }
+
+    async fn send_invoke(
+        &self,
+        token: &str,
+        arguments: &Json,
+        preview: bool,
+    ) -> Result<Result<Json, Vec<(String, String)>>, Status> {
+        let request = InvokeRequest { tok: token.to_owned(), args: Some(bag(arguments)), preview };
         let answer =
             self.call("Invoke", request, async |mut client, request| client.invoke(request).await).await?;
         let failures: Vec<_> =
