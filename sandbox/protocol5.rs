@@ -200,8 +200,7 @@ impl Provider for Edge {
         &self,
         request: Request<message::list_resource::Request>,
     ) -> Answer<BoxStream<message::list_resource::Event>> {
-        let events = self.list(request.into_inner()).await?;
-        Ok(Response::new(Box::pin(tokio_stream::iter(events.into_iter().map(Ok)))))
+        Ok(Response::new(Box::pin(tokio_stream::iter(self.list(request.into_inner()).await?))))
     }
 }
 

@@ -8,7 +8,7 @@ use isthmus_shim::provider::{Diagnostic, Provider, ProviderError};
 use tokio::sync::Mutex;
 
 use super::made_up_names::MadeUpNames;
-use super::{Begun, Calls};
+use super::{Begun, Calls, Listings};
 use crate::package::catalogue::Package;
 
 /// How long a provider may take to stop before it is asked again.
@@ -25,6 +25,8 @@ pub struct Instance {
     pub calls: Calls,
     /// The resources whose names are not their programs' own.
     pub made_up_names: MadeUpNames,
+    /// Lists of which an engine has seen the beginning.
+    pub listings: Listings,
     /// The configuration that the first call that needs one applies.
     config: Mutex<Option<Value>>,
     /// The configuration that was judged last: what is known before one is applied.
@@ -39,6 +41,7 @@ impl Instance {
             provider,
             calls,
             made_up_names: MadeUpNames::default(),
+            listings: Listings::default(),
             config: Mutex::new(None),
             checked: StdMutex::default(),
         }
@@ -103,6 +106,7 @@ impl Instance {
     /// Ends the provider. Calls under way are asked to come to an end first.
     pub async fn end(&self) {
         let calls = self.calls.begun();
+        self.listings.drop_all();
         // A provider that cannot be asked any more is ended all the same.
         let _ = self.stop(&calls).await;
         let _ = self.stopped(&calls).await;

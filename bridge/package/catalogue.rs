@@ -11,7 +11,9 @@ use isthmus_shim::schema::{Catalogue, CatalogueError, Schema};
 
 use super::function::{FunctionFault, FunctionShape};
 use super::parameters::{LOCAL_VERSION, NotAProviderPath, Parameter, ParameterSource, local_provider_type};
-use super::shape::{PackageNaming, ResourceShape, compile_config, compile_data_source, compile_resource};
+use super::shape::{
+    PackageNaming, ResourceShape, compile_config, compile_data_source, compile_list, compile_resource,
+};
 use crate::names::casing::lower_first;
 use crate::names::tokens::{
     Tokens, data_source_tokens, function_tokens, member_token, resource_prefix, resource_tokens,
@@ -254,6 +256,18 @@ impl Package {
     fn compile_resource(&self, terraform: &str, token: &str, schema: Arc<Schema>) -> ResourceShape {
         let naming = PackageNaming { package: &self.identity.name, prefix: &self.prefix };
         compile_resource(terraform, token, schema, naming)
+    }
+
+    /// What may be said of the resources of a type that are to be listed, by Terraform's name; `None` where they cannot be
+    /// listed. It is compiled for each look: a list takes longer.
+    pub fn list(&self, terraform: &str) -> Option<Result<ResourceShape, TokenError>> {
+        let token = self.resources.tokens.token(terraform)?;
+        match self.catalogue.passing_list_resource(terraform) {
+            Err(CatalogueError::Unknown { .. }) => None,
+            found => {
+                Some(found.map(|schema| compile_list(terraform, token, schema)).map_err(TokenError::from))
+            }
+        }
     }
 
     /// The shape of a data source that the package has, by Terraform's name.

@@ -76,19 +76,36 @@ pub fn package_schema(package: &Package, plugin_version: &str) -> PackageSchema 
         document.config = config_variables(&mut types, config);
     }
     let members: Vec<_> = package.resources().iter().collect();
-    let shape = |terraform: &str| package.passing_resource(terraform);
-    let declare = |types: &mut Types<'_>, shape: &ResourceShape| {
-        types.declare(Owner::Resource, member_name(&shape.token), &shape.object.fields)
+    let shape = |terraform: &str| {
+        Ok(Managed { shape: package.passing_resource(terraform)?, list: package.list(terraform) })
     };
-    let described = |types: &Types<'_>, shape: &ResourceShape| raw(&resource(types, shape));
+    let mut unlisted = Vec::new();
+    let declare = |types: &mut Types<'_>, managed: &Managed| {
+        let Managed { shape, list } = managed;
+        let name = member_name(&shape.token);
+        let own = types.declare(Owner::Resource, name, &shape.object.fields);
+        match list {
+            None => own,
+            Some(Ok(list)) => {
+                let inputs = list.object.fields.iter().filter(is_input);
+                own.and(types.declare(Owner::Resource, &format!("{name}List"), inputs))
+            }
+            Some(Err(fault)) => {
+                unlisted.push(fault.clone());
+                own
+            }
+        }
+    };
+    let described = |types: &Types<'_>, managed: &Managed| raw(&resource(types, managed));
     describe_members(&mut types, &members, shape, declare, described, &mut document.resources, &mut left_out);
+    left_out.extend(unlisted);
 
     let members: Vec<_> = package.data_sources().iter().collect();
     let shape = |terraform: &str| package.passing_data_source(terraform);
-    let declare = |types: &mut Types<'_>, shape: &ResourceShape| {
+    let declare = |types: &mut Types<'_>, shape: &Arc<ResourceShape>| {
         types.declare(Owner::DataSource, member_name(&shape.token), &shape.object.fields)
     };
-    let described = |types: &Types<'_>, shape: &ResourceShape| raw(&data_source(types, shape));
+    let described = |types: &Types<'_>, shape: &Arc<ResourceShape>| raw(&data_source(types, shape));
     describe_members(&mut types, &members, shape, declare, described, &mut document.functions, &mut left_out);
 
     for (terraform, token) in package.functions().iter() {
@@ -110,12 +127,12 @@ const TOGETHER: usize = 64;
 
 /// Describes all members of a kind. Names are given in the members' order, because each depends on those before; everything
 /// else is done for several members at once, and nothing but the finished text is kept.
-fn describe_members(
+fn describe_members<Shape: Send + Sync>(
     types: &mut Types<'_>,
     members: &[(&Arc<str>, &str)],
-    shape: impl Fn(&str) -> Result<Arc<ResourceShape>, TokenError> + Sync,
-    declare: impl Fn(&mut Types<'_>, &ResourceShape) -> Declared,
-    described: impl Fn(&Types<'_>, &ResourceShape) -> Box<RawValue> + Sync,
+    shape: impl Fn(&str) -> Result<Shape, TokenError> + Sync,
+    mut declare: impl FnMut(&mut Types<'_>, &Shape) -> Declared,
+    described: impl Fn(&Types<'_>, &Shape) -> Box<RawValue> + Sync,
     into: &mut Fragments,
     left_out: &mut Vec<TokenError>,
 ) {
@@ -234,8 +251,15 @@ fn provider(types: &mut Types<'_>, package: &str, config: Option<&ResourceShape>
     }
 }
 
+/// A resource, and what may be said of those that are to be listed.
+struct Managed {
+    shape: Arc<ResourceShape>,
+    list: Option<Result<ResourceShape, TokenError>>,
+}
+
 /// A resource, whose objects have been declared.
-fn resource(types: &Types<'_>, shape: &ResourceShape) -> Resource {
+fn resource(types: &Types<'_>, managed: &Managed) -> Resource {
+    let Managed { shape, list } = managed;
     let name = member_name(&shape.token);
     let fields = &shape.object.fields;
     let autonamed = shape.autonamed().map(|field| field.pulumi.as_str());
@@ -264,6 +288,11 @@ fn resource(types: &Types<'_>, shape: &ResourceShape) -> Resource {
     resource.state_inputs = Some(ObjectType {
         description: format!("Input properties used for looking up and filtering {name} resources.\n"),
         ..ObjectType::new(state, Vec::new())
+    });
+    resource.list_inputs = list.as_ref().and_then(|list| list.as_ref().ok()).map(|list| {
+        let inputs: Vec<&Field> = list.object.fields.iter().filter(is_input).collect();
+        let described = inputs.iter().map(|field| (field.pulumi.clone(), types.top_property(field)));
+        ObjectType::new(described.collect(), required(inputs.iter().copied(), Side::Input))
     });
     resource
 }
@@ -329,11 +358,11 @@ mod tests {
     use isthmus_proto::tfplugin6::schema::nested_block::NestingMode as Blocks;
     use isthmus_proto::tfplugin6::schema::object::NestingMode as Objects;
     use isthmus_proto::tfplugin6::schema::{Attribute, NestedBlock};
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     use super::super::parameters::Parameter;
     use super::super::testing::{
-        attribute, block, body, computed, function, local, nested_attribute, package, package_of,
+        attribute, block, body, computed, function, listable, local, nested_attribute, package, package_of,
         package_with, parameter, required, schema,
     };
     use super::*;
@@ -419,6 +448,54 @@ mod tests {
         let schema = package_schema(&package, "1.1.3");
         assert!(schema.left_out.is_empty(), "{:?}", schema.left_out);
         insta::assert_snapshot!(pretty(&schema.json));
+    }
+
+    #[test]
+    fn what_can_be_listed_says_by_what() {
+        let filter =
+            body(vec![required("name", "\"string\""), attribute("values", "[\"list\",\"string\"]")], vec![]);
+        let own = body(vec![attribute("to", "\"string\"")], vec![]);
+        let resource =
+            schema(vec![computed("id", "\"string\"")], vec![block("filter", Blocks::List, (0, 0), own)]);
+        let list = schema(
+            vec![
+                required("parent_id", "\"string\""),
+                attribute("id", "\"string\""),
+                computed("found", "\"number\""),
+            ],
+            vec![block("filter", Blocks::List, (0, 0), filter)],
+        );
+        let schema = parsed(&listable(&resource, &list));
+        let thing = &schema["resources"]["test:index/thing:Thing"];
+        let expected = json!({
+            "type": "object",
+            "properties": {
+                "filters": {"type": "array", "items": {"$ref": "#/types/test:index/ThingListFilter:ThingListFilter"}},
+                "id": {"type": "string"},
+                "parentId": {"type": "string"},
+            },
+            "required": ["parentId"],
+        });
+        assert_eq!(thing["listInputs"], expected);
+        let own = &thing["properties"]["filters"]["items"]["$ref"];
+        assert_eq!(
+            own, "#/types/test:index/ThingFilter:ThingFilter",
+            "a resource's own types keep their names"
+        );
+        let filter = &schema["types"]["test:index/ThingListFilter:ThingListFilter"];
+        assert_eq!(filter["required"], json!(["name"]));
+    }
+
+    #[test]
+    fn a_faulty_list_costs_the_resource_its_list_and_nothing_else() {
+        let resource = schema(vec![computed("id", "\"string\"")], vec![]);
+        let package = listable(&resource, &schema(vec![attribute("x", "\"nonsense\"")], vec![]));
+        let described = package_schema(&package, "1.1.3");
+        let [fault] = &*described.left_out else { panic!("{:?}", described.left_out) };
+        assert!(fault.to_string().contains("schema of list resource test_thing cannot be used"), "{fault}");
+        let schema: Value = serde_json::from_str(&described.json).unwrap();
+        let thing = &schema["resources"]["test:index/thing:Thing"];
+        assert!(thing.is_object() && thing.get("listInputs").is_none(), "{thing}");
     }
 
     #[test]

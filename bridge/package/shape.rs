@@ -189,6 +189,11 @@ pub fn compile_data_source(terraform_type: &str, token: &str, schema: Arc<Schema
     unidentified(terraform_type, token, schema, object_names)
 }
 
+/// Compiles what may be said of the resources of a type that are to be listed. `token` is that of the resource.
+pub fn compile_list(terraform_type: &str, token: &str, schema: Arc<Schema>) -> ResourceShape {
+    unidentified(terraform_type, token, schema, object_names)
+}
+
 /// Compiles the provider's own configuration.
 pub fn compile_config(schema: Arc<Schema>) -> ResourceShape {
     unidentified("", "", schema, config_names)

@@ -126,6 +126,21 @@ pub(crate) fn package_with(
     Package::new(identity, Arc::new(Catalogue::from_protocol_6(response)))
 }
 
+/// A provider with one resource, `test_thing`, that can be listed by what the second schema says.
+pub(crate) fn listable(resource: &tfplugin6::Schema, list: &tfplugin6::Schema) -> Package {
+    let encoded = |schema: &tfplugin6::Schema| {
+        std::iter::once(("test_thing".to_owned(), schema.encode_to_vec().into())).collect()
+    };
+    let response = Response {
+        provider: Some(schema(vec![], vec![])),
+        resource_schemas: encoded(resource),
+        list_resource_schemas: encoded(list),
+        ..Response::default()
+    };
+    let identity = Identity::new(local("./terraform-provider-test")).expect("the path names a provider");
+    Package::new(identity, Arc::new(Catalogue::from_protocol_6(response)))
+}
+
 fn provider() -> Response {
     let pet = || schema(vec![computed("id", "\"string\""), attribute("length", "\"number\"")], vec![]);
     let proxy =

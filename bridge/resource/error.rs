@@ -62,6 +62,12 @@ pub enum OperationError {
         keys(.0)
     )]
     MissingKeys(Vec<MissingKey>),
+    /// The rest of a list is asked for that there is not.
+    #[error("the list cannot be continued: {reason}; begin it again, without a continuation token")]
+    Continuation {
+        /// Why not.
+        reason: &'static str,
+    },
     /// A provider process has one configuration for life.
     #[error(
         "the provider {package} is configured already, with another configuration: Configure comes before all calls that \

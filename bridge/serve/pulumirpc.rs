@@ -13,10 +13,14 @@ use isthmus_proto::pulumirpc::{
     CallRequest, CallResponse, CheckFailure, CheckRequest, CheckResponse, ConfigureRequest,
     ConfigureResponse, CreateRequest, CreateResponse, DeleteRequest, DiffRequest, DiffResponse,
     GetMappingRequest, GetMappingResponse, GetMappingsRequest, GetMappingsResponse, GetSchemaRequest,
-    GetSchemaResponse, InvokeRequest, InvokeResponse, ParameterizeRequest, ParameterizeResponse,
-    PluginAttach, PluginInfo, PropertyDiff, ProviderHandshakeRequest, ProviderHandshakeResponse, ReadRequest,
-    ReadResponse, UpdateRequest, UpdateResponse, diff_response, parameterize_request, property_diff,
+    GetSchemaResponse, InvokeRequest, InvokeResponse, ListRequest, ListResponse, ParameterizeRequest,
+    ParameterizeResponse, PluginAttach, PluginInfo, PropertyDiff, ProviderHandshakeRequest,
+    ProviderHandshakeResponse, ReadRequest, ReadResponse, UpdateRequest, UpdateResponse, diff_response,
+    list_response, parameterize_request, property_diff,
 };
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status};
 
 use super::listener::LARGEST_MESSAGE;
@@ -311,6 +315,38 @@ impl ResourceProvider for PulumiService {
         Ok(Response::new(response))
     }
 
+    async fn list(&self, request: Request<ListRequest>) -> Result<Response<BoxStream<ListResponse>>, Status> {
+        let (session, instance) = parameterized(&request).await?;
+        let call = instance.calls.begin("");
+        let ListRequest { token, query, limit, page_size, continuation_token } = request.into_inner();
+        let at_least_one = |number| u64::try_from(number).ok().filter(|number| *number > 0);
+        let query = resource::Query {
+            token,
+            query: query.unwrap_or_default(),
+            limit: at_least_one(limit),
+            page_size: at_least_one(page_size),
+            continuation: continuation_token,
+        };
+        let mut notes = Notes::default();
+        let begun = resource::begin_list(&instance, query, &mut notes).await;
+        report(&session, &instance, &notes, "").await;
+        let begun = begun.map_err(status::of_operation)?;
+        let (results, stream) = mpsc::channel(LISTED_AHEAD);
+        let daemon = Arc::clone(session.daemon());
+        daemon.spawn(async move {
+            let _call = call;
+            match begun {
+                resource::Started::Unknown => {
+                    let computed = list_response::Response::Computed(list_response::Computed {});
+                    // Whoever does not listen any more misses nothing.
+                    let _ = results.send(Ok(ListResponse { response: Some(computed) })).await;
+                }
+                resource::Started::Page(page) => send_page(&session, &instance, *page, &results).await,
+            }
+        });
+        Ok(Response::new(Box::pin(ReceiverStream::new(stream))))
+    }
+
     async fn update(&self, request: Request<UpdateRequest>) -> Result<Response<UpdateResponse>, Status> {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
@@ -384,6 +420,50 @@ impl ResourceProvider for PulumiService {
         };
         let providers = provider.into_iter().collect();
         Ok(Response::new(GetMappingsResponse { providers }))
+    }
+}
+
+/// How many results of a list wait for the engine, before the provider waits.
+const LISTED_AHEAD: usize = 64;
+
+/// Sends one page of a list, until the engine does not listen any more.
+async fn send_page(
+    session: &Arc<Session>,
+    instance: &Instance,
+    mut page: resource::Page,
+    results: &mpsc::Sender<Result<ListResponse, Status>>,
+) {
+    loop {
+        let mut notes = Notes::default();
+        let found = tokio::select! {
+            found = page.next(instance, &mut notes) => found,
+            () = results.closed() => return,
+        };
+        for warning in &notes.warnings {
+            session.warn(resource::describe(warning, page.shape()), "");
+        }
+        session.settle(!notes.warnings.is_empty()).await;
+        let sent = match found {
+            Ok(Some(found)) => {
+                let result =
+                    list_response::Result { id: found.identity.to_string(), name: found.display_name };
+                let response = Some(list_response::Response::Result(result));
+                results.send(Ok(ListResponse { response })).await
+            }
+            Ok(None) => break,
+            Err(error) => {
+                let _ = results.send(Err(status::of_operation(error))).await;
+                return;
+            }
+        };
+        if sent.is_err() {
+            return;
+        }
+    }
+    if let Some(continuation_token) = page.end(instance) {
+        let continuation = list_response::Continuation { continuation_token };
+        let response = Some(list_response::Response::Continuation(continuation));
+        let _ = results.send(Ok(ListResponse { response })).await;
     }
 }
 

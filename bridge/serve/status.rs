@@ -14,7 +14,7 @@ use crate::resource::{MissingKey, OperationError, Partial};
 pub(super) fn of_operation(error: OperationError) -> Status {
     let text = error.to_string();
     match error {
-        OperationError::Inputs(_) => Status::invalid_argument(text),
+        OperationError::Inputs(_) | OperationError::Continuation { .. } => Status::invalid_argument(text),
         OperationError::Token(_) => Status::not_found(text),
         OperationError::ConfiguredAlready { .. }
         | OperationError::NeedsReplacement(_)

@@ -10,6 +10,8 @@ use crate::resources::{Answer, NoteList};
 use crate::switches::Deferrable;
 use crate::{object, token};
 
+use tonic::Status;
+
 impl Edge {
     pub(crate) fn validate_data_source(
         &self,
@@ -192,14 +194,17 @@ impl Edge {
             config_known: Some(config.is_wholly_known()),
             ..CallRecord::of("ValidateListResourceConfig")
         });
-        Ok(message::validate_list_resource_config::Response { diagnostics: Vec::new() })
+        let config = object::Object::from_value(&config).unwrap_or_default();
+        let diagnostics = diagnostic_messages(NoteList::validate(&config));
+        Ok(message::validate_list_resource_config::Response { diagnostics })
     }
 
     pub(crate) async fn list(
         &self,
         request: message::list_resource::Request,
-    ) -> Answered<Vec<message::list_resource::Event>> {
+    ) -> Answered<Box<dyn Iterator<Item = Answered<message::list_resource::Event>> + Send>> {
         use message::list_resource::Event;
+        let listing = request.config.clone();
         let listed = self.about_resource(request.type_name, move |provider, entry, call| {
             let record = CallRecord::of("ListResource");
             provider.record(&CallRecord { type_name: Some(call.type_name().to_owned()), ..record });
@@ -226,7 +231,45 @@ impl Edge {
                     .collect(),
             }
         });
-        Ok(listed.await?.unwrap_or_else(|diagnostic| vec![trouble(diagnostic)]))
+        let events = listed.await?.unwrap_or_else(|diagnostic| vec![trouble(diagnostic)]);
+        let config = decode(listing.as_ref(), &self.provider.search().kind)?;
+        let mode = object::Object::from_value(&config).unwrap_or_default();
+        Ok(misbehaving(mode.text("mode").unwrap_or_default(), events))
+    }
+}
+
+/// A list as it was asked for: with more events, with other events, or without an end.
+fn misbehaving(
+    mode: &str,
+    events: Vec<message::list_resource::Event>,
+) -> Box<dyn Iterator<Item = Answered<message::list_resource::Event>> + Send> {
+    let warning = |text: &str| diagnostic_messages(Diagnostic::warning(text, "It was asked to warn.").into());
+    let good = events.clone().into_iter().map(Ok);
+    match mode {
+        "warning" => {
+            let general = message::list_resource::Event {
+                diagnostic: warning("The list may not be complete"),
+                ..Default::default()
+            };
+            let each = events.into_iter().map(move |event| message::list_resource::Event {
+                diagnostic: warning(&format!("{} is old", event.display_name)),
+                ..event
+            });
+            Box::new(std::iter::once(general).chain(each).map(Ok))
+        }
+        "error" => {
+            let error = trouble(Diagnostic::error("The list is cut short", "It was asked to fail."));
+            Box::new(good.take(1).chain(std::iter::once(Ok(error))))
+        }
+        "break" => {
+            Box::new(good.take(1).chain(std::iter::once(Err(Status::internal("the sandbox broke off")))))
+        }
+        "anonymous" => {
+            let bare = |event| message::list_resource::Event { identity: None, ..event };
+            Box::new(events.into_iter().map(bare).map(Ok))
+        }
+        "endless" => Box::new(events.into_iter().cycle().map(Ok)),
+        _ => Box::new(good),
     }
 }
 

@@ -184,8 +184,22 @@ impl NoteList {
     /// What a search looks like.
     pub(crate) fn schema() -> Schema {
         let prefix = Attribute::optional("title_prefix", Type::String).described("How the titles begin.");
+        let mode = Attribute::optional("mode", Type::String).described(
+            "How the list misbehaves: `refuse`, `warning`, `error`, `break`, `anonymous` or `endless`.",
+        );
         let description = "Finds notes by the beginning of their titles.";
-        Schema { version: 0, block: Block { description, attributes: vec![prefix], blocks: Vec::new() } }
+        let attributes = vec![prefix, mode];
+        Schema { version: 0, block: Block { description, attributes, blocks: Vec::new() } }
+    }
+
+    /// Judges a search.
+    pub(crate) fn validate(config: &Object) -> Diagnostics {
+        match config.text("mode") {
+            Some("refuse") => Diagnostic::error("This cannot be listed", "It was asked to refuse.")
+                .at(at("title_prefix"))
+                .into(),
+            _ => Diagnostics::default(),
+        }
     }
 
     /// Finds at most so many notes, in the order of their ids. `call` is one about notes.

@@ -21,6 +21,7 @@ pub enum Rpc {
     GetProviderSchema,
     GetResourceIdentitySchemas,
     ImportResourceState,
+    ListResource,
     MoveResourceState,
     PlanResourceChange,
     ReadDataSource,
@@ -29,6 +30,7 @@ pub enum Rpc {
     UpgradeResourceIdentity,
     UpgradeResourceState,
     ValidateDataResourceConfig,
+    ValidateListResourceConfig,
     ValidateProviderConfig,
     ValidateResourceConfig,
 }
@@ -50,6 +52,7 @@ impl Rpc {
                 "/tfplugin5.Provider/GetResourceIdentitySchemas"
             }
             (ProtocolVersion::V5, Self::ImportResourceState) => "/tfplugin5.Provider/ImportResourceState",
+            (ProtocolVersion::V5, Self::ListResource) => "/tfplugin5.Provider/ListResource",
             (ProtocolVersion::V5, Self::MoveResourceState) => "/tfplugin5.Provider/MoveResourceState",
             (ProtocolVersion::V5, Self::PlanResourceChange) => "/tfplugin5.Provider/PlanResourceChange",
             (ProtocolVersion::V5, Self::ReadDataSource) => "/tfplugin5.Provider/ReadDataSource",
@@ -61,6 +64,9 @@ impl Rpc {
             (ProtocolVersion::V5, Self::UpgradeResourceState) => "/tfplugin5.Provider/UpgradeResourceState",
             (ProtocolVersion::V5, Self::ValidateDataResourceConfig) => {
                 "/tfplugin5.Provider/ValidateDataSourceConfig"
+            }
+            (ProtocolVersion::V5, Self::ValidateListResourceConfig) => {
+                "/tfplugin5.Provider/ValidateListResourceConfig"
             }
             (ProtocolVersion::V5, Self::ValidateProviderConfig) => {
                 "/tfplugin5.Provider/PrepareProviderConfig"
@@ -76,6 +82,7 @@ impl Rpc {
                 "/tfplugin6.Provider/GetResourceIdentitySchemas"
             }
             (ProtocolVersion::V6, Self::ImportResourceState) => "/tfplugin6.Provider/ImportResourceState",
+            (ProtocolVersion::V6, Self::ListResource) => "/tfplugin6.Provider/ListResource",
             (ProtocolVersion::V6, Self::MoveResourceState) => "/tfplugin6.Provider/MoveResourceState",
             (ProtocolVersion::V6, Self::PlanResourceChange) => "/tfplugin6.Provider/PlanResourceChange",
             (ProtocolVersion::V6, Self::ReadDataSource) => "/tfplugin6.Provider/ReadDataSource",
@@ -87,6 +94,9 @@ impl Rpc {
             (ProtocolVersion::V6, Self::UpgradeResourceState) => "/tfplugin6.Provider/UpgradeResourceState",
             (ProtocolVersion::V6, Self::ValidateDataResourceConfig) => {
                 "/tfplugin6.Provider/ValidateDataResourceConfig"
+            }
+            (ProtocolVersion::V6, Self::ValidateListResourceConfig) => {
+                "/tfplugin6.Provider/ValidateListResourceConfig"
             }
             (ProtocolVersion::V6, Self::ValidateProviderConfig) => {
                 "/tfplugin6.Provider/ValidateProviderConfig"
@@ -145,6 +155,27 @@ impl Client {
         Own::Encode: Send + Sync + 'static,
         Own::Decode: Send + Sync + 'static,
     {
+        let path = PathAndQuery::from_static(rpc.path(self.version));
+        Ok(self.ready().await?.unary(tonic::Request::new(request), path, codec).await?.into_inner())
+    }
+
+    /// Makes one call that is answered by a stream of events.
+    pub async fn stream<Request, Event>(
+        &self,
+        rpc: Rpc,
+        request: Request,
+    ) -> Result<tonic::Streaming<Event>, tonic::Status>
+    where
+        Request: prost::Message + Send + Sync + 'static,
+        Event: prost::Message + Default + Send + Sync + 'static,
+    {
+        let path = PathAndQuery::from_static(rpc.path(self.version));
+        let codec = ProstCodec::<Request, Event>::default();
+        let mut grpc = self.ready().await?;
+        Ok(grpc.server_streaming(tonic::Request::new(request), path, codec).await?.into_inner())
+    }
+
+    async fn ready(&self) -> Result<tonic::client::Grpc<Channel>, tonic::Status> {
         let mut grpc = tonic::client::Grpc::new(self.channel.clone())
             .max_decoding_message_size(LARGEST_MESSAGE)
             .max_encoding_message_size(LARGEST_MESSAGE);
@@ -152,8 +183,7 @@ impl Client {
             let error: StdError = error.into();
             tonic::Status::unavailable(format!("the connection cannot be used: {error}"))
         })?;
-        let path = PathAndQuery::from_static(rpc.path(self.version));
-        Ok(grpc.unary(tonic::Request::new(request), path, codec).await?.into_inner())
+        Ok(grpc)
     }
 }
 
@@ -194,13 +224,14 @@ mod tests {
 
     use super::*;
 
-    const ALL: [Rpc; 16] = [
+    const ALL: [Rpc; 18] = [
         Rpc::ApplyResourceChange,
         Rpc::CallFunction,
         Rpc::ConfigureProvider,
         Rpc::GetProviderSchema,
         Rpc::GetResourceIdentitySchemas,
         Rpc::ImportResourceState,
+        Rpc::ListResource,
         Rpc::MoveResourceState,
         Rpc::PlanResourceChange,
         Rpc::ReadDataSource,
@@ -209,6 +240,7 @@ mod tests {
         Rpc::UpgradeResourceIdentity,
         Rpc::UpgradeResourceState,
         Rpc::ValidateDataResourceConfig,
+        Rpc::ValidateListResourceConfig,
         Rpc::ValidateProviderConfig,
         Rpc::ValidateResourceConfig,
     ];

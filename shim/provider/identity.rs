@@ -69,15 +69,7 @@ impl Resource<'_> {
             return Ok(None);
         };
         let Some(schema) = self.identity_schema(warnings).await? else { return Ok(None) };
-        let written = cty::decode_dynamic(&data.msgpack, &data.json, &schema.own)
-            .map_err(|error| crate::error_chain(&error))
-            .and_then(|value| match value {
-                Value::Null => Ok(None),
-                value => to_json(&value, &schema.own).map(Some).map_err(|error| crate::error_chain(&error)),
-            })
-            .and_then(|text| {
-                text.map(|text| Json::parse(text.as_bytes()).map_err(|error| error.to_string())).transpose()
-            });
+        let written = schema.json_of(data);
         match written {
             Ok(json) => Ok(json.map(|json| StoredIdentity { schema_version: schema.version, json })),
             Err(reason) => Err(ProviderError::Identity {
@@ -212,6 +204,18 @@ impl IdentitySchema {
             faults.push(format!("{} must be given", missing.join(", ")));
         }
         if faults.is_empty() { self.read(json) } else { Err(faults.join(", and ")) }
+    }
+
+    /// An identity that a provider sent, as it is stored: a JSON object of exactly the schema's attributes, ordered by name.
+    /// `None`: it is null.
+    pub(super) fn json_of(&self, data: &tfplugin6::DynamicValue) -> Result<Option<Json>, String> {
+        let value = cty::decode_dynamic(&data.msgpack, &data.json, &self.own)
+            .map_err(|error| crate::error_chain(&error))?;
+        if value.is_null() {
+            return Ok(None);
+        }
+        let text = to_json(&value, &self.own).map_err(|error| crate::error_chain(&error))?;
+        Json::parse(text.as_bytes()).map(Some).map_err(|error| error.to_string())
     }
 
     fn data(&self, value: &Value) -> Result<tfplugin6::ResourceIdentityData, String> {

@@ -265,7 +265,7 @@ impl Provider {
         rpc.name(self.client.version())
     }
 
-    fn caller(&self) -> Caller<'_> {
+    pub(super) fn caller(&self) -> Caller<'_> {
         Caller { name: &self.name, plugin: &self.plugin, client: &self.client, observer: &self.observer }
     }
 }
@@ -313,11 +313,11 @@ impl DataSourceAnswer {
 }
 
 /// Makes calls and tells their failures apart.
-struct Caller<'a> {
+pub(super) struct Caller<'a> {
     name: &'a str,
     plugin: &'a Plugin,
-    client: &'a Client,
-    observer: &'a CallObserver,
+    pub(super) client: &'a Client,
+    pub(super) observer: &'a CallObserver,
 }
 
 impl Caller<'_> {
@@ -359,7 +359,7 @@ impl Caller<'_> {
     }
 
     /// The request as it is sent, if the observer wants to see it.
-    fn shown(&self, request: &impl prost::Message) -> Option<Vec<u8>> {
+    pub(super) fn shown(&self, request: &impl prost::Message) -> Option<Vec<u8>> {
         self.observer.wants_messages().then(|| request.encode_to_vec())
     }
 
@@ -371,15 +371,8 @@ impl Caller<'_> {
         call: impl Future<Output = Result<Answer, tonic::Status>>,
         encode: impl FnOnce(&Answer) -> Vec<u8>,
     ) -> Result<Answer, ProviderError> {
+        self.require_alive(rpc)?;
         let operation = rpc.name(self.client.version());
-        if let Some(exit) = self.plugin.exit() {
-            return Err(ProviderError::Gone {
-                provider: self.name.to_owned(),
-                operation,
-                during: false,
-                exit,
-            });
-        }
         let begun = Instant::now();
         let answer = call.await;
         let answered = answer.is_ok();
@@ -393,20 +386,31 @@ impl Caller<'_> {
                 response,
             });
         }
-        let status = match answer {
-            Ok(response) => return Ok(response),
-            Err(status) => status,
-        };
+        match answer {
+            Ok(response) => Ok(response),
+            Err(status) => Err(self.failure(rpc, status).await),
+        }
+    }
+
+    pub(super) fn require_alive(&self, rpc: Rpc) -> Result<(), ProviderError> {
+        let Some(exit) = self.plugin.exit() else { return Ok(()) };
+        let operation = rpc.name(self.client.version());
+        Err(ProviderError::Gone { provider: self.name.to_owned(), operation, during: false, exit })
+    }
+
+    /// What a failed call means.
+    pub(super) async fn failure(&self, rpc: Rpc, status: tonic::Status) -> ProviderError {
+        let operation = rpc.name(self.client.version());
         let provider = self.name.to_owned();
         if status.code() == tonic::Code::Unimplemented {
-            return Err(ProviderError::Unsupported { provider, operation });
+            return ProviderError::Unsupported { provider, operation };
         }
         // A status that the provider itself sent has no source: whoever answers is alive, and is not waited for.
         let broke = status.code() == tonic::Code::Unavailable || std::error::Error::source(&status).is_some();
         if broke && let Ok(exit) = tokio::time::timeout(EXIT_GRACE, self.plugin.exited()).await {
-            return Err(ProviderError::Gone { provider, operation, during: true, exit });
+            return ProviderError::Gone { provider, operation, during: true, exit };
         }
-        Err(ProviderError::Call { provider, operation, status })
+        ProviderError::Call { provider, operation, status }
     }
 
     fn refuse_errors(

@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use tokio_stream::wrappers::UnixListenerStream;
 use tonic::Status;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
-use tonic::server::{NamedService, UnaryService};
+use tonic::server::{NamedService, ServerStreamingService, UnaryService};
 
 use super::{CallObserver, Diagnostic, KnownSchema, Provider, ProviderError, SchemaNews};
 use crate::cty::{Type, Value, msgpack};
@@ -79,6 +79,13 @@ impl Script {
             let prepared = lines.answers.get_mut(method).and_then(VecDeque::pop_front);
             prepared
                 .unwrap_or_else(|| Err(Status::unimplemented(format!("no answer to {method} is prepared"))))
+        })
+    }
+
+    fn stream(&self, method: &str, request: Bytes) -> Vec<Result<Bytes, Status>> {
+        self.with(|lines| {
+            lines.calls.push((method.to_owned(), request));
+            lines.answers.remove(method).unwrap_or_default().into()
         })
     }
 
@@ -187,7 +194,13 @@ impl<const SERVICE: usize> tower::Service<http::Request<tonic::body::Body>> for 
     fn call(&mut self, request: http::Request<tonic::body::Body>) -> Self::Future {
         let method = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
         let method = Method { script: self.0.clone(), method };
-        Box::pin(async move { Ok(tonic::server::Grpc::new(AsBytes).unary(method, request).await) })
+        Box::pin(async move {
+            let mut server = tonic::server::Grpc::new(AsBytes);
+            if method.method == "ListResource" {
+                return Ok(server.server_streaming(method, request).await);
+            }
+            Ok(server.unary(method, request).await)
+        })
     }
 }
 
@@ -202,6 +215,18 @@ impl UnaryService<Bytes> for Method {
 
     fn call(&mut self, request: tonic::Request<Bytes>) -> Self::Future {
         ready(self.script.call(&self.method, request.into_inner()).map(tonic::Response::new))
+    }
+}
+
+/// All answers that are prepared are the events of one stream.
+impl ServerStreamingService<Bytes> for Method {
+    type Response = Bytes;
+    type ResponseStream = tokio_stream::Iter<std::vec::IntoIter<Result<Bytes, Status>>>;
+    type Future = Ready<Result<tonic::Response<Self::ResponseStream>, Status>>;
+
+    fn call(&mut self, request: tonic::Request<Bytes>) -> Self::Future {
+        let events = self.script.stream(&self.method, request.into_inner());
+        ready(Ok(tonic::Response::new(tokio_stream::iter(events))))
     }
 }
 

@@ -183,6 +183,11 @@ impl Catalogue {
         lookup(&self.list_resources, "list resource", name)
     }
 
+    /// The same for one look at it; it is not kept for the next one.
+    pub fn passing_list_resource(&self, name: &str) -> Result<Arc<Schema>, CatalogueError> {
+        look(&self.list_resources, "list resource", name, Entry::passing_schema)
+    }
+
     /// The functions, ordered by name.
     pub fn functions(&self) -> &BTreeMap<Arc<str>, tfplugin6::Function> {
         &self.functions

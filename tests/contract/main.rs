@@ -22,6 +22,7 @@ mod identities;
 mod introduction;
 mod invokes;
 mod lifecycle;
+mod lists;
 mod lumirpc;
 mod messages;
 mod numbers;

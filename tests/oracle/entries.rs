@@ -917,6 +917,15 @@ const PROVIDERS: &[Entry] = &[
         shown: Shown::Elsewhere("tests/contract/deferrals.rs"),
     },
     Entry {
+        id: "lists",
+        what: "list resources",
+        go_bridge: "not in packages; `pulumi do … list` is UNIMPLEMENTED",
+        isthmus: "`listInputs` in the schema of what can be listed; each result is known by its identity in JSON, which it can be imported by",
+        why: "providers of protocol 5.10 and 6.10 offer them",
+        back: NONE,
+        shown: Shown::Elsewhere("tests/contract/lists.rs"),
+    },
+    Entry {
         id: "cancel",
         what: "Cancel",
         go_bridge: "calls go on",

@@ -91,6 +91,9 @@ pub(super) struct Resource {
     pub(super) required_inputs: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) state_inputs: Option<ObjectType>,
+    /// There are none unless the resources of this type can be listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) list_inputs: Option<ObjectType>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) methods: BTreeMap<&'static str, String>,
     #[serde(skip_serializing_if = "String::is_empty")]

@@ -88,6 +88,14 @@ pub(super) enum Side {
     Output,
 }
 
+impl Declared {
+    /// These objects and the others.
+    pub(super) fn and(mut self, others: Self) -> Self {
+        self.0.extend(others.0);
+        self
+    }
+}
+
 impl<'a> Types<'a> {
     pub(super) fn new(package: &'a Package) -> Self {
         Self { package, types: BTreeMap::new(), tokens: HashMap::new(), claims: HashMap::new() }

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
 use isthmus_proto::pulumirpc::{
     CallRequest, CheckRequest, ConfigureRequest, ConfigureResponse, DiffRequest, DiffResponse,
-    GetMappingRequest, GetMappingResponse, GetMappingsRequest, GetSchemaRequest, InvokeRequest,
+    GetMappingRequest, GetMappingResponse, GetMappingsRequest, GetSchemaRequest, InvokeRequest, ListRequest,
     ParameterizeRequest, ParameterizeResponse, PluginAttach, ProviderHandshakeRequest,
-    ProviderHandshakeResponse, parameterize_request,
+    ProviderHandshakeResponse, list_response, parameterize_request,
 };
 use serde_json::{Value as Json, json};
 use tonic::transport::Channel;
@@ -28,6 +28,18 @@ const SHOWN: usize = 4000;
 pub(crate) struct Session {
     client: ResourceProviderClient<Channel>,
     transcript: Transcript,
+}
+
+/// A page of a list.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Listed {
+    pub(crate) computed: bool,
+    /// Id and name of each.
+    pub(crate) results: Vec<(String, String)>,
+    /// Empty at the end of the list.
+    pub(crate) continuation: String,
+    /// What came after the results instead of an end.
+    pub(crate) error: Option<Status>,
 }
 
 /// What an engine and a daemon said to each other.
@@ -241,6 +253,34 @@ impl Session {
             Some(result) if failures.is_empty() => Ok(json_of(&result)),
             Some(_) | None => Err(failures),
         })
+    }
+
+    /// Lists what there is, one page of it.
+    pub(crate) async fn list(&self, request: ListRequest) -> Result<Listed, Status> {
+        self.transcript.add("→", "List", &request);
+        let mut client = self.client();
+        let mut listed = Listed::default();
+        let whole = async {
+            let mut stream = client.list(request).await?.into_inner();
+            while let Some(answer) = stream.message().await.transpose() {
+                match answer.map(|answer| answer.response) {
+                    Ok(Some(list_response::Response::Computed(_))) => listed.computed = true,
+                    Ok(Some(list_response::Response::Result(found))) => {
+                        listed.results.push((found.id, found.name))
+                    }
+                    Ok(Some(list_response::Response::Continuation(rest))) => {
+                        assert_eq!(listed.continuation, "", "a page ends once");
+                        listed.continuation = rest.continuation_token;
+                    }
+                    Ok(None) => panic!("an answer says something"),
+                    Err(status) => listed.error = Some(status),
+                }
+            }
+            Ok::<_, Status>(())
+        };
+        tokio::time::timeout(PATIENCE, whole).await.expect("List hangs")?;
+        self.transcript.add("←", "List", &listed);
+        Ok(listed)
     }
 
     pub(crate) async fn mappings(&self, key: &str) -> Result<Vec<String>, Status> {

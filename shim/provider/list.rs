@@ -1,0 +1,202 @@
+//! List resources: what there is of one type, told one by one (protocol 5.10, 6.10).
+//!
+//! A provider streams what it finds, so that nobody has to hold a large account in memory. What is listed is known by its
+//! identity, which is what it can be imported by.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use isthmus_proto::tfplugin6;
+use isthmus_proto::tfplugin6::list_resource::Event;
+use prost::Message as _;
+
+use super::{CallMessages, CallReport, Diagnostic, IdentitySchema, Provider, ProviderError, Rpc, dynamic};
+use crate::cty::json::Json;
+use crate::cty::{Type, Value};
+
+/// What is to be listed.
+#[derive(Clone, Debug)]
+pub struct ListRequest<'a> {
+    /// The resource type.
+    pub type_name: &'a str,
+    /// By the schema of the list resource; wholly known.
+    pub config: &'a Value,
+    /// Whether the objects themselves are wanted, beside their identities.
+    pub include_object: bool,
+    /// How many at most; `None` for all.
+    pub limit: Option<u64>,
+}
+
+/// A list on its way. Dropping it tells the provider that nobody wants the rest.
+#[derive(Debug)]
+pub struct Listing {
+    type_name: Arc<str>,
+    identity: IdentitySchema,
+    object_type: Type,
+    events: tonic::Streaming<Event>,
+    /// How many more are wanted.
+    left: Option<u64>,
+    begun: Instant,
+    /// The request as it was sent, if somebody wants to see it.
+    shown: Option<Vec<u8>>,
+}
+
+/// One object that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listed {
+    /// What it is known and imported by: a JSON object of exactly the identity's attributes, ordered by name.
+    pub identity: Json,
+    /// For people; may be empty.
+    pub display_name: String,
+    /// The object, where it was asked for and the provider has it.
+    pub object: Option<Value>,
+}
+
+impl Provider {
+    /// Begins to list what there is. The provider judges the request first.
+    ///
+    /// # Errors
+    /// When the type cannot be listed, or the provider refuses the request.
+    pub async fn list(
+        &self,
+        request: ListRequest<'_>,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Listing, ProviderError> {
+        let ListRequest { type_name, config, include_object, limit } = request;
+        let schema = self.catalogue().list_resource(type_name)?;
+        let resource = self.resource(type_name)?;
+        let Some(identity) = resource.identity_schema(warnings).await? else {
+            let reason = "it can be listed, but has no identity that says what was found";
+            return Err(self.invalid_answer(Rpc::GetResourceIdentitySchemas, type_name, reason));
+        };
+        // There is no value for "all", so it is as many as there could be.
+        let number = limit.map_or(i64::MAX, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+
+        let rpc = Rpc::ValidateListResourceConfig;
+        let encode = |value: &Value, own: &Type| dynamic::encode(value, own, self.operation(rpc), type_name);
+        let config = encode(config, &schema.block.implied_type)?;
+        let validate = tfplugin6::validate_list_resource_config::Request {
+            type_name: type_name.to_owned(),
+            config: config.clone(),
+            include_resource_object: encode(&Value::Bool(include_object), &Type::Bool)?,
+            limit: encode(&Value::Number(number.into()), &Type::Number)?,
+        };
+        let response: tfplugin6::validate_list_resource_config::Response = self.call(rpc, validate).await?;
+        self.refuse_errors(rpc, response.diagnostics, warnings)?;
+
+        let rpc = Rpc::ListResource;
+        let request = tfplugin6::list_resource::Request {
+            type_name: type_name.to_owned(),
+            config,
+            include_resource_object: include_object,
+            limit: number,
+        };
+        let caller = self.caller();
+        caller.require_alive(rpc)?;
+        let (begun, shown) = (Instant::now(), caller.shown(&request));
+        match caller.client.stream(rpc, request).await {
+            Ok(events) => Ok(Listing {
+                type_name: Arc::from(type_name),
+                identity,
+                object_type: resource.schema().block.implied_type.clone(),
+                events,
+                left: limit,
+                begun,
+                shown,
+            }),
+            Err(status) => Err(self.broke_off(begun, shown.as_deref(), status).await),
+        }
+    }
+
+    async fn broke_off(&self, begun: Instant, shown: Option<&[u8]>, status: tonic::Status) -> ProviderError {
+        let rpc = Rpc::ListResource;
+        self.report_list(begun, false);
+        if let Some(request) = shown {
+            let path = rpc.path(self.protocol());
+            self.caller().observer.show(CallMessages { path, request, response: Err(&status) });
+        }
+        self.caller().failure(rpc, status).await
+    }
+
+    fn report_list(&self, begun: Instant, answered: bool) {
+        let operation = self.operation(Rpc::ListResource);
+        self.caller().observer.report(CallReport { operation, elapsed: begun.elapsed(), answered });
+    }
+}
+
+impl Listing {
+    /// The next object. `None`: that was all, or all that was wanted. `provider` is the one that lists.
+    ///
+    /// # Errors
+    /// When the provider fails, or tells of something that cannot be read. There is nothing more to be had then.
+    pub async fn next(
+        &mut self,
+        provider: &Provider,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Option<Listed>, ProviderError> {
+        let rpc = Rpc::ListResource;
+        while self.left != Some(0) {
+            let event = match self.events.message().await {
+                Ok(Some(event)) => event,
+                Ok(None) => {
+                    self.left = Some(0);
+                    provider.report_list(self.begun, true);
+                    return Ok(None);
+                }
+                Err(status) => {
+                    return Err(provider.broke_off(self.begun, self.shown.as_deref(), status).await);
+                }
+            };
+            if let Some(request) = &self.shown {
+                let (path, response) = (rpc.path(provider.protocol()), event.encode_to_vec());
+                provider.caller().observer.show(CallMessages { path, request, response: Ok(&response) });
+            }
+            let has_something_to_say = !event.diagnostic.is_empty();
+            provider.refuse_errors(rpc, event.diagnostic, warnings)?;
+            let invalid = |reason: &str| provider.invalid_answer(rpc, &self.type_name, reason);
+            let identity = match event.identity.and_then(|identity| identity.identity_data) {
+                Some(data) => self
+                    .identity
+                    .json_of(&data)
+                    .map_err(|reason| invalid(&format!("an identity does not fit its schema: {reason}")))?,
+                None => None,
+            };
+            let Some(identity) = identity else {
+                // A warning about the list as a whole is an event as well.
+                if has_something_to_say {
+                    continue;
+                }
+                return Err(invalid("it found something without an identity"));
+            };
+            let object = match &event.resource_object {
+                None => None,
+                Some(object) => {
+                    let value = provider.decode(rpc, &self.type_name, Some(object), &self.object_type)?;
+                    if !value.is_wholly_known() {
+                        return Err(invalid("it found something of which not all is known"));
+                    }
+                    (!value.is_null()).then_some(value)
+                }
+            };
+            self.left = self.left.map(|left| left - 1);
+            if self.left == Some(0) {
+                provider.report_list(self.begun, true);
+            }
+            return Ok(Some(Listed { identity, display_name: event.display_name, object }));
+        }
+        Ok(None)
+    }
+
+    /// How many more are wanted; `None` for all that there are.
+    pub fn left(&self) -> Option<u64> {
+        self.left
+    }
+
+    /// Wants no more than so many from now on.
+    pub fn limit(&mut self, most: u64) {
+        self.left = Some(self.left.map_or(most, |left| left.min(most)));
+    }
+}
+
+#[cfg(test)]
+mod tests;
