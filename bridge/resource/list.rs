@@ -80,7 +80,12 @@ pub async fn begin_list(
         return Ok(Started::Page(Box::new(Page { rest, left, shape: fields })));
     }
 
-    let target = Target { provider: &instance.provider, shape: Arc::new(shape), keep_secrets: false };
+    let target = Target {
+        provider: &instance.provider,
+        shape: Arc::new(shape),
+        package: instance.package.identity(),
+        keep_secrets: false,
+    };
     let missing = missing_required(&query, &target.shape.object);
     if !missing.is_empty() {
         return Err(OperationError::Inputs(missing.into_iter().map(missing_failure).collect()));
