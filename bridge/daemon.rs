@@ -8,6 +8,7 @@ mod listings;
 mod log_file;
 mod made_up_names;
 mod provider_log;
+mod provider_meta;
 mod reattach;
 mod resolve;
 mod rpc_log;

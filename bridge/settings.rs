@@ -37,6 +37,14 @@ pub const KEY_FILE: Setting = Setting {
     effect: "The key that the store of objects is encrypted with.",
 };
 
+/// What providers are told of the program.
+pub const PROVIDER_META: Setting = Setting {
+    name: "ISTHMUS_PROVIDER_META",
+    value: "a JSON object of objects, by the provider's type",
+    default: "nothing",
+    effect: "What a Terraform module would say in its `provider_meta` blocks; see below.",
+};
+
 /// The provider of a plugin that is started for a 2017 engine.
 pub const PROVIDER: Setting = Setting {
     name: "ISTHMUS_PROVIDER",
@@ -70,7 +78,7 @@ const TOOLS_DIR: Setting = Setting {
 };
 
 /// All of them, in the order of the reference page.
-pub const ALL: [Setting; 6] = [HOME, KEY_FILE, LOG_CALLS, PROVIDER, SCHEMA_CACHE, TOOLS_DIR];
+pub const ALL: [Setting; 7] = [HOME, KEY_FILE, LOG_CALLS, PROVIDER, PROVIDER_META, SCHEMA_CACHE, TOOLS_DIR];
 
 impl Setting {
     /// Its value, where it is set to something.

@@ -35,6 +35,9 @@ pub struct CallRecord {
     /// Whether the client takes a deferral for an answer to this call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deferral_allowed: Option<bool>,
+    /// What came along of the module that uses the provider, in JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_meta: Option<String>,
     /// The version of stored state, in an upgrade or a move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<i64>,

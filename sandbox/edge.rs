@@ -115,6 +115,7 @@ impl Edge {
                 .then(|| ("sandbox_note".to_owned(), encoded(&self.provider.search().schema)))
                 .into_iter()
                 .collect(),
+            provider_meta: self.provider.meta().map(|meta| schema_message(&meta.schema, minor)),
             server_capabilities: self.capabilities(),
             ..Default::default()
         };

@@ -21,7 +21,7 @@ use crate::object::{Object, at};
 use crate::protocol::{Feature, Minor, Protocol};
 use crate::resource_entry::ResourceEntry;
 use crate::resources::{self, Change, NoteList, NoteLookup, Outcome};
-use crate::schema::{Attribute, Block, Schema};
+use crate::schema::{Attribute, Block, NestedBlock, Nesting, Schema};
 use crate::stdio::Stdio;
 use crate::switches::{Configure, Deferrable, Switches};
 use crate::token::{self, Tokens};
@@ -42,6 +42,7 @@ pub struct Provider {
     token: DataSource,
     tokens: Tokens,
     search: DataSource,
+    meta: Option<DataSource>,
 }
 
 /// A data source, or something else that has a schema and no states.
@@ -87,6 +88,7 @@ impl Provider {
             token: DataSource::new(token::schema()),
             tokens: Tokens::default(),
             search: DataSource::new(NoteList::schema()),
+            meta: switches.meta.then(|| DataSource::new(meta_schema())),
             functions: if switches.minor.has(Feature::Functions) { functions::all() } else { Vec::new() },
             configuration: OnceLock::new(),
             stop: Mutex::new(CancellationToken::new()),
@@ -157,6 +159,11 @@ impl Provider {
     /// What a search for notes looks like.
     pub(crate) const fn search(&self) -> &DataSource {
         &self.search
+    }
+
+    /// What it wants to be told of the module that uses it, if it wants anything.
+    pub(crate) const fn meta(&self) -> Option<&DataSource> {
+        self.meta.as_ref()
     }
 
     /// Its functions.
@@ -276,6 +283,23 @@ pub(crate) fn change_record(call: &str, type_name: &str, change: &Change) -> Cal
         private: Some(String::from_utf8_lossy(&change.private).into_owned()),
         ..CallRecord::of(call)
     }
+}
+
+fn meta_schema() -> Schema {
+    let part = Block {
+        description: "A part of the module.",
+        attributes: vec![Attribute::required("name", Type::String)],
+        blocks: Vec::new(),
+    };
+    let block = Block {
+        description: "Who uses the sandbox.",
+        attributes: vec![
+            Attribute::optional("module", Type::String),
+            Attribute::optional("uses", Type::Number),
+        ],
+        blocks: vec![NestedBlock::new("part", Nesting::List, part)],
+    };
+    Schema { version: 0, block }
 }
 
 fn schema() -> Schema {

@@ -11,7 +11,7 @@ use crate::generated::Size;
 use crate::protocol::{Minor, Protocol};
 
 /// Every switch's name. A variable that starts with `SANDBOX_` and is not here is refused.
-pub(crate) const NAMES: [&str; 16] = [
+pub(crate) const NAMES: [&str; 17] = [
     "SANDBOX_ANSWER",
     "SANDBOX_CALLS",
     "SANDBOX_CONFIGURE",
@@ -21,6 +21,7 @@ pub(crate) const NAMES: [&str; 16] = [
     "SANDBOX_HANDSHAKE",
     "SANDBOX_HEALTH",
     "SANDBOX_LEGACY",
+    "SANDBOX_META",
     "SANDBOX_MINOR",
     "SANDBOX_ODD",
     "SANDBOX_PROTOCOL",
@@ -57,6 +58,8 @@ pub struct Switches {
     pub schema: SchemaAnswer,
     /// `SANDBOX_LEGACY=true`: answer as providers built on the old SDK do, with its flag and its loose nulls.
     pub legacy: bool,
+    /// `SANDBOX_META=true`: want to be told of the module that uses it.
+    pub meta: bool,
     /// `SANDBOX_ODD=true`: have resources with odd ids and numbers, and things whose schemas are faulty.
     pub odd: bool,
     /// `SANDBOX_CALLS=file`: append one JSON line for every call.
@@ -314,6 +317,7 @@ impl Switches {
                 }
                 "SANDBOX_SCHEMA" => switches.schema = choice("SANDBOX_SCHEMA", &value, SCHEMAS)?,
                 "SANDBOX_LEGACY" => switches.legacy = choice("SANDBOX_LEGACY", &value, BOOLEANS)?,
+                "SANDBOX_META" => switches.meta = choice("SANDBOX_META", &value, BOOLEANS)?,
                 "SANDBOX_ODD" => switches.odd = choice("SANDBOX_ODD", &value, BOOLEANS)?,
                 "SANDBOX_START_DELAY" => {
                     let expected = "a number of milliseconds";

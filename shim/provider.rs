@@ -13,6 +13,7 @@ mod function;
 mod identity;
 mod instance;
 mod list;
+mod meta;
 mod moving;
 mod observer;
 mod resource;

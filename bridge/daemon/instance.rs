@@ -8,7 +8,7 @@ use isthmus_shim::provider::{Diagnostic, Provider, ProviderError};
 use tokio::sync::Mutex;
 
 use super::made_up_names::MadeUpNames;
-use super::{Begun, Calls, Listings};
+use super::{Begun, Calls, Listings, provider_meta};
 use crate::package::catalogue::Package;
 
 /// How long a provider may take to stop before it is asked again.
@@ -54,9 +54,14 @@ impl Instance {
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<(), ProviderError> {
         let mut slot = self.config.lock().await;
-        self.provider.configure(&config, warnings).await?;
+        self.apply(&config, warnings).await?;
         *slot = Some(config);
         Ok(())
+    }
+
+    async fn apply(&self, config: &Value, warnings: &mut Vec<Diagnostic>) -> Result<(), ProviderError> {
+        provider_meta::tell(&self.provider, &self.package.identity().provider_type, warnings)?;
+        self.provider.configure(config, warnings).await
     }
 
     /// The configuration that was applied, if any was.
@@ -84,7 +89,7 @@ impl Instance {
         }
         let schema = self.provider.catalogue().provider()?;
         let config = isthmus_shim::rules::empty_block(&schema.block);
-        self.provider.configure(&config, warnings).await?;
+        self.apply(&config, warnings).await?;
         *slot = Some(config);
         Ok(())
     }

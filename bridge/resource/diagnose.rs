@@ -66,6 +66,7 @@ fn is_outcome_unknown(error: &ProviderError) -> bool {
         | ProviderError::Diagnostics { .. }
         | ProviderError::Identity { .. }
         | ProviderError::InvalidValue { .. }
+        | ProviderError::Meta { .. }
         | ProviderError::Move { .. }
         | ProviderError::NewerState { .. }
         | ProviderError::Rules { .. }

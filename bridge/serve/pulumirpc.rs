@@ -509,11 +509,12 @@ impl Work {
     }
 
     async fn configured_target(&self, urn: &str, type_token: &str) -> Result<Target<'_>, Status> {
-        let mut warnings = Vec::new();
-        self.instance
-            .ensure_configured(&mut warnings)
-            .await
-            .map_err(|error| Status::failed_precondition(error.to_string()))?;
+        let mut notes = Notes::default();
+        let configured = self.instance.ensure_configured(&mut notes.warnings).await;
+        if !notes.warnings.is_empty() {
+            report(&self.session, &self.instance, &notes, "").await;
+        }
+        configured.map_err(|error| Status::failed_precondition(error.to_string()))?;
         self.target(urn, type_token).await
     }
 

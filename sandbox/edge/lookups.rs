@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::values::{client_of, decode, diagnostic_messages, encode, encode_as, identity_of};
+use super::values::{client_of, decode, diagnostic_messages, encode, encode_as, identity_of, meta_text};
 use super::{Answered, Edge, message};
 use crate::calls::CallRecord;
 use crate::diagnostics::{Diagnostic, Diagnostics};
@@ -51,6 +51,7 @@ impl Edge {
                 type_name: Some(request.type_name.clone()),
                 config_known: Some(config.is_wholly_known()),
                 deferral_allowed: Some(client_of(request.client_capabilities).deferral),
+                provider_meta: meta_text(provider, request.provider_meta.as_ref())?,
                 ..CallRecord::of("ReadDataSource")
             });
             if let Some(reason) = provider.deferral(Deferrable::Data) {

@@ -5,7 +5,7 @@ use tonic::Status;
 
 use super::values::{
     client_of, decode, diagnostic_messages, encode, identity_data, identity_of, identity_of_answer,
-    identity_type, path_message, stored_json,
+    identity_type, meta_text, path_message, stored_json,
 };
 use super::{Answered, Edge, message};
 use crate::calls::CallRecord;
@@ -91,6 +91,7 @@ impl Edge {
                 prior_null: Some(matches!(state, Value::Null)),
                 private: Some(String::from_utf8_lossy(&request.private).into_owned()),
                 deferral_allowed: Some(client_of(request.client_capabilities).deferral),
+                provider_meta: meta_text(provider, request.provider_meta.as_ref())?,
                 ..CallRecord::of("ReadResource")
             });
             if let Some(reason) = provider.deferral(Deferrable::Read) {
@@ -127,6 +128,7 @@ impl Edge {
             let client = client_of(request.client_capabilities);
             provider.record(&CallRecord {
                 deferral_allowed: Some(client.deferral),
+                provider_meta: meta_text(provider, request.provider_meta.as_ref())?,
                 ..change_record("PlanResourceChange", call.type_name(), &change)
             });
             let planned = entry.plan(provider, call, client, &change)?;
@@ -159,7 +161,10 @@ impl Edge {
                 config: decode(request.config.as_ref(), &entry.kind)?,
                 private: request.planned_private,
             };
-            provider.record(&change_record("ApplyResourceChange", call.type_name(), &change));
+            provider.record(&CallRecord {
+                provider_meta: meta_text(provider, request.provider_meta.as_ref())?,
+                ..change_record("ApplyResourceChange", call.type_name(), &change)
+            });
             let outcome = entry.apply(call, &change)?;
             Ok(Response {
                 new_identity: identity_of_answer(provider, entry, &outcome.state)?,

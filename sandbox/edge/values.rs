@@ -34,6 +34,19 @@ pub(super) fn decode(value: Option<&message::DynamicValue>, kind: &Type) -> Answ
     decoded.map_err(|error| Status::invalid_argument(explain(&error)))
 }
 
+/// What came along of the module that uses the provider, in JSON; `None` if nothing did.
+pub(super) fn meta_text(
+    provider: &Provider,
+    value: Option<&message::DynamicValue>,
+) -> Answered<Option<String>> {
+    let (Some(meta), Some(value)) = (provider.meta(), value) else {
+        return Ok(value.map(|_| "unexpected".to_owned()));
+    };
+    let text = wire::to_json(&decode(Some(value), &meta.kind)?, &meta.kind);
+    let text = text.map_err(|error| Status::internal(explain(&error)))?;
+    Ok(Some(String::from_utf8_lossy(&text).into_owned()))
+}
+
 pub(super) fn encode(
     provider: &Provider,
     entry: &ResourceEntry,

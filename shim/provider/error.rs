@@ -166,6 +166,16 @@ pub enum ProviderError {
         /// What is wrong, and what to do.
         reason: String,
     },
+    /// What somebody has written for `provider_meta` cannot be used.
+    #[error("{origin} cannot be used{}: {reason}", place(path))]
+    Meta {
+        /// Where it is written.
+        origin: String,
+        /// Where in that; may be empty.
+        path: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// The schema is missing or faulty.
     #[error(transparent)]
     Schema(#[from] CatalogueError),
@@ -179,6 +189,10 @@ impl ProviderError {
             _ => &[],
         }
     }
+}
+
+fn place(path: &str) -> String {
+    if path.is_empty() { String::new() } else { format!(" at `{path}`") }
 }
 
 fn list(diagnostics: &[Diagnostic]) -> String {

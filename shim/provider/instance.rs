@@ -1,7 +1,7 @@
 //! One provider process with one configuration.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use isthmus_proto::tfplugin6;
@@ -37,6 +37,8 @@ pub struct Provider {
     catalogue: Arc<Catalogue>,
     configured: Mutex<bool>,
     stops: AtomicU64,
+    /// What is said to it of the program that uses it, if anything is.
+    pub(super) meta: OnceLock<Value>,
     /// What the identities of resources consist of, asked for when the first one turns up.
     pub(super) identities: OnceCell<std::collections::BTreeMap<String, tfplugin6::ResourceIdentitySchema>>,
 }
@@ -66,6 +68,7 @@ impl Provider {
             catalogue,
             configured: Mutex::new(false),
             stops: AtomicU64::new(0),
+            meta: OnceLock::new(),
             identities: OnceCell::new(),
         };
         Ok((provider, news))
@@ -243,20 +246,6 @@ impl Provider {
             operation: self.operation(rpc),
             type_name: type_name.to_owned(),
             reason: reason.to_owned(),
-        }
-    }
-
-    /// `provider_meta` has no counterpart in Pulumi: a provider with a schema for it is sent a null object, as core does
-    /// for a module that does not set it.
-    pub(super) fn provider_meta(&self, rpc: Rpc) -> Result<Option<tfplugin6::DynamicValue>, ProviderError> {
-        match self.catalogue.provider_meta() {
-            Some(schema) => dynamic::encode(
-                &Value::Null,
-                &schema.block.implied_type,
-                self.operation(rpc),
-                "provider_meta",
-            ),
-            None => Ok(None),
         }
     }
 

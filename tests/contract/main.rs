@@ -30,6 +30,7 @@ mod package;
 mod parameterize;
 mod previews;
 mod provenance;
+mod provider_meta;
 mod reading;
 mod remembering;
 mod rpc_log;

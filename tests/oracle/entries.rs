@@ -926,6 +926,15 @@ const PROVIDERS: &[Entry] = &[
         shown: Shown::Elsewhere("tests/contract/lists.rs"),
     },
     Entry {
+        id: "provider-meta",
+        what: "provider metadata (`provider_meta`)",
+        go_bridge: "not sent",
+        isthmus: "null, or what `ISTHMUS_PROVIDER_META` says",
+        why: "some providers want to know which module uses them",
+        back: NONE,
+        shown: Shown::Elsewhere("tests/contract/provider_meta.rs"),
+    },
+    Entry {
         id: "cancel",
         what: "Cancel",
         go_bridge: "calls go on",
