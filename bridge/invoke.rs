@@ -4,7 +4,9 @@
 //! for plugins that take no secrets, so nothing that was hidden there is shown here.
 
 mod data_source;
+mod digits;
 mod function;
+mod outputs;
 
 use isthmus_proto::property::Struct;
 
@@ -20,6 +22,8 @@ pub struct Asked {
     pub keep_secrets: bool,
     /// It only previews, so that results may be unknown.
     pub preview: bool,
+    /// It takes outputs: values that tell what they depend on, and that may be unknown.
+    pub outputs: bool,
 }
 
 /// Reads the data source, or calls the function, that `token` names.
@@ -33,7 +37,7 @@ pub async fn invoke(
     let result = match instance.package.data_source_by_token(token) {
         Ok(shape) => data_source::read(instance, shape, arguments, asked, notes).await?,
         Err(TokenError::Unknown { .. }) => match instance.package.function_by_token(token) {
-            Ok(shape) => function::call(instance, &shape, arguments).await?,
+            Ok(shape) => function::call(instance, &shape, arguments, notes).await?,
             Err(TokenError::Unknown { .. }) => return Err(unknown(&instance.package, token).into()),
             Err(error) => return Err(error.into()),
         },
@@ -41,7 +45,12 @@ pub async fn invoke(
     };
     let is_secret =
         asked.keep_secrets && arguments.values().any(|argument| contains_secret(argument) == Ok(true));
-    Ok(if is_secret { all_secret(result) } else { result })
+    let result = if is_secret { all_secret(result) } else { result };
+    Ok(if asked.outputs {
+        outputs::with_dependencies(result, arguments)
+    } else {
+        outputs::as_far_as_known(result, arguments)
+    })
 }
 
 fn all_secret(result: Struct) -> Struct {

@@ -28,6 +28,8 @@ pub(crate) struct Parameter {
     pub kind: Type,
     /// Whether null is an argument; otherwise the client refuses it without a call.
     pub allows_null: bool,
+    /// Whether something unknown is an argument; otherwise the client takes the result for unknown without a call.
+    pub allows_unknown: bool,
     /// What it is for.
     pub description: &'static str,
 }
@@ -41,8 +43,73 @@ pub(crate) struct FunctionError {
     pub argument: Option<i64>,
 }
 
-/// All functions.
-pub(crate) fn all() -> Vec<Function> {
+/// All functions, with the odd ones only on request.
+pub(crate) fn all(odd: bool) -> Vec<Function> {
+    let mut functions = usual();
+    if odd {
+        functions.extend(odd_ones());
+    }
+    functions
+}
+
+fn odd_ones() -> Vec<Function> {
+    let parameter = |name, kind, allows_unknown| Parameter {
+        name,
+        kind,
+        allows_null: true,
+        allows_unknown,
+        description: "Anything of its type.",
+    };
+    vec![
+        Function {
+            name: "odd_same",
+            summary: "What it is given",
+            parameters: vec![parameter("value", Type::Dynamic, true)],
+            variadic: None,
+            returns: Type::Dynamic,
+            call: |arguments| Ok(arguments.first().cloned().unwrap_or(Value::Null)),
+        },
+        Function {
+            name: "odd_known",
+            summary: "Whether what it is given is known",
+            parameters: vec![parameter("value", Type::String, true)],
+            variadic: Some(parameter("others", Type::String, false)),
+            returns: Type::Bool,
+            call: |arguments| Ok(Value::Bool(arguments.iter().all(Value::is_wholly_known))),
+        },
+        Function {
+            name: "odd_swap",
+            summary: "A pair the other way round",
+            parameters: vec![parameter("pair", Type::tuple([Type::String, Type::Number]), false)],
+            variadic: None,
+            returns: Type::tuple([Type::Number, Type::String]),
+            call: |arguments| {
+                Ok(match arguments {
+                    [Value::Tuple(pair)] => Value::Tuple(pair.iter().rev().cloned().collect()),
+                    _ => Value::Null,
+                })
+            },
+        },
+        Function {
+            name: "odd_huge",
+            summary: "A number beyond doubles, and what it is given",
+            parameters: vec![parameter("number", Type::Number, false)],
+            variadic: None,
+            returns: Type::object([("given", Type::String), ("huge", Type::Number)]),
+            call: |arguments| {
+                let given = arguments.first().map(|given| match given {
+                    Value::Number(number) => Value::string(number.to_decimal_text()),
+                    _ => Value::Null,
+                });
+                let huge = Value::Number(Number::from(9_007_199_254_740_993_i64));
+                let members = [("given".into(), given.unwrap_or(Value::Null)), ("huge".into(), huge)];
+                Ok(Value::Object(members.into()))
+            },
+        },
+    ]
+}
+
+fn usual() -> Vec<Function> {
     vec![
         Function {
             name: "greet",
@@ -51,12 +118,14 @@ pub(crate) fn all() -> Vec<Function> {
                 name: "name",
                 kind: Type::String,
                 allows_null: false,
+                allows_unknown: false,
                 description: "Whom to greet.",
             }],
             variadic: Some(Parameter {
                 name: "punctuation",
                 kind: Type::String,
                 allows_null: true,
+                allows_unknown: false,
                 description: "What to end with, one after the other; null is passed over.",
             }),
             returns: Type::String,
@@ -70,6 +139,7 @@ pub(crate) fn all() -> Vec<Function> {
                 name: "numbers",
                 kind: Type::Number,
                 allows_null: false,
+                allows_unknown: false,
                 description: "What to add up.",
             }),
             returns: Type::Number,

@@ -89,7 +89,11 @@ impl Provider {
             tokens: Tokens::default(),
             search: DataSource::new(NoteList::schema()),
             meta: switches.meta.then(|| DataSource::new(meta_schema())),
-            functions: if switches.minor.has(Feature::Functions) { functions::all() } else { Vec::new() },
+            functions: if switches.minor.has(Feature::Functions) {
+                functions::all(switches.odd)
+            } else {
+                Vec::new()
+            },
             configuration: OnceLock::new(),
             stop: Mutex::new(CancellationToken::new()),
             stdio: Arc::default(),

@@ -26,6 +26,7 @@ pub struct Session {
     number: u64,
     log: RwLock<EngineLog>,
     keep_secrets: AtomicBool,
+    outputs_of_invokes: AtomicBool,
     shown_warnings: StdMutex<HashSet<(String, String)>>,
     /// Tells whoever is starting a provider to give up.
     cancelling: Notify,
@@ -72,6 +73,7 @@ impl Session {
             number,
             log,
             keep_secrets: AtomicBool::new(false),
+            outputs_of_invokes: AtomicBool::new(false),
             shown_warnings: StdMutex::default(),
             cancelling: Notify::new(),
             choice: Mutex::new(None),
@@ -103,6 +105,16 @@ impl Session {
     /// Learns whether the engine takes secrets in answers.
     pub fn accept_secrets(&self, accepted: bool) {
         self.keep_secrets.store(accepted, Ordering::Relaxed);
+    }
+
+    /// Whether the engine takes outputs from an invoke.
+    pub fn takes_outputs_of_invokes(&self) -> bool {
+        self.outputs_of_invokes.load(Ordering::Relaxed)
+    }
+
+    /// Learns whether the engine takes outputs from an invoke.
+    pub fn accept_outputs_of_invokes(&self, accepted: bool) {
+        self.outputs_of_invokes.store(accepted, Ordering::Relaxed);
     }
 
     /// The session's provider, which is started if it does not run yet.

@@ -9,10 +9,11 @@ use isthmus_proto::property::Struct;
 use isthmus_shim::provider::{DataSourceAnswer, ProviderError};
 use isthmus_shim::rules;
 
-use super::Asked;
+use super::{Asked, digits};
 use crate::daemon::Instance;
 use crate::package::shape::ResourceShape;
 use crate::resource::{Notes, OperationError, Target, describe};
+use crate::translate::attribute_paths::property_path;
 use crate::translate::inputs::{Config, Unknowns};
 use crate::translate::outputs::{OutputOptions, outputs_from_state};
 
@@ -58,6 +59,12 @@ pub(super) async fn read(
         }
         answer => {
             let state = answer.read(&instance.provider, type_name).map_err(|error| target.failed(error))?;
+            if let Some(path) = digits::lost_in(&state) {
+                let property = property_path(&path, &target.shape.object);
+                notes
+                    .texts
+                    .push(digits::warning(&format!("`{property}`"), &format!("data source {type_name}")));
+            }
             let options =
                 OutputOptions { keep_secrets: asked.keep_secrets, secrets: &config.secrets, unknowns: false };
             Ok(outputs_from_state(&state, &target.shape, options)?)

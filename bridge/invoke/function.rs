@@ -4,11 +4,12 @@ use isthmus_proto::property::{Struct, Value as Property};
 use isthmus_shim::cty::Value;
 use isthmus_shim::provider::FunctionError;
 
+use super::digits;
 use crate::daemon::Instance;
 use crate::names::tokens::nearest;
 use crate::package::function::{FunctionParameter, FunctionShape};
 use crate::package::shape::Shape;
-use crate::resource::{Failure, OperationError};
+use crate::resource::{Failure, Notes, OperationError};
 use crate::translate::inputs::{Unknowns, value_from_property};
 use crate::translate::outputs::{OutputOptions, property_from_value};
 use crate::translate::property::{contains_unknown, unknown};
@@ -21,9 +22,16 @@ pub(super) async fn call(
     instance: &Instance,
     shape: &FunctionShape,
     arguments: &Struct,
+    notes: &mut Notes,
 ) -> Result<Struct, OperationError> {
-    if arguments.values().any(|argument| contains_unknown(argument) == Ok(true)) {
-        // A function computes from its arguments and nothing else, so there is nothing to be known yet.
+    let is_unknown = |argument| contains_unknown(argument) == Ok(true);
+    let takes_unknown = |name: &str| {
+        let parameter = shape.parameters.iter().find(|parameter| parameter.pulumi == *name);
+        parameter.is_some_and(|parameter| parameter.allow_unknown)
+    };
+    if arguments.iter().any(|(name, argument)| is_unknown(argument) && !takes_unknown(name)) {
+        // A function computes from its arguments and nothing else, so there is nothing to be known yet. As in core, even one
+        // unknown element counts, unless the parameter says otherwise.
         return Ok(unknown_result(shape));
     }
     let mut failures: Vec<Failure> = arguments
@@ -37,7 +45,12 @@ pub(super) async fn call(
         let argument = arguments.get(&parameter.pulumi).unwrap_or(&Property::Null);
         if shape.variadic && index == last {
             let list = Shape::List(std::sync::Arc::new(parameter.shape.clone()));
-            if let Some(Value::List(elements)) = read(argument, parameter, &list, &mut failures) {
+            let read = read(argument, parameter, &list, &mut failures);
+            if matches!(read, Some(Value::Unknown(_))) {
+                // It is not even known how many arguments there are.
+                return Ok(unknown_result(shape));
+            }
+            if let Some(Value::List(elements)) = read {
                 if !parameter.allow_null && elements.iter().any(Value::is_null) {
                     failures.push(null_argument(parameter, shape));
                 }
@@ -59,8 +72,15 @@ pub(super) async fn call(
         .call_function(&shape.terraform_name, &values)
         .await
         .map_err(|error| of_function(error, shape))?;
+    if !result.is_known() {
+        return Ok(unknown_result(shape));
+    }
+    if digits::lost_in(&result).is_some() {
+        let function = format!("function \"{}\"", shape.terraform_name);
+        notes.texts.push(digits::warning("the result", &function));
+    }
     // Of itself a function has nothing to hide: what comes of a secret is marked by the caller.
-    let options = OutputOptions { keep_secrets: false, secrets: &[], unknowns: false };
+    let options = OutputOptions { keep_secrets: false, secrets: &[], unknowns: true };
     Ok(match property_from_value(&result, &shape.return_shape, options)? {
         Property::Struct(bag) if matches!(shape.return_shape, Shape::Object(_)) => bag,
         Property::Null => Struct::new(),
@@ -100,7 +120,8 @@ fn read(
     shape: &Shape,
     failures: &mut Vec<Failure>,
 ) -> Option<Value> {
-    match value_from_property(argument, &parameter.pulumi, shape, Unknowns::Reject) {
+    // What must not be unknown was seen to before.
+    match value_from_property(argument, &parameter.pulumi, shape, Unknowns::Keep) {
         Ok(config) => Some(config.value),
         Err(found) => {
             failures.extend(found.into_iter().map(Failure::from));

@@ -53,13 +53,14 @@ impl ResourceProvider for PulumiService {
             session.introduce(&request.engine_address).map_err(status::of_session)?;
         }
         session.accept_secrets(true);
+        session.accept_outputs_of_invokes(request.accepts_outputs_in_invoke);
         Ok(Response::new(ProviderHandshakeResponse {
             accept_secrets: true,
             accept_resources: false,
             accept_outputs: false,
             supports_autonaming_configuration: true,
             accepts_byte_string: false,
-            accepts_outputs_in_invoke: false,
+            accepts_outputs_in_invoke: request.accepts_outputs_in_invoke,
             accepts_outputs_in_call: false,
             accepts_outputs_in_check: false,
         }))
@@ -208,7 +209,11 @@ impl ResourceProvider for PulumiService {
         let _call = instance.calls.begin("");
         let mut notes = Notes::default();
         let arguments = request.args.unwrap_or_default();
-        let asked = invoke::Asked { keep_secrets: session.keeps_secrets(), preview: request.preview };
+        let asked = invoke::Asked {
+            keep_secrets: session.keeps_secrets(),
+            preview: request.preview,
+            outputs: session.takes_outputs_of_invokes(),
+        };
         let invoked = invoke::invoke(&instance, &request.tok, &arguments, asked, &mut notes).await;
         report(&session, &instance, &notes, "").await;
         let response = match invoked {

@@ -178,6 +178,21 @@ pub fn secret(value: Value) -> Value {
     Value::Struct(Struct::from([(SIGNATURE_KEY, Value::from(SECRET)), ("value", value)]))
 }
 
+/// A value with what it depends on; `None` where it is not known yet.
+pub fn output(value: Option<Value>, secret: bool, dependencies: Vec<Value>) -> Value {
+    let mut output = Struct::from([(SIGNATURE_KEY, Value::from(OUTPUT))]);
+    if let Some(value) = value {
+        output.insert("value", value);
+    }
+    if secret {
+        output.insert("secret", Value::Bool(true));
+    }
+    if !dependencies.is_empty() {
+        output.insert("dependencies", Value::List(dependencies));
+    }
+    Value::Struct(output)
+}
+
 /// A value that is not known yet.
 pub fn unknown() -> Value {
     Value::from(UNKNOWN)

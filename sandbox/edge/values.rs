@@ -193,7 +193,7 @@ pub(super) fn function_message(function: &Function) -> message::Function {
         name: parameter.name.to_owned(),
         r#type: wire::type_json(&parameter.kind),
         allow_null_value: parameter.allows_null,
-        allow_unknown_values: false,
+        allow_unknown_values: parameter.allows_unknown,
         description: parameter.description.to_owned(),
         description_kind: message::StringKind::Plain.into(),
     };

@@ -33,8 +33,8 @@ pub enum FunctionError {
 }
 
 impl Provider {
-    /// Calls a function. `arguments` fit the parameters' types; variadic ones follow the others. Null arguments for
-    /// parameters that allow none, and unknown ones, are the caller's to refuse.
+    /// Calls a function. `arguments` fit the parameters' types; variadic ones follow the others. Null and unknown
+    /// arguments for parameters that allow none are the caller's to refuse.
     pub async fn call_function(&self, name: &str, arguments: &[Value]) -> Result<Value, FunctionError> {
         let rpc = Rpc::CallFunction;
         let unknown = || CatalogueError::Unknown { kind: "function", name: name.to_owned() };
@@ -67,6 +67,12 @@ impl Provider {
             return Err(FunctionError::Refused { text: error.text, argument });
         }
         let return_type = read_type(function.r#return.as_ref().map_or(&[][..], |value| &value.r#type))?;
-        Ok(self.decode(rpc, name, response.result.as_ref(), &return_type)?)
+        let result = self.decode(rpc, name, response.result.as_ref(), &return_type)?;
+        if !result.is_wholly_known() && arguments.iter().all(Value::is_wholly_known) {
+            return Err(self
+                .invalid_answer(rpc, name, "its result is not known, although all arguments are")
+                .into());
+        }
+        Ok(result)
     }
 }

@@ -1,5 +1,6 @@
 //! Deferrals: what a provider cannot do yet is told in previews, and changes nothing.
 
+use crate::harness::bag::SIGNATURE;
 use crate::harness::engine::Severity;
 use crate::harness::resource::half_made;
 use crate::harness::{Code, Host, Json, Setup, json, on_both_protocols, unknown};
@@ -121,7 +122,7 @@ on_both_protocols! {
             let setup = Setup::sandbox(protocol).with("SANDBOX_DEFER", &format!("data:{reason}"));
             let (host, session) = setup.session().await?;
             let found = session.preview_invoke(GET_NOTE, &json!({"title": "Hello"})).await?;
-            assert_eq!(found, Ok(not_known_yet(&json!("Hello"))));
+            assert_eq!(found, Ok(json!({"title": "Hello"})), "what this engine would refuse is left out");
             let warning = warning(&host);
             assert!(warning.contains("puts reading the data source sandbox_note off"), "{warning}");
             assert!(warning.contains(first), "{warning}");
@@ -130,6 +131,23 @@ on_both_protocols! {
             let status = session.invoke(GET_NOTE, &json!({"title": "Hello"})).await.expect_err("it has to wait");
             assert!(status.message().contains("cannot be read yet") && status.message().contains(first), "{status}");
         }
+        Ok(())
+    }
+
+    async fn an_engine_that_takes_outputs_is_told_what_is_unknown(protocol) {
+        let host = Setup::sandbox(protocol).with("SANDBOX_DEFER", "data:absent").start().await;
+        let session = host.connect().await;
+        assert!(session.handshake_with_outputs(host.engine.address()).await?.accepts_outputs_in_invoke);
+        session.parameterize(&[&host.provider()]).await?;
+        session.configure(&json!({})).await?;
+        let title = output(Some(json!("Hello")), &["urn:one"]);
+        let found = session.preview_invoke(GET_NOTE, &json!({"title": title})).await?.expect("it is not read");
+        let later = output(None, &["urn:one"]);
+        let expected = json!({
+            "title": title, "id": later, "body": later, "labels": later, "revision": later, "secretHint": later,
+        });
+        assert_eq!(found, expected);
+        assert!(warning(&host).contains("puts reading the data source sandbox_note off"));
         Ok(())
     }
 
@@ -184,6 +202,15 @@ on_both_protocols! {
         assert!(warning(&host).contains("all of the provider's own configuration must be known"));
         Ok(())
     }
+}
+
+/// A value with what it depends on, if it is known.
+fn output(value: Option<Json>, dependencies: &[&str]) -> Json {
+    let mut output = json!({SIGNATURE: "d0e6a833031e9bbcd3f4e8bde6ca49a4", "dependencies": dependencies});
+    if let Some(value) = value {
+        output["value"] = value;
+    }
+    output
 }
 
 /// What is known of a note that was not looked up.

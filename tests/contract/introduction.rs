@@ -2,7 +2,7 @@
 
 use std::os::unix::process::CommandExt as _;
 
-use isthmus_proto::pulumirpc::{ConstructRequest, ListRequest};
+use isthmus_proto::pulumirpc::ConstructRequest;
 use tonic::codegen::http::uri::PathAndQuery;
 
 use crate::harness::engine::Severity;
@@ -71,8 +71,6 @@ on_both_protocols! {
             client.construct(request).await
         });
         assert_eq!(construct.await.expect_err("no components").code(), Code::Unimplemented);
-        let list = session.client().list(ListRequest::default()).await;
-        assert_eq!(list.expect_err("no listing").code(), Code::Unimplemented);
         Ok(())
     }
 }

@@ -17,6 +17,7 @@ mod deferrals;
 mod differences;
 mod endings;
 mod failures;
+mod functions;
 mod hostile;
 mod identities;
 mod introduction;

@@ -108,6 +108,21 @@ impl Session {
         self.call("Handshake", request, async |mut client, request| client.handshake(request).await).await
     }
 
+    /// The handshake of an engine that takes outputs from an invoke.
+    pub(crate) async fn handshake_with_outputs(
+        &self,
+        engine: &str,
+    ) -> Result<ProviderHandshakeResponse, Status> {
+        let request = ProviderHandshakeRequest {
+            engine_address: engine.to_owned(),
+            configure_with_urn: true,
+            invoke_with_preview: true,
+            accepts_outputs_in_invoke: true,
+            ..Default::default()
+        };
+        self.call("Handshake", request, async |mut client, request| client.handshake(request).await).await
+    }
+
     pub(crate) async fn attach(&self, engine: &str) -> Result<(), Status> {
         let request = PluginAttach { address: engine.to_owned() };
         self.call("Attach", request, async |mut client, request| client.attach(request).await).await
