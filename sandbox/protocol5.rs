@@ -209,6 +209,13 @@ fn own_broken_schemas() -> Vec<(&'static str, message::schema::Block)> {
     Vec::new()
 }
 
+/// Protocol 5 has no blocks that only the provider fills.
+const fn mark_computed(_: &mut message::schema::Block) {}
+
+const fn takes_computed_blocks(_: &message::ClientCapabilities) -> bool {
+    false
+}
+
 /// An attribute as protocol 5 writes it, which knows no nested attributes; resources leave them out for it.
 fn attribute_message(attribute: &Attribute, minor: Minor) -> message::schema::Attribute {
     let deprecation = attribute.deprecation.filter(|_| minor.has(Feature::Lists));

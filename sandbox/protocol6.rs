@@ -226,6 +226,15 @@ fn own_broken_schemas() -> Vec<(&'static str, message::schema::Block)> {
     ]
 }
 
+/// Says that only the provider fills the block.
+const fn mark_computed(block: &mut message::schema::Block) {
+    block.computed = true;
+}
+
+const fn takes_computed_blocks(client: &message::ClientCapabilities) -> bool {
+    client.computed_blocks_allowed
+}
+
 /// An attribute as protocol 6 writes it: either of a type, or with attributes of its own.
 fn attribute_message(attribute: &Attribute, minor: Minor) -> message::schema::Attribute {
     let deprecation = attribute.deprecation.filter(|_| minor.has(Feature::Lists));

@@ -61,6 +61,8 @@ pub(crate) struct Client {
     pub deferral: bool,
     /// It never stores values of write-only attributes.
     pub write_only: bool,
+    /// It knows blocks that only the provider fills.
+    pub computed_blocks: bool,
 }
 
 #[derive(Clone, Debug, Default)]

@@ -83,6 +83,11 @@ impl ResourceEntry {
         change: &Change,
     ) -> Result<Planned, Status> {
         let plan = planning::plan(&self.schema.block, &change.prior, &change.planned, &change.config);
+        if !client.computed_blocks && self.schema.block.blocks.iter().any(|nested| nested.computed) {
+            let detail = "The client does not say that it knows blocks that only the provider fills.";
+            let refusal = Diagnostic::error("Computed Blocks Not Allowed", detail);
+            return Ok(Planned { diagnostics: refusal.into(), ..Planned::from(plan) });
+        }
         let operation =
             if matches!(change.planned, Value::Null) { Deferrable::Destroy } else { Deferrable::Plan };
         let reason = provider.deferral(operation);

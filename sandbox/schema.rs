@@ -89,6 +89,8 @@ pub(crate) struct NestedBlock {
     pub minimum: i64,
     /// Greatest number; 0 for any.
     pub maximum: i64,
+    /// Only the provider fills it; protocol 6 only.
+    pub computed: bool,
 }
 
 /// How a nested block or a nested attribute repeats.
@@ -116,7 +118,13 @@ impl Block {
 impl NestedBlock {
     /// A block of this name that repeats in this way any number of times.
     pub(crate) fn new(name: &'static str, nesting: Nesting, block: Block) -> Self {
-        Self { name, nesting, block, minimum: 0, maximum: 0 }
+        Self { name, nesting, block, minimum: 0, maximum: 0, computed: false }
+    }
+
+    /// The same, filled by the provider alone.
+    #[must_use]
+    pub(crate) fn computed(self) -> Self {
+        Self { computed: true, ..self }
     }
 
     /// The same with at most so many.

@@ -21,6 +21,7 @@ pub(super) fn client_of(capabilities: Option<message::ClientCapabilities>) -> Cl
     capabilities.map_or_else(Client::default, |capabilities| Client {
         deferral: capabilities.deferral_allowed,
         write_only: capabilities.write_only_attributes_allowed,
+        computed_blocks: super::super::takes_computed_blocks(&capabilities),
     })
 }
 
@@ -167,12 +168,18 @@ pub(super) fn schema_message(schema: &Schema, minor: Minor) -> message::Schema {
 }
 
 fn block_message(block: &Block, version: i64, minor: Minor) -> message::schema::Block {
-    let nested = block.blocks.iter().map(|nested| message::schema::NestedBlock {
-        type_name: nested.name.to_owned(),
-        block: Some(block_message(&nested.block, 0, minor)),
-        nesting: nested.nesting.number(),
-        min_items: nested.minimum,
-        max_items: nested.maximum,
+    let nested = block.blocks.iter().map(|nested| {
+        let mut own = block_message(&nested.block, 0, minor);
+        if nested.computed {
+            super::super::mark_computed(&mut own);
+        }
+        message::schema::NestedBlock {
+            type_name: nested.name.to_owned(),
+            block: Some(own),
+            nesting: nested.nesting.number(),
+            min_items: nested.minimum,
+            max_items: nested.maximum,
+        }
     });
     message::schema::Block {
         version,

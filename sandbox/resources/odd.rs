@@ -6,10 +6,11 @@ use bytes::Bytes;
 use isthmus_shim::cty::{Number, Type, Value};
 use tonic::Status;
 
-use super::{Change, Outcome, Resource};
+use super::{Change, Outcome, Planned, Resource};
 use crate::call::Call;
 use crate::diagnostics::Diagnostic;
 use crate::object::Object;
+use crate::planning::Plan;
 use crate::protocol::{Minor, Protocol};
 use crate::schema::{Attribute, Block, NestedBlock, Nesting, Schema};
 
@@ -36,10 +37,12 @@ pub(super) enum Odd {
     Numbers,
     /// There are two where there may be one.
     Twice,
+    /// There are blocks that only the provider fills (protocol 6).
+    Filled,
 }
 
 /// All of them.
-pub(super) const ALL: [Odd; 10] = [
+pub(super) const ALL: [Odd; 11] = [
     Odd::Bare,
     Odd::Pair,
     Odd::NumberId,
@@ -50,6 +53,7 @@ pub(super) const ALL: [Odd; 10] = [
     Odd::MissingId,
     Odd::Numbers,
     Odd::Twice,
+    Odd::Filled,
 ];
 
 /// 2^53 + 1, the first whole number that no double holds.
@@ -68,10 +72,11 @@ impl Resource for Odd {
             Self::MissingId => "sandbox_odd_missing_id",
             Self::Numbers => "sandbox_odd_numbers",
             Self::Twice => "sandbox_odd_twice",
+            Self::Filled => "sandbox_odd_filled",
         }
     }
 
-    fn schema(&self, _: Protocol, _: Minor) -> Schema {
+    fn schema(&self, protocol: Protocol, _: Minor) -> Schema {
         let label = Attribute::optional("label", Type::String).described("Anything.");
         let own = match self {
             Self::Bare => Vec::new(),
@@ -84,7 +89,9 @@ impl Resource for Odd {
             Self::GivenId => vec![Attribute::required("id", Type::Number).replaces()],
             Self::OptionalId => vec![Attribute::optional("id", Type::String).replaces()],
             Self::SecretId => vec![Attribute::computed("id", Type::String).sensitive().keeps()],
-            Self::MissingId | Self::Twice => vec![Attribute::computed("id", Type::String).keeps()],
+            Self::MissingId | Self::Twice | Self::Filled => {
+                vec![Attribute::computed("id", Type::String).keeps()]
+            }
             Self::Numbers => vec![
                 Attribute::computed("id", Type::String).keeps(),
                 Attribute::optional("value", Type::Number),
@@ -101,6 +108,16 @@ impl Resource for Odd {
         let blocks = match self {
             Self::Numbers => vec![NestedBlock::new("part", Nesting::Set, inner("value"))],
             Self::Twice => vec![NestedBlock::new("once", Nesting::List, inner("value")).at_most(1)],
+            Self::Filled if protocol == Protocol::V6 => {
+                let filled = || Block {
+                    attributes: vec![Attribute::computed("value", Type::Number)],
+                    ..Block::default()
+                };
+                vec![
+                    NestedBlock::new("part", Nesting::List, filled()).computed(),
+                    NestedBlock::new("only", Nesting::Single, filled()).computed(),
+                ]
+            }
             _ => Vec::new(),
         };
         let attributes = own.into_iter().chain([label]).collect();
@@ -114,6 +131,18 @@ impl Resource for Odd {
         }
     }
 
+    fn plan(&self, _: &Call, _: &Change, plan: Plan) -> Result<Planned, Status> {
+        let Some(mut planned) = Object::from_value(&plan.state).filter(|_| *self == Self::Filled) else {
+            return Ok(Planned::from(plan));
+        };
+        for name in ["part", "only"] {
+            if planned.0.get(name).is_some_and(|block| matches!(block, Value::Null)) {
+                planned.set(name, Value::Unknown(None));
+            }
+        }
+        Ok(Planned::from(Plan { state: planned.into_value(), ..plan }))
+    }
+
     fn create(&self, call: &Call, _: &Change, mut planned: Object) -> Result<Outcome, Status> {
         let number = || Value::Number(Number::from(BEYOND_DOUBLES));
         match self {
@@ -124,7 +153,7 @@ impl Resource for Odd {
                 planned.set("id", Value::Object(id));
             }
             Self::MissingId => planned.set("id", Value::Null),
-            Self::SecretId | Self::Numbers | Self::Twice => match call.new_id() {
+            Self::SecretId | Self::Numbers | Self::Twice | Self::Filled => match call.new_id() {
                 Ok(id) => planned.set_text("id", &id),
                 Err(diagnostic) => return Ok(diagnostic.into()),
             },
@@ -134,6 +163,13 @@ impl Resource for Odd {
             if matches!(planned.value("open"), Value::Unknown(_)) {
                 planned.set("open", Value::dynamic(Type::list(Type::Number), Value::List(vec![number()])));
             }
+        }
+        if *self == Self::Filled && planned.0.contains_key("part") {
+            let filled = |value: i64| {
+                Value::Object(BTreeMap::from([("value".into(), Value::Number(Number::from(value)))]))
+            };
+            planned.set("part", Value::List(vec![filled(1), filled(2)]));
+            planned.set("only", filled(3));
         }
         if *self == Self::Twice {
             let once = Value::Object(BTreeMap::from([("value".into(), number())]));

@@ -10,6 +10,7 @@ use std::fmt;
 use isthmus_proto::tfplugin6;
 
 use super::{Diagnostic, Provider, ProviderError, Rpc};
+use crate::plugin::ProtocolVersion;
 
 /// What a provider waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +61,8 @@ impl Provider {
         Some(tfplugin6::ClientCapabilities {
             deferral_allowed: postponement == Postponement::Allowed,
             write_only_attributes_allowed: true,
+            // Protocol 5 has no such blocks.
+            computed_blocks_allowed: self.protocol() == ProtocolVersion::V6,
             ..tfplugin6::ClientCapabilities::default()
         })
     }

@@ -11,6 +11,7 @@ mod autonaming;
 mod broken;
 mod check_failures;
 mod checks;
+mod computed_blocks;
 mod configuration;
 mod deaths;
 mod deferrals;

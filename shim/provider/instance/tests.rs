@@ -70,7 +70,7 @@ async fn a_process_is_asked_for_its_schema_once_and_configured_once() {
     assert_eq!(request.terraform_version, TERRAFORM_VERSION);
     let capabilities = request.client_capabilities.expect("it is told what we can do");
     assert!(capabilities.write_only_attributes_allowed && capabilities.deferral_allowed);
-    assert!(!capabilities.store_planned_private);
+    assert!(capabilities.computed_blocks_allowed && !capabilities.store_planned_private);
     assert!(!capabilities.store_planned_private && !capabilities.computed_blocks_allowed);
 }
 
