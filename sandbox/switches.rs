@@ -11,7 +11,7 @@ use crate::generated::Size;
 use crate::protocol::{Minor, Protocol};
 
 /// Every switch's name. A variable that starts with `SANDBOX_` and is not here is refused.
-pub(crate) const NAMES: [&str; 17] = [
+pub(crate) const NAMES: [&str; 18] = [
     "SANDBOX_ANSWER",
     "SANDBOX_CALLS",
     "SANDBOX_CONFIGURE",
@@ -20,6 +20,7 @@ pub(crate) const NAMES: [&str; 17] = [
     "SANDBOX_FILE",
     "SANDBOX_HANDSHAKE",
     "SANDBOX_HEALTH",
+    "SANDBOX_IMPORT",
     "SANDBOX_LEGACY",
     "SANDBOX_META",
     "SANDBOX_MINOR",
@@ -54,6 +55,8 @@ pub struct Switches {
     pub defer: Option<Defer>,
     /// `SANDBOX_RESOURCES=1500x200`: so many generated resources, with so many attributes each, besides the usual ones.
     pub generated: Option<Size>,
+    /// `SANDBOX_IMPORT=one|none|several|foreign`: what an import comes to.
+    pub import: ImportAnswer,
     /// `SANDBOX_SCHEMA=good|warn|refuse|incomplete|changed`: what is answered to the question for the schema.
     pub schema: SchemaAnswer,
     /// `SANDBOX_LEGACY=true`: answer as providers built on the old SDK do, with its flag and its loose nulls.
@@ -156,6 +159,20 @@ pub enum SchemaAnswer {
     Incomplete,
     /// Another schema: one without the resource `sandbox_secret`, as of another version of the provider.
     Changed,
+}
+
+/// What an import comes to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ImportAnswer {
+    /// The object.
+    #[default]
+    One,
+    /// Nothing, and no error.
+    None,
+    /// The object twice.
+    Several,
+    /// The object, said to be of another type.
+    Foreign,
 }
 
 /// What is put off, whether or not the client allows that.
@@ -315,6 +332,7 @@ impl Switches {
                         Size::parse(&value).ok_or_else(|| bad("SANDBOX_RESOURCES", &value, expected))?;
                     switches.generated = Some(size);
                 }
+                "SANDBOX_IMPORT" => switches.import = choice("SANDBOX_IMPORT", &value, IMPORTS)?,
                 "SANDBOX_SCHEMA" => switches.schema = choice("SANDBOX_SCHEMA", &value, SCHEMAS)?,
                 "SANDBOX_LEGACY" => switches.legacy = choice("SANDBOX_LEGACY", &value, BOOLEANS)?,
                 "SANDBOX_META" => switches.meta = choice("SANDBOX_META", &value, BOOLEANS)?,
@@ -378,6 +396,15 @@ const CONFIGURES: Choices<Configure> = (
         ("crash", Configure::Crash),
     ],
     "accept, refuse, warn or crash",
+);
+const IMPORTS: Choices<ImportAnswer> = (
+    &[
+        ("one", ImportAnswer::One),
+        ("none", ImportAnswer::None),
+        ("several", ImportAnswer::Several),
+        ("foreign", ImportAnswer::Foreign),
+    ],
+    "one, none, several or foreign",
 );
 const SCHEMAS: Choices<SchemaAnswer> = (
     &[

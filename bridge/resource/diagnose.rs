@@ -65,6 +65,7 @@ fn is_outcome_unknown(error: &ProviderError) -> bool {
         ProviderError::Deferred { .. }
         | ProviderError::Diagnostics { .. }
         | ProviderError::Identity { .. }
+        | ProviderError::Import { .. }
         | ProviderError::InvalidValue { .. }
         | ProviderError::Meta { .. }
         | ProviderError::Move { .. }

@@ -3,7 +3,7 @@
 mod detail;
 mod elements;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use isthmus_proto::property::Struct;
 use isthmus_shim::cty::Value;
@@ -11,7 +11,7 @@ use isthmus_shim::provider::Action;
 
 use super::state::Condition;
 use super::{Notes, OperationError, Target};
-use crate::package::shape::{Field, Shape};
+use crate::package::shape::{Field, ObjectShape, Shape};
 use crate::translate::attribute_paths::property_path;
 use crate::translate::inputs::Unknowns;
 use crate::translate::property_path::PropertyPath;
@@ -102,6 +102,12 @@ pub async fn diff(
     let delete_before_replace =
         !replacing.is_empty() && claims_the_same(target, &prior.object.value, &plan.planned, renamed);
     Ok(Difference { changes, delete_before_replace })
+}
+
+/// The names of the properties at the top in which two objects of one shape differ.
+pub(super) fn changed_properties(shape: &ObjectShape, prior: &Value, planned: &Value) -> BTreeSet<String> {
+    let changes = detail::changes(shape, prior, planned, &Struct::default(), &Struct::default());
+    changes.keys().filter_map(|path| path.top_level()).map(str::to_owned).collect()
 }
 
 /// Whether the new object would claim what the old one holds, so that the old one has to go first.

@@ -1,10 +1,18 @@
 //! Read: refresh what the engine knows, or import what it does not.
 
+mod imported_inputs;
+
+use std::borrow::Cow;
+
+use isthmus_proto::property::{Struct, Value as Property};
+
 use super::state::{Condition, properties_of};
 use super::{Notes, OperationError, Target};
+use crate::package::shape::{IdRule, ResourceShape, Shape};
 use crate::translate::exact_numbers::with_exact_numbers;
-use crate::translate::import::{inputs_after_import, inputs_after_refresh};
-use isthmus_proto::property::Struct;
+use crate::translate::import::inputs_after_refresh;
+use crate::translate::meta::META_KEY;
+use crate::translate::raw_state::DELTA_KEY;
 
 /// A resource that was found.
 #[derive(Debug)]
@@ -18,6 +26,8 @@ pub struct Found {
 }
 
 /// Reads the resource again. `None`: it is gone.
+///
+/// `properties` may be a program's own description of a resource that it looks up, as in `.get` with a state.
 pub async fn refresh(
     target: &Target<'_>,
     id: &str,
@@ -25,7 +35,7 @@ pub async fn refresh(
     properties: &Struct,
     notes: &mut Notes,
 ) -> Result<Option<Found>, OperationError> {
-    let prior = target.stored(properties, notes).await?;
+    let prior = target.stored(&with_id(properties, id, &target.shape), notes).await?;
     let resource =
         target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
     let read =
@@ -40,6 +50,25 @@ pub async fn refresh(
     Ok(Some(Found { id, properties, inputs }))
 }
 
+/// What a program describes does not repeat the id that it gives beside it; what was stored has one if it ever will.
+fn with_id<'a>(properties: &'a Struct, id: &str, shape: &ResourceShape) -> Cow<'a, Struct> {
+    let is_stored = properties.contains_key(META_KEY) || properties.contains_key(DELTA_KEY);
+    match shape.object.terraform("id") {
+        Some(field)
+            if !is_stored
+                && !id.is_empty()
+                && matches!(field.shape, Shape::String)
+                && matches!(shape.id, IdRule::Computed | IdRule::Property(_))
+                && !properties.contains_key(&field.pulumi) =>
+        {
+            let mut properties = properties.clone();
+            properties.insert(field.pulumi.clone(), Property::from(id));
+            Cow::Owned(properties)
+        }
+        _ => Cow::Borrowed(properties),
+    }
+}
+
 /// Takes over the resource that the provider knows by `id`, which may be an identity in JSON. `None`: there is none.
 pub async fn import(
     target: &Target<'_>,
@@ -52,6 +81,6 @@ pub async fn import(
     let id = target.new_id(&object, identity.as_ref(), Some(id), &[], notes);
     let properties = properties_of(target, &object, identity, &[], Condition::Whole)?;
     let exact = with_exact_numbers(properties.clone(), &object.value, &target.shape.object);
-    let inputs = inputs_after_import(&exact, &target.shape);
+    let inputs = target.inputs_of_imported(&object, &exact).await;
     Ok(Some(Found { id, properties, inputs }))
 }

@@ -21,18 +21,28 @@ const MAXIMUM_DEPTH: usize = 100;
 /// The stored inputs, brought up to date with what was read.
 ///
 /// Properties that the resource does not have any more go; others take their new values. Lists are followed by position
-/// and do not grow; sets are followed by content. What was secret stays secret.
+/// and do not grow; sets are followed by content. What was secret stays secret. What is write-only is never read, so it
+/// stays what the program had set.
 pub fn inputs_after_refresh(inputs: &Struct, outputs: &Struct, shape: &ResourceShape) -> Struct {
     refreshed_object(inputs, outputs, Some(&shape.object), 0)
 }
 
+/// Which of the properties that can be set become inputs of a resource that was imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settable {
+    /// All but those that are optional and have the zero value of their type, which is what providers mostly return for
+    /// what nobody set; and but an `id` that the provider would choose.
+    Telling,
+    /// All.
+    All,
+}
+
 /// What a program would have to set to get the resource that was imported.
-///
-/// These are the properties that can be set, without those that are optional and have the zero value of their type,
-/// which is what providers mostly return for what nobody set. An `id` that the provider would choose is left out too.
-pub fn inputs_after_import(outputs: &Struct, shape: &ResourceShape) -> Struct {
-    let mut inputs = imported_object(outputs, &shape.object);
-    if let Some(id) = shape.object.terraform("id").filter(|id| id.computed) {
+pub fn inputs_after_import(outputs: &Struct, shape: &ResourceShape, which: Settable) -> Struct {
+    let mut inputs = imported_object(outputs, &shape.object, which);
+    if which == Settable::Telling
+        && let Some(id) = shape.object.terraform("id").filter(|id| id.computed)
+    {
         inputs.remove(&id.pulumi);
     }
     inputs
@@ -42,6 +52,9 @@ fn refreshed_object(inputs: &Struct, outputs: &Struct, shape: Option<&ObjectShap
     let properties = inputs.iter().filter(|(name, _)| *name != DEFAULTS_KEY);
     let refreshed = properties.filter_map(|(name, input)| {
         let field = shape.and_then(|shape| shape.pulumi(name));
+        if field.is_some_and(|field| field.write_only) {
+            return Some((name.to_owned(), input.clone()));
+        }
         let output = outputs.get(name)?;
         Some((name.to_owned(), refreshed(input, output, field.map(|field| &field.shape), depth + 1)))
     });
@@ -191,29 +204,31 @@ fn means_the_same(input: &PropertyView<'_>, output: &PropertyView<'_>) -> bool {
     }
 }
 
-fn imported_object(outputs: &Struct, shape: &ObjectShape) -> Struct {
+fn imported_object(outputs: &Struct, shape: &ObjectShape, which: Settable) -> Struct {
     let inputs = outputs.iter().filter_map(|(name, output)| {
         let field = shape.pulumi(name).filter(|field| field.optional || field.required)?;
-        let input = imported(output, &field.shape);
-        (field.required || !is_zero(&input)).then(|| (name.to_owned(), input))
+        let input = imported(output, &field.shape, which);
+        let is_wanted = field.required || which == Settable::All || !is_zero(&input);
+        is_wanted.then(|| (name.to_owned(), input))
     });
     inputs.collect()
 }
 
-fn imported(output: &Property, shape: &Shape) -> Property {
+fn imported(output: &Property, shape: &Shape, which: Settable) -> Property {
     let Ok((view, secret)) = property::unwrap(output) else { return output.clone() };
     let input = match (shape, view) {
         (Shape::FlattenedList(element) | Shape::FlattenedSet(element), _) => {
-            return imported(output, element);
+            return imported(output, element, which);
         }
         (Shape::Object(object), PropertyView::Object(properties)) => {
-            Property::Struct(imported_object(properties, object))
+            Property::Struct(imported_object(properties, object, which))
         }
         (Shape::List(element) | Shape::Set(element), PropertyView::List(elements)) => {
-            Property::List(elements.iter().map(|output| imported(output, element)).collect())
+            Property::List(elements.iter().map(|output| imported(output, element, which)).collect())
         }
         (Shape::Map(element), PropertyView::Object(entries)) => {
-            let entries = entries.iter().map(|(key, output)| (key.to_owned(), imported(output, element)));
+            let entries =
+                entries.iter().map(|(key, output)| (key.to_owned(), imported(output, element, which)));
             Property::Struct(entries.collect())
         }
         _ => return output.clone(),
@@ -379,7 +394,32 @@ mod tests {
             ("region", secret(text("eu"))),
             ("rules", list(&[object(&[("key", text("k"))])])),
         ]);
-        assert_eq!(inputs_after_import(&outputs, &thing()), expected);
+        assert_eq!(inputs_after_import(&outputs, &thing(), Settable::Telling), expected);
+
+        let rule = rule(&[("key", text("k")), ("on", Property::Bool(false))]);
+        let all = [
+            ("countOf", Property::Number(0.0)),
+            ("id", text("chosen by the provider")),
+            ("items", list(&[])),
+            ("label", object(&[("empty", text(""))])),
+            ("one", object(&[])),
+            ("region", secret(text("eu"))),
+            ("rules", list(&[rule])),
+        ];
+        assert_eq!(inputs_after_import(&outputs, &thing(), Settable::All), bag(&all));
+    }
+
+    #[test]
+    fn a_refresh_leaves_what_is_write_only_as_the_program_had_it() {
+        let write_only = |name: &str| Attribute { write_only: true, ..attribute(name, Type::String) };
+        let inner = block(vec![write_only("key")], vec![]);
+        let shape = resource(
+            block(vec![write_only("password")], vec![nested("one", BlockNesting::List, 1, inner)]),
+            IdRule::Missing,
+        );
+        let inputs = bag(&[("password", secret(text("a"))), ("one", object(&[("key", text("b"))]))]);
+        let outputs = bag(&[("one", object(&[]))]);
+        assert_eq!(inputs_after_refresh(&inputs, &outputs, &shape), inputs);
     }
 
     #[test]

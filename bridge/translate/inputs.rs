@@ -41,7 +41,7 @@ pub struct Config {
     /// An object of the schema's implied type.
     pub value: Value,
     /// What the program marked as secret. A secret within a set is listed as the whole set, whose elements have no
-    /// addresses that would outlive an apply.
+    /// addresses that would outlive an apply; unless the schema says of it that it is secret, wherever it will be.
     pub secrets: Vec<AttributePath>,
 }
 
@@ -146,6 +146,8 @@ struct Reader {
     property_path: Vec<PropertyStep>,
     /// How long the attribute path is to the outermost set that the walk is in.
     set: Option<usize>,
+    /// Whether the schema says that everything here is secret.
+    is_sensitive: bool,
     secrets: Vec<AttributePath>,
     failures: Vec<InputFailure>,
 }
@@ -158,6 +160,7 @@ impl Reader {
             attribute_path: Vec::new(),
             property_path: Vec::new(),
             set: None,
+            is_sensitive: false,
             secrets: Vec::new(),
             failures: Vec::new(),
         }
@@ -354,7 +357,10 @@ impl Reader {
             Some(property) => {
                 self.attribute_path.push(PathStep::Attribute(Arc::clone(&field.terraform)));
                 self.property_path.push(PropertyStep::Name(field.pulumi.clone()));
+                let around = self.is_sensitive;
+                self.is_sensitive |= field.sensitive || field.write_only;
                 let value = self.value(property, &field.shape, nested.map(|nested| &nested.block));
+                self.is_sensitive = around;
                 if let Some(nested) = nested {
                     self.count_blocks(&field.shape, property, nested);
                 }
@@ -453,6 +459,9 @@ impl Reader {
     }
 
     fn note_secret(&mut self) {
+        if self.is_sensitive && self.set.is_some() {
+            return;
+        }
         let path = &self.attribute_path[..self.set.unwrap_or(self.attribute_path.len())];
         // The walk goes downwards: what lies within the last secret comes right after it.
         if !self.secrets.last().is_some_and(|last| path.starts_with(&last.0)) {

@@ -12,7 +12,7 @@ use crate::calls::CallRecord;
 use crate::diagnostics::Diagnostics;
 use crate::provider::change_record;
 use crate::resources::Change;
-use crate::switches::Deferrable;
+use crate::switches::{Deferrable, ImportAnswer};
 use crate::wire::{self, explain};
 
 impl Edge {
@@ -212,8 +212,16 @@ impl Edge {
                 state: encode(provider, entry, outcome.state)?,
                 private: outcome.private,
             };
+            let imported_resources = match provider.switches().import {
+                ImportAnswer::One => vec![resource],
+                ImportAnswer::None => Vec::new(),
+                ImportAnswer::Several => vec![resource.clone(), resource],
+                ImportAnswer::Foreign => {
+                    vec![ImportedResource { type_name: "sandbox_elsewhere".to_owned(), ..resource }]
+                }
+            };
             Ok(Response {
-                imported_resources: vec![resource],
+                imported_resources,
                 diagnostics: diagnostic_messages(outcome.diagnostics),
                 deferred: None,
             })

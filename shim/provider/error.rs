@@ -122,6 +122,16 @@ pub enum ProviderError {
         /// What is wrong, and where.
         reason: String,
     },
+    /// An import came to something else than one object of the type that was wanted.
+    #[error("the {type_name} cannot be imported from the provider {provider}: {reason}")]
+    Import {
+        /// Its name.
+        provider: String,
+        /// The resource type.
+        type_name: String,
+        /// What came instead, and what to do.
+        reason: String,
+    },
     /// A stored object is newer than the provider. It was not asked about it.
     #[error(
         "the stored state of this {type_name} has schema version {stored}{}, but the provider {provider} knows versions up \

@@ -256,14 +256,14 @@ impl<'a> Resource<'a> {
         if let Some(deferral) = self.deferral(rpc, response.deferred, Postponement::Allowed)? {
             return Err(self.deferred("imported", deferral));
         }
-        let mut imported = response.imported_resources.into_iter();
-        let (Some(first), None) = (imported.next(), imported.next()) else {
-            return Err(self.invalid_answer(rpc, "importing one id must yield exactly one object"));
-        };
-        if first.type_name != *self.type_name {
-            let reason = format!("the imported object is a {}, not a {}", first.type_name, self.type_name);
-            return Err(self.invalid_answer(rpc, &reason));
+        let imported = response.imported_resources;
+        let types: Vec<&str> = imported.iter().map(|object| object.type_name.as_str()).collect();
+        if let Some(reason) = not_the_one(&types, &self.type_name) {
+            return Err(self.impossible_import(reason));
         }
+        let Some(first) = imported.into_iter().next() else {
+            return Err(self.impossible_import("there is none".to_owned()));
+        };
         let value = self.decode(rpc, first.state.as_ref())?;
         if value.is_null() {
             return Err(self.invalid_answer(rpc, "the imported object is null"));
@@ -526,6 +526,14 @@ impl<'a> Resource<'a> {
         self.provider.deferred(what, &self.type_name, deferral)
     }
 
+    fn impossible_import(&self, reason: String) -> ProviderError {
+        ProviderError::Import {
+            provider: self.provider.name().to_owned(),
+            type_name: self.type_name.to_string(),
+            reason,
+        }
+    }
+
     fn broken_rules(&self, what: &'static str, violations: Vec<rules::Violation>) -> ProviderError {
         ProviderError::Rules {
             provider: self.provider.name().to_owned(),
@@ -537,6 +545,25 @@ impl<'a> Resource<'a> {
 
     fn invalid_answer(&self, rpc: Rpc, reason: &str) -> ProviderError {
         self.provider.invalid_answer(rpc, &self.type_name, reason)
+    }
+}
+
+/// Why imported objects of these types are not the one of the `wanted` type, if they are not. (Terraform's older command
+/// took several objects from one import; its import blocks do not, and neither can an engine.)
+fn not_the_one(types: &[&str], wanted: &str) -> Option<String> {
+    match types {
+        [] => Some("it found no object under this id, and gave no reason; check the id".to_owned()),
+        [only] if *only == wanted => None,
+        [only] => Some(format!(
+            "what it found under this id is a {only}; import it as that, or look up the id of the {wanted}"
+        )),
+        several => {
+            let (count, types) = (several.len(), several.join(", "));
+            Some(format!(
+                "it found {count} objects under this id ({types}), and a resource is one object; import each of them by \
+                 an id of its own, if the provider knows one"
+            ))
+        }
     }
 }
 

@@ -21,6 +21,7 @@ mod failures;
 mod functions;
 mod hostile;
 mod identities;
+mod importing;
 mod introduction;
 mod invokes;
 mod lifecycle;

@@ -22,6 +22,17 @@ on_both_protocols! {
         Ok(())
     }
 
+    async fn a_refresh_keeps_what_is_write_only_among_the_inputs(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        let note = session.note();
+        let made = note.make(&json!({"title": "Hello", "passphrase": secret("sesame-sesame")})).await?;
+        let read = note.refresh(&made).await?.expect("the note is there");
+        assert_eq!(read.inputs, made.inputs);
+        assert_eq!(read.inputs["passphrase"], secret("sesame-sesame"));
+        assert!(!note.diff(&read, &read.inputs).await?.some);
+        Ok(())
+    }
+
     async fn what_is_gone_is_gone(protocol) {
         let (host, session) = Setup::sandbox(protocol).session().await?;
         let note = session.note();

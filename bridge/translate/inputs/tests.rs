@@ -6,7 +6,7 @@ use super::*;
 use crate::package::shape::{IdRule, ResourceShape};
 use crate::translate::testing::{
     attribute, attribute_path, bag, block, list, nested, nested_attribute, object, object_type, object_value,
-    path, required, resource,
+    path, required, resource, sensitive,
 };
 
 fn list_type(element: Type) -> Type {
@@ -316,6 +316,19 @@ fn secrets_are_taken_off_and_remembered_where_they_were() {
     assert_eq!(secrets, expected);
     let Value::Object(attributes) = config.value else { panic!("no object") };
     assert_eq!(attributes["text"], Value::string("s"));
+}
+
+#[test]
+fn what_the_schema_calls_sensitive_makes_no_secret_of_the_set_around_it() {
+    let inner = vec![attribute("a", Type::String), sensitive(attribute("key", Type::String))];
+    let shape =
+        resource(block(vec![nested_attribute("some", ObjectNesting::Set, inner)], vec![]), IdRule::Missing);
+    let hidden = || property::secret(Property::from("s"));
+    let secrets_of = |element: &[(&str, Property)]| {
+        read(&bag(&[("somes", list(&[object(element)]))]), &shape, Unknowns::Reject).unwrap().secrets
+    };
+    assert_eq!(secrets_of(&[("a", Property::from("x")), ("key", hidden())]), []);
+    assert_eq!(secrets_of(&[("a", hidden()), ("key", hidden())]), [attribute_path("some")]);
 }
 
 #[test]

@@ -438,20 +438,33 @@ async fn what_is_gone_when_it_is_read_cannot_be_imported() {
 async fn an_import_yields_one_object_of_the_wanted_type() {
     let of = |imported_resources| ImportAnswer { imported_resources, ..ImportAnswer::default() };
     let one = || imported(THING, r#"{"id": "1"}"#);
-    let count = "importing one id must yield exactly one object";
-    for (answer, reason) in [
-        (of(vec![]), count),
-        (of(vec![one(), one()]), count),
-        (of(vec![imported("x_other", "{}")]), "the imported object is a x_other, not a x_thing"),
-        (of(vec![imported(THING, "null")]), "the imported object is null"),
-        (of(vec![imported(THING, r#"{"pin": "1"}"#)]), LEAKED),
-        (ImportAnswer { deferred: deferred(), ..of(vec![one()]) }, DEFERRED),
+    let impossible =
+        |reason: &str| format!("the x_thing cannot be imported from the provider scripted: {reason}");
+    let invalid = |reason: &str| invalid("ImportResourceState", reason);
+    for (answer, error) in [
+        (of(vec![]), impossible("it found no object under this id, and gave no reason; check the id")),
+        (
+            of(vec![one(), imported("x_other", "{}")]),
+            impossible(
+                "it found 2 objects under this id (x_thing, x_other), and a resource is one object; import each of them \
+                 by an id of its own, if the provider knows one",
+            ),
+        ),
+        (
+            of(vec![imported("x_other", "{}")]),
+            impossible(
+                "what it found under this id is a x_other; import it as that, or look up the id of the x_thing",
+            ),
+        ),
+        (of(vec![imported(THING, "null")]), invalid("the imported object is null")),
+        (of(vec![imported(THING, r#"{"pin": "1"}"#)]), invalid(LEAKED)),
+        (ImportAnswer { deferred: deferred(), ..of(vec![one()]) }, invalid(DEFERRED)),
     ] {
         let stage = stage().await;
         stage.script.answer("ImportResourceState", answer);
         let resource = stage.provider.resource(THING).expect("there is one");
-        let error = resource.import("1", &mut Vec::new()).await.unwrap_err();
-        assert_eq!(error.to_string(), invalid("ImportResourceState", reason));
+        let failed = resource.import("1", &mut Vec::new()).await.unwrap_err();
+        assert_eq!(failed.to_string(), error);
         assert_eq!(stage.script.calls().last().map(String::as_str), Some("ImportResourceState"));
     }
 }
