@@ -99,8 +99,10 @@ pub async fn diff(
         mark_replacing(&mut changes, property_path(path, &target.shape.object));
     }
     let renamed = target.shape.autonamed().filter(|_| name_is_made_up);
-    let delete_before_replace =
-        !replacing.is_empty() && claims_the_same(target, &prior.object.value, &plan.planned, renamed);
+    let (before, after) = (&prior.object.value, &plan.planned);
+    let delete_before_replace = !replacing.is_empty()
+        && (keeps_its_name(target, &config.value, before, after, renamed)
+            || claims_the_same(target, before, after, renamed));
     Ok(Difference { changes, delete_before_replace })
 }
 
@@ -108,6 +110,24 @@ pub async fn diff(
 pub(super) fn changed_properties(shape: &ObjectShape, prior: &Value, planned: &Value) -> BTreeSet<String> {
     let changes = detail::changes(shape, prior, planned, &Struct::default(), &Struct::default());
     changes.keys().filter_map(|path| path.top_level()).map(str::to_owned).collect()
+}
+
+/// Whether the program gave the resource its name, and gives it the same again. What is nameable is known by its name, even
+/// where it can do without one.
+fn keeps_its_name(
+    target: &Target<'_>,
+    config: &Value,
+    prior: &Value,
+    planned: &Value,
+    renamed: Option<&Field>,
+) -> bool {
+    let Some(name) = target.shape.autonamed().filter(|name| renamed.is_none() && !name.sensitive) else {
+        return false;
+    };
+    match [config, prior, planned].map(|value| value.attribute(&name.terraform)) {
+        [Some(given @ Value::String(_)), Some(was), Some(will_be)] => given == will_be && was == will_be,
+        _ => false,
+    }
 }
 
 /// Whether the new object would claim what the old one holds, so that the old one has to go first.

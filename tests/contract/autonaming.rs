@@ -215,6 +215,24 @@ on_both_protocols! {
         assert!(own, "the last check counts");
         Ok(())
     }
+
+    async fn a_name_that_could_be_absent_and_stays_is_replaced_by_deleting_first(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        let bucket = session.resource("sandbox:index/bucket:Bucket", "bucket");
+        for (program, changed, is_deleted_first) in [
+            (json!({"name": "own", "region": "a"}), json!({"name": "own", "region": "b"}), true),
+            (json!({"name": "own", "region": "a"}), json!({"name": "new", "region": "b"}), false),
+            (json!({"namePrefix": "own-", "region": "a"}), json!({"namePrefix": "own-", "region": "b"}), false),
+            (json!({"region": "a"}), json!({"region": "b"}), false),
+        ] {
+            let made = bucket.make(&program).await?;
+            let news = bucket.check_again(&made.inputs, &changed).await?.inputs;
+            let difference = bucket.diff(&made, &news).await?;
+            assert!(difference.replaces.contains(&"region".to_owned()), "{difference:?}");
+            assert_eq!(difference.delete_before_replace, is_deleted_first, "{program} to {changed}");
+        }
+        Ok(())
+    }
 }
 
 /// The name that a resource without inputs gets.
