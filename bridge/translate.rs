@@ -14,5 +14,6 @@ pub mod property;
 pub mod property_path;
 pub mod raw_state;
 mod secret_paths;
+pub mod sets;
 #[cfg(test)]
 pub(crate) mod testing;

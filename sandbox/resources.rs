@@ -5,6 +5,7 @@
 
 mod bucket;
 mod faulty;
+mod firewall;
 mod memo;
 mod note;
 mod odd;
@@ -161,9 +162,10 @@ pub(crate) enum Answer {
 
 /// All resources, with the odd ones only on request.
 pub(crate) fn all(odd: bool) -> Vec<Box<dyn Resource>> {
-    let usual: [Box<dyn Resource>; 5] = [
+    let usual: [Box<dyn Resource>; 6] = [
         Box::new(bucket::Bucket),
         Box::new(faulty::Faulty),
+        Box::new(firewall::Firewall),
         Box::new(note::Note),
         Box::new(secret::Secret),
         Box::new(server::Server),

@@ -3,10 +3,11 @@
 use isthmus_proto::property::Struct;
 use isthmus_shim::provider::{Object, Plan};
 
-use super::state::{Condition, properties_in_any_case};
+use super::state::{Condition, Look, properties_in_any_case};
 use super::{Notes, OperationError, Partial, Target};
 use crate::translate::inputs::{Config, Unknowns};
 use crate::translate::outputs::{OutputOptions, outputs_from_state};
+use crate::translate::sets::in_order_of;
 
 /// A resource that was created.
 #[derive(Debug)]
@@ -26,7 +27,7 @@ pub async fn preview_create(
     let config = target.config(inputs, Unknowns::Keep)?;
     let plan = plan(target, &config, notes).await?;
     target.warn_of_deferral(&plan, notes);
-    planned_properties(target, &plan, &config)
+    planned_properties(target, &plan, &config, inputs)
 }
 
 /// Creates the resource.
@@ -44,7 +45,7 @@ pub async fn create(
             // `apply` has seen to it that there is an object where one was planned.
             let object = applied.object.ok_or(crate::translate::outputs::OutputError::NoObject)?;
             let (id, properties, obstacle) =
-                as_stored(target, &object, &config, Condition::Whole, notes).await?;
+                as_stored(target, &object, &config, inputs, Condition::Whole, notes).await?;
             match obstacle {
                 None => Ok(Created { id, properties }),
                 Some(reason) => {
@@ -56,7 +57,7 @@ pub async fn create(
             let Some(object) = failure.object else { return Err(target.failed(failure.error)) };
             // What was made is reported, marked as tainted, so that the engine keeps it and replaces it next time.
             let (id, properties, obstacle) =
-                as_stored(target, &object, &config, Condition::Tainted, notes).await?;
+                as_stored(target, &object, &config, inputs, Condition::Tainted, notes).await?;
             let reasons = std::iter::once(target.words(&failure.error)).chain(obstacle).collect();
             Err(OperationError::Partial(Box::new(Partial { id, properties, reasons })))
         }
@@ -68,13 +69,14 @@ async fn as_stored(
     target: &Target<'_>,
     object: &Object,
     config: &Config,
+    inputs: &Struct,
     condition: Condition,
     notes: &mut Notes,
 ) -> Result<(String, Struct, Option<String>), OperationError> {
     let identity = target.identity_of(object, notes).await;
     let id = target.new_id(object, identity.as_ref(), None, &config.secrets, notes);
-    let (properties, obstacle) =
-        properties_in_any_case(target, object, identity, &config.secrets, condition)?;
+    let look = Look { secrets: &config.secrets, like: inputs };
+    let (properties, obstacle) = properties_in_any_case(target, object, identity, look, condition)?;
     Ok((id, properties, obstacle))
 }
 
@@ -89,8 +91,10 @@ pub(super) fn planned_properties(
     target: &Target<'_>,
     plan: &Plan,
     config: &Config,
+    inputs: &Struct,
 ) -> Result<Struct, OperationError> {
     let options =
         OutputOptions { keep_secrets: target.keep_secrets, secrets: &config.secrets, unknowns: true };
-    Ok(outputs_from_state(&plan.planned, &target.shape, options)?)
+    let planned = in_order_of(&plan.planned, &target.shape.object, inputs);
+    Ok(outputs_from_state(&planned, &target.shape, options)?)
 }

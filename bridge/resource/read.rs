@@ -6,13 +6,14 @@ use std::borrow::Cow;
 
 use isthmus_proto::property::{Struct, Value as Property};
 
-use super::state::{Condition, properties_of};
+use super::state::{Condition, Look, properties_of};
 use super::{Notes, OperationError, Target};
 use crate::package::shape::{IdRule, ResourceShape, Shape};
 use crate::translate::exact_numbers::with_exact_numbers;
 use crate::translate::import::inputs_after_refresh;
 use crate::translate::meta::META_KEY;
 use crate::translate::raw_state::DELTA_KEY;
+use crate::translate::sets::in_order_of;
 
 /// A resource that was found.
 #[derive(Debug)]
@@ -44,8 +45,10 @@ pub async fn refresh(
     let secrets = target.secrets_of(inputs);
     let identity = target.identity_of(&object, notes).await;
     let id = target.id_after_refresh(&object, id, identity.as_ref(), &secrets, notes);
-    let properties = properties_of(target, &object, identity, &secrets, prior.condition)?;
-    let exact = with_exact_numbers(properties.clone(), &object.value, &target.shape.object);
+    let look = Look { secrets: &secrets, like: properties };
+    let value = in_order_of(&object.value, &target.shape.object, properties);
+    let properties = properties_of(target, &object, identity, look, prior.condition)?;
+    let exact = with_exact_numbers(properties.clone(), &value, &target.shape.object);
     let inputs = inputs_after_refresh(inputs, &exact, &target.shape);
     Ok(Some(Found { id, properties, inputs }))
 }
@@ -79,7 +82,8 @@ pub async fn import(
     let Some(object) = read else { return Ok(None) };
     let identity = target.identity_of(&object, notes).await;
     let id = target.new_id(&object, identity.as_ref(), Some(id), &[], notes);
-    let properties = properties_of(target, &object, identity, &[], Condition::Whole)?;
+    let look = Look { secrets: &[], like: &Struct::default() };
+    let properties = properties_of(target, &object, identity, look, Condition::Whole)?;
     let exact = with_exact_numbers(properties.clone(), &object.value, &target.shape.object);
     let inputs = target.inputs_of_imported(&object, &exact).await;
     Ok(Some(Found { id, properties, inputs }))

@@ -15,6 +15,7 @@ use crate::translate::raw_state::{
     DELTA_KEY, RawStateError, RawStateSource, add_stored_properties, foreign_raw_state, raw_state_as_delta,
     stored_raw_state,
 };
+use crate::translate::sets::in_order_of;
 
 /// What the engine stored cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -76,7 +77,8 @@ impl Target<'_> {
     ) {
         if !paths.is_empty() {
             let olds = prior.properties(olds).clone();
-            let olds = with_exact_numbers(olds, &prior.object.value, &self.shape.object);
+            let value = in_order_of(&prior.object.value, &self.shape.object, &olds);
+            let olds = with_exact_numbers(olds, &value, &self.shape.object);
             apply_ignore_changes(news, &olds, paths);
         }
     }
@@ -193,18 +195,28 @@ impl Target<'_> {
     }
 }
 
+/// What decides how an object's properties look.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look<'a> {
+    /// What is secret besides what the schema says.
+    pub(super) secrets: &'a [AttributePath],
+    /// Properties whose lists have the order that sets are to have: the program's, or those that were stored.
+    pub(super) like: &'a Struct,
+}
+
 /// The properties to store for an object: what the user sees, and what it takes to rebuild the object.
 pub(super) fn properties_of(
     target: &Target<'_>,
     object: &Object,
     identity: Option<StoredIdentity>,
-    secrets: &[AttributePath],
+    look: Look<'_>,
     condition: Condition,
 ) -> Result<Struct, OperationError> {
-    let options = OutputOptions { keep_secrets: target.keep_secrets, secrets, unknowns: false };
-    let mut properties = outputs_from_state(&object.value, &target.shape, options)?;
+    let options = OutputOptions { keep_secrets: target.keep_secrets, secrets: look.secrets, unknowns: false };
+    let value = in_order_of(&object.value, &target.shape.object, look.like);
+    let mut properties = outputs_from_state(&value, &target.shape, options)?;
     let meta = meta_of(target, object, identity, condition);
-    add_stored_properties(&mut properties, &meta, &object.value, &target.shape, target.keep_secrets)
+    add_stored_properties(&mut properties, &meta, &value, &target.shape, target.keep_secrets)
         .map_err(StateError::from)?;
     Ok(properties)
 }
@@ -215,10 +227,10 @@ pub(super) fn properties_in_any_case(
     target: &Target<'_>,
     object: &Object,
     identity: Option<StoredIdentity>,
-    secrets: &[AttributePath],
+    look: Look<'_>,
     condition: Condition,
 ) -> Result<(Struct, Option<String>), OperationError> {
-    match properties_of(target, object, identity.clone(), secrets, condition) {
+    match properties_of(target, object, identity.clone(), look, condition) {
         Ok(properties) => Ok((properties, None)),
         Err(error) => {
             let Ok(delta) = raw_state_as_delta(&object.value, &target.shape, target.keep_secrets) else {

@@ -4,7 +4,7 @@ use isthmus_proto::property::Struct;
 use isthmus_shim::provider::{Action, Object, Plan};
 
 use super::create::planned_properties;
-use super::state::{Condition, properties_in_any_case, properties_of};
+use super::state::{Condition, Look, properties_in_any_case, properties_of};
 use super::{Notes, OperationError, Partial, Target};
 use crate::translate::attribute_paths::property_path;
 use crate::translate::inputs::{Config, Unknowns};
@@ -19,9 +19,9 @@ pub async fn preview_update(
     ignore_changes: &[PropertyPath],
     notes: &mut Notes,
 ) -> Result<Struct, OperationError> {
-    let (_, plan, config) = plan(target, olds, news, ignore_changes, Unknowns::Keep, notes).await?;
+    let (_, plan, config, news) = plan(target, olds, news, ignore_changes, Unknowns::Keep, notes).await?;
     target.warn_of_deferral(&plan, notes);
-    planned_properties(target, &plan, &config)
+    planned_properties(target, &plan, &config, &news)
 }
 
 /// Changes the resource in place.
@@ -33,12 +33,14 @@ pub async fn update(
     ignore_changes: &[PropertyPath],
     notes: &mut Notes,
 ) -> Result<Struct, OperationError> {
-    let (prior, plan, config) = plan(target, olds, news, ignore_changes, Unknowns::Reject, notes).await?;
+    let (prior, plan, config, news) =
+        plan(target, olds, news, ignore_changes, Unknowns::Reject, notes).await?;
+    let look = Look { secrets: &config.secrets, like: &news };
     match &plan.action {
         // The engine sends an update after a failed one even where nothing is left to do.
         Action::NoOp if plan.deferral.is_none() => {
             let identity = target.identity_of(&prior, notes).await;
-            return properties_of(target, &prior, identity, &config.secrets, Condition::Whole);
+            return properties_of(target, &prior, identity, look, Condition::Whole);
         }
         Action::Replace(paths) if plan.deferral.is_none() => {
             let paths = paths.iter().map(|path| property_path(path, &target.shape.object)).collect();
@@ -54,7 +56,7 @@ pub async fn update(
             let object = applied.object.ok_or(OutputError::NoObject)?;
             let identity = target.identity_of(&object, notes).await;
             let (properties, obstacle) =
-                properties_in_any_case(target, &object, identity, &config.secrets, Condition::Whole)?;
+                properties_in_any_case(target, &object, identity, look, Condition::Whole)?;
             match obstacle {
                 None => Ok(properties),
                 Some(reason) => Err(OperationError::Partial(Box::new(Partial {
@@ -68,7 +70,7 @@ pub async fn update(
             let Some(object) = failure.object else { return Err(target.failed(failure.error)) };
             let identity = target.identity_of(&object, notes).await;
             let (properties, obstacle) =
-                properties_in_any_case(target, &object, identity, &config.secrets, Condition::Whole)?;
+                properties_in_any_case(target, &object, identity, look, Condition::Whole)?;
             let reasons = std::iter::once(target.words(&failure.error)).chain(obstacle).collect();
             Err(OperationError::Partial(Box::new(Partial { id: id.to_owned(), properties, reasons })))
         }
@@ -82,7 +84,7 @@ async fn plan(
     ignore_changes: &[PropertyPath],
     unknowns: Unknowns,
     notes: &mut Notes,
-) -> Result<(Object, Plan, Config), OperationError> {
+) -> Result<(Object, Plan, Config, Struct), OperationError> {
     let prior = target.prior(olds, notes).await?;
     target.ignore_changes(&mut news, olds, &prior, ignore_changes);
     let config = target.config(&news, unknowns)?;
@@ -92,5 +94,5 @@ async fn plan(
         .plan(Some(&prior.object), &config.value, &mut notes.warnings)
         .await
         .map_err(|error| target.failed(error))?;
-    Ok((prior.object, plan, config))
+    Ok((prior.object, plan, config, news))
 }

@@ -146,9 +146,10 @@ fn exact(property: &mut Property, value: &Value, shape: &Shape) {
     }
 }
 
-/// Whether `double`, given as an input, would be another number than `number`.
+/// Whether `double`, which is what `number` is shown as, would be another number if it were given as an input.
 fn changes(number: &Number, double: f64) -> bool {
-    Number::from_f64_shortest(double).as_ref() != Some(number)
+    number.as_f64() == double
+        && Number::from_f64_shortest(double).as_ref() != Some(number)
         && Number::from_f64_exact(double).as_ref() != Some(number)
 }
 

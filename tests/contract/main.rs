@@ -28,6 +28,7 @@ mod lifecycle;
 mod lists;
 mod lumirpc;
 mod messages;
+mod nested_sets;
 mod numbers;
 mod package;
 mod parameterize;

@@ -69,12 +69,10 @@ on_both_protocols! {
         assert_eq!(
             difference.changes,
             [
-                "add parts[0]",
-                "add uniques[0]",
-                "delete parts[1]",
-                "delete uniques[1]",
                 "update byName.big",
                 "update inside.value",
+                "update parts[0].value",
+                "update uniques[0]",
                 "update value",
                 "update values[1]",
             ]

@@ -18,6 +18,7 @@ on_both_protocols! {
             [
                 "sandbox:index/bucket:Bucket",
                 "sandbox:index/faulty:Faulty",
+                "sandbox:index/firewall:Firewall",
                 "sandbox:index/note:Note",
                 "sandbox:index/secret:Secret",
                 "sandbox:index/server:Server",

@@ -76,7 +76,7 @@ on_both_protocols! {
             }
         }
         let data: Json = serde_json::from_slice(&mapping.data).expect("a mapping is JSON");
-        assert_eq!(data["provider"]["resources"].as_object().map(serde_json::Map::len), Some(105));
+        assert_eq!(data["provider"]["resources"].as_object().map(serde_json::Map::len), Some(106));
 
         let second = setup.beside(&first).start().await;
         let session = second.parameterized().await?;

@@ -2,11 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use isthmus_proto::property::Value as Property;
 use isthmus_shim::cty::Value;
-
-use crate::package::shape::Shape;
-use crate::translate::inputs::{Unknowns, value_from_property};
 
 /// What becomes of the element at one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,8 +15,8 @@ pub(super) enum Fate {
     Changes { prior: usize, planned: usize },
 }
 
-/// More comparisons than this are not made to line up two lists, or to find the elements of a set in a list: what is
-/// shown is then longer than it must be, but not wrong.
+/// More comparisons than this are not made to line up two lists: what is shown is then longer than it must be, but not
+/// wrong.
 const MAXIMUM_COMPARISONS: usize = 250_000;
 
 /// Elements of lists keep their order: the longest common part stays, by index everything else.
@@ -45,7 +41,7 @@ pub(super) fn in_a_list(prior: &[Value], planned: &[Value]) -> BTreeMap<usize, F
 }
 
 /// Elements of sets are themselves wherever they stand: what is on both sides stays, and the others are told by their
-/// places (see [`places`]).
+/// places (see [`crate::translate::sets::places`]).
 pub(super) fn in_a_set(sides: [&[Value]; 2], places: &[Vec<usize>; 2]) -> BTreeMap<usize, Fate> {
     let [prior, planned] = sides;
     let mut staying: HashMap<&Value, usize> = HashMap::with_capacity(planned.len());
@@ -74,66 +70,6 @@ pub(super) fn in_a_set(sides: [&[Value]; 2], places: &[Vec<usize>; 2]) -> BTreeM
         })
         .map(|index| (places[1][index], index));
     fates(goes.into_iter(), comes)
-}
-
-/// Where in a program's (or the state's) list each element of a set stands. An element that is not in the list, because the
-/// provider made it, has a place behind those that are, or one that nothing else has.
-pub(super) fn places(list: &[Property], elements: &[Value], shape: &Shape) -> Vec<usize> {
-    if list.len().saturating_mul(elements.len()) > MAXIMUM_COMPARISONS {
-        return (0..elements.len()).collect();
-    }
-    let candidates: Vec<Option<Value>> = list
-        .iter()
-        .map(|property| value_from_property(property, "", shape, Unknowns::Keep).ok().map(|read| read.value))
-        .collect();
-    let mut is_taken = vec![false; list.len()];
-    let mut found: Vec<Option<usize>> = Vec::with_capacity(elements.len());
-    for element in elements {
-        let best = candidates
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| !is_taken[*index])
-            .filter_map(|(index, candidate)| Some((agreement(candidate.as_ref()?, element)?, index)))
-            // Of equals the first, as a reader would take it.
-            .max_by_key(|(agreement, index)| (*agreement, std::cmp::Reverse(*index)))
-            .map(|(_, index)| index);
-        if let Some(index) = best {
-            is_taken[index] = true;
-        }
-        found.push(best);
-    }
-    let mut free = (0..).filter(|index| !is_taken.get(*index).copied().unwrap_or(false));
-    found.into_iter().map(|place| place.or_else(|| free.next()).unwrap_or(usize::MAX)).collect()
-}
-
-/// How many leaves of what a program wrote are in `element`; `None` if one is there with another value. What was not
-/// written, or is unknown, may be anything.
-fn agreement(written: &Value, element: &Value) -> Option<usize> {
-    let (written, element) = (written.inner(), element.inner());
-    if written.is_null() || !written.is_known() || !element.is_known() {
-        return Some(0);
-    }
-    match (written.entries(), element.entries()) {
-        (Some(entries), Some(others)) => {
-            return entries.iter().try_fold(0, |sum, (name, value)| match others.get(name) {
-                Some(other) => Some(sum + agreement(value, other)?),
-                None => value.is_null().then_some(sum),
-            });
-        }
-        (None, None) => {}
-        _ => return None,
-    }
-    match (written.elements(), element.elements()) {
-        (Some(ours), Some(others)) if ours.len() == others.len() => {
-            if matches!(written, Value::Set(_)) {
-                let agrees = |one: &Value| others.iter().filter_map(|other| agreement(one, other)).max();
-                return ours.iter().try_fold(1, |sum, one| Some(sum + agrees(one)?));
-            }
-            ours.iter().zip(others).try_fold(1, |sum, (one, other)| Some(sum + agreement(one, other)?))
-        }
-        (None, None) => (written == element).then_some(1),
-        _ => None,
-    }
 }
 
 /// Each of `goes` and `comes` is a place and an index among the elements of its side.
