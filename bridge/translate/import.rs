@@ -113,7 +113,10 @@ fn refreshed(input: &Property, output: &Property, shape: Option<&Shape>, depth: 
             };
         }
     };
-    if input_secret || output_secret { property::secret(value) } else { value }
+    // A set is secret as a whole where the program had marked something in it, which is marked in what follows it as well.
+    let is_marked_within =
+        matches!(shape, Some(Shape::Set(_))) && property::contains_secret(input) == Ok(true);
+    if input_secret || (output_secret && !is_marked_within) { property::secret(value) } else { value }
 }
 
 /// Follows each element of a set to the one that it has most in common with, those that are wholly there first.
@@ -344,6 +347,14 @@ mod tests {
             ("rules", list(&[rule("b", true), rule("a", false)])),
             ("ports", list(&[Property::Number(443.0), Property::Number(22.0)])),
         ]);
+        assert_eq!(inputs_after_refresh(&inputs, &outputs, &thing()), expected);
+    }
+
+    #[test]
+    fn a_set_that_is_secret_for_what_is_in_it_is_no_secret_of_the_programs() {
+        let inputs = bag(&[("ports", list(&[secret(Property::Number(443.0)), Property::Number(80.0)]))]);
+        let outputs = bag(&[("ports", secret(list(&[Property::Number(22.0), Property::Number(80.0)])))]);
+        let expected = bag(&[("ports", list(&[secret(Property::Number(22.0)), Property::Number(80.0)]))]);
         assert_eq!(inputs_after_refresh(&inputs, &outputs, &thing()), expected);
     }
 

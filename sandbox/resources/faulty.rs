@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use bytes::Bytes;
-use isthmus_shim::cty::{Number, Type, Value};
+use isthmus_shim::cty::{Number, PathStep, Type, Value};
 use tonic::Status;
 
 use super::{Answer, Change, Outcome, Planned, Resource};
@@ -28,7 +28,7 @@ pub(crate) const OPERATIONS: [&str; 7] =
     ["validate", "plan", "create", "read", "update", "upgrade", "delete"];
 
 /// Every way to go wrong. `README.md` tells what each does.
-pub(crate) const MODES: [&str; 27] = [
+pub(crate) const MODES: [&str; 28] = [
     "absent",
     "crash",
     "deferred",
@@ -45,6 +45,7 @@ pub(crate) const MODES: [&str; 27] = [
     "inconsistent",
     "json",
     "leftover",
+    "misplaced",
     "nothing",
     "none",
     "panic-text",
@@ -252,7 +253,7 @@ fn answer(call: &Call, mode: &str, mut object: Object) -> Outcome {
         "empty" => Answer::Empty,
         "garbage" => Answer::Bytes(Bytes::from_static(&[0xc1, 0xff, 0x00])),
         "json" => Answer::Json(object.clone().into_value()),
-        "error" | "nothing" | "gone" => Answer::State(Value::Null),
+        "error" | "misplaced" | "nothing" | "gone" => Answer::State(Value::Null),
         "unknown" => {
             object.set("payload", Value::Unknown(None));
             Answer::State(object.clone().into_value())
@@ -287,6 +288,11 @@ fn complaint(mode: &str) -> Option<Diagnostic> {
     let asked = "It was asked to.";
     match mode {
         "error" => Some(Diagnostic::error("sandbox_faulty failed", asked).at(at("mode"))),
+        "misplaced" => {
+            let mut nowhere = at("mode");
+            nowhere.0.extend([PathStep::Attribute("no_such_attribute".into()), PathStep::Index(3)]);
+            Some(Diagnostic::error("sandbox_faulty failed somewhere", asked).at(nowhere))
+        }
         "partial" => Some(Diagnostic::error("sandbox_faulty failed half way", asked)),
         "warning" => Some(Diagnostic::warning("sandbox_faulty warns", asked).at(at("mode"))),
         "unknown-severity" => Some(Diagnostic {

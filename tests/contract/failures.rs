@@ -168,6 +168,71 @@ on_both_protocols! {
         Ok(())
     }
 
+    async fn a_place_that_there_is_not_is_cut_to_where_it_leaves_the_schema(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        let faulty = session.faulty();
+        let status = faulty.make(&json!({"mode": "misplaced"})).await.expect_err("it fails");
+        assert!(status.message().contains("sandbox_faulty failed somewhere: It was asked to. (at property `mode`)"), "{status}");
+        let checked = faulty.check(&json!({"mode": "misplaced", "during": "validate"})).await?;
+        let [(property, reason)] = &*checked.failures else { panic!("one failure: {checked:?}") };
+        assert_eq!(property, "mode");
+        assert!(reason.ends_with("Examine values at 'faulty.mode'."), "{reason}");
+        Ok(())
+    }
+
+    async fn what_the_provider_breaks_is_named_with_resource_and_property(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        for (mode, during, words) in [
+            ("inconsistent", "plan", &["produced an invalid plan for sandbox_faulty", "mode"][..]),
+            ("wrong-type", "plan", &["PlanResourceChange of sandbox_faulty", "id"]),
+            ("garbage", "plan", &["PlanResourceChange of sandbox_faulty"]),
+            ("nothing", "plan", &["PlanResourceChange of sandbox_faulty", "nothing is planned"]),
+            ("inconsistent", "create", &["inconsistent result after apply for sandbox_faulty", "mode"]),
+            ("unknown", "create", &["ApplyResourceChange of sandbox_faulty", "still unknown"]),
+            ("wrong-type", "create", &["ApplyResourceChange of sandbox_faulty", "id"]),
+            ("garbage", "create", &["ApplyResourceChange of sandbox_faulty"]),
+            ("absent", "create", &["ApplyResourceChange of sandbox_faulty", "what exists now"]),
+        ] {
+            let inputs = json!({"mode": mode, "during": during});
+            let status = session.faulty().make(&inputs).await.expect_err(mode);
+            for word in words.iter().chain(&["provider sandbox", "fault of the provider"]) {
+                assert!(status.message().contains(word), "{mode} during {during}: {word:?} is not in {status}");
+            }
+        }
+        // When something is made, core does not look at what would replace it.
+        let made = session.faulty().make(&json!({"mode": "none", "during": "plan"})).await?;
+        let wrong = json!({"mode": "wrong-path", "during": "plan"});
+        let status = session.faulty().diff(&made, &wrong).await.expect_err("there is no such attribute");
+        assert!(status.message().contains("no_such_attribute"), "{status}");
+        for (mode, words) in [
+            ("unknown", "ReadResource of sandbox_faulty with something invalid: some values are unknown"),
+            ("wrong-type", "ReadResource of sandbox_faulty with something invalid"),
+            ("garbage", "ReadResource of sandbox_faulty with something invalid"),
+        ] {
+            let made = session.faulty().make(&json!({"mode": mode, "during": "read"})).await?;
+            let status = session.faulty().refresh(&made).await.expect_err(mode);
+            assert!(status.message().contains(words), "{status}");
+        }
+        Ok(())
+    }
+
+    async fn a_resource_that_vanished_between_plan_and_apply_is_an_error_that_keeps_the_state(protocol) {
+        let (host, session) = Setup::sandbox(protocol).session().await?;
+        let note = session.note();
+        let made = note.make(&json!({"title": "Hello"})).await?;
+        let news = json!({"title": "Hi"});
+        assert!(note.diff(&made, &news).await?.some);
+        host.lose_object();
+        let status = note.update(&made, &news).await.expect_err("there is nothing to change");
+        assert!(status.message().contains("note"), "{status}");
+        assert!(host.objects().is_empty(), "and nothing was made");
+        if let Some(kept) = half_made(&status) {
+            assert_eq!(json_of(&kept.properties.expect("a bag"))["title"], "Hello");
+        }
+        assert_eq!(note.refresh(&made).await?, None, "a refresh finds out");
+        Ok(())
+    }
+
     async fn secret_values_are_in_no_text_that_a_failure_makes(protocol) {
         let (host, session) = Setup::sandbox(protocol).session().await?;
         let faulty = session.faulty();

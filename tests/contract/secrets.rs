@@ -37,6 +37,48 @@ on_both_protocols! {
         Ok(())
     }
 
+    async fn secrets_are_followed_by_path_and_by_nothing_else(protocol) {
+        let (_host, session) = Setup::conformance(protocol).session().await?;
+        let kinds = session.resource("conformance:index/kinds:Kinds", "kinds");
+        let mut news = json!({
+            "text": "same",
+            "textLists": ["a", secret("same"), "c"],
+            "textMap": {"a": "same", "b": secret("two")},
+            "numberSets": [secret(1), 2],
+        });
+        let inputs = kinds.checked(&news).await?;
+        let planned = kinds.preview_create(&inputs).await?;
+        let made = kinds.create(&inputs).await?;
+        let read = kinds.refresh(&made).await?.expect("it is there");
+        assert_eq!(read.inputs, inputs);
+        news["textLists"][0] = json!("changed");
+        let inputs = kinds.check_again(&inputs, &news).await?.inputs;
+        let difference = kinds.diff(&read, &inputs).await?;
+        assert_eq!(difference.changes, ["update textLists[0]"]);
+        let changed = kinds.update(&read, &inputs).await?;
+        for outputs in [&planned, &made.outputs, &read.outputs, &changed.outputs] {
+            let list = &outputs["textLists"];
+            assert_eq!((&list[1], &list[2]), (&secret("same"), &json!("c")), "{outputs}");
+            assert_eq!(outputs["textMap"], json!({"a": "same", "b": secret("two")}));
+            assert_eq!(outputs["text"], "same", "the same value elsewhere is no secret");
+            assert_eq!(outputs["numberSets"], secret(json!([1, 2])), "elements of sets have no paths");
+        }
+        let legacy = session.resource("conformance:index/legacy:Legacy", "legacy");
+        let made = legacy.make(&json!({"name": "a", "title": "b", "tags": {"x": secret("y"), "z": "y"}})).await?;
+        assert_eq!(made.outputs["tags"], json!({"x": secret("y"), "z": "y"}));
+        let record = session.record();
+        let made = record.make(&json!({
+            "name": "first", "rules": [{"port": 80}, {"port": secret(53), "protocol": "udp"}],
+            "settings": {"mode": secret("fast"), "verbose": false},
+        })).await?;
+        assert_eq!(made.outputs["rules"], json!([
+            {"port": 80, "protocol": "tcp"}, {"port": secret(53), "protocol": "udp"},
+        ]));
+        assert_eq!(made.outputs["settings"]["mode"], secret("fast"));
+        assert_eq!(made.outputs["settings"]["verbose"], false);
+        Ok(())
+    }
+
     async fn an_engine_that_takes_no_secrets_gets_none(protocol) {
         let host = Setup::sandbox(protocol).start().await;
         // Engines before 3.130 know no Handshake, and say what they take in Configure.
