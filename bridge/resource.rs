@@ -17,6 +17,7 @@ mod list;
 mod read;
 mod state;
 mod update;
+mod write_only;
 
 use std::sync::Arc;
 
@@ -40,6 +41,7 @@ pub use list::{Page, Query, Started, begin_list};
 pub use read::{Found, import, refresh};
 pub use state::StateError;
 pub use update::{preview_update, update};
+pub use write_only::{NoSalt, WriteOnlyValues};
 
 /// What every operation on one resource works with.
 #[derive(Debug)]
@@ -75,7 +77,8 @@ impl Target<'_> {
     /// Where stored inputs are secret. They may come from another version of the provider, so what does not fit any more
     /// is passed over.
     fn secrets_of(&self, inputs: &Struct) -> Vec<AttributePath> {
-        config_from_inputs(inputs, &self.shape.object, &self.shape.schema.block, Unknowns::Keep)
+        let inputs = write_only::without_marks(inputs.clone(), &self.shape.object);
+        config_from_inputs(&inputs, &self.shape.object, &self.shape.schema.block, Unknowns::Keep)
             .map(|config| config.secrets)
             .unwrap_or_default()
     }

@@ -69,6 +69,14 @@ pub const SCHEMA_CACHE: Setting = Setting {
     effect: "Does not keep providers' schemas in `ISTHMUS_HOME`, so that every start starts the provider.",
 };
 
+/// Whether engines store write-only values.
+pub const WRITE_ONLY: Setting = Setting {
+    name: "ISTHMUS_WRITE_ONLY",
+    value: "`hash`",
+    default: "the engine stores them among the inputs, as secrets",
+    effect: "Keeps a salted hash of each write-only value among the inputs that the engine stores, and the value only in memory.",
+};
+
 /// Where the project's own tests find their tools; the program does not use it, but must not warn about it either.
 const TOOLS_DIR: Setting = Setting {
     name: "ISTHMUS_TOOLS_DIR",
@@ -78,7 +86,8 @@ const TOOLS_DIR: Setting = Setting {
 };
 
 /// All of them, in the order of the reference page.
-pub const ALL: [Setting; 7] = [HOME, KEY_FILE, LOG_CALLS, PROVIDER, PROVIDER_META, SCHEMA_CACHE, TOOLS_DIR];
+pub const ALL: [Setting; 8] =
+    [HOME, KEY_FILE, LOG_CALLS, PROVIDER, PROVIDER_META, SCHEMA_CACHE, TOOLS_DIR, WRITE_ONLY];
 
 impl Setting {
     /// Its value, where it is set to something.
@@ -89,6 +98,11 @@ impl Setting {
     /// Whether it is set to `off`.
     pub fn is_off(&self) -> bool {
         self.read().is_some_and(|value| value == "off")
+    }
+
+    /// Whether it is set to `hash`.
+    pub fn is_hash(&self) -> bool {
+        self.read().is_some_and(|value| value == "hash")
     }
 
     /// Whether it is set to `true` or `1`.

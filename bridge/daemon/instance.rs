@@ -10,6 +10,7 @@ use tokio::sync::Mutex;
 use super::made_up_names::MadeUpNames;
 use super::{Begun, Calls, Listings, provider_meta};
 use crate::package::catalogue::Package;
+use crate::resource::WriteOnlyValues;
 
 /// How long a provider may take to stop before it is asked again.
 const STOP_AGAIN: Duration = Duration::from_secs(1);
@@ -27,6 +28,8 @@ pub struct Instance {
     pub made_up_names: MadeUpNames,
     /// Lists of which an engine has seen the beginning.
     pub listings: Listings,
+    /// Values that the engine does not store, if it is not to.
+    pub write_only: WriteOnlyValues,
     /// The configuration that the first call that needs one applies.
     config: Mutex<Option<Value>>,
     /// The configuration that was judged last: what is known before one is applied.
@@ -42,6 +45,7 @@ impl Instance {
             calls,
             made_up_names: MadeUpNames::default(),
             listings: Listings::default(),
+            write_only: WriteOnlyValues::default(),
             config: Mutex::new(None),
             checked: StdMutex::default(),
         }

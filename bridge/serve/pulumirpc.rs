@@ -32,6 +32,7 @@ use crate::package::{mapping, schema};
 use crate::resource::{
     self, Change, ChangeKind, Comparison, Difference, Failure, Naming, Notes, OperationError, Target, Wish,
 };
+use crate::settings;
 use crate::translate::property_path::PropertyPath;
 
 /// The largest text in an answer: beside it stand a few bytes that say what it is.
@@ -246,10 +247,16 @@ impl ResourceProvider for PulumiService {
             seed: &request.random_seed,
             wish: wish(request.autonaming.as_ref()),
         };
-        let news = request.news.unwrap_or_default();
+        let write_only = &work.instance.write_only;
+        let news = write_only.reveal(&request.urn, request.news.unwrap_or_default(), &target.shape.object);
         let checked = resource::check(&target, news, Some(&naming), &mut notes).await;
         work.instance.made_up_names.note(&request.urn, notes.name_is_made_up);
-        let checked = work.finish(&target, notes, checked).await?;
+        let mut checked = work.finish(&target, notes, checked).await?;
+        if settings::WRITE_ONLY.is_hash() {
+            write_only
+                .hold(&request.urn, &mut checked.inputs, &olds, &target.shape.object)
+                .map_err(|error| Status::unavailable(isthmus_shim::error_chain(&error)))?;
+        }
         Ok(Response::new(CheckResponse {
             inputs: Some(checked.inputs),
             failures: failures(checked.failures),
@@ -264,7 +271,7 @@ impl ResourceProvider for PulumiService {
         let mut notes = Notes::default();
         let comparison = Comparison {
             olds: &request.olds.unwrap_or_default(),
-            news: request.news.unwrap_or_default(),
+            news: work.reveal(&target, request.news),
             ignore_changes: &ignored,
             name_is_made_up: work.instance.made_up_names.contains(&request.urn),
         };
@@ -278,7 +285,7 @@ impl ResourceProvider for PulumiService {
         work.through(move |work| async move {
             let target = work.configured_target(&request.urn, &request.r#type).await?;
             let mut notes = Notes::default();
-            let inputs = request.properties.unwrap_or_default();
+            let inputs = work.reveal(&target, request.properties);
             if request.preview {
                 let planned = resource::preview_create(&target, &inputs, &mut notes).await;
                 let properties = Some(work.finish(&target, notes, planned).await?);
@@ -359,7 +366,7 @@ impl ResourceProvider for PulumiService {
             let target = work.configured_target(&request.urn, &request.r#type).await?;
             let mut notes = Notes::default();
             let olds = request.olds.unwrap_or_default();
-            let news = request.news.unwrap_or_default();
+            let news = work.reveal(&target, request.news);
             let ignored = paths(&request.ignore_changes)?;
             let updated = if request.preview {
                 resource::preview_update(&target, &olds, news, &ignored, &mut notes).await
@@ -521,6 +528,11 @@ impl Work {
         }
         configured.map_err(|error| Status::failed_precondition(error.to_string()))?;
         self.target(urn, type_token).await
+    }
+
+    /// Inputs with the write-only values that the engine was not given to store.
+    fn reveal(&self, target: &Target<'_>, inputs: Option<Struct>) -> Struct {
+        self.instance.write_only.reveal(&self.urn, inputs.unwrap_or_default(), &target.shape.object)
     }
 
     /// Shows the provider's warnings, and the error where there is one.

@@ -200,7 +200,7 @@ fn find_mut<'a>(bag: &'a mut Struct, steps: &[PropertyStep]) -> Option<Target<'a
 }
 
 /// What lies within any secret and output wrappers.
-pub(super) fn inside_mut(value: &mut Value) -> &mut Value {
+pub(crate) fn inside_mut(value: &mut Value) -> &mut Value {
     let wrapped = matches!(
         property::classify(value),
         Ok(PropertyView::Secret(_) | PropertyView::Output { value: Some(_), .. })

@@ -42,3 +42,4 @@ mod secrets;
 mod sessions;
 mod settings;
 mod shapes;
+mod write_only;

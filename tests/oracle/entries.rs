@@ -1089,6 +1089,15 @@ const USERS: &[Entry] = &[
         shown: Shown::Elsewhere("tests/contract/nested_sets.rs"),
     },
     Entry {
+        id: "write-only-inputs",
+        what: "write-only inputs in an engine's state",
+        go_bridge: "are stored, and are secrets only if the SDK says so",
+        isthmus: "are secrets always; with `ISTHMUS_WRITE_ONLY=hash` only a salted hash of them is stored",
+        why: "what a provider never returns need not be kept",
+        back: NONE,
+        shown: Shown::Elsewhere("tests/contract/write_only.rs"),
+    },
+    Entry {
         id: "large-numbers",
         what: "whole numbers beyond 2^53",
         go_bridge: "lose digits",
