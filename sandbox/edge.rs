@@ -35,7 +35,7 @@ use crate::protocol::Feature;
 use crate::provider::Provider;
 use crate::resource_entry::ResourceEntry;
 use crate::schema::Schema;
-use crate::switches::SchemaAnswer;
+use crate::switches::{Configure, SchemaAnswer, Stop};
 use crate::{token, wire};
 
 /// The provider as one protocol sees it.
@@ -163,7 +163,7 @@ impl Edge {
         Ok(diagnostic_messages(self.provider.validate_configuration(&config)))
     }
 
-    pub(super) fn configure_with(
+    pub(super) async fn configure_with(
         &self,
         call: &str,
         config: Option<&message::DynamicValue>,
@@ -175,12 +175,23 @@ impl Edge {
             deferral_allowed: Some(client_of(client).deferral),
             ..CallRecord::of(call)
         });
+        if self.provider.switches().configure == Configure::Hang {
+            return std::future::pending().await;
+        }
         Ok(diagnostic_messages(self.provider.configure(&config)))
     }
 
-    pub(super) fn stop_calls(&self, call: &str) {
+    /// Asks all calls to end; what is wrong with that, if anything.
+    pub(super) async fn stop_calls(&self, call: &str) -> String {
         self.provider.record(&CallRecord::of(call));
-        self.provider.stop();
+        match self.provider.switches().stop {
+            Stop::Obey => {
+                self.provider.stop();
+                String::new()
+            }
+            Stop::Refuse => "the sandbox was asked not to stop".to_owned(),
+            Stop::Hang => std::future::pending().await,
+        }
     }
 
     fn capabilities(&self) -> Option<message::ServerCapabilities> {

@@ -43,7 +43,7 @@ impl Provider for Edge {
     ) -> Answer<message::configure::Response> {
         let request = request.into_inner();
         let client = request.client_capabilities;
-        let diagnostics = self.configure_with("Configure", request.config.as_ref(), client)?;
+        let diagnostics = self.configure_with("Configure", request.config.as_ref(), client).await?;
         Ok(Response::new(message::configure::Response { diagnostics }))
     }
 
@@ -70,8 +70,8 @@ impl Provider for Edge {
 
     async fn stop(&self, request: Request<message::stop::Request>) -> Answer<message::stop::Response> {
         drop(request);
-        self.stop_calls("Stop");
-        Ok(Response::new(message::stop::Response::default()))
+        let error = self.stop_calls("Stop").await;
+        Ok(Response::new(message::stop::Response { error }))
     }
 
     async fn get_metadata(

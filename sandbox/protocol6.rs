@@ -42,7 +42,7 @@ impl Provider for Edge {
     ) -> Answer<message::configure_provider::Response> {
         let request = request.into_inner();
         let client = request.client_capabilities;
-        let diagnostics = self.configure_with("ConfigureProvider", request.config.as_ref(), client)?;
+        let diagnostics = self.configure_with("ConfigureProvider", request.config.as_ref(), client).await?;
         Ok(Response::new(message::configure_provider::Response { diagnostics }))
     }
 
@@ -72,8 +72,8 @@ impl Provider for Edge {
         request: Request<message::stop_provider::Request>,
     ) -> Answer<message::stop_provider::Response> {
         drop(request);
-        self.stop_calls("StopProvider");
-        Ok(Response::new(message::stop_provider::Response::default()))
+        let error = self.stop_calls("StopProvider").await;
+        Ok(Response::new(message::stop_provider::Response { error }))
     }
 
     async fn get_metadata(

@@ -217,7 +217,8 @@ impl Provider {
     /// Configures the provider, once in its life.
     pub(crate) fn configure(&self, config: &Value) -> Diagnostics {
         match self.switches.configure {
-            Configure::Accept | Configure::Warn => {}
+            // Who hangs never comes here.
+            Configure::Accept | Configure::Warn | Configure::Hang => {}
             Configure::Crash => resources::crash(),
             Configure::Refuse => {
                 return Diagnostic::error("The sandbox refuses to be configured", "It was asked to.").into();
@@ -237,7 +238,9 @@ impl Provider {
         }
         match self.switches.configure {
             Configure::Warn => Diagnostic::warning("The sandbox is not sure", "It was asked to warn.").into(),
-            Configure::Accept | Configure::Refuse | Configure::Crash => Diagnostics::default(),
+            Configure::Accept | Configure::Refuse | Configure::Crash | Configure::Hang => {
+                Diagnostics::default()
+            }
         }
     }
 

@@ -30,6 +30,7 @@ pub(crate) const NAMES: [&str; 18] = [
     "SANDBOX_SCHEMA",
     "SANDBOX_SHUTDOWN",
     "SANDBOX_START_DELAY",
+    "SANDBOX_STOP",
 ];
 
 /// All switches; [`Default`] is good behaviour.
@@ -49,7 +50,9 @@ pub struct Switches {
     pub health: Health,
     /// `SANDBOX_SHUTDOWN=clean|refuse|hang`: what a request to shut down does.
     pub shutdown: Shutdown,
-    /// `SANDBOX_CONFIGURE=accept|refuse|warn|crash`: what configuring does.
+    /// `SANDBOX_STOP=obey|refuse|hang`: what a request to stop does.
+    pub stop: Stop,
+    /// `SANDBOX_CONFIGURE=accept|refuse|warn|crash|hang`: what configuring does.
     pub configure: Configure,
     /// `SANDBOX_DEFER=read+import:absent`: which operations are put off, and why.
     pub defer: Option<Defer>,
@@ -145,6 +148,18 @@ pub enum Shutdown {
     Hang,
 }
 
+/// What a request to stop does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stop {
+    /// Cancels what is under way.
+    #[default]
+    Obey,
+    /// Answers with an error, and everything goes on.
+    Refuse,
+    /// Never answers, and everything goes on.
+    Hang,
+}
+
 /// What the question for the schema is answered with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SchemaAnswer {
@@ -226,6 +241,8 @@ pub enum Configure {
     Warn,
     /// Ends the process as a panicking Go program does.
     Crash,
+    /// Never answers.
+    Hang,
 }
 
 /// A switch that cannot be understood; the user's fault.
@@ -318,6 +335,7 @@ impl Switches {
                 "SANDBOX_HANDSHAKE" => switches.handshake = choice("SANDBOX_HANDSHAKE", &value, HANDSHAKES)?,
                 "SANDBOX_HEALTH" => switches.health = choice("SANDBOX_HEALTH", &value, HEALTHS)?,
                 "SANDBOX_SHUTDOWN" => switches.shutdown = choice("SANDBOX_SHUTDOWN", &value, SHUTDOWNS)?,
+                "SANDBOX_STOP" => switches.stop = choice("SANDBOX_STOP", &value, STOPS)?,
                 "SANDBOX_CONFIGURE" => switches.configure = choice("SANDBOX_CONFIGURE", &value, CONFIGURES)?,
                 "SANDBOX_DEFER" => {
                     let expected = "one or more of plan, destroy, read, import and data, joined by +, then a colon, then \
@@ -388,14 +406,17 @@ const SHUTDOWNS: Choices<Shutdown> = (
     &[("clean", Shutdown::Clean), ("refuse", Shutdown::Refuse), ("hang", Shutdown::Hang)],
     "clean, refuse or hang",
 );
+const STOPS: Choices<Stop> =
+    (&[("obey", Stop::Obey), ("refuse", Stop::Refuse), ("hang", Stop::Hang)], "obey, refuse or hang");
 const CONFIGURES: Choices<Configure> = (
     &[
         ("accept", Configure::Accept),
         ("refuse", Configure::Refuse),
         ("warn", Configure::Warn),
         ("crash", Configure::Crash),
+        ("hang", Configure::Hang),
     ],
-    "accept, refuse, warn or crash",
+    "accept, refuse, warn, crash or hang",
 );
 const IMPORTS: Choices<ImportAnswer> = (
     &[

@@ -59,7 +59,9 @@ impl Target<'_> {
 fn is_outcome_unknown(error: &ProviderError) -> bool {
     let apply = Rpc::ApplyResourceChange.name(ProtocolVersion::V6);
     match error {
-        ProviderError::Gone { operation, during, .. } => *during && *operation == apply,
+        ProviderError::Gone { operation, during, .. } | ProviderError::Cut { operation, during, .. } => {
+            *during && *operation == apply
+        }
         ProviderError::Call { operation, .. } => *operation == apply,
         ProviderError::InvalidAnswer { operation, .. } => *operation == apply,
         ProviderError::Deferred { .. }
@@ -70,6 +72,7 @@ fn is_outcome_unknown(error: &ProviderError) -> bool {
         | ProviderError::Meta { .. }
         | ProviderError::Move { .. }
         | ProviderError::NewerState { .. }
+        | ProviderError::Refused { .. }
         | ProviderError::Rules { .. }
         | ProviderError::Schema(_)
         | ProviderError::Stopped { .. }

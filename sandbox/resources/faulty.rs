@@ -43,6 +43,7 @@ pub(crate) const MODES: [&str; 28] = [
     "hang-forever",
     "huge",
     "inconsistent",
+    "interrupted",
     "json",
     "leftover",
     "misplaced",
@@ -201,6 +202,10 @@ fn disturb(call: &Call, settings: &Object, mode: &str) -> Result<(), Status> {
             call.wait_for_cancel();
             Err(Status::cancelled("the sandbox hung until it was stopped"))
         }
+        "interrupted" => {
+            call.wait_for_cancel();
+            Ok(())
+        }
         "hang-forever" => {
             std::thread::sleep(FOREVER);
             Ok(())
@@ -294,6 +299,7 @@ fn complaint(mode: &str) -> Option<Diagnostic> {
             Some(Diagnostic::error("sandbox_faulty failed somewhere", asked).at(nowhere))
         }
         "partial" => Some(Diagnostic::error("sandbox_faulty failed half way", asked)),
+        "interrupted" => Some(Diagnostic::error("sandbox_faulty was interrupted", "It has made something.")),
         "warning" => Some(Diagnostic::warning("sandbox_faulty warns", asked).at(at("mode"))),
         "unknown-severity" => Some(Diagnostic {
             severity: Severity::Other(7),

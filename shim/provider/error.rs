@@ -1,6 +1,6 @@
 //! Why a provider could not do what was asked.
 
-use super::{Deferral, Diagnostic};
+use super::{Cut, Deferral, Diagnostic};
 use crate::plugin::Exit;
 use crate::rules::Violation;
 use crate::schema::CatalogueError;
@@ -37,6 +37,28 @@ pub enum ProviderError {
         operation: &'static str,
         /// What gRPC says.
         status: tonic::Status,
+    },
+    /// The provider says that it cannot do what was asked.
+    #[error("the provider {provider} answered {operation} with an error: {reason}")]
+    Refused {
+        /// Its name.
+        provider: String,
+        /// The method.
+        operation: &'static str,
+        /// Its own words.
+        reason: String,
+    },
+    /// The call was broken off, or not begun any more.
+    #[error("the provider {provider} {}", cut_short(*during, cut, operation))]
+    Cut {
+        /// Its name.
+        provider: String,
+        /// The method.
+        operation: &'static str,
+        /// Whether the call was under way, so that its effects are unknown.
+        during: bool,
+        /// Why.
+        cut: Cut,
     },
     /// The provider is too old for what was asked.
     #[error("the provider {provider} does not support {operation}")]
@@ -213,6 +235,17 @@ fn list(diagnostics: &[Diagnostic]) -> String {
 fn bullets(violations: &[Violation]) -> String {
     let lines: Vec<String> = violations.iter().map(|violation| format!("  - {violation}")).collect();
     lines.join("\n")
+}
+
+fn cut_short(during: bool, cut: &Cut, operation: &str) -> String {
+    match (during, cut) {
+        (true, Cut::TimedOut(time)) => format!("had not answered {operation} after {time:?}"),
+        (true, Cut::BrokenOff(grace)) => {
+            format!("was asked to stop, and had not answered {operation} {grace:?} later")
+        }
+        (false, Cut::TimedOut(time)) => format!("was not asked for {operation}: {time:?} were over by then"),
+        (false, Cut::BrokenOff(_)) => format!("was not asked for {operation}: nobody waits for it any more"),
+    }
 }
 
 fn gone(during: bool, exit: &Exit, operation: &str) -> String {

@@ -2,15 +2,16 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use isthmus_proto::tfplugin6;
 use tokio::sync::{Mutex, OnceCell};
 
 use super::deferral::Postponement;
 use super::diagnostics::errors_of;
+use super::limit::{Entered, InFlight, Limit};
 use super::{
-    CallMessages, CallObserver, CallReport, Client, Deferral, Diagnostic, ProviderError, Resource, Rpc,
+    CallMessages, CallObserver, CallReport, Client, Cut, Deferral, Diagnostic, ProviderError, Resource, Rpc,
     dynamic,
 };
 use crate::cty::Value;
@@ -23,7 +24,10 @@ pub const TERRAFORM_VERSION: &str = "1.15.0";
 
 /// How long to wait for a process to be seen ending after its connection broke. A call that fails because the process died
 /// fails a moment before the process can be waited for.
-const EXIT_GRACE: std::time::Duration = std::time::Duration::from_secs(2);
+const EXIT_GRACE: Duration = Duration::from_secs(2);
+
+/// How long a provider may take to answer that it stops. The answer does not wait for what is stopped.
+const STOP_ANSWER: Duration = Duration::from_secs(2);
 
 /// A running provider.
 ///
@@ -39,6 +43,7 @@ pub struct Provider {
     stops: AtomicU64,
     /// What is said to it of the program that uses it, if anything is.
     pub(super) meta: OnceLock<Value>,
+    in_flight: Arc<InFlight>,
     /// What the identities of resources consist of, asked for when the first one turns up.
     pub(super) identities: OnceCell<std::collections::BTreeMap<String, tfplugin6::ResourceIdentitySchema>>,
 }
@@ -58,8 +63,12 @@ impl Provider {
     ) -> Result<(Self, SchemaNews), ProviderError> {
         let name = name.into();
         let client = Client::new(plugin.channel(), plugin.protocol());
-        let caller = Caller { name: &name, plugin: &plugin, client: &client, observer: &observer };
-        let (catalogue, news) = caller.schema(known, warnings).await?;
+        let in_flight = Arc::new(InFlight::default());
+        let (catalogue, news) = {
+            let (name, plugin) = (&name, &plugin);
+            let caller = Caller { name, plugin, client: &client, observer: &observer, in_flight: &in_flight };
+            caller.schema(known, warnings).await?
+        };
         let provider = Self {
             name,
             plugin,
@@ -69,6 +78,7 @@ impl Provider {
             configured: Mutex::new(false),
             stops: AtomicU64::new(0),
             meta: OnceLock::new(),
+            in_flight,
             identities: OnceCell::new(),
         };
         Ok((provider, news))
@@ -188,14 +198,12 @@ impl Provider {
 
     /// Asks the provider to give up what it is doing. What is under way still answers, usually with an error; what is
     /// planned by now is not carried out any more. Later calls are as before.
+    ///
+    /// # Errors
+    /// When the provider does not answer at once, or says that it cannot stop.
     pub async fn stop(&self) -> Result<(), ProviderError> {
         self.stops.fetch_add(1, Ordering::SeqCst);
-        let response: tfplugin6::stop_provider::Response =
-            self.call(Rpc::StopProvider, tfplugin6::stop_provider::Request::default()).await?;
-        if response.error.is_empty() {
-            return Ok(());
-        }
-        Err(self.invalid_answer(Rpc::StopProvider, "its process", &response.error))
+        self.caller().stop().await
     }
 
     /// How often the provider was asked to stop.
@@ -255,7 +263,8 @@ impl Provider {
     }
 
     pub(super) fn caller(&self) -> Caller<'_> {
-        Caller { name: &self.name, plugin: &self.plugin, client: &self.client, observer: &self.observer }
+        let (name, plugin, client) = (&self.name, &self.plugin, &self.client);
+        Caller { name, plugin, client, observer: &self.observer, in_flight: &self.in_flight }
     }
 }
 
@@ -307,6 +316,7 @@ pub(super) struct Caller<'a> {
     plugin: &'a Plugin,
     pub(super) client: &'a Client,
     pub(super) observer: &'a CallObserver,
+    pub(super) in_flight: &'a Arc<InFlight>,
 }
 
 impl Caller<'_> {
@@ -352,6 +362,22 @@ impl Caller<'_> {
         self.observer.wants_messages().then(|| request.encode_to_vec())
     }
 
+    /// Asks the provider to stop what it is doing.
+    async fn stop(&self) -> Result<(), ProviderError> {
+        let rpc = Rpc::StopProvider;
+        let request = tfplugin6::stop_provider::Request::default();
+        let shown = self.shown(&request);
+        // It is for other calls, so it does not wait for them and is none of them.
+        let limit = Limit::default().at_most(STOP_ANSWER);
+        let call = self.client.call::<_, tfplugin6::stop_provider::Response>(rpc, request);
+        let response = limit.within(self.make(rpc, shown, call, prost::Message::encode_to_vec, None)).await?;
+        if response.error.is_empty() {
+            return Ok(());
+        }
+        let (provider, operation) = (self.name.to_owned(), rpc.name(self.client.version()));
+        Err(ProviderError::Refused { provider, operation, reason: response.error })
+    }
+
     /// Makes a call that is prepared, unless the process is gone. With `shown`, the observer sees the messages.
     async fn watch<Answer>(
         &self,
@@ -360,10 +386,27 @@ impl Caller<'_> {
         call: impl Future<Output = Result<Answer, tonic::Status>>,
         encode: impl FnOnce(&Answer) -> Vec<u8>,
     ) -> Result<Answer, ProviderError> {
-        self.require_alive(rpc)?;
+        let entered = self.in_flight.enter().await;
+        self.make(rpc, shown, call, encode, Some(&entered)).await
+    }
+
+    async fn make<Answer>(
+        &self,
+        rpc: Rpc,
+        shown: Option<Vec<u8>>,
+        call: impl Future<Output = Result<Answer, tonic::Status>>,
+        encode: impl FnOnce(&Answer) -> Vec<u8>,
+        entered: Option<&Entered>,
+    ) -> Result<Answer, ProviderError> {
         let operation = rpc.name(self.client.version());
+        let limit = Limit::current();
+        self.require_time(rpc, &limit)?;
+        self.require_alive(rpc)?;
         let begun = Instant::now();
-        let answer = call.await;
+        let (answer, broken_off) = match self.until(&limit, entered, call).await {
+            Ok(answer) => (answer, None),
+            Err(cut) => (Err(tonic::Status::cancelled("the call was broken off")), Some(cut)),
+        };
         let answered = answer.is_ok();
         self.observer.report(CallReport { operation, elapsed: begun.elapsed(), answered });
         if let Some(request) = shown {
@@ -375,10 +418,35 @@ impl Caller<'_> {
                 response,
             });
         }
-        match answer {
-            Ok(response) => Ok(response),
-            Err(status) => Err(self.failure(rpc, status).await),
+        match (answer, broken_off) {
+            (Ok(response), _) => Ok(response),
+            (Err(_), Some(reason)) => Err(self.cut(rpc, true, reason)),
+            (Err(status), None) => Err(self.failure(rpc, status).await),
         }
+    }
+
+    /// Waits for a part of an answer that comes in parts, until the limit comes.
+    pub(super) async fn part<Part>(
+        &self,
+        rpc: Rpc,
+        part: impl Future<Output = Part>,
+    ) -> Result<Part, ProviderError> {
+        let limit = Limit::current();
+        self.require_time(rpc, &limit)?;
+        tokio::select! {
+            biased;
+            part = part => Ok(part),
+            reason = limit.comes() => Err(self.cut(rpc, true, reason)),
+        }
+    }
+
+    fn require_time(&self, rpc: Rpc, limit: &Limit) -> Result<(), ProviderError> {
+        limit.has_passed().map_or(Ok(()), |reason| Err(self.cut(rpc, false, reason)))
+    }
+
+    fn cut(&self, rpc: Rpc, during: bool, cut: Cut) -> ProviderError {
+        let operation = rpc.name(self.client.version());
+        ProviderError::Cut { provider: self.name.to_owned(), operation, during, cut }
     }
 
     pub(super) fn require_alive(&self, rpc: Rpc) -> Result<(), ProviderError> {
@@ -394,12 +462,53 @@ impl Caller<'_> {
         if status.code() == tonic::Code::Unimplemented {
             return ProviderError::Unsupported { provider, operation };
         }
-        // A status that the provider itself sent has no source: whoever answers is alive, and is not waited for.
-        let broke = status.code() == tonic::Code::Unavailable || std::error::Error::source(&status).is_some();
-        if broke && let Ok(exit) = tokio::time::timeout(EXIT_GRACE, self.plugin.exited()).await {
+        if is_break(&status)
+            && let Ok(exit) = tokio::time::timeout(EXIT_GRACE, self.plugin.exited()).await
+        {
             return ProviderError::Gone { provider, operation, during: true, exit };
         }
         ProviderError::Call { provider, operation, status }
+    }
+
+    /// Waits for the answer to a call, until the limit comes. When time has run out, a provider that does nothing else is
+    /// asked to stop, and may still answer. A call that is broken off ends on the provider's side as well.
+    async fn until<Answer>(
+        &self,
+        limit: &Limit,
+        entered: Option<&Entered>,
+        call: impl Future<Output = Result<Answer, tonic::Status>>,
+    ) -> Result<Result<Answer, tonic::Status>, Cut> {
+        let mut call = std::pin::pin!(call);
+        let cut = tokio::select! {
+            biased;
+            answer = &mut call => return Ok(answer),
+            cut = limit.comes() => cut,
+        };
+        let alone = match cut {
+            Cut::TimedOut(_) => entered.and_then(InFlight::hold_if_alone),
+            Cut::BrokenOff(_) => None,
+        };
+        let Some(held) = alone else { return Err(cut) };
+        let stop = async move {
+            // What it says to this has no bearing: if the call does not end now, it is broken off.
+            let _ = Box::pin(self.stop()).await;
+            drop(held);
+        };
+        let answer = async {
+            tokio::select! {
+                biased;
+                answer = &mut call => Some(answer),
+                () = limit.grace_is_over() => None,
+            }
+        };
+        // Both to their end: a request to stop that is still on its way when the next call begins would stop that one.
+        let ((), answer) = tokio::join!(stop, answer);
+        match answer {
+            Some(Ok(answer)) => Ok(Ok(answer)),
+            Some(Err(status)) if is_break(&status) => Ok(Err(status)),
+            // A provider that breaks off by itself says nothing of what it has done.
+            Some(Err(_)) | None => Err(cut),
+        }
     }
 
     fn refuse_errors(
@@ -414,6 +523,12 @@ impl Caller<'_> {
         }
         Err(ProviderError::Diagnostics { operation: rpc.name(self.client.version()), diagnostics })
     }
+}
+
+/// Whether the connection broke. A status that the provider itself sent has no source: whoever answers is alive, and is not
+/// waited for.
+fn is_break(status: &tonic::Status) -> bool {
+    status.code() == tonic::Code::Unavailable || std::error::Error::source(status).is_some()
 }
 
 #[cfg(test)]

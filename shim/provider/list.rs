@@ -10,6 +10,7 @@ use isthmus_proto::tfplugin6;
 use isthmus_proto::tfplugin6::list_resource::Event;
 use prost::Message as _;
 
+use super::limit::Entered;
 use super::{CallMessages, CallReport, Diagnostic, IdentitySchema, Provider, ProviderError, Rpc, dynamic};
 use crate::cty::json::Json;
 use crate::cty::{Type, Value};
@@ -34,6 +35,8 @@ pub struct Listing {
     identity: IdentitySchema,
     object_type: Type,
     events: tonic::Streaming<Event>,
+    /// As long as it is open, the provider is busy with it.
+    _entered: Entered,
     /// How many more are wanted.
     left: Option<u64>,
     begun: Instant,
@@ -93,13 +96,15 @@ impl Provider {
         };
         let caller = self.caller();
         caller.require_alive(rpc)?;
+        let entered = caller.in_flight.enter().await;
         let (begun, shown) = (Instant::now(), caller.shown(&request));
-        match caller.client.stream(rpc, request).await {
+        match caller.part(rpc, caller.client.stream(rpc, request)).await? {
             Ok(events) => Ok(Listing {
                 type_name: Arc::from(type_name),
                 identity,
                 object_type: resource.schema().block.implied_type.clone(),
                 events,
+                _entered: entered,
                 left: limit,
                 begun,
                 shown,
@@ -136,7 +141,7 @@ impl Listing {
     ) -> Result<Option<Listed>, ProviderError> {
         let rpc = Rpc::ListResource;
         while self.left != Some(0) {
-            let event = match self.events.message().await {
+            let event = match provider.caller().part(rpc, self.events.message()).await? {
                 Ok(Some(event)) => event,
                 Ok(None) => {
                     self.left = Some(0);

@@ -17,11 +17,14 @@ on_both_protocols! {
             resources,
             [
                 "sandbox:index/bucket:Bucket",
+                "sandbox:index/chore:Chore",
                 "sandbox:index/faulty:Faulty",
                 "sandbox:index/firewall:Firewall",
+                "sandbox:index/job:Job",
                 "sandbox:index/note:Note",
                 "sandbox:index/secret:Secret",
                 "sandbox:index/server:Server",
+                "sandbox:index/task:Task",
             ]
         );
         let note = &schema["resources"]["sandbox:index/note:Note"];
