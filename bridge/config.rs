@@ -14,7 +14,7 @@ use isthmus_proto::property::Struct;
 
 use crate::daemon::Instance;
 use crate::package::shape::ObjectShape;
-use crate::resource::{OperationError, Target};
+use crate::resource::{OperationError, Target, Timeouts};
 
 pub use check::check;
 pub use configure::{Arguments, configure};
@@ -37,6 +37,7 @@ fn target(instance: &Instance) -> Result<Target<'_>, OperationError> {
         shape,
         package: instance.package.identity(),
         keep_secrets: true,
+        timeouts: Timeouts::default(),
     })
 }
 

@@ -17,6 +17,7 @@ mod start;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 use dashmap::DashMap;
 use isthmus_shim::cache::SchemaCache;
@@ -49,6 +50,8 @@ pub struct Daemon {
     next_session: AtomicU64,
     /// Whether lines about providers' calls are wanted, and are to reach the engine before the answer.
     log_calls: bool,
+    /// How long a call that was asked to end may take.
+    grace: Duration,
     /// The provider of every session that has chosen none of its own.
     only_instance: OnceLock<Arc<Instance>>,
     /// The store of objects, opened when it is first needed.
@@ -64,12 +67,17 @@ pub struct Daemon {
 impl Daemon {
     /// A daemon without sessions.
     pub fn new(log: EngineLog, plugin_version: semver::Version) -> Arc<Self> {
+        let grace = settings::grace().unwrap_or_else(|message| {
+            log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+            settings::DEFAULT_GRACE
+        });
         Arc::new(Self {
             log,
             plugin_version,
             sessions: DashMap::new(),
             next_session: AtomicU64::new(0),
             log_calls: settings::LOG_CALLS.is_on(),
+            grace,
             only_instance: OnceLock::new(),
             vault: OnceCell::new(),
             schemas: home::schema_cache(),
@@ -99,6 +107,11 @@ impl Daemon {
         for session in sessions {
             session.cancel().await;
         }
+    }
+
+    /// How long a call that was asked to end may take.
+    pub fn grace(&self) -> Duration {
+        self.grace
     }
 
     /// The version of this plugin as packages refer to it.

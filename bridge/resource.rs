@@ -16,6 +16,7 @@ mod kept;
 mod list;
 mod read;
 mod state;
+mod timeouts;
 mod update;
 mod write_only;
 
@@ -40,6 +41,7 @@ pub use kept::{Keeper, KeptError, Made};
 pub use list::{Page, Query, Started, begin_list};
 pub use read::{Found, import, refresh};
 pub use state::StateError;
+pub use timeouts::{Operation, Timeouts};
 pub use update::{preview_update, update};
 pub use write_only::{NoSalt, WriteOnlyValues};
 
@@ -54,6 +56,8 @@ pub struct Target<'a> {
     pub package: &'a Identity,
     /// Whether the engine takes secrets; otherwise it marks outputs itself.
     pub keep_secrets: bool,
+    /// What the engine says of time.
+    pub timeouts: Timeouts,
 }
 
 /// What an operation yields besides its result.

@@ -10,9 +10,10 @@ mod status;
 
 use std::sync::Arc;
 
+use isthmus_shim::provider::Limit;
 use tonic::{Request, Status};
 
-use crate::daemon::Session;
+use crate::daemon::{Call, Session};
 
 pub use listener::{Listener, ServeError};
 
@@ -23,4 +24,9 @@ fn session_of<Message>(request: &Request<Message>) -> Result<Arc<Session>, Statu
         .get::<Arc<Session>>()
         .cloned()
         .ok_or_else(|| Status::failed_precondition("the call came in on no connection of this daemon"))
+}
+
+/// When a call is broken off: when nobody waits for it any longer.
+fn limit(session: &Session, call: &Call) -> Limit {
+    Limit::new(call.broken_off(), session.daemon().grace())
 }

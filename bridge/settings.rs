@@ -4,6 +4,7 @@
 //! is not in the table is most likely misspelt, and is warned about.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 /// What the names of all of them start with.
 const PREFIX: &str = "ISTHMUS_";
@@ -20,6 +21,21 @@ pub struct Setting {
     /// What it does.
     pub effect: &'static str,
 }
+
+/// How long what was asked to end may take.
+pub const GRACE: Setting = Setting {
+    name: "ISTHMUS_GRACE",
+    value: "a number of seconds",
+    default: "30",
+    effect: "How long a provider that was asked to stop may take to end its calls: when it is asked a second time, when the \
+             program ends, when a timeout of the user's runs out. Then they are broken off, and what is known of them is told.",
+};
+
+/// The grace where nothing is set.
+pub const DEFAULT_GRACE: Duration = Duration::from_secs(30);
+
+/// The longest grace: a day. Beyond that, clocks may not hold it.
+const LONGEST_GRACE: f64 = 86_400.0;
 
 /// The folder that holds the store, keys and caches.
 pub const HOME: Setting = Setting {
@@ -86,8 +102,8 @@ const TOOLS_DIR: Setting = Setting {
 };
 
 /// All of them, in the order of the reference page.
-pub const ALL: [Setting; 8] =
-    [HOME, KEY_FILE, LOG_CALLS, PROVIDER, PROVIDER_META, SCHEMA_CACHE, TOOLS_DIR, WRITE_ONLY];
+pub const ALL: [Setting; 9] =
+    [GRACE, HOME, KEY_FILE, LOG_CALLS, PROVIDER, PROVIDER_META, SCHEMA_CACHE, TOOLS_DIR, WRITE_ONLY];
 
 impl Setting {
     /// Its value, where it is set to something.
@@ -109,6 +125,26 @@ impl Setting {
     pub fn is_on(&self) -> bool {
         self.read().is_some_and(|value| value == "true" || value == "1")
     }
+}
+
+/// How long what was asked to end may take.
+///
+/// # Errors
+/// When what is set is no such time; the text is for the user.
+pub fn grace() -> Result<Duration, String> {
+    let Some(text) = GRACE.read() else { return Ok(DEFAULT_GRACE) };
+    seconds(&text.to_string_lossy()).ok_or_else(|| {
+        let default = DEFAULT_GRACE.as_secs();
+        format!(
+            "{} is {text:?}, which is no number of seconds from 0 to a day; {default} is used",
+            GRACE.name
+        )
+    })
+}
+
+fn seconds(text: &str) -> Option<Duration> {
+    let seconds = text.parse().ok().filter(|seconds: &f64| (0.0..=LONGEST_GRACE).contains(seconds))?;
+    Duration::try_from_secs_f64(seconds).ok()
 }
 
 /// A warning for each variable of the environment that looks like ours and is none.
@@ -145,6 +181,15 @@ mod tests {
     #[test]
     fn every_variable_of_the_table_starts_alike() {
         assert!(ALL.iter().all(|setting| setting.name.starts_with(PREFIX)), "{ALL:?}");
+    }
+
+    #[test]
+    fn a_grace_is_a_number_of_seconds_up_to_a_day() {
+        assert_eq!(seconds("0.5"), Some(Duration::from_millis(500)));
+        assert_eq!(seconds("0"), Some(Duration::ZERO));
+        for text in ["", "5s", "-1", "NaN", "inf", "86401"] {
+            assert_eq!(seconds(text), None, "{text}");
+        }
     }
 
     #[test]

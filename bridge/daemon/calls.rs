@@ -1,10 +1,12 @@
-//! Which calls are under way.
+//! Which calls are under way, and which of them nobody waits for any longer.
 //!
 //! A provider's log does not say which call a line belongs to. While there is only one, there is no doubt.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 /// The calls of one provider process.
 #[derive(Clone, Debug, Default)]
@@ -16,7 +18,16 @@ pub struct Calls {
 #[derive(Debug, Default)]
 struct Running {
     next: u64,
-    urns: Vec<(u64, Arc<str>)>,
+    calls: Vec<Entry>,
+    /// Whether nobody waits for any call any longer.
+    closed: bool,
+}
+
+#[derive(Debug)]
+struct Entry {
+    number: u64,
+    urn: Arc<str>,
+    broken_off: CancellationToken,
 }
 
 /// A call under way; it ends when this is dropped.
@@ -24,6 +35,7 @@ struct Running {
 pub struct Call {
     calls: Calls,
     number: u64,
+    broken_off: CancellationToken,
 }
 
 /// The calls up to some moment, and none that began later.
@@ -36,33 +48,53 @@ pub struct Begun {
 impl Calls {
     /// Begins a call about the resource `urn` (empty: about none).
     pub fn begin(&self, urn: &str) -> Call {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.running();
         let number = running.next;
         running.next += 1;
-        running.urns.push((number, Arc::from(urn)));
-        Call { calls: self.clone(), number }
+        let broken_off = CancellationToken::new();
+        if running.closed {
+            broken_off.cancel();
+        }
+        running.calls.push(Entry { number, urn: Arc::from(urn), broken_off: broken_off.clone() });
+        Call { calls: self.clone(), number, broken_off }
     }
 
     /// The resource of the only call under way.
     pub fn only_urn(&self) -> Option<Arc<str>> {
-        match self.running.lock().unwrap_or_else(PoisonError::into_inner).urns.as_slice() {
-            [(_, urn)] => Some(Arc::clone(urn)),
+        match self.running().calls.as_slice() {
+            [only] => Some(Arc::clone(&only.urn)),
             _ => None,
         }
     }
 
     /// The calls that have begun until now.
     pub fn begun(&self) -> Begun {
-        let next = self.running.lock().unwrap_or_else(PoisonError::into_inner).next;
+        let next = self.running().next;
         Begun { calls: self.clone(), next }
+    }
+
+    /// Breaks off all calls, those that begin from now on too.
+    pub fn close(&self) {
+        self.running().closed = true;
+        self.begun().break_off();
+    }
+
+    fn running(&self) -> MutexGuard<'_, Running> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Call {
+    /// Ends when nobody waits for the call any longer.
+    pub fn broken_off(&self) -> CancellationToken {
+        self.broken_off.clone()
     }
 }
 
 impl Begun {
     /// Whether any of them is under way.
     pub fn are_running(&self) -> bool {
-        let running = self.calls.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.urns.iter().any(|(number, _)| *number < self.next)
+        self.calls.running().calls.iter().any(|call| call.number < self.next)
     }
 
     /// Waits until none of them is under way.
@@ -75,13 +107,25 @@ impl Begun {
             ended.await;
         }
     }
+
+    /// Sees to it that whoever waits for those that are under way is told what is known of them by now.
+    pub fn break_off(&self) {
+        for call in self.calls.running().calls.iter().filter(|call| call.number < self.next) {
+            call.broken_off.cancel();
+        }
+    }
+
+    /// Breaks off what has not ended after `grace`.
+    pub async fn break_off_after(&self, grace: Duration) {
+        if tokio::time::timeout(grace, self.ended()).await.is_err() {
+            self.break_off();
+        }
+    }
 }
 
 impl Drop for Call {
     fn drop(&mut self) {
-        let mut running = self.calls.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.urns.retain(|(number, _)| *number != self.number);
-        drop(running);
+        self.calls.running().calls.retain(|call| call.number != self.number);
         self.calls.ended.notify_waiters();
     }
 }
@@ -119,5 +163,21 @@ mod tests {
         waiter.await.expect("the waiter ends");
         assert!(calls.begun().are_running());
         drop(later);
+    }
+
+    #[tokio::test]
+    async fn only_what_has_begun_is_broken_off() {
+        let calls = Calls::default();
+        let ended = calls.begin("urn:a");
+        let early = calls.begin("urn:b");
+        let begun = calls.begun();
+        let later = calls.begin("urn:c");
+        drop(ended);
+        begun.break_off_after(Duration::ZERO).await;
+        assert!(early.broken_off().is_cancelled());
+        assert!(!later.broken_off().is_cancelled());
+        calls.close();
+        assert!(later.broken_off().is_cancelled());
+        assert!(calls.begin("urn:d").broken_off().is_cancelled(), "nobody waits for it");
     }
 }

@@ -12,7 +12,7 @@ use isthmus_shim::rules;
 use super::{Asked, digits};
 use crate::daemon::Instance;
 use crate::package::shape::ResourceShape;
-use crate::resource::{Notes, OperationError, Target, describe};
+use crate::resource::{Notes, OperationError, Target, Timeouts, describe};
 use crate::translate::attribute_paths::property_path;
 use crate::translate::inputs::{Config, Unknowns};
 use crate::translate::outputs::{OutputOptions, outputs_from_state};
@@ -29,6 +29,7 @@ pub(super) async fn read(
         shape,
         package: instance.package.identity(),
         keep_secrets: asked.keep_secrets,
+        timeouts: Timeouts::default(),
     };
     let config = target.config(arguments, if asked.preview { Unknowns::Keep } else { Unknowns::Reject })?;
     if !config.value.is_wholly_known() {

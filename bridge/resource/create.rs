@@ -24,7 +24,7 @@ pub async fn preview_create(
     inputs: &Struct,
     notes: &mut Notes,
 ) -> Result<Struct, OperationError> {
-    let config = target.config(inputs, Unknowns::Keep)?;
+    let config = config(target, inputs, Unknowns::Keep)?;
     let plan = plan(target, &config, notes).await?;
     target.warn_of_deferral(&plan, notes);
     planned_properties(target, &plan, &config, inputs)
@@ -36,7 +36,7 @@ pub async fn create(
     inputs: &Struct,
     notes: &mut Notes,
 ) -> Result<Created, OperationError> {
-    let config = target.config(inputs, Unknowns::Reject)?;
+    let config = config(target, inputs, Unknowns::Reject)?;
     let plan = plan(target, &config, notes).await?;
     let resource =
         target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
@@ -78,6 +78,14 @@ async fn as_stored(
     let look = Look { secrets: &config.secrets, like: inputs };
     let (properties, obstacle) = properties_in_any_case(target, object, identity, look, condition)?;
     Ok((id, properties, obstacle))
+}
+
+/// What `inputs` stand for, and what the engine adds to it.
+fn config(target: &Target<'_>, inputs: &Struct, unknowns: Unknowns) -> Result<Config, OperationError> {
+    let mut config = target.config(inputs, unknowns)?;
+    let programs = target.programs_timeouts(&config.value);
+    target.allow(&mut config.value, &programs);
+    Ok(config)
 }
 
 async fn plan(target: &Target<'_>, config: &Config, notes: &mut Notes) -> Result<Plan, OperationError> {

@@ -8,12 +8,11 @@ use super::{Notes, OperationError, Target};
 /// timeouts and its private data there.
 pub async fn delete(target: &Target<'_>, olds: &Struct, notes: &mut Notes) -> Result<(), OperationError> {
     let prior = target.prior(olds, notes).await?;
+    let object = target.allow_in_state(&prior.object).unwrap_or(prior.object);
     let resource =
         target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
-    let plan = resource
-        .plan_destroy(&prior.object, &mut notes.warnings)
-        .await
-        .map_err(|error| target.failed(error))?;
+    let plan =
+        resource.plan_destroy(&object, &mut notes.warnings).await.map_err(|error| target.failed(error))?;
     resource.apply(&plan, &mut notes.warnings).await.map_err(|failure| target.failed(failure.error))?;
     Ok(())
 }

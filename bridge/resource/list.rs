@@ -8,7 +8,7 @@ use isthmus_proto::property::Struct;
 use isthmus_shim::provider::{ListRequest, Listed};
 use isthmus_shim::schema::CatalogueError;
 
-use super::{Failure, Notes, OperationError, Target, describe};
+use super::{Failure, Notes, OperationError, Target, Timeouts, describe};
 use crate::daemon::{Instance, Paused};
 use crate::package::catalogue::TokenError;
 use crate::package::shape::ObjectShape;
@@ -85,6 +85,7 @@ pub async fn begin_list(
         shape: Arc::new(shape),
         package: instance.package.identity(),
         keep_secrets: false,
+        timeouts: Timeouts::default(),
     };
     let missing = missing_required(&query, &target.shape.object);
     if !missing.is_empty() {

@@ -39,9 +39,11 @@ pub async fn refresh(
     let prior = target.stored(&with_id(properties, id, &target.shape), notes).await?;
     let resource =
         target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
-    let read =
-        resource.read(&prior.object, &mut notes.warnings).await.map_err(|error| target.failed(error))?;
+    let sent = target.allow_in_state(&prior.object);
+    let sent = sent.as_ref().unwrap_or(&prior.object);
+    let read = resource.read(sent, &mut notes.warnings).await.map_err(|error| target.failed(error))?;
     let Some(object) = read else { return Ok(None) };
+    let object = target.without_timeout(object, sent, &prior.object);
     let secrets = target.secrets_of(inputs);
     let identity = target.identity_of(&object, notes).await;
     let id = target.id_after_refresh(&object, id, identity.as_ref(), &secrets, notes);

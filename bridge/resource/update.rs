@@ -87,12 +87,21 @@ async fn plan(
 ) -> Result<(Object, Plan, Config, Struct), OperationError> {
     let prior = target.prior(olds, notes).await?;
     target.ignore_changes(&mut news, olds, &prior, ignore_changes);
-    let config = target.config(&news, unknowns)?;
+    let mut config = target.config(&news, unknowns)?;
+    let programs = target.programs_timeouts(&config.value);
+    target.keep_timeouts(&mut config.value, &prior.object.value);
     let resource =
         target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
-    let plan = resource
+    let mut plan = resource
         .plan(Some(&prior.object), &config.value, &mut notes.warnings)
         .await
         .map_err(|error| target.failed(error))?;
+    // Another timeout is nothing to update for; only where there is something to do, it is part of that.
+    if plan.action == Action::Update && target.allow(&mut config.value, &programs) {
+        plan = resource
+            .plan(Some(&prior.object), &config.value, &mut notes.warnings)
+            .await
+            .map_err(|error| target.failed(error))?;
+    }
     Ok((prior.object, plan, config, news))
 }

@@ -14,12 +14,12 @@ use isthmus_proto::lumirpc::{
     DiffResponse, GetRequest, GetResponse, NameRequest, NameResponse, UpdateRequest, UpdateResponse,
 };
 use isthmus_proto::property::Struct;
+use isthmus_shim::provider::Limit;
 use tonic::{Request, Response, Status};
 
-use super::session_of;
-use super::status;
+use super::{limit, session_of, status};
 use crate::daemon::{Call, Instance, Session};
-use crate::resource::{self, Keeper, KeptError, Notes, Target};
+use crate::resource::{self, Keeper, KeptError, Notes, Target, Timeouts};
 
 use name::{resource_name, without_names};
 
@@ -41,7 +41,7 @@ impl ResourceProvider for LumiService {
         let keeper = work.keeper(&request.r#type).await?;
         let mut notes = Notes::default();
         let inputs = without_names(request.properties, &keeper.target.shape);
-        let checked = keeper.check(inputs.clone(), &mut notes).await;
+        let checked = work.limit().within(keeper.check(inputs.clone(), &mut notes)).await;
         let checked = work.finish(&keeper, notes, checked).await?;
         // Only what comes on top of the inputs. A provider's own defaults are not among it: it fills them in by itself,
         // the same each time, and the engine would hold on to them when a newer provider has others.
@@ -65,7 +65,7 @@ impl ResourceProvider for LumiService {
         let mut notes = Notes::default();
         let olds = without_names(request.olds, &keeper.target.shape);
         let news = without_names(request.news, &keeper.target.shape);
-        let replaces = keeper.diff(&request.id, &olds, &news, &mut notes).await;
+        let replaces = work.limit().within(keeper.diff(&request.id, &olds, &news, &mut notes)).await;
         let replaces = work.finish(&keeper, notes, replaces).await?;
         Ok(Response::new(DiffResponse { replaces }))
     }
@@ -76,7 +76,7 @@ impl ResourceProvider for LumiService {
             let keeper = work.configured_keeper(&request.r#type).await?;
             let mut notes = Notes::default();
             let inputs = without_names(request.properties, &keeper.target.shape);
-            let made = keeper.create(&inputs, &mut notes).await;
+            let made = work.limit().within(keeper.create(&inputs, &mut notes)).await;
             let made = work.finish(&keeper, notes, made).await?;
             Ok(CreateResponse { id: made.id, properties: Some(made.outputs) })
         })
@@ -87,7 +87,7 @@ impl ResourceProvider for LumiService {
         let (work, request) = Work::begin(request).await?;
         let keeper = work.configured_keeper(&request.r#type).await?;
         let mut notes = Notes::default();
-        let properties = keeper.get(&request.id, &mut notes).await;
+        let properties = work.limit().within(keeper.get(&request.id, &mut notes)).await;
         let properties = work.finish(&keeper, notes, properties).await?;
         Ok(Response::new(GetResponse { properties }))
     }
@@ -99,7 +99,7 @@ impl ResourceProvider for LumiService {
             let mut notes = Notes::default();
             let olds = without_names(request.olds, &keeper.target.shape);
             let news = without_names(request.news, &keeper.target.shape);
-            let outputs = keeper.update(&request.id, &olds, &news, &mut notes).await;
+            let outputs = work.limit().within(keeper.update(&request.id, &olds, &news, &mut notes)).await;
             let outputs = work.finish(&keeper, notes, outputs).await?;
             Ok(UpdateResponse { properties: Some(outputs) })
         })
@@ -112,7 +112,7 @@ impl ResourceProvider for LumiService {
             let keeper = work.configured_keeper(&request.r#type).await?;
             let mut notes = Notes::default();
             let properties = without_names(request.properties, &keeper.target.shape);
-            let deleted = keeper.delete(&request.id, &properties, &mut notes).await;
+            let deleted = work.limit().within(keeper.delete(&request.id, &properties, &mut notes)).await;
             work.finish(&keeper, notes, deleted).await
         })
         .await
@@ -123,7 +123,7 @@ impl ResourceProvider for LumiService {
 struct Work {
     session: Arc<Session>,
     instance: Arc<Instance>,
-    _call: Call,
+    call: Call,
 }
 
 impl Work {
@@ -131,7 +131,7 @@ impl Work {
         let session = session_of(&request)?;
         let instance = session.instance().await.map_err(status::of_session)?;
         let call = instance.calls.begin("");
-        Ok((Self { session, instance, _call: call }, request.into_inner()))
+        Ok((Self { session, instance, call }, request.into_inner()))
     }
 
     async fn keeper(&self, type_token: &str) -> Result<Keeper<'_>, Status> {
@@ -153,6 +153,7 @@ impl Work {
                 shape,
                 package: identity,
                 keep_secrets: false,
+                timeouts: Timeouts::default(),
             },
             vault,
             package: &identity.name,
@@ -162,11 +163,14 @@ impl Work {
 
     async fn configured_keeper(&self, type_token: &str) -> Result<Keeper<'_>, Status> {
         let mut warnings = Vec::new();
-        self.instance
-            .ensure_configured(&mut warnings)
-            .await
-            .map_err(|error| Status::failed_precondition(error.to_string()))?;
+        let configuring = self.instance.ensure_configured(&mut warnings);
+        self.limit().within(configuring).await.map_err(status::of_configuring)?;
         self.keeper(type_token).await
+    }
+
+    /// How long somebody waits for the call. This engine sets no time.
+    fn limit(&self) -> Limit {
+        limit(&self.session, &self.call)
     }
 
     /// Shows the provider's warnings, and turns the error where there is one.

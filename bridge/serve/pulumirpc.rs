@@ -24,13 +24,14 @@ use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status};
 
 use super::listener::LARGEST_MESSAGE;
-use super::{session_of as session, status};
+use super::{limit, session_of as session, status};
 use crate::config;
 use crate::daemon::{Call, Instance, Session, SessionError};
 use crate::invoke;
 use crate::package::{mapping, schema};
 use crate::resource::{
-    self, Change, ChangeKind, Comparison, Difference, Failure, Naming, Notes, OperationError, Target, Wish,
+    self, Change, ChangeKind, Comparison, Difference, Failure, Naming, Notes, Operation, OperationError,
+    Target, Timeouts, Wish,
 };
 use crate::settings;
 use crate::translate::property_path::PropertyPath;
@@ -147,7 +148,9 @@ impl ResourceProvider for PulumiService {
         let request = request.into_inner();
         let mut notes = Notes::default();
         let news = request.news.unwrap_or_default();
-        let checked = config::check(&instance, &request.urn, news, &mut notes).await;
+        let call = instance.calls.begin(&request.urn);
+        let checking = config::check(&instance, &request.urn, news, &mut notes);
+        let checked = limit(&session, &call).within(checking).await;
         report(&session, &instance, &notes, &request.urn).await;
         let checked = checked.map_err(status::of_operation)?;
         Ok(Response::new(CheckResponse {
@@ -189,7 +192,9 @@ impl ResourceProvider for PulumiService {
                 None => config::Arguments::Variables(&request.variables),
             };
             let mut notes = Notes::default();
-            let configured = config::configure(&instance, arguments, &mut notes).await;
+            let call = instance.calls.begin(request.urn.as_deref().unwrap_or_default());
+            let configuring = config::configure(&instance, arguments, &mut notes);
+            let configured = limit(&session, &call).within(configuring).await;
             report(&session, &instance, &notes, request.urn.as_deref().unwrap_or_default()).await;
             configured.map_err(status::of_operation)?;
         } else {
@@ -207,7 +212,7 @@ impl ResourceProvider for PulumiService {
     async fn invoke(&self, request: Request<InvokeRequest>) -> Result<Response<InvokeResponse>, Status> {
         let (session, instance) = parameterized(&request).await?;
         let request = request.into_inner();
-        let _call = instance.calls.begin("");
+        let call = instance.calls.begin("");
         let mut notes = Notes::default();
         let arguments = request.args.unwrap_or_default();
         let asked = invoke::Asked {
@@ -215,7 +220,8 @@ impl ResourceProvider for PulumiService {
             preview: request.preview,
             outputs: session.takes_outputs_of_invokes(),
         };
-        let invoked = invoke::invoke(&instance, &request.tok, &arguments, asked, &mut notes).await;
+        let invoking = invoke::invoke(&instance, &request.tok, &arguments, asked, &mut notes);
+        let invoked = limit(&session, &call).within(invoking).await;
         report(&session, &instance, &notes, "").await;
         let response = match invoked {
             Ok(result) => InvokeResponse { r#return: Some(result), failures: Vec::new() },
@@ -249,7 +255,8 @@ impl ResourceProvider for PulumiService {
         };
         let write_only = &work.instance.write_only;
         let news = write_only.reveal(&request.urn, request.news.unwrap_or_default(), &target.shape.object);
-        let checked = resource::check(&target, news, Some(&naming), &mut notes).await;
+        let checking = resource::check(&target, news, Some(&naming), &mut notes);
+        let checked = work.limited(&target, checking).await;
         work.instance.made_up_names.note(&request.urn, notes.name_is_made_up);
         let mut checked = work.finish(&target, notes, checked).await?;
         if settings::WRITE_ONLY.is_hash() {
@@ -267,6 +274,7 @@ impl ResourceProvider for PulumiService {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
         let target = work.configured_target(&request.urn, &request.r#type).await?;
+        let target = target.compared(request.old_inputs.as_ref());
         let ignored = paths(&request.ignore_changes)?;
         let mut notes = Notes::default();
         let comparison = Comparison {
@@ -275,7 +283,7 @@ impl ResourceProvider for PulumiService {
             ignore_changes: &ignored,
             name_is_made_up: work.instance.made_up_names.contains(&request.urn),
         };
-        let changes = resource::diff(&target, comparison, &mut notes).await;
+        let changes = work.limited(&target, resource::diff(&target, comparison, &mut notes)).await;
         Ok(Response::new(difference(work.finish(&target, notes, changes).await?)))
     }
 
@@ -284,14 +292,16 @@ impl ResourceProvider for PulumiService {
         let request = request.into_inner();
         work.through(move |work| async move {
             let target = work.configured_target(&request.urn, &request.r#type).await?;
+            let target = target.timed(Operation::Create, request.timeout, None);
             let mut notes = Notes::default();
             let inputs = work.reveal(&target, request.properties);
             if request.preview {
-                let planned = resource::preview_create(&target, &inputs, &mut notes).await;
+                let planning = resource::preview_create(&target, &inputs, &mut notes);
+                let planned = work.limited(&target, planning).await;
                 let properties = Some(work.finish(&target, notes, planned).await?);
                 return Ok(CreateResponse { id: String::new(), properties, refresh_before_update: false });
             }
-            let created = resource::create(&target, &inputs, &mut notes).await;
+            let created = work.limited(&target, resource::create(&target, &inputs, &mut notes)).await;
             let created = work.finish(&target, notes, created).await?;
             Ok(CreateResponse {
                 id: created.id,
@@ -306,14 +316,18 @@ impl ResourceProvider for PulumiService {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
         let target = work.configured_target(&request.urn, &request.r#type).await?;
+        let target = target.timed(Operation::Read, request.timeout, request.inputs.as_ref());
         let mut notes = Notes::default();
-        let read = match request.properties.filter(|properties| !properties.is_empty()) {
-            Some(properties) => {
-                let inputs = request.inputs.unwrap_or_default();
-                resource::refresh(&target, &request.id, &inputs, &properties, &mut notes).await
+        let reading = async {
+            match request.properties.filter(|properties| !properties.is_empty()) {
+                Some(properties) => {
+                    let inputs = request.inputs.unwrap_or_default();
+                    resource::refresh(&target, &request.id, &inputs, &properties, &mut notes).await
+                }
+                None => resource::import(&target, &request.id, &mut notes).await,
             }
-            None => resource::import(&target, &request.id, &mut notes).await,
         };
+        let read = work.limited(&target, reading).await;
         let response = match work.finish(&target, notes, read).await? {
             Some(found) => ReadResponse {
                 id: found.id,
@@ -340,7 +354,8 @@ impl ResourceProvider for PulumiService {
             continuation: continuation_token,
         };
         let mut notes = Notes::default();
-        let begun = resource::begin_list(&instance, query, &mut notes).await;
+        let waited_for = super::limit(&session, &call);
+        let begun = waited_for.within(resource::begin_list(&instance, query, &mut notes)).await;
         report(&session, &instance, &notes, "").await;
         let begun = begun.map_err(status::of_operation)?;
         let (results, stream) = mpsc::channel(LISTED_AHEAD);
@@ -353,7 +368,9 @@ impl ResourceProvider for PulumiService {
                     // Whoever does not listen any more misses nothing.
                     let _ = results.send(Ok(ListResponse { response: Some(computed) })).await;
                 }
-                resource::Started::Page(page) => send_page(&session, &instance, *page, &results).await,
+                resource::Started::Page(page) => {
+                    waited_for.within(send_page(&session, &instance, *page, &results)).await
+                }
             }
         });
         Ok(Response::new(Box::pin(ReceiverStream::new(stream))))
@@ -364,15 +381,19 @@ impl ResourceProvider for PulumiService {
         let request = request.into_inner();
         work.through(move |work| async move {
             let target = work.configured_target(&request.urn, &request.r#type).await?;
+            let target = target.timed(Operation::Update, request.timeout, request.old_inputs.as_ref());
             let mut notes = Notes::default();
             let olds = request.olds.unwrap_or_default();
             let news = work.reveal(&target, request.news);
             let ignored = paths(&request.ignore_changes)?;
-            let updated = if request.preview {
-                resource::preview_update(&target, &olds, news, &ignored, &mut notes).await
-            } else {
-                resource::update(&target, &request.id, &olds, news, &ignored, &mut notes).await
+            let updating = async {
+                if request.preview {
+                    resource::preview_update(&target, &olds, news, &ignored, &mut notes).await
+                } else {
+                    resource::update(&target, &request.id, &olds, news, &ignored, &mut notes).await
+                }
             };
+            let updated = work.limited(&target, updating).await;
             let properties = Some(work.finish(&target, notes, updated).await?);
             Ok(UpdateResponse { properties, refresh_before_update: false })
         })
@@ -384,9 +405,10 @@ impl ResourceProvider for PulumiService {
         let request = request.into_inner();
         work.through(move |work| async move {
             let target = work.configured_target(&request.urn, &request.r#type).await?;
+            let target = target.timed(Operation::Delete, request.timeout, request.old_inputs.as_ref());
             let mut notes = Notes::default();
             let olds = request.properties.unwrap_or_default();
-            let deleted = resource::delete(&target, &olds, &mut notes).await;
+            let deleted = work.limited(&target, resource::delete(&target, &olds, &mut notes)).await;
             work.finish(&target, notes, deleted).await
         })
         .await
@@ -490,7 +512,7 @@ struct Work {
     session: Arc<Session>,
     instance: Arc<Instance>,
     urn: String,
-    _call: Call,
+    call: Call,
 }
 
 impl Work {
@@ -501,7 +523,7 @@ impl Work {
         let (session, instance) = parameterized(request).await?;
         let urn = urn(request.get_ref()).clone();
         let call = instance.calls.begin(&urn);
-        Ok(Self { session, instance, urn, _call: call })
+        Ok(Self { session, instance, urn, call })
     }
 
     /// The resource type: that of the request, or (engines before 3.154) of its URN.
@@ -517,22 +539,38 @@ impl Work {
             shape,
             package: self.instance.package.identity(),
             keep_secrets: self.session.keeps_secrets(),
+            timeouts: Timeouts::default(),
         })
     }
 
     async fn configured_target(&self, urn: &str, type_token: &str) -> Result<Target<'_>, Status> {
         let mut notes = Notes::default();
-        let configured = self.instance.ensure_configured(&mut notes.warnings).await;
+        let configuring = self.instance.ensure_configured(&mut notes.warnings);
+        let configured = limit(&self.session, &self.call).within(configuring).await;
         if !notes.warnings.is_empty() {
             report(&self.session, &self.instance, &notes, "").await;
         }
-        configured.map_err(|error| Status::failed_precondition(error.to_string()))?;
+        configured.map_err(status::of_configuring)?;
         self.target(urn, type_token).await
     }
 
     /// Inputs with the write-only values that the engine was not given to store.
     fn reveal(&self, target: &Target<'_>, inputs: Option<Struct>) -> Struct {
         self.instance.write_only.reveal(&self.urn, inputs.unwrap_or_default(), &target.shape.object)
+    }
+
+    /// Does an operation for as long as somebody waits for it, and no longer than the engine allows.
+    async fn limited<T>(
+        &self,
+        target: &Target<'_>,
+        operation: impl Future<Output = Result<T, OperationError>>,
+    ) -> Result<T, OperationError> {
+        let limit = limit(&self.session, &self.call);
+        let limit = match target.time_limit() {
+            Some(time) => limit.at_most(time),
+            None => limit,
+        };
+        limit.within(operation).await.map_err(|error| target.explained(error, &limit))
     }
 
     /// Shows the provider's warnings, and the error where there is one.

@@ -4,6 +4,7 @@
 //! "it may have happened", every other code is "it cleanly did not happen". So the first three are used for nothing else.
 
 use isthmus_proto::{pulumirpc, rpc};
+use isthmus_shim::provider::{Cut, ProviderError};
 use prost::Message as _;
 use tonic::{Code, Status};
 
@@ -22,10 +23,28 @@ pub(super) fn of_operation(error: OperationError) -> Status {
         OperationError::Function { .. } => Status::aborted(text),
         OperationError::MissingKeys(missing) => of_missing_keys(missing, text),
         OperationError::Provider { outcome_unknown: true, .. } => Status::unknown(text),
-        OperationError::Provider { outcome_unknown: false, .. } => Status::aborted(text),
+        OperationError::Provider { outcome_unknown: false, error, .. } => of_provider(&error, text),
         // Something exists, and the engine cannot be told what.
         OperationError::Output(_) => Status::unknown(text),
         OperationError::Partial(partial) => of_partial(*partial, text),
+    }
+}
+
+/// A provider that could not be configured before a call that needs it.
+pub(super) fn of_configuring(error: ProviderError) -> Status {
+    let text = error.to_string();
+    match error {
+        ProviderError::Cut { .. } => of_provider(&error, text),
+        _ => Status::failed_precondition(text),
+    }
+}
+
+/// A provider's failure that has changed nothing.
+fn of_provider(error: &ProviderError, text: String) -> Status {
+    match error {
+        ProviderError::Cut { cut: Cut::TimedOut(_), .. } => Status::deadline_exceeded(text),
+        ProviderError::Cut { cut: Cut::BrokenOff(_), .. } => Status::cancelled(text),
+        _ => Status::aborted(text),
     }
 }
 

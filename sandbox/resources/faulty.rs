@@ -28,7 +28,7 @@ pub(crate) const OPERATIONS: [&str; 7] =
     ["validate", "plan", "create", "read", "update", "upgrade", "delete"];
 
 /// Every way to go wrong. `README.md` tells what each does.
-pub(crate) const MODES: [&str; 28] = [
+pub(crate) const MODES: [&str; 29] = [
     "absent",
     "crash",
     "deferred",

@@ -42,4 +42,5 @@ mod secrets;
 mod sessions;
 mod settings;
 mod shapes;
+mod timeouts;
 mod write_only;

@@ -19,4 +19,5 @@ mod invoke;
 mod local;
 mod random;
 mod time;
+mod timeouts;
 mod tls;

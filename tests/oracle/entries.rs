@@ -971,6 +971,16 @@ const PROVIDERS: &[Entry] = &[
         shown: Shown::Elsewhere("tests/contract/endings.rs"),
     },
     Entry {
+        id: "custom-timeouts",
+        what: "the option `customTimeouts`",
+        go_bridge: "has no effect",
+        isthmus: "reaches the provider where the resource has `timeouts` (those in the program win), and bounds the call where it \
+                  has none",
+        why: "the option is there to have an effect",
+        back: "leave the option out",
+        shown: Shown::Elsewhere("tests/contract/timeouts.rs"),
+    },
+    Entry {
         id: "rules-of-core",
         what: "plans and results that break Terraform's rules",
         go_bridge: "accepted",

@@ -21,6 +21,8 @@ pub(crate) struct Resource {
     token: String,
     name: String,
     urn: String,
+    /// In seconds; 0: none.
+    timeout: f64,
 }
 
 /// What an engine stores of a resource.
@@ -53,7 +55,12 @@ pub(crate) struct Difference {
 impl Resource {
     pub(super) fn new(session: Session, token: &str, name: &str) -> Self {
         let urn = format!("urn:pulumi:test::contract::{token}::{name}");
-        Self { session, token: token.to_owned(), name: name.to_owned(), urn }
+        Self { session, token: token.to_owned(), name: name.to_owned(), urn, timeout: 0.0 }
+    }
+
+    /// The same with `customTimeouts` of so many seconds for whatever is done to it.
+    pub(crate) fn within(&self, seconds: f64) -> Self {
+        Self { timeout: seconds, ..self.clone() }
     }
 
     /// How the engine calls it.
@@ -147,6 +154,7 @@ impl Resource {
             preview,
             name: self.name.clone(),
             r#type: self.token.clone(),
+            timeout: self.timeout,
             ..Default::default()
         };
         let name = if preview { "Create (preview)" } else { "Create" };
@@ -176,6 +184,7 @@ impl Resource {
             preview,
             name: self.name.clone(),
             r#type: self.token.clone(),
+            timeout: self.timeout,
             ..Default::default()
         };
         let name = if preview { "Update (preview)" } else { "Update" };
@@ -210,6 +219,7 @@ impl Resource {
             inputs: inputs.map(bag),
             name: self.name.clone(),
             r#type: self.token.clone(),
+            timeout: self.timeout,
             ..Default::default()
         };
         let name = if outputs.is_some() { "Read (refresh)" } else { "Read (import)" };
@@ -232,6 +242,7 @@ impl Resource {
             old_inputs: Some(bag(&stored.inputs)),
             name: self.name.clone(),
             r#type: self.token.clone(),
+            timeout: self.timeout,
             ..Default::default()
         };
         self.session.call("Delete", request, async |mut client, request| client.delete(request).await).await

@@ -1,0 +1,252 @@
+//! `customTimeouts`: how long the user lets an operation on a resource take.
+//!
+//! Terraform has no such option. Its resources take timeouts as configuration, in a block or an attribute `timeouts`, and
+//! the engine's are put there, where a resource has that: the provider then ends the operation itself, and knows what it
+//! leaves behind. For an update they are part of the plan; what has no plan of its own (deleting, reading) finds them in the
+//! state. Providers on the old SDK look elsewhere then ([`sdk`]). What a program writes into `timeouts` itself stands.
+//!
+//! They come with each call, and are in no inputs. Were they only added there, the state would hold what the next comparison
+//! does not, for ever. So whatever `timeouts` the state holds and no program has put there counts as asked for
+//! ([`Target::keep_timeouts`]).
+//!
+//! Where a resource has no timeouts, they bound the calls of the operation ([`Target::time_limit`], [`cut`]).
+
+mod cut;
+mod duration;
+mod sdk;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use isthmus_proto::property::Struct;
+use isthmus_shim::cty::Value;
+use isthmus_shim::provider::Object;
+
+use super::Target;
+use crate::package::shape::{Field, ObjectShape, Shape};
+use crate::translate::property::{PropertyView, unwrap};
+
+/// The block or attribute, by the convention of all of HashiCorp's libraries.
+const TIMEOUTS: &str = "timeouts";
+
+/// Stands for all operations that have no timeout of their own.
+const DEFAULT: &str = "default";
+
+/// What is done to a resource, as timeouts tell operations apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// It is made.
+    Create,
+    /// It is looked at.
+    Read,
+    /// It is changed.
+    Update,
+    /// It goes.
+    Delete,
+}
+
+/// What an engine says of the time of a call.
+#[derive(Clone, Debug, Default)]
+pub struct Timeouts {
+    /// What is done.
+    operation: Option<Operation>,
+    /// How long it may take.
+    allowed: Option<Duration>,
+    /// What the program has set itself when the state was written; `None`: the engine does not say.
+    program: Option<Vec<Arc<str>>>,
+}
+
+impl Operation {
+    /// Its name in `timeouts` and in `customTimeouts`.
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Read => "read",
+            Self::Update => "update",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+impl Target<'_> {
+    /// The same for an operation that may take so many seconds (0: any time). `stored` are the inputs that the state was
+    /// written with, where the engine sends them.
+    #[must_use]
+    pub fn timed(mut self, operation: Operation, seconds: f64, stored: Option<&Struct>) -> Self {
+        let program = stored.map(|inputs| {
+            let Some((field, object)) = self.timeouts_field() else { return Vec::new() };
+            set_by_program(inputs, field, object)
+        });
+        self.timeouts =
+            Timeouts { operation: Some(operation), allowed: duration::of_seconds(seconds), program };
+        self
+    }
+
+    /// The same for a comparison, of whose time an engine says nothing.
+    #[must_use]
+    pub fn compared(mut self, stored: Option<&Struct>) -> Self {
+        self = self.timed(Operation::Update, 0.0, stored);
+        self.timeouts.operation = None;
+        self
+    }
+
+    /// How long the calls of the operation may take. `None`: as long as they like, because nobody says otherwise or the
+    /// provider itself sees to it.
+    pub fn time_limit(&self) -> Option<Duration> {
+        let operation = self.timeouts.operation?;
+        self.timeouts.allowed.filter(|_| !self.takes_timeout(operation))
+    }
+
+    /// The timeouts that the program gives, before anything is added to them.
+    pub(super) fn programs_timeouts(&self, config: &Value) -> Value {
+        timeouts_in(config).cloned().unwrap_or(Value::Null)
+    }
+
+    /// Puts the timeout of the operation into a configuration, unless the program's own say otherwise. Whether that changes
+    /// anything.
+    pub(super) fn allow(&self, config: &mut Value, programs: &Value) -> bool {
+        let Some((operation, object)) = self.timeout_place() else { return false };
+        let is_set = |key| member(programs, key).is_some_and(|value| !value.is_null());
+        if !programs.is_known() || is_set(operation.key()) || is_set(DEFAULT) {
+            return false;
+        }
+        let Some(timeouts) = timeouts_of(config) else { return false };
+        let before = timeouts.clone();
+        let allowed = self.timeouts.allowed.map_or(Value::Null, |time| Value::string(duration::text(time)));
+        set(timeouts, object, operation.key(), allowed);
+        if programs.is_null() && is_empty(timeouts) {
+            *timeouts = Value::Null;
+        }
+        *timeouts != before
+    }
+
+    /// Adds to a configuration the timeouts that the state holds, unless a program had set them and has taken them back.
+    pub(super) fn keep_timeouts(&self, config: &mut Value, prior: &Value) {
+        let Some((_, object)) = self.timeouts_field() else { return };
+        let (Some(before @ Value::Object(kept)), Some(timeouts)) = (timeouts_in(prior), timeouts_of(config))
+        else {
+            return;
+        };
+        let programs = self.timeouts.program.as_deref().unwrap_or_default();
+        if programs.is_empty() && timeouts.is_null() {
+            // As it is, so that an object of nothing but nulls stays one.
+            timeouts.clone_from(before);
+            return;
+        }
+        if !timeouts.is_known() {
+            return;
+        }
+        for (key, value) in kept.iter().filter(|(key, value)| !value.is_null() && !programs.contains(key)) {
+            if member(timeouts, key).is_none_or(Value::is_null) {
+                set(timeouts, object, key, value.clone());
+            }
+        }
+    }
+
+    /// The state with the timeout of an operation that has no configuration, where the provider looks for it then. `None`:
+    /// it is as it was.
+    pub(super) fn allow_in_state(&self, stored: &Object) -> Option<Object> {
+        let (operation, fields) = self.timeout_place()?;
+        let time = self.timeouts.allowed?;
+        let key = operation.key();
+        let timeouts = timeouts_in(&stored.value)?;
+        let is_programs = |key: &str| {
+            let may_be = self.timeouts.program.as_ref();
+            let may_be = may_be.is_none_or(|keys| keys.iter().any(|own| own.as_ref() == key));
+            may_be && member(timeouts, key).is_some_and(|value| !value.is_null())
+        };
+        if is_programs(key) || is_programs(DEFAULT) {
+            return None;
+        }
+        let mut object = stored.clone();
+        set(timeouts_of(&mut object.value)?, fields, key, Value::string(duration::text(time)));
+        if let Some(private) = sdk::with_timeout(&object.private, key, time) {
+            object.private = private;
+        }
+        Some(object)
+    }
+
+    /// What was read, without what [`Self::allow_in_state`] has added to it.
+    pub(super) fn without_timeout(&self, mut read: Object, sent: &Object, stored: &Object) -> Object {
+        if let (Some(before), Some(sent)) = (timeouts_in(&stored.value), timeouts_in(&sent.value))
+            && let Some(timeouts) = timeouts_of(&mut read.value)
+            && timeouts == sent
+        {
+            timeouts.clone_from(before);
+        }
+        if read.private == sent.private {
+            read.private.clone_from(&stored.private);
+        }
+        read
+    }
+
+    fn takes_timeout(&self, operation: Operation) -> bool {
+        self.timeouts_field().is_some_and(|(_, object)| {
+            object.terraform(operation.key()).is_some_and(|field| {
+                matches!(field.shape, Shape::String) && (field.optional || field.required)
+            })
+        })
+    }
+
+    /// Where the timeout of the operation goes, if the resource has a place for it.
+    fn timeout_place(&self) -> Option<(Operation, &ObjectShape)> {
+        let operation = self.timeouts.operation.filter(|operation| self.takes_timeout(*operation))?;
+        self.timeouts_field().map(|(_, object)| (operation, object))
+    }
+
+    fn timeouts_field(&self) -> Option<(&Field, &ObjectShape)> {
+        let field = self.shape.object.terraform(TIMEOUTS)?;
+        match &field.shape {
+            Shape::Object(object) if field.optional || field.required => Some((field, object)),
+            _ => None,
+        }
+    }
+}
+
+/// Which timeouts stand in a program's inputs. What cannot be read is none: the inputs may be of another version.
+fn set_by_program(inputs: &Struct, field: &Field, object: &ObjectShape) -> Vec<Arc<str>> {
+    let Some(Ok((PropertyView::Object(timeouts), _))) = inputs.get(&field.pulumi).map(unwrap) else {
+        return Vec::new();
+    };
+    let set = timeouts.iter().filter(|(_, value)| !value.is_null());
+    set.filter_map(|(name, _)| Some(Arc::clone(&object.pulumi(name)?.terraform))).collect()
+}
+
+fn timeouts_in(value: &Value) -> Option<&Value> {
+    match value {
+        Value::Object(members) => members.get(TIMEOUTS),
+        _ => None,
+    }
+}
+
+fn timeouts_of(value: &mut Value) -> Option<&mut Value> {
+    match value {
+        Value::Object(members) => members.get_mut(TIMEOUTS),
+        _ => None,
+    }
+}
+
+fn member<'a>(timeouts: &'a Value, key: &str) -> Option<&'a Value> {
+    match timeouts {
+        Value::Object(members) => members.get(key),
+        _ => None,
+    }
+}
+
+fn is_empty(timeouts: &Value) -> bool {
+    matches!(timeouts, Value::Object(members) if members.values().all(Value::is_null))
+}
+
+/// Sets one timeout, in an object that is made of nulls where there is none.
+fn set(timeouts: &mut Value, object: &ObjectShape, key: &str, timeout: Value) {
+    if timeouts.is_null() && !timeout.is_null() {
+        let nulls = object.fields.iter().map(|field| (Arc::clone(&field.terraform), Value::Null));
+        *timeouts = Value::Object(nulls.collect::<BTreeMap<_, _>>());
+    }
+    if let Value::Object(members) = timeouts
+        && let Some(member) = members.get_mut(key)
+    {
+        *member = timeout;
+    }
+}

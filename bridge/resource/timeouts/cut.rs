@@ -1,0 +1,117 @@
+//! What a user is told of an operation that was broken off: what took how long, what is known of it, and what to do.
+
+use isthmus_shim::provider::{Cut, Limit, ProviderError};
+
+use super::duration::text as go_text;
+use super::{Operation, Target};
+use crate::resource::OperationError;
+
+impl Target<'_> {
+    /// An error of the operation in words about time, if that is what it is about.
+    pub fn explained(&self, error: OperationError, limit: &Limit) -> OperationError {
+        match error {
+            OperationError::Provider { error, outcome_unknown, text } => match &*error {
+                ProviderError::Cut { provider, operation, cut, during } => {
+                    let ended = ended(provider, operation, *cut, *during, limit.asked_to_stop());
+                    let text = format!(
+                        "{}. {ended}. {}",
+                        self.what_happened(*cut),
+                        self.what_to_do(*cut, outcome_unknown)
+                    );
+                    OperationError::Provider { text, error, outcome_unknown }
+                }
+                _ => match self.stopped_for_time(limit) {
+                    Some((reason, cut)) => {
+                        let text = format!("{reason}, and the provider was asked to stop: {text}");
+                        // What it complains of then, it complains of because of that.
+                        let error = match *error {
+                            ProviderError::Diagnostics { operation, .. } => {
+                                let provider = self.provider.name().to_owned();
+                                Box::new(ProviderError::Cut { provider, operation, during: true, cut })
+                            }
+                            _ => error,
+                        };
+                        OperationError::Provider { text, error, outcome_unknown }
+                    }
+                    None => OperationError::Provider { text, error, outcome_unknown },
+                },
+            },
+            OperationError::Partial(mut partial) => {
+                if let Some((reason, _)) = self.stopped_for_time(limit) {
+                    partial.reasons.insert(0, format!("{reason}, and the provider was asked to stop"));
+                }
+                OperationError::Partial(partial)
+            }
+            other => other,
+        }
+    }
+
+    /// Whether the provider was asked to stop because time ran out.
+    fn stopped_for_time(&self, limit: &Limit) -> Option<(String, Cut)> {
+        let cut = Cut::TimedOut(self.timeouts.allowed.filter(|_| limit.asked_to_stop())?);
+        Some((self.what_happened(cut), cut))
+    }
+
+    fn what_happened(&self, cut: Cut) -> String {
+        let doing = match self.timeouts.operation {
+            Some(Operation::Create) => "creating this resource",
+            Some(Operation::Read) => "reading this resource",
+            Some(Operation::Update) => "updating this resource",
+            Some(Operation::Delete) => "deleting this resource",
+            None => "this call",
+        };
+        match (cut, self.timeouts.operation) {
+            (Cut::TimedOut(time), Some(operation)) => {
+                let (key, time) = (operation.key(), go_text(time));
+                format!("{doing} took longer than the {time} that `customTimeouts.{key}` allows")
+            }
+            (Cut::TimedOut(time), None) => format!("{doing} took longer than {}", go_text(time)),
+            (Cut::BrokenOff(_), _) => format!("{doing} was cancelled"),
+        }
+    }
+
+    fn what_to_do(&self, cut: Cut, outcome_unknown: bool) -> String {
+        let again = match cut {
+            Cut::TimedOut(_) => "raise the timeout, and run this again",
+            Cut::BrokenOff(_) => "run this again",
+        };
+        if !outcome_unknown {
+            return format!("Nothing was changed by it: {again}");
+        }
+        let type_name = &self.shape.terraform_type;
+        match self.timeouts.operation {
+            Some(Operation::Create) => format!(
+                "Whether there is a new {type_name} now is unknown: look for it where the provider keeps it, and import it by \
+                 `pulumi import` or delete it there; then {again}"
+            ),
+            Some(Operation::Delete) => {
+                format!("Whether the {type_name} is still there is unknown: run `pulumi refresh`, {again}")
+            }
+            Some(Operation::Update | Operation::Read) | None => {
+                format!("Whether the {type_name} was changed is unknown: run `pulumi refresh`, {again}")
+            }
+        }
+    }
+}
+
+/// How the call ended.
+fn ended(provider: &str, operation: &str, cut: Cut, during: bool, asked: bool) -> String {
+    match (during, cut) {
+        (false, _) => format!("The provider {provider} was not asked for {operation} any more"),
+        (true, Cut::TimedOut(_)) if asked => {
+            format!(
+                "The provider {provider} was asked to stop and did not, so its {operation} was broken off"
+            )
+        }
+        (true, Cut::TimedOut(_)) => format!(
+            "The provider {provider} was busy with other resources too, which asking it to stop would have ended; so only \
+             its {operation} was broken off"
+        ),
+        (true, Cut::BrokenOff(grace)) => {
+            let grace = go_text(grace);
+            format!(
+                "The provider {provider} was asked to stop and had not {grace} later, so its {operation} was broken off"
+            )
+        }
+    }
+}
