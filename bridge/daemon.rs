@@ -23,6 +23,7 @@ use dashmap::DashMap;
 use isthmus_shim::cache::SchemaCache;
 use isthmus_shim::state::Vault;
 use tokio::sync::OnceCell;
+use tokio::task::JoinSet;
 use tokio_util::task::TaskTracker;
 
 use crate::engine::{EngineLog, LogLine, Severity};
@@ -101,12 +102,27 @@ impl Daemon {
 
     /// Asks every call of every session to come to an end.
     pub async fn cancel(&self) {
-        // Collected first: no entry of the table may be held while waiting.
-        let sessions: Vec<Arc<Session>> =
-            self.sessions.iter().filter_map(|entry| entry.value().upgrade()).collect();
-        for session in sessions {
-            session.cancel().await;
+        let mut asking = JoinSet::new();
+        for session in self.open_sessions() {
+            asking.spawn(async move { session.cancel().await });
         }
+        // At once, because a provider may take its time to answer.
+        asking.join_all().await;
+    }
+
+    /// Sees to it that whoever waits for a call is told what is known of it by now, and waits no longer.
+    pub async fn break_off(&self) {
+        if let Some(instance) = self.only_instance.get() {
+            instance.calls.close();
+        }
+        for session in self.open_sessions() {
+            session.break_off().await;
+        }
+    }
+
+    /// Collected first: no entry of the table may be held while waiting.
+    fn open_sessions(&self) -> Vec<Arc<Session>> {
+        self.sessions.iter().filter_map(|entry| entry.value().upgrade()).collect()
     }
 
     /// How long a call that was asked to end may take.
@@ -148,7 +164,7 @@ impl Daemon {
         self.tasks.close();
         self.tasks.wait().await;
         if let Some(instance) = self.only_instance.get() {
-            instance.end().await;
+            instance.end(self.grace).await;
         }
         self.log.flush().await;
     }

@@ -1,5 +1,6 @@
 //! The plugin: opens a port, prints its number, serves, and ends when the engine is done.
 
+use std::convert::Infallible;
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::Path;
@@ -110,7 +111,8 @@ async fn serve(address: Option<String>) -> ExitCode {
 }
 
 /// Serves until there is a reason to end (a signal, or the end of the engine that started us, which is seen by the closing of
-/// the pipe that it holds at our standard input), and lets calls under way come to an end. A second reason ends everything at once:
+/// the pipe that it holds at our standard input), and lets calls under way come to an end; after the grace they are told what is
+/// known of them by then. A second reason ends everything at once:
 /// a provider may never answer, and whoever says it twice does not want to wait. Providers end with this process.
 pub(super) async fn serve_until_told(
     listener: Listener,
@@ -142,8 +144,16 @@ pub(super) async fn serve_until_told(
             () = next(&mut signals.1) => {}
         }
     };
+    let overdue = async {
+        told.cancelled().await;
+        tokio::time::sleep(daemon.grace()).await;
+        daemon.break_off().await;
+        // Giving the answers, and ending, is the server's part.
+        std::future::pending::<Infallible>().await
+    };
     tokio::select! {
         served = served => served.map(|()| ExitCode::SUCCESS),
+        never = overdue => match never {},
         () = told_twice => Ok(fail("told twice to end, so calls under way were broken off")),
     }
 }

@@ -9,6 +9,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
 
 use isthmus_shim::cache::{EnvironmentPrint, Program, SchemaCache};
 use isthmus_shim::provider::{KnownSchema, SchemaNews};
@@ -146,11 +147,16 @@ impl Choice {
         }
     }
 
+    /// What it is busy with.
+    pub(super) fn calls(&self) -> &Calls {
+        &self.calls
+    }
+
     /// Ends the process; there will be no other.
-    pub(super) async fn end(&self) {
+    pub(super) async fn end(&self, grace: Duration) {
         let process = std::mem::replace(&mut *self.process(), Process::Over);
         match process {
-            Process::Running(instance) => instance.end().await,
+            Process::Running(instance) => instance.end(grace).await,
             // Whoever starts it ends it, should it be there by now.
             Process::Starting(starting) => starting.given_up.cancel(),
             Process::Idle(_) | Process::Over => {}
@@ -198,7 +204,7 @@ impl Choice {
             }
         };
         if let Some(instance) = too_late {
-            instance.end().await;
+            instance.end(session.daemon().grace()).await;
         }
         told.send_replace(Some(outcome));
     }

@@ -34,6 +34,8 @@ pub struct Instance {
     config: Mutex<Option<Value>>,
     /// The configuration that was judged last: what is known before one is applied.
     checked: StdMutex<Option<Value>>,
+    /// The calls that were asked to come to an end last.
+    asked: StdMutex<Option<Begun>>,
 }
 
 impl Instance {
@@ -48,6 +50,7 @@ impl Instance {
             write_only: WriteOnlyValues::default(),
             config: Mutex::new(None),
             checked: StdMutex::default(),
+            asked: StdMutex::default(),
         }
     }
 
@@ -98,6 +101,11 @@ impl Instance {
         Ok(())
     }
 
+    /// Notes that `calls` are asked to come to an end, and returns those that were asked the time before.
+    pub(super) fn asked(&self, calls: &Begun) -> Option<Begun> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).replace(calls.clone())
+    }
+
     /// Asks `calls` to come to an end, if they have not.
     pub async fn stop(&self, calls: &Begun) -> Result<(), ProviderError> {
         if calls.are_running() { self.provider.stop().await } else { Ok(()) }
@@ -105,21 +113,28 @@ impl Instance {
 
     /// Waits until `calls` have come to an end, and asks again for as long as they have not. Once is not enough: a provider
     /// stops what it is doing when it is asked, and a call whose request was just on its way begins afterwards.
-    pub async fn stopped(&self, calls: &Begun) -> Result<(), ProviderError> {
+    pub async fn stopped(&self, calls: &Begun) {
         while tokio::time::timeout(STOP_AGAIN, calls.ended()).await.is_err() {
-            self.provider.stop().await?;
+            // Whether it hears that has no bearing on anything: the calls' own answers tell how they end.
+            let _ = self.provider.stop().await;
         }
-        Ok(())
     }
 
-    /// Ends the provider. Calls under way are asked to come to an end first.
-    pub async fn end(&self) {
+    /// Ends the provider. Calls under way are asked to come to an end first, and are broken off where they have not after
+    /// `grace`.
+    pub async fn end(&self, grace: Duration) {
         let calls = self.calls.begun();
         self.listings.drop_all();
-        // A provider that cannot be asked any more is ended all the same.
-        let _ = self.stop(&calls).await;
-        let _ = self.stopped(&calls).await;
-        calls.ended().await;
+        let asked = async {
+            // A provider that cannot be asked any more is ended all the same.
+            let _ = self.stop(&calls).await;
+            self.stopped(&calls).await;
+        };
+        if tokio::time::timeout(grace, asked).await.is_err() {
+            calls.break_off();
+            // What hangs elsewhere than in the provider does not keep it either.
+            let _ = tokio::time::timeout(grace, calls.ended()).await;
+        }
         self.provider.shutdown().await;
     }
 }

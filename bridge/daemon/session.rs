@@ -234,8 +234,8 @@ impl Session {
     }
 
     /// Asks calls under way to come to an end, without waiting until they have: the engine has only a few seconds for this,
-    /// and waits for the calls themselves. The session goes on: an engine that is attached sends Cancel at the end of each of
-    /// its runs.
+    /// and waits for the calls themselves. What was asked before and has not ended is broken off after the grace. The session
+    /// goes on: an engine that is attached sends Cancel at the end of each of its runs.
     pub async fn cancel(&self) {
         // Before asking for the provider, which is there only once it has started.
         self.cancelling.notify_waiters();
@@ -246,12 +246,22 @@ impl Session {
         };
         let Some(instance) = instance else { return };
         let calls = instance.calls.begun();
-        if let Err(error) = instance.stop(&calls).await {
-            self.say(Severity::Debug, format!("the provider could not be asked to stop: {error}"), "");
-            return;
+        if let Some(asked_twice) = instance.asked(&calls) {
+            let grace = self.daemon.grace();
+            self.daemon.spawn(async move { asked_twice.break_off_after(grace).await });
         }
-        // Whether it can be asked again has no bearing on anything: the calls' own answers tell how they end.
+        if let Err(error) = instance.stop(&calls).await {
+            self.say(Severity::Warning, format!("{error}; what it is busy with may take its time"), "");
+            self.settle(true).await;
+        }
         self.daemon.spawn(async move { instance.stopped(&calls).await });
+    }
+
+    /// Sees to it that whoever waits for a call is told what is known of it by now. The daemon ends.
+    pub(super) async fn break_off(&self) {
+        if let Some(choice) = self.choice.lock().await.as_ref() {
+            choice.calls().close();
+        }
     }
 
     /// The connection is gone, and with it everybody who could use the provider.
@@ -261,7 +271,7 @@ impl Session {
         self.daemon.spawn(async move {
             let choice = session.choice.lock().await.take();
             if let Some(choice) = choice {
-                choice.end().await;
+                choice.end(session.daemon.grace()).await;
             }
         });
     }

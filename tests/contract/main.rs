@@ -9,6 +9,7 @@ mod addresses;
 mod ages;
 mod autonaming;
 mod broken;
+mod cancelling;
 mod check_failures;
 mod checks;
 mod computed_blocks;
