@@ -24,6 +24,7 @@ pub(crate) struct Call {
     cancelled: CancellationToken,
     runtime: Handle,
     stdio: Arc<Stdio>,
+    seed: Option<Arc<str>>,
 }
 
 impl Call {
@@ -37,7 +38,13 @@ impl Call {
         runtime: Handle,
         stdio: Arc<Stdio>,
     ) -> Self {
-        Self { type_name: Arc::from(type_name), kind, folder, cancelled, runtime, stdio }
+        Self { type_name: Arc::from(type_name), kind, folder, cancelled, runtime, stdio, seed: None }
+    }
+
+    /// The same surroundings, in which what would be random is derived from this text.
+    #[must_use]
+    pub(crate) fn seeded(&self, seed: &str) -> Self {
+        Self { seed: Some(Arc::from(seed)), ..self.clone() }
     }
 
     /// The type that the call is about.
@@ -120,9 +127,29 @@ impl Call {
     /// A new id.
     ///
     /// # Errors
-    /// When the system has no random numbers.
+    /// When the system has no random numbers, or the ids that there are cannot be read.
     pub(crate) fn new_id(&self) -> Result<String, Diagnostic> {
-        random::text(12, random::LOWER_CASE_AND_DIGITS)
+        let Some(seed) = &self.seed else { return random::text(12, random::LOWER_CASE_AND_DIGITS) };
+        let taken = self.ids()?;
+        let ids = (0..).map(|number: u32| {
+            random::derived_text(
+                &format!("{} {seed} {number}", self.type_name),
+                12,
+                random::LOWER_CASE_AND_DIGITS,
+            )
+        });
+        Ok(ids.into_iter().find(|id| !taken.contains(id)).unwrap_or_default())
+    }
+
+    /// A text to be kept secret, or to tell things apart by.
+    ///
+    /// # Errors
+    /// When the system has no random numbers.
+    pub(crate) fn random_text(&self, length: usize, alphabet: &[u8]) -> Result<String, Diagnostic> {
+        match &self.seed {
+            None => random::text(length, alphabet),
+            Some(seed) => Ok(random::derived_text(&format!("{} {seed}", self.type_name), length, alphabet)),
+        }
     }
 
     fn objects(&self) -> Result<Objects, Diagnostic> {

@@ -27,6 +27,7 @@ mod protocol5;
 mod protocol6;
 mod provider;
 mod random;
+mod requests;
 mod resource_entry;
 mod resources;
 mod schema;
@@ -45,6 +46,7 @@ pub use generated::Size;
 pub use handshake::MAGIC_COOKIE;
 pub use protocol::{Minor, Protocol};
 pub use provider::Provider;
+pub use requests::RequestRecord;
 pub use server::{ServeError, serve};
 pub use switches::{
     Configure, Encoding, FileError, Handshake, Health, SchemaAnswer, Shutdown, SwitchError, Switches,

@@ -1,6 +1,7 @@
 //! Random texts, for ids and secrets.
 
 use rustls::crypto::aws_lc_rs;
+use sha2::{Digest as _, Sha256};
 
 use crate::diagnostics::Diagnostic;
 
@@ -30,6 +31,12 @@ pub(crate) fn text(length: usize, alphabet: &[u8]) -> Result<String, Diagnostic>
     Ok(text)
 }
 
+/// A text of so many characters of the alphabet that looks like a random one, and is always the same for a seed.
+pub(crate) fn derived_text(seed: &str, length: usize, alphabet: &[u8]) -> String {
+    let blocks = (0_u32..).flat_map(|number| Sha256::digest(format!("{number} {seed}")));
+    blocks.take(length).map(|byte| char::from(alphabet[usize::from(byte) % alphabet.len()])).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,5 +48,14 @@ mod tests {
         assert_eq!(first.len(), 100);
         assert!(first.bytes().all(|byte| LOWER_CASE_AND_DIGITS.contains(&byte)), "{first}");
         assert_ne!(first, second);
+    }
+
+    #[test]
+    fn derived_texts_follow_from_their_seeds() {
+        let first = derived_text("a", 100, LOWER_CASE_AND_DIGITS);
+        assert_eq!(first.len(), 100);
+        assert!(first.bytes().all(|byte| LOWER_CASE_AND_DIGITS.contains(&byte)), "{first}");
+        assert_eq!(first, derived_text("a", 100, LOWER_CASE_AND_DIGITS));
+        assert_ne!(first, derived_text("b", 100, LOWER_CASE_AND_DIGITS));
     }
 }

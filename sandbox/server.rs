@@ -29,6 +29,7 @@ use crate::log::{self, Level};
 use crate::plumbing::{Broker, Controller, Health, Printer};
 use crate::protocol::Protocol;
 use crate::provider::Provider;
+use crate::requests::{Recorded, Requests};
 use crate::switches::{Handshake, Switches};
 use crate::tls::{Identity, TlsError};
 use crate::{protocol5, protocol6, random};
@@ -48,6 +49,9 @@ pub enum ServeError {
     /// The record of calls cannot be opened.
     #[error("SANDBOX_CALLS cannot be opened for appending")]
     Calls(#[source] io::Error),
+    /// The record of requests cannot be opened.
+    #[error("SANDBOX_REQUESTS cannot be opened for appending")]
+    Requests(#[source] io::Error),
     /// The socket could not be made.
     #[error("no socket could be made at {} (a path may have 107 bytes)", socket.display())]
     Socket {
@@ -129,7 +133,9 @@ pub async fn serve(
     let (accepted, connections) = mpsc::channel(WAITING_CONNECTIONS);
     let handshakes = TaskTracker::new();
     let connections = ReceiverStream::new(connections);
-    let served = router(provider, ended.clone()).serve_with_incoming(connections);
+    let requests = provider.switches().requests.as_deref().map(Requests::open).transpose();
+    let requests = requests.map_err(ServeError::Requests)?.map(Arc::new);
+    let served = router(provider, requests, ended.clone()).serve_with_incoming(connections);
     tokio::select! {
         served = served => served.map_err(ServeError::from),
         never = accept(listener, acceptor, &accepted, &handshakes, ended.clone()) => match never {},
@@ -181,7 +187,11 @@ async fn accept(
     }
 }
 
-fn router(provider: Arc<Provider>, ended: CancellationToken) -> tonic::transport::server::Router {
+fn router(
+    provider: Arc<Provider>,
+    requests: Option<Arc<Requests>>,
+    ended: CancellationToken,
+) -> tonic::transport::server::Router {
     let switches = provider.switches();
     let minor = switches.minor;
     let health = HealthServer::new(Health(switches.health));
@@ -197,13 +207,13 @@ fn router(provider: Arc<Provider>, ended: CancellationToken) -> tonic::transport
             let service = tfplugin5::provider_server::ProviderServer::new(protocol5::Edge::new(provider));
             let service =
                 service.max_decoding_message_size(MAXIMUM_MESSAGE).max_encoding_message_size(MAXIMUM_MESSAGE);
-            router.add_service(Imitation::new(service, minor))
+            router.add_service(Recorded::new(Imitation::new(service, minor), requests))
         }
         Protocol::V6 => {
             let service = tfplugin6::provider_server::ProviderServer::new(protocol6::Edge::new(provider));
             let service =
                 service.max_decoding_message_size(MAXIMUM_MESSAGE).max_encoding_message_size(MAXIMUM_MESSAGE);
-            router.add_service(Imitation::new(service, minor))
+            router.add_service(Recorded::new(Imitation::new(service, minor), requests))
         }
     }
 }

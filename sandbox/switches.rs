@@ -11,7 +11,7 @@ use crate::generated::Size;
 use crate::protocol::{Minor, Protocol};
 
 /// Every switch's name. A variable that starts with `SANDBOX_` and is not here is refused.
-pub(crate) const NAMES: [&str; 19] = [
+pub(crate) const NAMES: [&str; 21] = [
     "SANDBOX_ANSWER",
     "SANDBOX_CALLS",
     "SANDBOX_CONFIGURE",
@@ -20,12 +20,14 @@ pub(crate) const NAMES: [&str; 19] = [
     "SANDBOX_FILE",
     "SANDBOX_HANDSHAKE",
     "SANDBOX_HEALTH",
+    "SANDBOX_IDS",
     "SANDBOX_IMPORT",
     "SANDBOX_LEGACY",
     "SANDBOX_META",
     "SANDBOX_MINOR",
     "SANDBOX_ODD",
     "SANDBOX_PROTOCOL",
+    "SANDBOX_REQUESTS",
     "SANDBOX_RESOURCES",
     "SANDBOX_SCHEMA",
     "SANDBOX_SHUTDOWN",
@@ -70,8 +72,22 @@ pub struct Switches {
     pub odd: bool,
     /// `SANDBOX_CALLS=file`: append one JSON line for every call.
     pub calls: Option<PathBuf>,
+    /// `SANDBOX_REQUESTS=file`: append every request of the provider's service, whole.
+    pub requests: Option<PathBuf>,
+    /// `SANDBOX_IDS=random|derived`: what ids and secrets are made from.
+    pub ids: Ids,
     /// `SANDBOX_DIR=folder`: where objects are kept when the provider's configuration does not say.
     pub directory: Option<PathBuf>,
+}
+
+/// What ids and secrets are made from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ids {
+    /// The system's random numbers.
+    #[default]
+    Random,
+    /// The configuration of the object, so that two clients that ask the same are answered the same.
+    Derived,
 }
 
 /// How values are put into a `DynamicValue`.
@@ -362,6 +378,8 @@ impl Switches {
                     switches.start_delay = Duration::from_millis(milliseconds);
                 }
                 "SANDBOX_CALLS" => switches.calls = Some(PathBuf::from(value)),
+                "SANDBOX_REQUESTS" => switches.requests = Some(PathBuf::from(value)),
+                "SANDBOX_IDS" => switches.ids = choice("SANDBOX_IDS", &value, IDS)?,
                 // Read by then.
                 "SANDBOX_FILE" => {}
                 "SANDBOX_DIR" => switches.directory = Some(PathBuf::from(value)),
@@ -398,6 +416,7 @@ type Choices<T> = (&'static [(&'static str, T)], &'static str);
 
 const ANSWERS: Choices<Encoding> =
     (&[("msgpack", Encoding::MessagePack), ("json", Encoding::Json)], "msgpack or json");
+const IDS: Choices<Ids> = (&[("random", Ids::Random), ("derived", Ids::Derived)], "random or derived");
 const HEALTHS: Choices<Health> = (
     &[("serving", Health::Serving), ("not-serving", Health::NotServing), ("missing", Health::Missing)],
     "serving, not-serving or missing",

@@ -12,7 +12,7 @@ use crate::calls::CallRecord;
 use crate::diagnostics::Diagnostics;
 use crate::provider::change_record;
 use crate::resources::Change;
-use crate::switches::{Deferrable, ImportAnswer};
+use crate::switches::{Deferrable, Ids, ImportAnswer};
 use crate::wire::{self, explain};
 
 impl Edge {
@@ -165,7 +165,11 @@ impl Edge {
                 provider_meta: meta_text(provider, request.provider_meta.as_ref())?,
                 ..change_record("ApplyResourceChange", call.type_name(), &change)
             });
-            let outcome = entry.apply(call, &change)?;
+            let outcome = match provider.switches().ids {
+                Ids::Random => entry.apply(call, &change)?,
+                // Values are shown with their members in order.
+                Ids::Derived => entry.apply(&call.seeded(&format!("{:?}", change.config)), &change)?,
+            };
             Ok(Response {
                 new_identity: identity_of_answer(provider, entry, &outcome.state)?,
                 new_state: encode(provider, entry, outcome.state)?,

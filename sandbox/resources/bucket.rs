@@ -53,7 +53,7 @@ impl Resource for Bucket {
     fn create(&self, call: &Call, _: &Change, mut planned: Object) -> Result<Outcome, Status> {
         let made = call
             .new_id()
-            .and_then(|id| Ok((id, random::text(RANDOM_CHARACTERS, random::LOWER_CASE_AND_DIGITS)?)));
+            .and_then(|id| Ok((id, call.random_text(RANDOM_CHARACTERS, random::LOWER_CASE_AND_DIGITS)?)));
         Ok(match made {
             Ok((id, characters)) => {
                 planned.set_text("id", &id);

@@ -53,7 +53,8 @@ impl Resource for Secret {
     fn create(&self, call: &Call, _: &Change, mut planned: Object) -> Result<Outcome, Status> {
         let length =
             planned.integer("length").and_then(|length| usize::try_from(length).ok()).unwrap_or_default();
-        let made = call.new_id().and_then(|id| Ok((id, random::text(length, random::LETTERS_AND_DIGITS)?)));
+        let made =
+            call.new_id().and_then(|id| Ok((id, call.random_text(length, random::LETTERS_AND_DIGITS)?)));
         Ok(match made {
             Ok((id, value)) => {
                 planned.set_text("id", &id);

@@ -1,0 +1,154 @@
+//! The record of requests: every message that a client sends, whole, for tests that compare two clients.
+//!
+//! It is taken from the wire, before anything here has decoded it, so that it shows what was sent and not what the
+//! sandbox made of it. The values of attributes are in it, secrets too: it is for tests alone.
+
+use std::convert::Infallible;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use serde::{Deserialize, Serialize};
+use tonic::Status;
+use tonic::body::Body;
+use tonic::codegen::{BoxFuture, Service, http};
+use tonic::server::NamedService;
+
+use crate::log::{self, Level};
+
+/// One request, as a line of the record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestRecord {
+    /// Service and method, such as `/tfplugin6.Provider/ReadResource`.
+    pub method: String,
+    /// The process that was asked.
+    pub process: u32,
+    /// The message, in base64.
+    pub request: String,
+}
+
+impl RequestRecord {
+    /// The message.
+    ///
+    /// # Errors
+    /// When it is not base64.
+    pub fn message(&self) -> Result<Bytes, base64::DecodeError> {
+        STANDARD.decode(&self.request).map(Bytes::from)
+    }
+}
+
+/// The file that requests are recorded in.
+#[derive(Debug)]
+pub(crate) struct Requests {
+    file: File,
+}
+
+impl Requests {
+    /// Opens the record for appending.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self { file: OpenOptions::new().create(true).append(true).open(path)? })
+    }
+
+    /// Appends a request, given as it came: a byte for compression, four for the length, and the message. One write, so
+    /// that several processes may share the file.
+    fn append(&self, method: &str, body: &[u8]) -> io::Result<()> {
+        let message = body.get(FRAME_HEADER..).unwrap_or_default();
+        let record = RequestRecord {
+            method: method.to_owned(),
+            process: std::process::id(),
+            request: STANDARD.encode(message),
+        };
+        let mut line = serde_json::to_vec(&record)?;
+        line.push(b'\n');
+        (&self.file).write_all(&line)
+    }
+}
+
+/// The bytes before a message in the body of a gRPC call.
+const FRAME_HEADER: usize = 5;
+
+/// A service whose requests are recorded, if there is a record.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorded<S> {
+    service: S,
+    requests: Option<Arc<Requests>>,
+}
+
+impl<S> Recorded<S> {
+    /// The service, with the record of its requests.
+    pub(crate) const fn new(service: S, requests: Option<Arc<Requests>>) -> Self {
+        Self { service, requests }
+    }
+}
+
+impl<S: NamedService> NamedService for Recorded<S> {
+    const NAME: &'static str = S::NAME;
+}
+
+impl<S> Service<http::Request<Body>> for Recorded<S>
+where
+    S: Service<http::Request<Body>, Response = http::Response<Body>, Error = Infallible>
+        + Clone
+        + Send
+        + 'static,
+    S::Future: Send + 'static,
+{
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<Self::Response, Infallible>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.service.poll_ready(context)
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        let Some(requests) = self.requests.clone() else { return Box::pin(self.service.call(request)) };
+        // The clone is the one to keep: only this one was asked whether it is ready.
+        let clone = self.service.clone();
+        let mut service = std::mem::replace(&mut self.service, clone);
+        Box::pin(async move {
+            let (head, body) = request.into_parts();
+            // No call of the protocol has more than one message in its request.
+            let body = match body.collect().await {
+                Ok(body) => body.to_bytes(),
+                Err(status) => return Ok(Status::cancelled(status.to_string()).into_http()),
+            };
+            if let Err(error) = requests.append(head.uri.path(), &body) {
+                log::write(
+                    Level::Error,
+                    "a request could not be recorded",
+                    &[("reason", &error.to_string())],
+                );
+            }
+            service.call(http::Request::from_parts(head, Body::new(Full::new(body)))).await
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_read_back_without_its_frame() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("requests");
+        let requests = Requests::open(&path).expect("a new file");
+
+        requests.append("/service/Method", b"\0\0\0\0\x03abc").expect("it is written");
+
+        let line = std::fs::read_to_string(&path).expect("it was written");
+        let record: RequestRecord = serde_json::from_str(line.trim()).expect("a record");
+        assert_eq!(record.method, "/service/Method");
+        assert_eq!(record.message().expect("base64"), "abc");
+    }
+}
