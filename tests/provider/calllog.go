@@ -21,20 +21,28 @@ import (
 // secret: scalars as they are, dynamic values as "absent", "null" or "value", bytes by their length, messages and lists by
 // presence and count.
 type callLog struct {
-	mutex sync.Mutex
-	file  *os.File
+	mutex    sync.Mutex
+	file     *os.File
+	requests *os.File
 }
 
-// openCallLog returns a log that writes nothing if the path is empty.
-func openCallLog(path string) (*callLog, error) {
-	if path == "" {
-		return &callLog{}, nil
+// openCallLog opens the files of CONFORMANCE_LOG and of CONFORMANCE_REQUESTS. What is not named is not written.
+func openCallLog(path, requestsPath string) (*callLog, error) {
+	log := &callLog{}
+	for _, wanted := range []struct {
+		variable, path string
+		file           **os.File
+	}{{"CONFORMANCE_LOG", path, &log.file}, {"CONFORMANCE_REQUESTS", requestsPath, &log.requests}} {
+		if wanted.path == "" {
+			continue
+		}
+		file, err := os.OpenFile(wanted.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("%s cannot be opened: %w", wanted.variable, err)
+		}
+		*wanted.file = file
 	}
-	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("CONFORMANCE_LOG cannot be opened: %w", err)
-	}
-	return &callLog{file: file}, nil
+	return log, nil
 }
 
 func (l *callLog) unary(ctx context.Context, request any, call *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
@@ -61,17 +69,43 @@ func (s *loggedStream) RecvMsg(message any) error {
 	return err
 }
 
-// write appends the line. A full disk must not change how the provider behaves, so a failed write is reported on stderr only.
+// write appends to both logs.
 func (l *callLog) write(fullMethod string, request any) {
-	if l.file == nil {
+	if l.requests != nil {
+		l.writeRequest(fullMethod, request)
+	}
+	if l.file != nil {
+		l.writeCall(fullMethod, request)
+	}
+}
+
+// writeRequest appends the whole request, values and secrets included, for tests that compare what two clients send. The library
+// has decoded it by then; fields that it does not know are kept, and the order of fields is the one that every encoder has.
+func (l *callLog) writeRequest(fullMethod string, request any) {
+	message, ok := request.(proto.Message)
+	if !ok {
 		return
 	}
+	encoded, err := proto.Marshal(message)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "conformance: request log:", err)
+		return
+	}
+	l.append(l.requests, map[string]any{"method": fullMethod, "process": os.Getpid(), "request": encoded})
+}
+
+func (l *callLog) writeCall(fullMethod string, request any) {
 
 	service, method, _ := strings.Cut(strings.TrimPrefix(fullMethod, "/"), "/")
 	line := map[string]any{"service": service, "method": method, "pid": os.Getpid()}
 	if message, ok := request.(proto.Message); ok {
 		describeFields(line, message.ProtoReflect())
 	}
+	l.append(l.file, line)
+}
+
+// append writes one line. A full disk must not change how the provider behaves, so a failed write is reported on stderr only.
+func (l *callLog) append(file *os.File, line map[string]any) {
 	encoded, err := json.Marshal(line)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "conformance: call log:", err)
@@ -81,7 +115,7 @@ func (l *callLog) write(fullMethod string, request any) {
 	// One write of a whole line: several provider processes may share the file.
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if _, err := l.file.Write(append(encoded, '\n')); err != nil {
+	if _, err := file.Write(append(encoded, '\n')); err != nil {
 		fmt.Fprintln(os.Stderr, "conformance: call log:", err)
 	}
 }

@@ -45,7 +45,7 @@ func main() {
 // serve does what tf5server.Serve and tf6server.Serve do, but with interceptors on the gRPC server: those functions leave no room
 // for any, and only an interceptor sees every call of either protocol, the plugin library's own services included.
 func serve(ctx context.Context) error {
-	calls, err := openCallLog(os.Getenv("CONFORMANCE_LOG"))
+	calls, err := openCallLog(os.Getenv("CONFORMANCE_LOG"), os.Getenv("CONFORMANCE_REQUESTS"))
 	if err != nil {
 		return err
 	}
