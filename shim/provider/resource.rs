@@ -305,10 +305,9 @@ impl<'a> Resource<'a> {
         self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
         let deferral = self.deferral(rpc, response.deferred, Postponement::Allowed)?;
         let legacy = response.legacy_type_system;
+        // Blocks are left as they are, even null or unknown ones of the legacy type system: so does core, and the provider
+        // gets its own plan back.
         let mut planned = self.decode(rpc, response.planned_state.as_ref())?;
-        if legacy {
-            planned = rules::normalise_blocks(block, planned);
-        }
         if deferral.is_some() && planned.is_null() {
             planned = rules::planned_from_config(block, config);
         }
