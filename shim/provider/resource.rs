@@ -216,7 +216,7 @@ impl<'a> Resource<'a> {
         }
         let value = rules::normalise_blocks(&self.schema.block, value);
         self.require_storable(rpc, &value)?;
-        let object = Object { value, private: response.private, identity: response.new_identity };
+        let object = Object { value, private: response.private, identity: present(response.new_identity) };
         Ok(Sight::Clear(Some(object)))
     }
 
@@ -271,7 +271,7 @@ impl<'a> Resource<'a> {
         let value = rules::normalise_blocks(&self.schema.block, value);
         self.require_storable(rpc, &value)?;
         // Providers put a marker into the private data that the read below looks for.
-        let object = Object { value, private: first.private, identity: first.identity.or(identity) };
+        let object = Object { value, private: first.private, identity: present(first.identity).or(identity) };
         match self.look(&object, warnings).await? {
             Sight::Clear(object) => Ok(object),
             Sight::Deferred(deferral) => Err(self.deferred("imported", deferral)),
@@ -343,7 +343,7 @@ impl<'a> Resource<'a> {
             prior: before,
             config: config.clone(),
             private: response.planned_private,
-            identity: response.planned_identity,
+            identity: present(response.planned_identity),
             legacy,
             stops,
         })
@@ -389,7 +389,7 @@ impl<'a> Resource<'a> {
         if !self.decode(rpc, response.planned_state.as_ref())?.is_null() {
             return Err(self.invalid_answer(rpc, "the planned value of a destroyed object is not null"));
         }
-        Ok(plan(response.planned_private, response.planned_identity))
+        Ok(plan(response.planned_private, present(response.planned_identity)))
     }
 
     /// Carries a plan out, unless the provider has put it off, or was asked to stop since it was made: core begins nothing new
@@ -443,7 +443,7 @@ impl<'a> Resource<'a> {
         let object = (!value.is_null()).then(|| Object {
             value: value.clone(),
             private: response.private,
-            identity: response.new_identity,
+            identity: present(response.new_identity),
         });
         if let Some(error) = refused {
             return Err(Box::new(ApplyFailure { error, object }));
@@ -564,6 +564,17 @@ fn not_the_one(types: &[&str], wanted: &str) -> Option<String> {
             ))
         }
     }
+}
+
+/// An identity, unless it is null: core keeps none then, and sends none.
+fn present(identity: Option<tfplugin6::ResourceIdentityData>) -> Option<tfplugin6::ResourceIdentityData> {
+    const NULL: u8 = 0xc0;
+    identity.filter(|identity| {
+        identity.identity_data.as_ref().is_some_and(|data| match (&data.msgpack[..], &data.json[..]) {
+            ([], json) => !json.is_empty() && json != b"null",
+            (msgpack, _) => msgpack != [NULL],
+        })
+    })
 }
 
 fn unknowns_as_null(value: Value) -> Value {

@@ -295,6 +295,33 @@ async fn blocks_of_a_legacy_plan_go_back_to_the_provider_as_they_came() {
 }
 
 #[tokio::test]
+async fn an_identity_that_is_null_is_none() {
+    let null = |msgpack: &'static [u8], json: &'static [u8]| {
+        let data = tfplugin6::DynamicValue { msgpack: msgpack.into(), json: json.into() };
+        Some(tfplugin6::ResourceIdentityData { identity_data: Some(data) })
+    };
+    let nothing = Some(tfplugin6::ResourceIdentityData { identity_data: None });
+    for identity in [null(b"\xc0", b""), null(b"", b"null"), null(b"", b""), nothing] {
+        let stage = stage().await;
+        let answer = PlanAnswer {
+            planned_state: sent(r#"{"id": "?", "name": "a"}"#),
+            planned_identity: identity.clone(),
+            ..PlanAnswer::default()
+        };
+        let plan = plan(&stage, None, r#"{"name": "a"}"#, answer).await.expect("the plan is valid");
+        let answer = ApplyAnswer {
+            new_state: sent(r#"{"id": "1", "name": "a"}"#),
+            new_identity: identity,
+            ..ApplyAnswer::default()
+        };
+        let applied = apply(&stage, &plan, answer).await.expect("it is applied");
+        let request: tfplugin6::apply_resource_change::Request = stage.script.request("ApplyResourceChange");
+        assert_eq!(request.planned_identity, None);
+        assert_eq!(applied.object.expect("it exists").identity, None);
+    }
+}
+
+#[tokio::test]
 async fn values_may_come_as_json_and_an_empty_one_is_null() {
     let stage = stage().await;
     let json = Bytes::from_static(br#"{"id":"1","name":"a","pin":null,"tags":null,"rule":[]}"#);
