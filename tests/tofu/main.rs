@@ -1,0 +1,105 @@
+//! Side by side with OpenTofu: generated resources live the same lives under both, and their provider cannot tell which
+//! of the two drives it.
+//!
+//! A seed makes up resources of the sandbox and of the provider on HashiCorp's libraries, and takes them all, round by
+//! round, through steps: written, changed, replaced, removed, imported, and meanwhile changed or removed by others. At
+//! each step both sides must decide the same, come to the same state and the same objects, and have sent their provider
+//! the same requests, but for the closed list in [`rules`].
+//!
+//! Here a slice is run. The full run, which also fails for rules that nothing needs, and writes what it has come to into
+//! `tests/tofu/results/`:
+//!
+//!     ISTHMUS_TOFU_STEPS=2100 ISTHMUS_TOFU_SEED=1 ISTHMUS_TOFU_RECORD=1 cargo test --test tofu
+//!
+//! A failure names the seed of its world, of which there are several in a run: that alone, as `ISTHMUS_TOFU_SEED`, makes
+//! the same world again. Worlds of odd seeds are on protocol 6, those of even seeds on protocol 5.
+
+#[expect(dead_code, reason = "the contract tests use the rest")]
+#[path = "../contract/harness/bag.rs"]
+mod bag;
+mod compare;
+mod daemon;
+#[expect(dead_code, reason = "the contract tests use the rest")]
+#[path = "../contract/harness/engine.rs"]
+mod engine;
+mod kinds;
+mod lottery;
+mod providers;
+mod report;
+mod requests;
+mod rules;
+mod steps;
+mod tofu;
+mod wish;
+mod world;
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use bag::bag;
+use isthmus_sandbox::Protocol;
+
+use providers::Tools;
+use report::Report;
+use world::World;
+
+/// How long the engine waits for a line.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How many rounds the resources of one world live.
+const ROUNDS: usize = 8;
+
+/// How many steps a run is unless it is told otherwise: a minute of an idle machine.
+const SLICE: u64 = 400;
+
+/// From how many steps on every rule must have been needed.
+const FULL: usize = 2000;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn resources_live_the_same_lives_under_opentofu() {
+    let number = |name: &str, otherwise: u64| {
+        std::env::var(name).map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
+    };
+    let first_seed = number("ISTHMUS_TOFU_SEED", 1);
+    let wanted = usize::try_from(number("ISTHMUS_TOFU_STEPS", SLICE)).expect("a count");
+    let tools = Tools::built();
+    let mut report = Report::default();
+    let mut seeds = first_seed..;
+    while report.steps < wanted {
+        let seed = seeds.next().expect("there is always another one");
+        let protocol = if seed % 2 == 1 { Protocol::V6 } else { Protocol::V5 };
+        println!("a world of seed {seed} on protocol {protocol}");
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut world = World::new(seed, protocol, &tools, folder.path()).await;
+        for _ in 0..ROUNDS {
+            world.round(&mut report).await;
+            if report.has_failed() || report.steps + world.size() > wanted {
+                break;
+            }
+        }
+        if !report.has_failed() {
+            world.end(&mut report).await;
+        }
+        assert!(!report.has_failed(), "{}\n{}", report.failures(), report.text());
+    }
+    let title = format!("seeds {first_seed} to {}", seeds.start - 1);
+    println!("{title}\n\n{}", report.text());
+    if wanted >= FULL {
+        let idle: Vec<_> = report.tally.idle().collect();
+        assert!(idle.is_empty(), "nothing needs these rules: {idle:?}");
+    }
+    if std::env::var_os("ISTHMUS_TOFU_RECORD").is_some() {
+        record(&title, &report);
+    }
+}
+
+/// Keeps what a run has come to.
+fn record(title: &str, report: &Report) {
+    let date = Command::new("date").args(["-u", "+%F"]).output().expect("the system knows the date");
+    let date = String::from_utf8_lossy(&date.stdout).trim().to_owned();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tofu/results");
+    let text =
+        format!("# Lives under isthmus and under OpenTofu 1.12.6, {date}, {title}\n\n{}", report.text());
+    std::fs::write(folder.join(format!("{date}.md")), text).expect("the result can be written");
+}

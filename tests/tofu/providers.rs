@@ -1,0 +1,139 @@
+//! The providers: where they are, and what their schemas say.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use isthmus::package::catalogue::{Identity, Package};
+use isthmus::package::parameters::{Parameter, ParameterSource};
+use isthmus::package::shape::ResourceShape;
+use isthmus_sandbox::Protocol;
+use isthmus_shim::cty::Type;
+use isthmus_shim::plugin::{LaunchSpec, LogSink, Plugin};
+use isthmus_shim::provider::{CallObserver, Provider as RunningProvider};
+
+use crate::kinds::Provider;
+
+/// Folders and programs.
+#[derive(Clone, Debug)]
+pub(crate) struct Tools {
+    folder: PathBuf,
+}
+
+impl Tools {
+    /// Builds whatever is missing, which from nothing takes minutes.
+    pub(crate) fn built() -> Self {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tools/build");
+        let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let target = temporary.parent().expect("Cargo puts this folder below the target folder");
+        let folder =
+            std::env::var_os("ISTHMUS_TOOLS_DIR").map_or_else(|| target.join("tools"), PathBuf::from);
+        let built = Command::new(&script)
+            .args(["tofu", "conformance"])
+            .env("ISTHMUS_TOOLS_DIR", &folder)
+            .output()
+            .unwrap_or_else(|error| panic!("{} does not start: {error}", script.display()));
+        assert!(
+            built.status.success(),
+            "{} failed with {}\n{}\n{}",
+            script.display(),
+            built.status,
+            String::from_utf8_lossy(&built.stdout),
+            String::from_utf8_lossy(&built.stderr)
+        );
+        Self { folder: folder.canonicalize().expect("the script has made the folder") }
+    }
+
+    /// OpenTofu.
+    pub(crate) fn tofu(&self) -> PathBuf {
+        self.folder.join("tofu")
+    }
+
+    /// The file of a provider.
+    pub(crate) fn provider(&self, provider: Provider) -> PathBuf {
+        match provider {
+            // It is the sandbox under that name.
+            Provider::Sandbox => PathBuf::from(env!("CARGO_BIN_EXE_isthmus")),
+            Provider::Conformance => self.folder.join("terraform-provider-conformance"),
+        }
+    }
+
+    /// Makes a folder in which each provider has the name that it is found by.
+    pub(crate) fn link_providers(&self, folder: &Path) {
+        std::fs::create_dir_all(folder).expect("a folder in a folder of ours");
+        for provider in Provider::ALL {
+            let link = folder.join(format!("terraform-provider-{}", provider.name()));
+            std::os::unix::fs::symlink(self.provider(provider), link).expect("a link in a new folder");
+        }
+    }
+}
+
+/// The variables by which both providers behave the same whoever starts them.
+pub(crate) fn variables(protocol: Protocol, folder: &Path) -> Vec<(&'static str, String)> {
+    let inside = |name: &str| folder.join(name).to_str().expect("a path in UTF-8").to_owned();
+    vec![
+        ("SANDBOX_PROTOCOL", protocol.to_string()),
+        ("SANDBOX_IDS", "derived".to_owned()),
+        ("SANDBOX_DIR", inside("objects")),
+        ("SANDBOX_REQUESTS", inside("requests-sandbox")),
+        ("CONFORMANCE_PROTOCOL", protocol.to_string()),
+        ("CONFORMANCE_DIR", inside("objects")),
+        ("CONFORMANCE_REQUESTS", inside("requests-conformance")),
+    ]
+}
+
+/// What one provider offers, with the names that Pulumi has for it.
+#[derive(Debug)]
+pub(crate) struct Schemas {
+    package: Package,
+}
+
+impl Schemas {
+    /// Asks each provider.
+    pub(crate) async fn of_all(tools: &Tools, protocol: Protocol) -> BTreeMap<Provider, Arc<Self>> {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let programs = folder.path().join("providers");
+        tools.link_providers(&programs);
+        let mut all = BTreeMap::new();
+        for provider in Provider::ALL {
+            let program = programs.join(format!("terraform-provider-{}", provider.name()));
+            let mut spec = LaunchSpec::new(provider.name(), &program);
+            let variables = variables(protocol, folder.path()).into_iter();
+            spec.environment = variables.map(|(name, value)| (name.into(), value.into())).collect();
+            let plugin = Plugin::launch(spec, LogSink::discard()).await.expect("the provider starts");
+            let mut warnings = Vec::new();
+            let (running, _) =
+                RunningProvider::start(provider.name(), plugin, CallObserver::default(), None, &mut warnings)
+                    .await
+                    .expect("the provider tells its schema");
+            let parameter = Parameter {
+                source: ParameterSource::Local { path: program.to_string_lossy().into_owned() },
+                includes: Vec::new(),
+                excludes: Vec::new(),
+                provider_name: None,
+            };
+            let identity = Identity::new(parameter).expect("the provider has a good name");
+            let package = Package::new(identity, Arc::clone(running.catalogue()));
+            running.shutdown().await;
+            all.insert(provider, Arc::new(Self { package }));
+        }
+        all
+    }
+
+    /// A resource, as both sides see it.
+    pub(crate) fn shape(&self, type_name: &str) -> Arc<ResourceShape> {
+        self.package.resource(type_name).unwrap_or_else(|error| panic!("{type_name}: {error}"))
+    }
+
+    /// The type of a resource's values.
+    pub(crate) fn resource(&self, type_name: &str) -> Type {
+        self.shape(type_name).schema.block.implied_type.clone()
+    }
+
+    /// The type of the provider's configuration.
+    pub(crate) fn provider(&self) -> Type {
+        let shape = self.package.config_shape().expect("the provider's configuration has a schema");
+        shape.schema.block.implied_type.clone()
+    }
+}

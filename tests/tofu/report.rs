@@ -1,0 +1,100 @@
+//! What a run has come to.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::rules::Tally;
+use crate::steps::{Decision, Edit, Outside, Step};
+
+/// How many failures are told in full.
+const TOLD: usize = 400;
+
+/// Counts, and what went wrong.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    pub(crate) steps: usize,
+    decisions: BTreeMap<Decision, usize>,
+    happenings: BTreeMap<&'static str, usize>,
+    /// How often a provider has failed, to both sides.
+    pub(crate) failures_of_providers: usize,
+    our_requests: usize,
+    their_requests: usize,
+    pub(crate) tally: Tally,
+    failures: Vec<String>,
+}
+
+impl Report {
+    /// Counts a step and what was decided in it.
+    pub(crate) fn count(&mut self, decision: Decision, step: &Step) {
+        self.steps += 1;
+        *self.decisions.entry(decision).or_default() += 1;
+        let edit = match step.edit {
+            Edit::None => "the program stays as it is",
+            Edit::Wish => "the program says something else",
+            Edit::Remove => "the program has the resource no more",
+            Edit::Import => "imported as it is",
+            Edit::ImportOther => "imported into another program",
+        };
+        *self.happenings.entry(edit).or_default() += 1;
+        let outside = match step.outside {
+            Outside::Nothing => None,
+            Outside::Drift(..) => Some("the object was changed by others"),
+            Outside::Vanish => Some("the object was removed by others"),
+        };
+        if let Some(outside) = outside {
+            *self.happenings.entry(outside).or_default() += 1;
+        }
+        if step.refresh {
+            *self.happenings.entry("read before the decision").or_default() += 1;
+        }
+    }
+
+    /// Counts requests of one resource in one step.
+    pub(crate) fn requests(&mut self, ours: usize, theirs: usize) {
+        self.our_requests += ours;
+        self.their_requests += theirs;
+    }
+
+    /// Notes that something is not as it should be.
+    pub(crate) fn fail(&mut self, failure: String) {
+        self.failures.push(failure);
+    }
+
+    /// Whether something is.
+    pub(crate) fn has_failed(&self) -> bool {
+        !self.failures.is_empty()
+    }
+
+    /// What went wrong.
+    pub(crate) fn failures(&self) -> String {
+        let mut text = format!("{} failures in {} steps\n", self.failures.len(), self.steps);
+        for failure in self.failures.iter().take(TOLD) {
+            text += failure;
+            text += "\n\n";
+        }
+        text
+    }
+
+    /// The counts, for people.
+    pub(crate) fn text(&self) -> String {
+        let mut text = "| what | how often |\n|---|---|\n".to_owned();
+        let mut line = |name: &str, count: usize| {
+            writeln!(text, "| {name} | {count} |").expect("text can be written to");
+        };
+        line("steps", self.steps);
+        for (decision, count) in &self.decisions {
+            line(&format!("decided: {decision}"), *count);
+        }
+        for (happening, count) in &self.happenings {
+            line(happening, *count);
+        }
+        line("the provider failed", self.failures_of_providers);
+        line("requests about resources by isthmus", self.our_requests);
+        line("requests about resources by OpenTofu", self.their_requests);
+        text += "\n| rule | reason | how often |\n|---|---|---|\n";
+        for (rule, count) in self.tally.counts() {
+            writeln!(text, "| {} | {} | {count} |", rule.id, rule.reason).expect("text can be written to");
+        }
+        text
+    }
+}

@@ -1,0 +1,158 @@
+//! Which differences between our requests and OpenTofu's are meant, and how often each was seen.
+//!
+//! The list is closed: a difference that no rule covers fails the test, and so does a rule that nothing needed over a
+//! full run.
+
+use std::collections::BTreeMap;
+
+use crate::compare::{Difference, What};
+use crate::steps::Decision;
+
+/// A rule.
+#[derive(Debug)]
+pub(crate) struct Rule {
+    /// A short name.
+    pub(crate) id: &'static str,
+    /// Why the difference is right.
+    pub(crate) reason: &'static str,
+    /// Whether it covers a difference.
+    pub(crate) covers: fn(&Difference) -> bool,
+}
+
+/// All of them.
+pub(crate) const RULES: &[Rule] = &[
+    Rule {
+        id: "OpenTofu repeats",
+        reason: "it validates, plans and applies in processes of their own, and each asks again",
+        covers: |difference| {
+            difference.what == What::TheirsRepeated
+                && matches!(
+                    difference.method,
+                    "ValidateResourceConfig" | "PlanResourceChange" | "UpgradeResourceState"
+                )
+        },
+    },
+    Rule {
+        id: "isthmus repeats",
+        reason: "an engine previews and then updates, and nothing is remembered between its calls",
+        covers: |difference| {
+            difference.what == What::OursRepeated
+                && matches!(
+                    difference.method,
+                    "ValidateResourceConfig" | "PlanResourceChange" | "UpgradeResourceState"
+                )
+        },
+    },
+    Rule {
+        id: "deferral",
+        reason: "isthmus announces that it can show what a provider puts off, which OpenTofu cannot",
+        covers: |difference| difference.what == What::Deferral,
+    },
+    Rule {
+        id: "the private data of a planned replacement",
+        reason: "OpenTofu plans a replacement twice, the second time without a prior state but with the private data of the \
+                 first plan; what it applies is a third plan, without them, which is ours",
+        covers: |difference| {
+            difference.what == What::OnlyTheirs
+                && difference.method == "PlanResourceChange"
+                && replaces(difference.decision)
+                && difference.theirs.as_ref().is_some_and(|request| {
+                    request.fields["prior_state"].is_null() && request.fields["prior_private"] != ""
+                })
+        },
+    },
+    Rule {
+        id: "the planned end of what is replaced",
+        reason: "OpenTofu deletes first by the plan of the replacement; an engine's Delete is a call of its own, which knows \
+                 nothing of a replacement and plans the end as for any other deletion",
+        covers: |difference| {
+            difference.what == What::OnlyOurs
+                && difference.method == "PlanResourceChange"
+                && difference.decision == Decision::ReplaceDeletingFirst
+                && difference.ours.as_ref().is_some_and(|request| request.fields["config"].is_null())
+        },
+    },
+    Rule {
+        id: "what the plan of a replacement says of the old object",
+        reason: "the same: OpenTofu deletes with the identity and the private data that the plan of the replacement came with, \
+                 isthmus with those of the plan of the end",
+        covers: |difference| {
+            let What::Field { path, .. } = &difference.what else { return false };
+            difference.method == "ApplyResourceChange"
+                && difference.decision == Decision::ReplaceDeletingFirst
+                && ["/planned_identity", "/planned_private"].contains(&path.as_str())
+                && difference.theirs.as_ref().is_some_and(|request| request.fields["config"].is_null())
+        },
+    },
+    Rule {
+        id: "planned ends that are not passed on",
+        reason: "on protocol 5 the library that joins the provider's servers passes the plan of an end on to the right one, \
+                 or answers it itself and forgets the identity, by whether the process was asked for its schema; OpenTofu \
+                 asks one process for many, isthmus each",
+        covers: |difference| {
+            let What::Field { path, ours, .. } = &difference.what else { return false };
+            difference.method == "ApplyResourceChange"
+                && path == "/planned_identity"
+                && *ours == Some("(absent)".into())
+                && difference.ours.as_ref().is_some_and(|request| {
+                    request.type_name == "conformance_identified" && request.fields["config"].is_null()
+                })
+        },
+    },
+    Rule {
+        id: "the private data of what is gone",
+        reason: "when reading shows that an object is gone, OpenTofu plans the new one with the old one's private data, and then \
+                 applies another plan, without them, which is ours; an engine forgets what is gone",
+        covers: |difference| {
+            difference.what == What::OnlyTheirs
+                && difference.method == "PlanResourceChange"
+                && difference.decision == Decision::Create
+                && difference.step.refresh
+                && difference.theirs.as_ref().is_some_and(|request| {
+                    request.fields["prior_state"].is_null() && request.fields["prior_private"] != ""
+                })
+        },
+    },
+    Rule {
+        id: "what was read is upgraded",
+        reason: "the engine stores what was read, and each of its calls begins with what is stored, which goes through \
+                 UpgradeResourceState as all that is stored does",
+        covers: |difference| {
+            difference.what == What::OnlyOurs
+                && difference.method == "UpgradeResourceState"
+                && (difference.step.refresh || difference.step.imports())
+        },
+    },
+];
+
+/// How often each rule applied, and what none covered.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    applied: BTreeMap<&'static str, usize>,
+}
+
+impl Tally {
+    /// Counts a difference; whether a rule covers it.
+    pub(crate) fn covers(&mut self, difference: &Difference) -> bool {
+        let rule = RULES.iter().find(|rule| (rule.covers)(difference));
+        if let Some(rule) = rule {
+            *self.applied.entry(rule.id).or_default() += 1;
+        }
+        rule.is_some()
+    }
+
+    /// Each rule and how often it applied.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (&'static Rule, usize)> {
+        RULES.iter().map(|rule| (rule, self.applied.get(rule.id).copied().unwrap_or_default()))
+    }
+
+    /// The rules that nothing needed.
+    pub(crate) fn idle(&self) -> impl Iterator<Item = &'static str> {
+        self.counts().filter(|(_, count)| *count == 0).map(|(rule, _)| rule.id)
+    }
+}
+
+/// Whether it is a replacement.
+const fn replaces(decision: Decision) -> bool {
+    matches!(decision, Decision::ReplaceCreatingFirst | Decision::ReplaceDeletingFirst)
+}

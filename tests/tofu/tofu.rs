@@ -1,0 +1,225 @@
+//! OpenTofu: a project of many resources, planned and applied as people do it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use base64::Engine as _;
+use isthmus_sandbox::Protocol;
+use isthmus_shim::cty::json::Json as Document;
+use serde_json::{Map, Value as Json, json};
+
+use crate::kinds::Provider;
+use crate::providers::{Tools, variables};
+use crate::steps::Decision;
+
+/// A project and its state.
+#[derive(Debug)]
+pub(crate) struct Tofu {
+    program: PathBuf,
+    folder: PathBuf,
+    environment: Vec<(String, String)>,
+}
+
+/// A resource in the configuration.
+#[derive(Clone, Debug)]
+pub(crate) struct Configured {
+    pub(crate) type_name: &'static str,
+    pub(crate) name: String,
+    /// Its arguments.
+    pub(crate) body: Map<String, Json>,
+    /// Whether a replacement is made before the old object goes.
+    pub(crate) create_first: bool,
+    /// The id that it is imported by.
+    pub(crate) import: Option<String>,
+}
+
+/// A resource in the state.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct InState {
+    pub(crate) attributes: Document,
+    pub(crate) schema_version: i64,
+    pub(crate) private: Vec<u8>,
+    pub(crate) is_tainted: bool,
+}
+
+impl Tofu {
+    /// An empty project in a folder of its own.
+    pub(crate) fn new(tools: &Tools, protocol: Protocol, folder: &Path) -> Self {
+        let providers = folder.join("providers");
+        std::fs::create_dir_all(folder.join("objects")).expect("a folder in a folder of ours");
+        tools.link_providers(&providers);
+        let providers = providers.to_str().expect("a path in UTF-8").to_owned();
+        let overrides = Provider::ALL
+            .map(|provider| format!("    {:?} = {providers:?}\n", format!("isthmus/{}", provider.name())));
+        let settings = folder.join("tofu.tfrc");
+        let text = format!(
+            "provider_installation {{\n  dev_overrides {{\n{}  }}\n  direct {{}}\n}}\n",
+            overrides.concat()
+        );
+        std::fs::write(&settings, text).expect("a file in a folder of ours");
+        let mut environment: Vec<(String, String)> =
+            variables(protocol, folder).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let path = |path: &Path| path.to_str().expect("a path in UTF-8").to_owned();
+        environment.push(("TF_CLI_CONFIG_FILE".to_owned(), path(&settings)));
+        environment.push(("HOME".to_owned(), path(folder)));
+        environment.push(("TMPDIR".to_owned(), path(&std::env::temp_dir())));
+        environment.push(("PATH".to_owned(), std::env::var("PATH").unwrap_or_default()));
+        environment.push(("CHECKPOINT_DISABLE".to_owned(), "1".to_owned()));
+        Self { program: tools.tofu(), folder: folder.to_owned(), environment }
+    }
+
+    /// Writes the program anew.
+    pub(crate) fn write(&self, resources: &[Configured]) {
+        let mut by_type = BTreeMap::<&str, Map<String, Json>>::new();
+        let mut imports = Vec::new();
+        for resource in resources {
+            let mut body = resource.body.clone();
+            body.insert("lifecycle".to_owned(), json!({"create_before_destroy": resource.create_first}));
+            by_type.entry(resource.type_name).or_default().insert(resource.name.clone(), Json::Object(body));
+            if let Some(id) = &resource.import {
+                imports.push(json!({"to": format!("{}.{}", resource.type_name, resource.name), "id": id}));
+            }
+        }
+        let required = Provider::ALL.map(|provider| {
+            (provider.name().to_owned(), json!({"source": format!("isthmus/{}", provider.name())}))
+        });
+        let mut program = json!({
+            "terraform": {"required_providers": required.into_iter().collect::<Map<_, _>>()},
+            "provider": Provider::ALL.map(|provider| (provider.name().to_owned(), json!({})))
+                .into_iter().collect::<Map<_, _>>(),
+        });
+        if !by_type.is_empty() {
+            program["resource"] = json!(by_type);
+        }
+        if !imports.is_empty() {
+            program["import"] = json!(imports);
+        }
+        let text = serde_json::to_string_pretty(&program).expect("JSON can be written");
+        std::fs::write(self.folder.join("main.tf.json"), text).expect("a file in a folder of ours");
+    }
+
+    /// Plans, and says what is to happen to which resource. What is not named there stays as it is.
+    pub(crate) fn plan(&self, refresh: bool) -> BTreeMap<String, Decision> {
+        let refresh = if refresh { "-refresh=true" } else { "-refresh=false" };
+        self.run(&["plan", "-input=false", "-no-color", "-out=plan", refresh]);
+        let shown = self.run(&["show", "-json", "plan"]);
+        let plan: Json = serde_json::from_str(&shown).expect("a plan is shown as JSON");
+        let changes = plan["resource_changes"].as_array().cloned().unwrap_or_default();
+        let decided = changes.iter().map(|change| {
+            let actions: Vec<&str> = change["change"]["actions"]
+                .as_array()
+                .map(|actions| actions.iter().filter_map(Json::as_str).collect())
+                .unwrap_or_default();
+            let decision = match actions.as_slice() {
+                ["no-op"] => Decision::Nothing,
+                ["create"] => Decision::Create,
+                ["update"] => Decision::Update,
+                ["delete", "create"] => Decision::ReplaceDeletingFirst,
+                ["create", "delete"] => Decision::ReplaceCreatingFirst,
+                ["delete"] => Decision::Delete,
+                other => panic!("OpenTofu plans {other:?}: {change}"),
+            };
+            (change["name"].as_str().expect("a resource has a name").to_owned(), decision)
+        });
+        decided.collect()
+    }
+
+    /// Does what was planned last: what has failed, by the names of the resources, with the reasons.
+    pub(crate) fn apply(&self) -> BTreeMap<String, String> {
+        let output = self.output(&["apply", "-input=false", "-json", "plan"]);
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        let lines =
+            stdout.lines().map(|line| serde_json::from_str::<Json>(line).expect("OpenTofu says it in JSON"));
+        let lines: Vec<Json> = lines.collect();
+        let of_type = |wanted: &'static str| lines.iter().filter(move |line| line["type"] == wanted);
+        let errors = of_type("diagnostic").filter(|line| line["diagnostic"]["severity"] == "error");
+        let errors: Vec<String> = errors
+            .map(|line| format!("{}: {}", line["diagnostic"]["summary"], line["diagnostic"]["detail"]))
+            .collect();
+        // A diagnostic need not say which resource it is about, but in its text.
+        let failures: BTreeMap<String, String> = of_type("apply_errored")
+            .map(|line| line["hook"]["resource"]["resource_name"].as_str().unwrap_or_default().to_owned())
+            .map(|name| (name, errors.join("\n")))
+            .collect();
+        assert!(
+            output.status.success() || !failures.is_empty(),
+            "tofu apply failed:\n{stdout}\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        failures
+    }
+
+    /// What is in the state, by name.
+    pub(crate) fn state(&self) -> BTreeMap<String, InState> {
+        let Ok(text) = std::fs::read(self.state_file()) else { return BTreeMap::new() };
+        let state = Document::parse(&text).expect("the state is JSON");
+        let Some(Document::Array(resources)) = state.member("resources") else { return BTreeMap::new() };
+        let mut all = BTreeMap::new();
+        for resource in resources {
+            let Some(Document::String(name)) = resource.member("name") else { panic!("{resource:?}") };
+            let Some(Document::Array(instances)) = resource.member("instances") else {
+                panic!("{resource:?}")
+            };
+            let [instance] = instances.as_slice() else { panic!("{name} has {} objects", instances.len()) };
+            let private = match instance.member("private") {
+                Some(Document::String(private)) => base64::engine::general_purpose::STANDARD
+                    .decode(private)
+                    .expect("private data is in base64"),
+                _ => Vec::new(),
+            };
+            let schema_version = match instance.member("schema_version") {
+                Some(Document::Number(number)) => number.parse().expect("a version is a number"),
+                _ => 0,
+            };
+            let attributes = instance.member("attributes").expect("an object has attributes").clone();
+            let is_tainted = instance.member("status") == Some(&Document::String("tainted".to_owned()));
+            all.insert(name.clone(), InState { attributes, schema_version, private, is_tainted });
+        }
+        all
+    }
+
+    /// Forgets a resource, whose object stays.
+    pub(crate) fn forget(&self, name: &str) {
+        let text = std::fs::read_to_string(self.state_file()).expect("there is a state");
+        let mut state: Json = serde_json::from_str(&text).expect("the state is JSON");
+        if let Some(resources) = state["resources"].as_array_mut() {
+            resources.retain(|resource| resource["name"] != name);
+        }
+        std::fs::write(self.state_file(), state.to_string()).expect("the state can be written");
+    }
+
+    /// The program, as it is now.
+    pub(crate) fn program_of(&self, type_name: &str, name: &str) -> String {
+        let text = std::fs::read_to_string(self.folder.join("main.tf.json")).unwrap_or_default();
+        let program: Json = serde_json::from_str(&text).unwrap_or_default();
+        serde_json::to_string_pretty(&program["resource"][type_name][name]).unwrap_or_default()
+    }
+
+    fn state_file(&self) -> PathBuf {
+        self.folder.join("terraform.tfstate")
+    }
+
+    fn run(&self, arguments: &[&str]) -> String {
+        let output = self.output(arguments);
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            output.status.success(),
+            "tofu {} failed:\n{stdout}\n{}",
+            arguments.join(" "),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        stdout
+    }
+
+    fn output(&self, arguments: &[&str]) -> Output {
+        Command::new(&self.program)
+            .args(arguments)
+            .env_clear()
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .current_dir(&self.folder)
+            .stdin(Stdio::null())
+            .output()
+            .expect("OpenTofu starts")
+    }
+}

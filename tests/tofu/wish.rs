@@ -1,0 +1,411 @@
+//! What a resource should be: made up from its schema, changed step by step, and written in the words of both sides.
+//!
+//! A wish is a configuration without a language. What it does not mention is not written, in neither language.
+
+use std::collections::BTreeMap;
+
+use isthmus::package::shape::{Field, ObjectShape, ResourceShape, Shape};
+use isthmus_proto::property::{Struct, Value as Property};
+use serde_json::{Map, Value as Json};
+
+use crate::kinds::{Kind, Marker, Values};
+use crate::lottery::Lottery;
+
+/// A value that is written into a program.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Wish {
+    Bool(bool),
+    /// In decimal.
+    Number(String),
+    Text(String),
+    /// Of a list, a set or a tuple.
+    List(Vec<Self>),
+    /// Of an object (by Terraform's names) or a map.
+    Members(Members),
+}
+
+/// Values by name.
+pub(crate) type Members = BTreeMap<String, Wish>;
+
+/// Makes up what resources should be.
+#[derive(Debug)]
+pub(crate) struct Wishes<'a> {
+    pub(crate) kind: &'a Kind,
+    pub(crate) shape: &'a ResourceShape,
+    /// What tells this resource from others.
+    pub(crate) marker: &'a str,
+}
+
+const TEXTS: &[&str] = &[
+    "",
+    "a",
+    "b",
+    "two words",
+    "ünï",
+    "e\u{301}",
+    "日本",
+    "${x}",
+    "%{if y}",
+    "$${z}",
+    "line\nbreak",
+    "1",
+    "true",
+    "null",
+    "\"quoted\"",
+    "back\\slash",
+    "<&>",
+    " blank ",
+    "0.10",
+];
+const WHOLE_NUMBERS: &[&str] = &["0", "1", "2", "-7", "42", "8080", "1000000", "9007199254740991"];
+
+impl Wishes<'_> {
+    /// A new configuration.
+    pub(crate) fn new_wish(&self, lottery: &mut Lottery) -> Members {
+        let mut wish = self.object(&self.shape.object, lottery, 45);
+        self.mark(&mut wish, lottery, true);
+        wish
+    }
+
+    /// A new configuration of something that is not there yet, and which may fail to come into being.
+    pub(crate) fn first_wish(&self, lottery: &mut Lottery) -> Members {
+        let mut wish = self.new_wish(lottery);
+        if let Marker::Name(name) = self.kind.marker
+            && !self.kind.failing.is_empty()
+            && lottery.percent(15)
+            && let Some(Wish::Text(text)) = wish.get_mut(name)
+        {
+            text.insert_str(0, lottery.pick::<&str>(self.kind.failing));
+        }
+        wish
+    }
+
+    /// Another configuration, which differs in one or a few places.
+    pub(crate) fn change(&self, wish: &Members, lottery: &mut Lottery) -> Members {
+        let mut changed = wish.clone();
+        for _ in 0..=lottery.below(3) {
+            self.change_object(&self.shape.object, &mut changed, lottery);
+        }
+        let renames = lottery.percent(12);
+        self.mark(&mut changed, lottery, renames);
+        changed
+    }
+
+    fn mark(&self, wish: &mut Members, lottery: &mut Lottery, anew: bool) {
+        let marker = self.marker;
+        match self.kind.marker {
+            Marker::Text(name) => {
+                let is_marked = matches!(wish.get(name), Some(Wish::Text(text)) if text.starts_with(marker));
+                if anew || !is_marked {
+                    let text = format!("{marker} {}", lottery.pick(TEXTS));
+                    wish.insert(name.to_owned(), Wish::Text(text));
+                }
+            }
+            Marker::Name(name) => {
+                let is_marked = matches!(wish.get(name), Some(Wish::Text(text)) if text.contains(marker));
+                if anew || !is_marked {
+                    let letter = lottery.pick(&["a", "b", "c"]);
+                    wish.insert(name.to_owned(), Wish::Text(format!("{marker}{letter}")));
+                }
+            }
+            Marker::Key(name) => {
+                let map = wish.entry(name.to_owned()).or_insert_with(|| Wish::Members(Members::new()));
+                if let Wish::Members(map) = map {
+                    map.insert("marker".to_owned(), Wish::Text(marker.to_owned()));
+                }
+            }
+        }
+    }
+
+    fn object(&self, shape: &ObjectShape, lottery: &mut Lottery, chance: usize) -> Members {
+        let mut members = Members::new();
+        for field in shape.fields.iter().filter(|field| self.can_be_set(field)) {
+            if field.required || self.kind.complete || lottery.percent(chance) {
+                members.insert(field.terraform.to_string(), self.field(field, lottery));
+            }
+        }
+        members
+    }
+
+    fn can_be_set(&self, field: &Field) -> bool {
+        // An id that can be set is one of the older SDK, which says so of all ids and refuses all.
+        (field.required || field.optional)
+            && field.terraform.as_ref() != "id"
+            && !matches!(self.values_of(&field.terraform), Some(Values::Never))
+    }
+
+    fn values_of(&self, name: &str) -> Option<Values> {
+        self.kind.values.iter().find(|(known, _)| *known == name).map(|(_, values)| *values)
+    }
+
+    fn field(&self, field: &Field, lottery: &mut Lottery) -> Wish {
+        self.value(&field.shape, &field.terraform, is_some(field), lottery)
+    }
+
+    fn value(&self, shape: &Shape, name: &str, some: bool, lottery: &mut Lottery) -> Wish {
+        match shape {
+            Shape::Bool => Wish::Bool(lottery.percent(50)),
+            Shape::Number => {
+                let numbers = match self.values_of(name) {
+                    Some(Values::Numbers(numbers)) => numbers,
+                    _ => WHOLE_NUMBERS,
+                };
+                Wish::Number((*lottery.pick(numbers)).to_owned())
+            }
+            Shape::String => {
+                let texts = match self.values_of(name) {
+                    Some(Values::Texts(texts)) => texts,
+                    _ => TEXTS,
+                };
+                Wish::Text((*lottery.pick(texts)).to_owned())
+            }
+            Shape::Dynamic => any_value(lottery, 2),
+            Shape::List(element) | Shape::Set(element) => {
+                let count = if some { 1 + lottery.below(2) } else { lottery.below(4) };
+                Wish::List((0..count).map(|_| self.value(element, name, false, lottery)).collect())
+            }
+            Shape::FlattenedList(element) | Shape::FlattenedSet(element) => {
+                Wish::List(vec![self.value(element, name, false, lottery)])
+            }
+            Shape::Map(element) => {
+                let count = if some { 1 + lottery.below(2) } else { lottery.below(3) };
+                let keys = ["a", "key two", "ünï", "${k}", "camelCase", "snake_case"];
+                let entries = (0..count)
+                    .map(|_| ((*lottery.pick(&keys)).to_owned(), self.value(element, name, false, lottery)));
+                Wish::Members(entries.collect())
+            }
+            Shape::Object(object) => Wish::Members(self.object(object, lottery, 50)),
+            Shape::Tuple(elements) => {
+                Wish::List(elements.iter().map(|element| self.value(element, name, true, lottery)).collect())
+            }
+        }
+    }
+
+    fn change_object(&self, shape: &ObjectShape, members: &mut Members, lottery: &mut Lottery) {
+        let fields: Vec<&Field> = shape.fields.iter().filter(|field| self.can_be_set(field)).collect();
+        if fields.is_empty() {
+            return;
+        }
+        let field = *lottery.pick(&fields);
+        let name = field.terraform.as_ref();
+        let removable = !field.required && !self.kind.complete;
+        match members.get_mut(name) {
+            Some(_) if removable && lottery.percent(30) => drop(members.remove(name)),
+            Some(value) if lottery.percent(70) => {
+                self.change_value(&field.shape, name, is_some(field), value, lottery);
+            }
+            _ => drop(members.insert(name.to_owned(), self.field(field, lottery))),
+        }
+    }
+
+    fn change_value(&self, shape: &Shape, name: &str, some: bool, value: &mut Wish, lottery: &mut Lottery) {
+        match (shape, &mut *value) {
+            (Shape::List(element) | Shape::Set(element), Wish::List(items)) => match lottery.below(5) {
+                0 if items.len() < 3 => {
+                    let at = lottery.below(items.len() + 1);
+                    items.insert(at, self.value(element, name, false, lottery));
+                }
+                1 if items.len() > 1 || (!some && !items.is_empty()) => {
+                    items.remove(lottery.below(items.len()));
+                }
+                // Only the order: of a set it is none.
+                2 if items.len() > 1 => items.rotate_left(1),
+                _ if !items.is_empty() => {
+                    let at = lottery.below(items.len());
+                    self.change_value(element, name, false, &mut items[at], lottery);
+                }
+                _ => *value = self.value(shape, name, some, lottery),
+            },
+            (Shape::FlattenedList(element) | Shape::FlattenedSet(element), Wish::List(items)) => {
+                if let Some(item) = items.first_mut() {
+                    self.change_value(element, name, false, item, lottery);
+                }
+            }
+            (Shape::Map(element), Wish::Members(entries)) if !entries.is_empty() && lottery.percent(60) => {
+                let keys: Vec<String> = entries.keys().cloned().collect();
+                let key = lottery.pick(&keys).clone();
+                let is_last = some && entries.len() == 1;
+                match entries.get_mut(&key) {
+                    Some(entry) if lottery.percent(60) => {
+                        self.change_value(element, name, false, entry, lottery);
+                    }
+                    _ if is_last => {}
+                    _ => drop(entries.remove(&key)),
+                }
+            }
+            (Shape::Object(object), Wish::Members(members)) => self.change_object(object, members, lottery),
+            _ => *value = self.value(shape, name, some, lottery),
+        }
+    }
+}
+
+/// Whether a field's collection cannot be empty. That of blocks with labels cannot be written with none.
+fn is_some(field: &Field) -> bool {
+    field.required || (field.is_block && matches!(field.shape, Shape::Map(_)))
+}
+
+/// Something for an attribute that takes anything.
+fn any_value(lottery: &mut Lottery, depth: usize) -> Wish {
+    match lottery.below(if depth == 0 { 3 } else { 5 }) {
+        0 => Wish::Text((*lottery.pick(TEXTS)).to_owned()),
+        1 => Wish::Number((*lottery.pick(&["0", "1", "-2.5", "0.1", "9007199254740991"])).to_owned()),
+        2 => Wish::Bool(lottery.percent(50)),
+        3 => Wish::List((0..lottery.below(3)).map(|_| any_value(lottery, depth - 1)).collect()),
+        _ => {
+            let keys = ["a", "b_c", "dE"];
+            let count = lottery.below(3);
+            Wish::Members((0..count).map(|at| (keys[at].to_owned(), any_value(lottery, depth - 1))).collect())
+        }
+    }
+}
+
+/// As OpenTofu's JSON has it, in which texts and keys are templates, but for the labels of blocks.
+pub(crate) fn tofu_json(members: &Members, shape: &ObjectShape) -> Map<String, Json> {
+    let arguments = members.iter().map(|(name, wish)| {
+        let field = shape.terraform(name).expect("a wish is made from the shape");
+        let json =
+            if field.is_block { tofu_blocks(wish, &field.shape) } else { tofu_value(wish, &field.shape) };
+        (name.clone(), json)
+    });
+    arguments.collect()
+}
+
+fn tofu_blocks(wish: &Wish, shape: &Shape) -> Json {
+    match (wish, shape) {
+        (
+            Wish::List(items),
+            Shape::List(element)
+            | Shape::Set(element)
+            | Shape::FlattenedList(element)
+            | Shape::FlattenedSet(element),
+        ) => items.iter().map(|item| tofu_blocks(item, element)).collect(),
+        (Wish::Members(blocks), Shape::Map(element)) => {
+            let labelled = blocks.iter().map(|(label, block)| (label.clone(), tofu_blocks(block, element)));
+            Json::Object(labelled.collect())
+        }
+        (Wish::Members(members), Shape::Object(object)) => Json::Object(tofu_json(members, object)),
+        (wish, _) => panic!("no block is {wish:?}"),
+    }
+}
+
+fn tofu_value(wish: &Wish, shape: &Shape) -> Json {
+    match (wish, shape) {
+        (wish, Shape::Dynamic) if wish.has_list() => Json::String(format!("${{{}}}", expression(wish))),
+        (Wish::Bool(truth), _) => Json::Bool(*truth),
+        (Wish::Number(number), _) => serde_json::from_str(number).expect("a number is JSON"),
+        (Wish::Text(text), _) => Json::String(template(text)),
+        (Wish::List(items), Shape::List(element) | Shape::Set(element)) => {
+            items.iter().map(|item| tofu_value(item, element)).collect()
+        }
+        (Wish::List(items), _) => items.iter().map(|item| tofu_value(item, &Shape::Dynamic)).collect(),
+        (Wish::Members(members), shape) => {
+            let members = members.iter().map(|(name, wish)| {
+                let shape = match shape {
+                    Shape::Object(object) => {
+                        &object.terraform(name).expect("a wish is made from the shape").shape
+                    }
+                    Shape::Map(element) => element,
+                    _ => &Shape::Dynamic,
+                };
+                (template(name), tofu_value(wish, shape))
+            });
+            Json::Object(members.collect())
+        }
+    }
+}
+
+/// As an expression of OpenTofu's language. Where nobody declares a type, what is written as a list is a tuple there; elements
+/// of one type are a list to Pulumi's programs, for which an author in this language writes `tolist`.
+fn expression(wish: &Wish) -> String {
+    let text = |text: &str| serde_json::to_string(&template(text)).expect("a text is JSON");
+    match wish {
+        Wish::Bool(truth) => truth.to_string(),
+        Wish::Number(number) => number.clone(),
+        Wish::Text(content) => text(content),
+        Wish::List(items) => {
+            let tuple = format!("[{}]", items.iter().map(expression).collect::<Vec<_>>().join(", "));
+            if wish.is_of_one_type() { format!("tolist({tuple})") } else { tuple }
+        }
+        Wish::Members(members) => {
+            let members = members.iter().map(|(name, wish)| format!("{} = {}", text(name), expression(wish)));
+            format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+impl Wish {
+    /// Whether there is a list in it, or it is one.
+    fn has_list(&self) -> bool {
+        match self {
+            Self::Bool(_) | Self::Number(_) | Self::Text(_) => false,
+            Self::List(_) => true,
+            Self::Members(members) => members.values().any(Self::has_list),
+        }
+    }
+
+    /// Whether it is a list with elements, all of one type.
+    fn is_of_one_type(&self) -> bool {
+        match self {
+            Self::List(items) => {
+                let mut types = items.iter().map(Self::type_of);
+                types.next().is_some_and(|first| types.all(|other| other == first))
+            }
+            Self::Bool(_) | Self::Number(_) | Self::Text(_) | Self::Members(_) => false,
+        }
+    }
+
+    /// The type that it has where nobody declares one, in words.
+    fn type_of(&self) -> String {
+        match self {
+            Self::Bool(_) => "bool".to_owned(),
+            Self::Number(_) => "number".to_owned(),
+            Self::Text(_) => "text".to_owned(),
+            Self::List(items) if self.is_of_one_type() => format!("list of {}", items[0].type_of()),
+            Self::List(items) => format!("{:?}", items.iter().map(Self::type_of).collect::<Vec<_>>()),
+            Self::Members(members) => {
+                let types = members.iter().map(|(name, wish)| (name, wish.type_of()));
+                format!("{:?}", types.collect::<BTreeMap<_, _>>())
+            }
+        }
+    }
+}
+
+fn template(text: &str) -> String {
+    text.replace("${", "$${").replace("%{", "%%{")
+}
+
+/// As a Pulumi program has it.
+pub(crate) fn pulumi_inputs(members: &Members, shape: &ObjectShape) -> Struct {
+    let inputs = members.iter().map(|(name, wish)| {
+        let field = shape.terraform(name).expect("a wish is made from the shape");
+        (field.pulumi.clone(), pulumi_value(wish, &field.shape))
+    });
+    inputs.collect()
+}
+
+fn pulumi_value(wish: &Wish, shape: &Shape) -> Property {
+    match (wish, shape) {
+        (Wish::Bool(truth), _) => Property::Bool(*truth),
+        (Wish::Number(number), _) => Property::Number(number.parse().expect("a number")),
+        (Wish::Text(text), _) => Property::String(text.clone()),
+        (Wish::List(items), Shape::FlattenedList(element) | Shape::FlattenedSet(element)) => {
+            items.first().map_or(Property::Null, |item| pulumi_value(item, element))
+        }
+        (Wish::List(items), Shape::List(element) | Shape::Set(element)) => {
+            Property::List(items.iter().map(|item| pulumi_value(item, element)).collect())
+        }
+        (Wish::List(items), Shape::Tuple(elements)) => Property::List(
+            items.iter().zip(elements).map(|(item, element)| pulumi_value(item, element)).collect(),
+        ),
+        (Wish::List(items), _) => {
+            Property::List(items.iter().map(|item| pulumi_value(item, &Shape::Dynamic)).collect())
+        }
+        (Wish::Members(members), Shape::Object(object)) => Property::Struct(pulumi_inputs(members, object)),
+        (Wish::Members(members), Shape::Map(element)) => Property::Struct(
+            members.iter().map(|(key, wish)| (key.clone(), pulumi_value(wish, element))).collect(),
+        ),
+        (Wish::Members(members), _) => Property::Struct(
+            members.iter().map(|(key, wish)| (key.clone(), pulumi_value(wish, &Shape::Dynamic))).collect(),
+        ),
+    }
+}
