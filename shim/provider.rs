@@ -2,12 +2,15 @@
 //!
 //! [`Provider`] is one process with one configuration. It speaks both protocols through the messages of protocol 6: they
 //! share nearly every field number, so that [`client`](Client) only has to know the names of the methods. [`Resource`] is the
-//! lifecycle of one managed resource: validate, plan, apply, read, import, upgrade.
+//! lifecycle of one managed resource: validate, plan, apply, read, import, upgrade. A [`Lease`] is an ephemeral resource that
+//! is open.
 
+mod action;
 mod client;
 mod deferral;
 mod diagnostics;
 mod dynamic;
+mod ephemeral;
 mod error;
 mod function;
 mod identity;
@@ -17,6 +20,7 @@ mod list;
 mod meta;
 mod moving;
 mod observer;
+mod pieces;
 mod resource;
 #[cfg(test)]
 mod testing;
@@ -24,6 +28,7 @@ mod testing;
 pub use client::{Client, Rpc};
 pub use deferral::Deferral;
 pub use diagnostics::{Diagnostic, Severity};
+pub use ephemeral::{Lease, Opened};
 pub use error::ProviderError;
 pub use function::FunctionError;
 pub use identity::{IdentityAttribute, IdentitySchema, StoredIdentity};

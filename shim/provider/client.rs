@@ -17,19 +17,26 @@ use crate::plugin::{LARGEST_MESSAGE, ProtocolVersion};
 pub enum Rpc {
     ApplyResourceChange,
     CallFunction,
+    CloseEphemeralResource,
     ConfigureProvider,
     GetProviderSchema,
     GetResourceIdentitySchemas,
     ImportResourceState,
+    InvokeAction,
     ListResource,
     MoveResourceState,
+    OpenEphemeralResource,
+    PlanAction,
     PlanResourceChange,
     ReadDataSource,
     ReadResource,
+    RenewEphemeralResource,
     StopProvider,
     UpgradeResourceIdentity,
     UpgradeResourceState,
+    ValidateActionConfig,
     ValidateDataResourceConfig,
+    ValidateEphemeralResourceConfig,
     ValidateListResourceConfig,
     ValidateProviderConfig,
     ValidateResourceConfig,
@@ -46,24 +53,37 @@ impl Rpc {
         match (version, self) {
             (ProtocolVersion::V5, Self::ApplyResourceChange) => "/tfplugin5.Provider/ApplyResourceChange",
             (ProtocolVersion::V5, Self::CallFunction) => "/tfplugin5.Provider/CallFunction",
+            (ProtocolVersion::V5, Self::CloseEphemeralResource) => {
+                "/tfplugin5.Provider/CloseEphemeralResource"
+            }
             (ProtocolVersion::V5, Self::ConfigureProvider) => "/tfplugin5.Provider/Configure",
             (ProtocolVersion::V5, Self::GetProviderSchema) => "/tfplugin5.Provider/GetSchema",
             (ProtocolVersion::V5, Self::GetResourceIdentitySchemas) => {
                 "/tfplugin5.Provider/GetResourceIdentitySchemas"
             }
             (ProtocolVersion::V5, Self::ImportResourceState) => "/tfplugin5.Provider/ImportResourceState",
+            (ProtocolVersion::V5, Self::InvokeAction) => "/tfplugin5.Provider/InvokeAction",
             (ProtocolVersion::V5, Self::ListResource) => "/tfplugin5.Provider/ListResource",
             (ProtocolVersion::V5, Self::MoveResourceState) => "/tfplugin5.Provider/MoveResourceState",
+            (ProtocolVersion::V5, Self::OpenEphemeralResource) => "/tfplugin5.Provider/OpenEphemeralResource",
+            (ProtocolVersion::V5, Self::PlanAction) => "/tfplugin5.Provider/PlanAction",
             (ProtocolVersion::V5, Self::PlanResourceChange) => "/tfplugin5.Provider/PlanResourceChange",
             (ProtocolVersion::V5, Self::ReadDataSource) => "/tfplugin5.Provider/ReadDataSource",
             (ProtocolVersion::V5, Self::ReadResource) => "/tfplugin5.Provider/ReadResource",
+            (ProtocolVersion::V5, Self::RenewEphemeralResource) => {
+                "/tfplugin5.Provider/RenewEphemeralResource"
+            }
             (ProtocolVersion::V5, Self::StopProvider) => "/tfplugin5.Provider/Stop",
             (ProtocolVersion::V5, Self::UpgradeResourceIdentity) => {
                 "/tfplugin5.Provider/UpgradeResourceIdentity"
             }
             (ProtocolVersion::V5, Self::UpgradeResourceState) => "/tfplugin5.Provider/UpgradeResourceState",
+            (ProtocolVersion::V5, Self::ValidateActionConfig) => "/tfplugin5.Provider/ValidateActionConfig",
             (ProtocolVersion::V5, Self::ValidateDataResourceConfig) => {
                 "/tfplugin5.Provider/ValidateDataSourceConfig"
+            }
+            (ProtocolVersion::V5, Self::ValidateEphemeralResourceConfig) => {
+                "/tfplugin5.Provider/ValidateEphemeralResourceConfig"
             }
             (ProtocolVersion::V5, Self::ValidateListResourceConfig) => {
                 "/tfplugin5.Provider/ValidateListResourceConfig"
@@ -76,24 +96,37 @@ impl Rpc {
             }
             (ProtocolVersion::V6, Self::ApplyResourceChange) => "/tfplugin6.Provider/ApplyResourceChange",
             (ProtocolVersion::V6, Self::CallFunction) => "/tfplugin6.Provider/CallFunction",
+            (ProtocolVersion::V6, Self::CloseEphemeralResource) => {
+                "/tfplugin6.Provider/CloseEphemeralResource"
+            }
             (ProtocolVersion::V6, Self::ConfigureProvider) => "/tfplugin6.Provider/ConfigureProvider",
             (ProtocolVersion::V6, Self::GetProviderSchema) => "/tfplugin6.Provider/GetProviderSchema",
             (ProtocolVersion::V6, Self::GetResourceIdentitySchemas) => {
                 "/tfplugin6.Provider/GetResourceIdentitySchemas"
             }
             (ProtocolVersion::V6, Self::ImportResourceState) => "/tfplugin6.Provider/ImportResourceState",
+            (ProtocolVersion::V6, Self::InvokeAction) => "/tfplugin6.Provider/InvokeAction",
             (ProtocolVersion::V6, Self::ListResource) => "/tfplugin6.Provider/ListResource",
             (ProtocolVersion::V6, Self::MoveResourceState) => "/tfplugin6.Provider/MoveResourceState",
+            (ProtocolVersion::V6, Self::OpenEphemeralResource) => "/tfplugin6.Provider/OpenEphemeralResource",
+            (ProtocolVersion::V6, Self::PlanAction) => "/tfplugin6.Provider/PlanAction",
             (ProtocolVersion::V6, Self::PlanResourceChange) => "/tfplugin6.Provider/PlanResourceChange",
             (ProtocolVersion::V6, Self::ReadDataSource) => "/tfplugin6.Provider/ReadDataSource",
             (ProtocolVersion::V6, Self::ReadResource) => "/tfplugin6.Provider/ReadResource",
+            (ProtocolVersion::V6, Self::RenewEphemeralResource) => {
+                "/tfplugin6.Provider/RenewEphemeralResource"
+            }
             (ProtocolVersion::V6, Self::StopProvider) => "/tfplugin6.Provider/StopProvider",
             (ProtocolVersion::V6, Self::UpgradeResourceIdentity) => {
                 "/tfplugin6.Provider/UpgradeResourceIdentity"
             }
             (ProtocolVersion::V6, Self::UpgradeResourceState) => "/tfplugin6.Provider/UpgradeResourceState",
+            (ProtocolVersion::V6, Self::ValidateActionConfig) => "/tfplugin6.Provider/ValidateActionConfig",
             (ProtocolVersion::V6, Self::ValidateDataResourceConfig) => {
                 "/tfplugin6.Provider/ValidateDataResourceConfig"
+            }
+            (ProtocolVersion::V6, Self::ValidateEphemeralResourceConfig) => {
+                "/tfplugin6.Provider/ValidateEphemeralResourceConfig"
             }
             (ProtocolVersion::V6, Self::ValidateListResourceConfig) => {
                 "/tfplugin6.Provider/ValidateListResourceConfig"
@@ -224,22 +257,29 @@ mod tests {
 
     use super::*;
 
-    const ALL: [Rpc; 18] = [
+    const ALL: [Rpc; 25] = [
         Rpc::ApplyResourceChange,
         Rpc::CallFunction,
+        Rpc::CloseEphemeralResource,
         Rpc::ConfigureProvider,
         Rpc::GetProviderSchema,
         Rpc::GetResourceIdentitySchemas,
         Rpc::ImportResourceState,
+        Rpc::InvokeAction,
         Rpc::ListResource,
         Rpc::MoveResourceState,
+        Rpc::OpenEphemeralResource,
+        Rpc::PlanAction,
         Rpc::PlanResourceChange,
         Rpc::ReadDataSource,
         Rpc::ReadResource,
+        Rpc::RenewEphemeralResource,
         Rpc::StopProvider,
         Rpc::UpgradeResourceIdentity,
         Rpc::UpgradeResourceState,
+        Rpc::ValidateActionConfig,
         Rpc::ValidateDataResourceConfig,
+        Rpc::ValidateEphemeralResourceConfig,
         Rpc::ValidateListResourceConfig,
         Rpc::ValidateProviderConfig,
         Rpc::ValidateResourceConfig,

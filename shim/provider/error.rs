@@ -93,6 +93,21 @@ pub enum ProviderError {
         /// What it waits for.
         deferral: Deferral,
     },
+    /// The provider began an action and did not say how it ended.
+    #[error(
+        "the provider {provider} broke off {operation} of {type_name}: {reason}; whether the action was carried out is not \
+         known, so look before you invoke it again"
+    )]
+    Unfinished {
+        /// Its name.
+        provider: String,
+        /// The method.
+        operation: &'static str,
+        /// The action's type.
+        type_name: String,
+        /// What happened instead.
+        reason: String,
+    },
     /// The provider's answer cannot be read or breaks the protocol.
     #[error(
         "the provider {provider} answered {operation} of {type_name} with something invalid: {reason}; this is a fault of the provider"

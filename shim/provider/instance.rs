@@ -10,6 +10,7 @@ use tokio::sync::{Mutex, OnceCell};
 use super::deferral::Postponement;
 use super::diagnostics::errors_of;
 use super::limit::{Entered, InFlight, Limit};
+use super::pieces::Pieces;
 use super::{
     CallMessages, CallObserver, CallReport, Client, Cut, Deferral, Diagnostic, ProviderError, Resource, Rpc,
     dynamic,
@@ -228,6 +229,19 @@ impl Provider {
         self.caller().call(rpc, request).await
     }
 
+    /// Makes a call that is answered in pieces.
+    pub(super) async fn stream<Request, Piece>(
+        &self,
+        rpc: Rpc,
+        request: Request,
+    ) -> Result<Pieces<'_, Piece>, ProviderError>
+    where
+        Request: prost::Message + Send + Sync + 'static,
+        Piece: prost::Message + Default + Send + Sync + 'static,
+    {
+        self.caller().stream(rpc, request).await
+    }
+
     pub(super) fn refuse_errors(
         &self,
         rpc: Rpc,
@@ -311,6 +325,7 @@ impl DataSourceAnswer {
 }
 
 /// Makes calls and tells their failures apart.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Caller<'a> {
     name: &'a str,
     plugin: &'a Plugin,
@@ -319,7 +334,7 @@ pub(super) struct Caller<'a> {
     pub(super) in_flight: &'a Arc<InFlight>,
 }
 
-impl Caller<'_> {
+impl<'a> Caller<'a> {
     async fn schema(
         &self,
         known: Option<&KnownSchema>,
@@ -449,13 +464,53 @@ impl Caller<'_> {
         ProviderError::Cut { provider: self.name.to_owned(), operation, during, cut }
     }
 
+    async fn stream<Request, Piece>(
+        self,
+        rpc: Rpc,
+        request: Request,
+    ) -> Result<Pieces<'a, Piece>, ProviderError>
+    where
+        Request: prost::Message + Send + Sync + 'static,
+        Piece: prost::Message + Default + Send + Sync + 'static,
+    {
+        let shown = self.shown(&request);
+        self.require_alive(rpc)?;
+        let entered = self.in_flight.enter().await;
+        let begun = Instant::now();
+        match self.part(rpc, self.client.stream(rpc, request)).await? {
+            Ok(pieces) => Ok(Pieces::new(self, entered, rpc, begun, shown, pieces)),
+            Err(status) => {
+                self.tell(rpc, begun, shown.as_deref(), Err(&status));
+                Err(self.failure(rpc, status).await)
+            }
+        }
+    }
+
+    /// Nothing can be asked of a process that is gone.
     pub(super) fn require_alive(&self, rpc: Rpc) -> Result<(), ProviderError> {
         let Some(exit) = self.plugin.exit() else { return Ok(()) };
         let operation = rpc.name(self.client.version());
         Err(ProviderError::Gone { provider: self.name.to_owned(), operation, during: false, exit })
     }
 
-    /// What a failed call means.
+    /// Tells the observer of a call that is over. It sees the messages if it was to see the request.
+    pub(super) fn tell(
+        &self,
+        rpc: Rpc,
+        begun: Instant,
+        request: Option<&[u8]>,
+        response: Result<Option<&[u8]>, &tonic::Status>,
+    ) {
+        let operation = rpc.name(self.client.version());
+        let answered = response.is_ok();
+        self.observer.report(CallReport { operation, elapsed: begun.elapsed(), answered });
+        if let Some(request) = request {
+            let response = response.map(Option::unwrap_or_default);
+            self.observer.show(CallMessages { path: rpc.path(self.client.version()), request, response });
+        }
+    }
+
+    /// What the failure of a call says of the provider.
     pub(super) async fn failure(&self, rpc: Rpc, status: tonic::Status) -> ProviderError {
         let operation = rpc.name(self.client.version());
         let provider = self.name.to_owned();

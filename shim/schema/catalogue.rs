@@ -21,6 +21,7 @@ pub struct Catalogue {
     data_sources: BTreeMap<Arc<str>, Entry>,
     ephemeral_resources: BTreeMap<Arc<str>, Entry>,
     list_resources: BTreeMap<Arc<str>, Entry>,
+    actions: BTreeMap<Arc<str>, Entry>,
     functions: BTreeMap<Arc<str>, tfplugin6::Function>,
     capabilities: Capabilities,
 }
@@ -76,6 +77,18 @@ enum WireSchema {
     Protocol6(Bytes),
 }
 
+/// An `ActionSchema` message, with its schema left as it came. The contract has nothing else in it; the kinds of actions that
+/// change the states of resources were in prereleases of the protocols only, and providers may have been built with those.
+#[derive(Clone, PartialEq, prost::Message)]
+struct WireAction {
+    #[prost(bytes = "bytes", tag = "1")]
+    schema: Bytes,
+    #[prost(bytes = "bytes", optional, tag = "3")]
+    bound_to_a_lifecycle: Option<Bytes>,
+    #[prost(bytes = "bytes", optional, tag = "4")]
+    linked_to_resources: Option<Bytes>,
+}
+
 impl Catalogue {
     /// Takes over the answer of a provider that speaks protocol 5. The answer's diagnostics are the caller's business.
     pub fn from_protocol_5(response: tfplugin5::get_provider_schema::Response) -> Self {
@@ -90,6 +103,7 @@ impl Catalogue {
             data_sources: entries(response.data_source_schemas),
             ephemeral_resources: entries(response.ephemeral_resource_schemas),
             list_resources: entries(response.list_resource_schemas),
+            actions: action_entries(response.action_schemas, WireSchema::Protocol5),
             functions: response
                 .functions
                 .into_iter()
@@ -110,6 +124,7 @@ impl Catalogue {
             data_sources: entries(response.data_source_schemas),
             ephemeral_resources: entries(response.ephemeral_resource_schemas),
             list_resources: entries(response.list_resource_schemas),
+            actions: action_entries(response.action_schemas, WireSchema::Protocol6),
             functions: response
                 .functions
                 .into_iter()
@@ -188,6 +203,16 @@ impl Catalogue {
         look(&self.list_resources, "list resource", name, Entry::passing_schema)
     }
 
+    /// The actions, ordered by name.
+    pub fn action_names(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
+        self.actions.keys()
+    }
+
+    /// The schema of the configuration of one action.
+    pub fn action(&self, name: &str) -> Result<Arc<Schema>, CatalogueError> {
+        lookup(&self.actions, "action", name)
+    }
+
     /// The functions, ordered by name.
     pub fn functions(&self) -> &BTreeMap<Arc<str>, tfplugin6::Function> {
         &self.functions
@@ -200,6 +225,12 @@ impl Catalogue {
 }
 
 impl Entry {
+    /// What cannot be used, whatever its schema is.
+    fn faulty(wire: fn(Bytes) -> WireSchema, reason: &str) -> Self {
+        let fault = SchemaError::root(reason.to_owned());
+        Self { wire: wire(Bytes::new()), compiled: OnceLock::from(Err(fault)) }
+    }
+
     fn schema(&self) -> Result<Arc<Schema>, SchemaError> {
         self.compiled.get_or_init(|| self.compile()).clone()
     }
@@ -242,6 +273,21 @@ fn entries(
         .into_iter()
         .map(|(name, bytes)| (Arc::from(name), Entry { wire: wire(bytes), compiled: OnceLock::new() }))
         .collect()
+}
+
+/// Actions' schemas are wrapped, together with what an action has to do with resources.
+fn action_entries(
+    schemas: std::collections::HashMap<String, Bytes>,
+    wire: fn(Bytes) -> WireSchema,
+) -> BTreeMap<Arc<str>, Entry> {
+    let entry = |bytes: Bytes| match WireAction::decode(bytes) {
+        Ok(WireAction { bound_to_a_lifecycle: None, linked_to_resources: None, schema }) => {
+            Entry { wire: wire(schema), compiled: OnceLock::new() }
+        }
+        Ok(_) => Entry::faulty(wire, "it belongs to resources, and only actions of their own can be invoked"),
+        Err(error) => Entry::faulty(wire, &format!("its message cannot be decoded: {error}")),
+    };
+    schemas.into_iter().map(|(name, bytes)| (Arc::from(name), entry(bytes))).collect()
 }
 
 fn lookup(

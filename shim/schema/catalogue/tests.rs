@@ -233,3 +233,36 @@ fn everything_in_an_answer_of_protocol_5_is_taken_over() {
     );
     assert_eq!(function.r#return.as_ref().map(|value| &*value.r#type), Some(&b"\"string\""[..]));
 }
+
+#[test]
+fn an_action_has_a_schema_unless_it_belongs_to_resources() {
+    let own = tfplugin6::ActionSchema { schema: Some(good()) }.encode_to_vec();
+    // Fields 2, 3 and 4 of prereleases: of its own, bound to a lifecycle, linked.
+    let kind = |tag: u8| [&own[..], &[tag << 3 | 2, 0]].concat();
+    let actions = [("x_plain", own.clone()), ("x_own", kind(2)), ("x_bound", kind(3)), ("x_linked", kind(4))]
+        .into_iter()
+        .chain([("x_garbage", vec![0xff; 4]), ("x_empty", Vec::new())])
+        .map(|(name, bytes)| (name.to_owned(), Bytes::from(bytes)));
+    let catalogue = Catalogue::from_protocol_6(tfplugin6::get_provider_schema::Response {
+        action_schemas: actions.collect(),
+        ..answer()
+    });
+    let names: Vec<&str> = catalogue.action_names().map(|name| &**name).collect();
+    assert_eq!(names, ["x_bound", "x_empty", "x_garbage", "x_linked", "x_own", "x_plain"]);
+    for name in ["x_plain", "x_own"] {
+        let schema = catalogue.action(name).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(schema.block.implied_type, Type::object([("a", Type::String)]));
+    }
+    for name in ["x_bound", "x_linked"] {
+        assert_eq!(
+            catalogue.action(name).unwrap_err().to_string(),
+            format!(
+                "the provider's schema of action {name} cannot be used: it belongs to resources, and only actions of \
+                 their own can be invoked"
+            )
+        );
+    }
+    assert!(catalogue.action("x_garbage").unwrap_err().to_string().contains("cannot be decoded"));
+    // There may be nothing to say.
+    assert!(catalogue.action("x_empty").is_ok());
+}
