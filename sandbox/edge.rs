@@ -5,6 +5,8 @@
 //! differs stands in those two files. Fields are matched by name here, never by number, so the sandbox does not share an
 //! assumption that a client may make about the two protocols' wire being the same.
 
+#[path = "edge/actions.rs"]
+mod actions;
 #[path = "edge/broken.rs"]
 mod broken;
 #[path = "edge/generated.rs"]
@@ -36,7 +38,7 @@ use crate::provider::Provider;
 use crate::resource_entry::ResourceEntry;
 use crate::schema::Schema;
 use crate::switches::{Configure, SchemaAnswer, Stop};
-use crate::{token, wire};
+use crate::{broadcast, token, wire};
 
 /// The provider as one protocol sees it.
 #[derive(Clone, Debug)]
@@ -113,6 +115,15 @@ impl Edge {
             list_resource_schemas: minor
                 .has(Feature::Lists)
                 .then(|| ("sandbox_note".to_owned(), encoded(&self.provider.search().schema)))
+                .into_iter()
+                .collect(),
+            action_schemas: minor
+                .has(Feature::Lists)
+                .then(|| {
+                    let schema = Some(schema_message(&self.provider.broadcast().schema, minor));
+                    let action = message::ActionSchema { schema };
+                    (broadcast::TYPE_NAME.to_owned(), action.encode_to_vec().into())
+                })
                 .into_iter()
                 .collect(),
             provider_meta: self.provider.meta().map(|meta| schema_message(&meta.schema, minor)),

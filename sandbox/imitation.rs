@@ -75,6 +75,7 @@ struct Shape(&'static [(u32, Self)]);
 const LEAF: Shape = Shape(&[]);
 const PATH: Shape = Shape(&[(1, LEAF)]);
 const DIAGNOSTIC: Shape = Shape(&[(4, PATH)]);
+const COMPLETED: Shape = Shape(&[(1, DIAGNOSTIC)]);
 const IDENTITY: Shape = Shape(&[(1, LEAF)]);
 const NESTED_TYPE: Shape = Shape(&[(1, LEAF)]);
 const ATTRIBUTE: Shape = Shape(&[(10, NESTED_TYPE)]);
@@ -83,6 +84,8 @@ const NESTED_BLOCK: Shape = Shape(&[(2, INNER_BLOCK)]);
 const BLOCK: Shape = Shape(&[(2, ATTRIBUTE), (3, NESTED_BLOCK)]);
 const SCHEMA: Shape = Shape(&[(2, BLOCK)]);
 const SCHEMA_ENTRY: Shape = Shape(&[(2, SCHEMA)]);
+const ACTION: Shape = Shape(&[(1, SCHEMA)]);
+const ACTION_ENTRY: Shape = Shape(&[(2, ACTION)]);
 const FUNCTION: Shape = Shape(&[(1, LEAF), (2, LEAF), (3, LEAF)]);
 const FUNCTION_ENTRY: Shape = Shape(&[(2, FUNCTION)]);
 const IMPORTED: Shape = Shape(&[(2, LEAF), (4, IDENTITY)]);
@@ -97,6 +100,8 @@ fn answer_shape(call: &str) -> Shape {
             (4, DIAGNOSTIC),
             (6, LEAF),
             (7, FUNCTION_ENTRY),
+            (8, SCHEMA_ENTRY),
+            (11, ACTION_ENTRY),
         ]),
         "PlanResourceChange" => Shape(&[(1, LEAF), (2, PATH), (4, DIAGNOSTIC), (6, LEAF), (7, IDENTITY)]),
         "ApplyResourceChange" => Shape(&[(1, LEAF), (3, DIAGNOSTIC), (5, IDENTITY)]),
@@ -109,8 +114,14 @@ fn answer_shape(call: &str) -> Shape {
         | "ValidateResourceConfig"
         | "ValidateDataSourceConfig"
         | "ValidateDataResourceConfig"
+        | "ValidateEphemeralResourceConfig"
+        | "CloseEphemeralResource"
+        | "ValidateActionConfig"
         | "Configure"
         | "ConfigureProvider" => Shape(&[(1, DIAGNOSTIC)]),
+        "OpenEphemeralResource" => Shape(&[(1, DIAGNOSTIC), (2, LEAF), (3, LEAF)]),
+        "RenewEphemeralResource" | "PlanAction" => Shape(&[(1, DIAGNOSTIC), (2, LEAF)]),
+        "InvokeAction" => Shape(&[(1, LEAF), (2, COMPLETED)]),
         _ => LEAF,
     }
 }

@@ -9,6 +9,7 @@
 
 #![expect(clippy::duplicate_mod, reason = "edge.rs is meant to be compiled once for each protocol")]
 
+mod broadcast;
 mod call;
 mod calls;
 mod diagnostics;

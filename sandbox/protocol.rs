@@ -44,7 +44,7 @@ pub enum Feature {
     WriteOnly = 8,
     /// Identity of resources.
     Identity = 9,
-    /// List resources, and words with a deprecation.
+    /// List resources, actions, and words with a deprecation.
     Lists = 10,
 }
 
@@ -110,7 +110,11 @@ impl Minor {
             | "OpenEphemeralResource"
             | "RenewEphemeralResource"
             | "CloseEphemeralResource" => Feature::Ephemeral,
-            "ListResource" | "ValidateListResourceConfig" => Feature::Lists,
+            "ListResource"
+            | "ValidateListResourceConfig"
+            | "ValidateActionConfig"
+            | "PlanAction"
+            | "InvokeAction" => Feature::Lists,
             "GetResourceIdentitySchemas" | "UpgradeResourceIdentity" => Feature::Identity,
             _ => return true,
         };

@@ -204,6 +204,28 @@ impl Provider for Edge {
     ) -> Answer<BoxStream<message::list_resource::Event>> {
         Ok(Response::new(Box::pin(tokio_stream::iter(self.list(request.into_inner()).await?))))
     }
+
+    async fn validate_action_config(
+        &self,
+        request: Request<message::validate_action_config::Request>,
+    ) -> Answer<message::validate_action_config::Response> {
+        self.validate_action(request.get_ref()).map(Response::new)
+    }
+
+    async fn plan_action(
+        &self,
+        request: Request<message::plan_action::Request>,
+    ) -> Answer<message::plan_action::Response> {
+        Self::plan_action(self, request.get_ref()).map(Response::new)
+    }
+
+    async fn invoke_action(
+        &self,
+        request: Request<message::invoke_action::Request>,
+    ) -> Answer<BoxStream<message::invoke_action::Event>> {
+        let events = Self::invoke_action(self, request.get_ref())?;
+        Ok(Response::new(Box::pin(events)))
+    }
 }
 
 /// Schemas that are faulty in a way of this protocol alone: an attribute with a type and attributes of its own, and one

@@ -12,6 +12,7 @@ use isthmus_shim::cty::{Type, Value};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
+use crate::broadcast;
 use crate::call::Call;
 use crate::calls::{CallRecord, Calls};
 use crate::diagnostics::{Diagnostic, Diagnostics};
@@ -43,6 +44,7 @@ pub struct Provider {
     tokens: Tokens,
     search: DataSource,
     meta: Option<DataSource>,
+    broadcast: DataSource,
 }
 
 /// A data source, or something else that has a schema and no states.
@@ -91,6 +93,7 @@ impl Provider {
             tokens: Tokens::default(),
             search: DataSource::new(NoteList::schema()),
             meta: switches.meta.then(|| DataSource::new(meta_schema())),
+            broadcast: DataSource::new(broadcast::schema()),
             functions: if switches.minor.has(Feature::Functions) {
                 functions::all(switches.odd)
             } else {
@@ -170,6 +173,11 @@ impl Provider {
     /// What it wants to be told of the module that uses it, if it wants anything.
     pub(crate) const fn meta(&self) -> Option<&DataSource> {
         self.meta.as_ref()
+    }
+
+    /// Its action, [`broadcast::TYPE_NAME`].
+    pub(crate) const fn broadcast(&self) -> &DataSource {
+        &self.broadcast
     }
 
     /// Its functions.

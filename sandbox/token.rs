@@ -1,11 +1,11 @@
 //! `sandbox_token`, the ephemeral resource: a secret that is opened, renewed and closed, and never stored.
 //!
-//! It knows which tokens are open and how often each was renewed, so a client that renews with private bytes other than
-//! the newest, or closes what is not open, is told.
+//! It knows which tokens are open, how often each was renewed and when it expires, so a client that renews too late or with
+//! private bytes other than the newest, or closes what is not open, is told.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use isthmus_shim::cty::Type;
@@ -19,10 +19,31 @@ use crate::{duration, random};
 /// Its name in configurations.
 pub(crate) const TYPE_NAME: &str = "sandbox_token";
 
-/// The tokens that are open, and how often each was renewed.
+/// The tokens that are open.
 #[derive(Debug, Default)]
 pub(crate) struct Tokens {
-    renewals: Mutex<BTreeMap<String, u64>>,
+    open: Mutex<BTreeMap<String, Open>>,
+}
+
+#[derive(Debug)]
+struct Open {
+    renewals: u64,
+    until: Option<Instant>,
+}
+
+/// What goes wrong with a token on request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It cannot be opened.
+    Open,
+    /// It is opened later, whether or not the client allows that.
+    Deferred,
+    /// It is opened, but nothing is known of it.
+    Unknown,
+    /// It cannot be renewed.
+    Renew,
+    /// It cannot be closed.
+    Close,
 }
 
 /// A token just opened or renewed.
@@ -40,6 +61,7 @@ struct Private {
     token: String,
     renewals: u64,
     lifetime_milliseconds: Option<u64>,
+    fault: Option<String>,
 }
 
 /// What it looks like.
@@ -48,6 +70,8 @@ pub(crate) fn schema() -> Schema {
         Attribute::required("audience", Type::String).described("For whom it is."),
         Attribute::optional("lifetime", Type::String)
             .described("How long it holds without being renewed, such as 5s."),
+        Attribute::optional("fault", Type::String)
+            .described("What goes wrong: open, deferred, unknown, renew or close."),
         Attribute::computed("value", Type::String).sensitive().described("The token."),
     ];
     Schema {
@@ -58,12 +82,42 @@ pub(crate) fn schema() -> Schema {
 
 /// Judges a configuration.
 pub(crate) fn validate(config: &Object) -> Diagnostics {
-    match config.text("lifetime") {
-        Some(text) if duration::parse(text).is_none() => {
-            let detail = "A duration is a whole number and ms, s, m or h.";
-            Diagnostic::error(format!("{text:?} is not a duration"), detail).at(at("lifetime")).into()
-        }
-        _ => Diagnostics::default(),
+    let mut diagnostics = Diagnostics::default();
+    if let Some(text) = config.text("lifetime").filter(|text| duration::parse(text).is_none()) {
+        let detail = "A duration is a whole number and ms, s, m or h.";
+        let diagnostic = Diagnostic::error(format!("{text:?} is not a duration"), detail);
+        diagnostics.push(diagnostic.at(at("lifetime")));
+    }
+    if let Some(text) = config.text("fault").filter(|text| Fault::parse(text).is_none()) {
+        let detail = "It is open, deferred, unknown, renew or close.";
+        diagnostics.push(Diagnostic::error(format!("{text:?} is no fault"), detail).at(at("fault")));
+    }
+    if config.text("audience") == Some("everybody") {
+        let detail = "Who can be anybody is nobody.";
+        diagnostics.push(Diagnostic::warning("A wide audience", detail).at(at("audience")));
+    }
+    diagnostics
+}
+
+impl Fault {
+    fn parse(text: &str) -> Option<Self> {
+        let all = [
+            ("open", Self::Open),
+            ("deferred", Self::Deferred),
+            ("unknown", Self::Unknown),
+            ("renew", Self::Renew),
+            ("close", Self::Close),
+        ];
+        all.into_iter().find(|(name, _)| *name == text).map(|(_, fault)| fault)
+    }
+
+    /// The one that a configuration asks for.
+    pub(crate) fn of(config: &Object) -> Option<Self> {
+        config.text("fault").and_then(Self::parse)
+    }
+
+    fn wanted(self) -> Diagnostic {
+        Diagnostic::error(format!("The token refuses: {self:?}"), "It was asked to.")
     }
 }
 
@@ -73,30 +127,44 @@ impl Tokens {
     /// # Errors
     /// When the system has no random numbers.
     pub(crate) fn open(&self, mut config: Object) -> Result<(Object, Held), Diagnostic> {
+        let fault = config.text("fault").map(str::to_owned);
+        if Fault::of(&config) == Some(Fault::Open) {
+            return Err(Fault::Open.wanted().at(at("audience")));
+        }
         let token = random::text(12, random::LOWER_CASE_AND_DIGITS)?;
         config.set_text("value", &random::text(32, random::LETTERS_AND_DIGITS)?);
         let lifetime = config.text("lifetime").and_then(duration::parse);
-        let milliseconds = lifetime.and_then(|lifetime| u64::try_from(lifetime.as_millis()).ok());
-        self.renewals.lock().unwrap_or_else(PoisonError::into_inner).insert(token.clone(), 0);
-        let held = held(&Private { token, renewals: 0, lifetime_milliseconds: milliseconds });
-        Ok((config, held))
+        let open = Open { renewals: 0, until: lifetime.map(|lifetime| Instant::now() + lifetime) };
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(token.clone(), open);
+        let lifetime_milliseconds = lifetime.and_then(|lifetime| u64::try_from(lifetime.as_millis()).ok());
+        Ok((config, held(&Private { token, renewals: 0, lifetime_milliseconds, fault })))
     }
 
     /// Renews a token that is open.
     ///
     /// # Errors
-    /// When it is not, or the private bytes are not the newest.
+    /// When it is not, or has expired, or the private bytes are not the newest.
     pub(crate) fn renew(&self, private: &[u8]) -> Result<Held, Diagnostic> {
         let private = understand(private)?;
-        let mut open = self.renewals.lock().unwrap_or_else(PoisonError::into_inner);
-        let renewals = open.get_mut(&private.token).ok_or_else(not_open)?;
-        if *renewals != private.renewals {
-            let detail =
-                format!("The token was renewed {renewals} times; the bytes know of {}.", private.renewals);
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let token = open.get_mut(&private.token).ok_or_else(not_open)?;
+        if token.renewals != private.renewals {
+            let detail = format!(
+                "The token was renewed {} times; the bytes know of {}.",
+                token.renewals, private.renewals
+            );
             return Err(Diagnostic::error("The private bytes are out of date", detail));
         }
-        *renewals += 1;
-        Ok(held(&Private { renewals: *renewals, ..private }))
+        if private.is(Fault::Renew) {
+            return Err(Fault::Renew.wanted());
+        }
+        let now = Instant::now();
+        if token.until.is_some_and(|until| until < now) {
+            return Err(Diagnostic::error("The token has expired", "It was not renewed in time."));
+        }
+        token.renewals += 1;
+        token.until = private.lifetime().map(|lifetime| now + lifetime);
+        Ok(held(&Private { renewals: token.renewals, ..private }))
     }
 
     /// Closes a token that is open.
@@ -105,15 +173,31 @@ impl Tokens {
     /// When it is not.
     pub(crate) fn close(&self, private: &[u8]) -> Result<(), Diagnostic> {
         let private = understand(private)?;
-        let mut open = self.renewals.lock().unwrap_or_else(PoisonError::into_inner);
-        open.remove(&private.token).map(|_| ()).ok_or_else(not_open)
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if private.is(Fault::Close) {
+            return Err(Fault::Close.wanted());
+        }
+        let token = open.remove(&private.token).ok_or_else(not_open)?;
+        if token.renewals != private.renewals {
+            return Err(Diagnostic::error("The private bytes are out of date", "The token is closed."));
+        }
+        Ok(())
+    }
+}
+
+impl Private {
+    fn lifetime(&self) -> Option<Duration> {
+        self.lifetime_milliseconds.map(Duration::from_millis)
+    }
+
+    fn is(&self, fault: Fault) -> bool {
+        self.fault.as_deref().and_then(Fault::parse) == Some(fault)
     }
 }
 
 fn held(private: &Private) -> Held {
     let text = serde_json::json!(private).to_string();
-    let renew_within = private.lifetime_milliseconds.map(Duration::from_millis);
-    Held { private: Bytes::from(text), renew_within }
+    Held { private: Bytes::from(text), renew_within: private.lifetime() }
 }
 
 fn understand(private: &[u8]) -> Result<Private, Diagnostic> {

@@ -21,6 +21,20 @@ pub(super) fn add_to(response: &mut message::get_provider_schema::Response) {
     response.resource_schemas.insert("sandbox_broken_bytes".to_owned(), Bytes::from_static(&[0xff; 8]));
     let data_source = of(attribute(b"[\"list\"]"), None);
     response.data_source_schemas.insert("sandbox_broken_type".to_owned(), encoded(data_source));
+    let ephemeral = of(attribute(b"[]"), None);
+    response.ephemeral_resource_schemas.insert("sandbox_broken_type".to_owned(), encoded(ephemeral));
+    let action = |own: Block, kind: &[u8]| {
+        let schema = message::Schema { version: 0, block: Some(own) };
+        let action = message::ActionSchema { schema: Some(schema) }.encode_to_vec();
+        Bytes::from([&action, kind].concat())
+    };
+    // Fields of prereleases of the protocol: an action that is bound to the life of a resource, and one that is linked to some.
+    let good = || of(attribute(b"\"string\""), None);
+    response.action_schemas.extend([
+        ("sandbox_broken_type".to_owned(), action(of(attribute(b"1"), None), &[])),
+        ("sandbox_broken_bound".to_owned(), action(good(), &[3 << 3 | 2, 0])),
+        ("sandbox_broken_linked".to_owned(), action(good(), &[4 << 3 | 2, 0])),
+    ]);
     let returned = message::function::Return { r#type: Bytes::from_static(b"{}") };
     let function = message::Function { r#return: Some(returned), ..Default::default() };
     response.functions.insert("broken".to_owned(), function);

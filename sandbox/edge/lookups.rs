@@ -1,6 +1,9 @@
-//! The calls about what has no state: data sources, functions, ephemeral resources, lists.
+//! The calls about what has no state: data sources, functions, ephemeral resources, lists. Actions have their own file.
 
 use std::time::{Duration, SystemTime};
+
+use isthmus_shim::cty::Value;
+use tonic::Status;
 
 use super::values::{client_of, decode, diagnostic_messages, encode, encode_as, identity_of, meta_text};
 use super::{Answered, Edge, message};
@@ -8,9 +11,8 @@ use crate::calls::CallRecord;
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::resources::{Answer, NoteList};
 use crate::switches::Deferrable;
+use crate::token::Fault;
 use crate::{object, token};
-
-use tonic::Status;
 
 impl Edge {
     pub(crate) fn validate_data_source(
@@ -133,10 +135,20 @@ impl Edge {
             ..CallRecord::of("OpenEphemeralResource")
         });
         let config = object::Object::from_value(&config).unwrap_or_default();
+        let fault = Fault::of(&config);
+        if fault == Some(Fault::Deferred) {
+            let deferred = message::Deferred { reason: message::deferred::Reason::AbsentPrereq.into() };
+            return Ok(Response { deferred: Some(deferred), ..Response::default() });
+        }
         let opened = known_token(&request.type_name).and_then(|()| self.provider.tokens().open(config));
         match opened {
-            Ok((object, held)) => Ok(Response {
-                result: encode_as(&self.provider, Answer::State(object.into_value()), &token.kind)?,
+            Ok((mut object, held)) => Ok(Response {
+                result: {
+                    if fault == Some(Fault::Unknown) {
+                        object.set("value", Value::Unknown(None));
+                    }
+                    encode_as(&self.provider, Answer::State(object.into_value()), &token.kind)?
+                },
                 renew_at: held.renew_within.map(from_now),
                 private: Some(held.private),
                 ..Response::default()
