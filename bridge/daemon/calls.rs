@@ -30,6 +30,9 @@ struct Entry {
     broken_off: CancellationToken,
 }
 
+/// What the numbers of calls begin with that no engine has asked for: later than every other, they belong to no moment.
+const BESIDE: u64 = 1 << 63;
+
 /// A call under way; it ends when this is dropped.
 #[derive(Debug)]
 pub struct Call {
@@ -48,8 +51,18 @@ pub struct Begun {
 impl Calls {
     /// Begins a call about the resource `urn` (empty: about none).
     pub fn begin(&self, urn: &str) -> Call {
+        self.enter(0, urn)
+    }
+
+    /// Begins a call that no engine has asked for. Nobody waits for it as for the others, but a line of the provider's log
+    /// may be about it.
+    pub fn beside(&self) -> Call {
+        self.enter(BESIDE, "")
+    }
+
+    fn enter(&self, first: u64, urn: &str) -> Call {
         let mut running = self.running();
-        let number = running.next;
+        let number = first + running.next;
         running.next += 1;
         let broken_off = CancellationToken::new();
         if running.closed {
@@ -144,8 +157,11 @@ mod tests {
         assert_eq!(calls.only_urn(), None);
         drop(first);
         assert_eq!(calls.only_urn().as_deref(), Some("urn:b"));
+        let beside = calls.beside();
+        assert_eq!(calls.only_urn(), None);
         drop(second);
-        assert!(!calls.begun().are_running());
+        assert!(!calls.begun().are_running(), "what was not asked for is not waited for");
+        drop(beside);
     }
 
     #[tokio::test]

@@ -8,7 +8,7 @@ use isthmus_shim::provider::{Diagnostic, Provider, ProviderError};
 use tokio::sync::Mutex;
 
 use super::made_up_names::MadeUpNames;
-use super::{Begun, Calls, Listings, provider_meta};
+use super::{Begun, Calls, Leases, Listings, provider_meta};
 use crate::package::catalogue::Package;
 use crate::resource::WriteOnlyValues;
 
@@ -30,6 +30,8 @@ pub struct Instance {
     pub listings: Listings,
     /// Values that the engine does not store, if it is not to.
     pub write_only: WriteOnlyValues,
+    /// The ephemeral resources that are open.
+    pub leases: Leases,
     /// The configuration that the first call that needs one applies.
     config: Mutex<Option<Value>>,
     /// The configuration that was judged last: what is known before one is applied.
@@ -48,6 +50,7 @@ impl Instance {
             made_up_names: MadeUpNames::default(),
             listings: Listings::default(),
             write_only: WriteOnlyValues::default(),
+            leases: Leases::default(),
             config: Mutex::new(None),
             checked: StdMutex::default(),
             asked: StdMutex::default(),
@@ -121,7 +124,7 @@ impl Instance {
     }
 
     /// Ends the provider. Calls under way are asked to come to an end first, and are broken off where they have not after
-    /// `grace`.
+    /// `grace`; what is open is closed after them.
     pub async fn end(&self, grace: Duration) {
         let calls = self.calls.begun();
         self.listings.drop_all();
@@ -135,6 +138,8 @@ impl Instance {
             // What hangs elsewhere than in the provider does not keep it either.
             let _ = tokio::time::timeout(grace, calls.ended()).await;
         }
+        // A provider that does not close what is open is ended all the same.
+        let _ = tokio::time::timeout(grace, self.leases.end()).await;
         self.provider.shutdown().await;
     }
 }

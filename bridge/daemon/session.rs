@@ -27,6 +27,7 @@ pub struct Session {
     log: RwLock<EngineLog>,
     keep_secrets: AtomicBool,
     outputs_of_invokes: AtomicBool,
+    tells_previews: AtomicBool,
     shown_warnings: StdMutex<HashSet<(String, String)>>,
     /// Tells whoever is starting a provider to give up.
     cancelling: Notify,
@@ -74,6 +75,7 @@ impl Session {
             log,
             keep_secrets: AtomicBool::new(false),
             outputs_of_invokes: AtomicBool::new(false),
+            tells_previews: AtomicBool::new(false),
             shown_warnings: StdMutex::default(),
             cancelling: Notify::new(),
             choice: Mutex::new(None),
@@ -115,6 +117,16 @@ impl Session {
     /// Learns whether the engine takes outputs from an invoke.
     pub fn accept_outputs_of_invokes(&self, accepted: bool) {
         self.outputs_of_invokes.store(accepted, Ordering::Relaxed);
+    }
+
+    /// Whether the engine says of an invoke that it is part of a preview.
+    pub fn tells_previews(&self) -> bool {
+        self.tells_previews.load(Ordering::Relaxed)
+    }
+
+    /// Learns whether the engine says of an invoke that it is part of a preview.
+    pub fn expect_previews_told(&self, told: bool) {
+        self.tells_previews.store(told, Ordering::Relaxed);
     }
 
     /// The session's provider, which is started if it does not run yet.
@@ -234,8 +246,8 @@ impl Session {
     }
 
     /// Asks calls under way to come to an end, without waiting until they have: the engine has only a few seconds for this,
-    /// and waits for the calls themselves. What was asked before and has not ended is broken off after the grace. The session
-    /// goes on: an engine that is attached sends Cancel at the end of each of its runs.
+    /// and waits for the calls themselves. What was asked before and has not ended is broken off after the grace; what is open is
+    /// closed after the calls. The session goes on: an engine that is attached sends Cancel at the end of each of its runs.
     pub async fn cancel(&self) {
         // Before asking for the provider, which is there only once it has started.
         self.cancelling.notify_waiters();
@@ -246,6 +258,7 @@ impl Session {
         };
         let Some(instance) = instance else { return };
         let calls = instance.calls.begun();
+        let leases = instance.leases.until_now();
         if let Some(asked_twice) = instance.asked(&calls) {
             let grace = self.daemon.grace();
             self.daemon.spawn(async move { asked_twice.break_off_after(grace).await });
@@ -254,7 +267,11 @@ impl Session {
             self.say(Severity::Warning, format!("{error}; what it is busy with may take its time"), "");
             self.settle(true).await;
         }
-        self.daemon.spawn(async move { instance.stopped(&calls).await });
+        self.daemon.spawn(async move {
+            instance.stopped(&calls).await;
+            // They may have used what is open until now; nothing else will.
+            leases.close();
+        });
     }
 
     /// Sees to it that whoever waits for a call is told what is known of it by now. The daemon ends.

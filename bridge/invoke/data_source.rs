@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use isthmus_proto::property::Struct;
-use isthmus_shim::provider::{DataSourceAnswer, ProviderError};
+use isthmus_shim::provider::DataSourceAnswer;
 use isthmus_shim::rules;
 
-use super::{Asked, digits};
+use super::{Asked, digits, refusal, remember};
 use crate::daemon::Instance;
 use crate::package::shape::ResourceShape;
 use crate::resource::{Notes, OperationError, Target, Timeouts, describe};
@@ -39,18 +39,8 @@ pub(super) async fn read(
     let mut warnings = Vec::new();
     let type_name = &target.shape.terraform_type;
     let read = instance.provider.read_data_source(type_name, &config.value, &mut warnings).await;
-    // They are about arguments, while those of the other list are about the provider's configuration.
-    notes.texts.extend(warnings.iter().map(|warning| describe(warning, &target.shape.object)));
-    let answer = read.map_err(|error| match error {
-        ProviderError::Diagnostics { diagnostics, operation } => {
-            if diagnostics.iter().any(|diagnostic| !diagnostic.path.is_root()) {
-                OperationError::Inputs(target.failures(&diagnostics))
-            } else {
-                target.failed(ProviderError::Diagnostics { diagnostics, operation })
-            }
-        }
-        error => target.failed(error),
-    })?;
+    remember(&mut warnings, &target, notes);
+    let answer = read.map_err(|error| refusal(&target, error))?;
     match answer {
         DataSourceAnswer::Deferred(deferral) if asked.preview => {
             let subject = format!("reading the data source {type_name}");

@@ -3,15 +3,15 @@
 //! A token is `package:module/member:Member`; here the module is always `index`. Tokens are made for the whole package
 //! at once, because each depends on the others: they must differ in more than the case of letters (the engine looks
 //! them up regardless of case, and files of SDKs are called after them), so the later ones get `V2`, `V3`, …. Resources come
-//! first, because states hold their tokens, then data sources, then functions; within each, the order is that of
-//! Terraform's names.
+//! first, because states hold their tokens, then data sources, then functions, then ephemeral resources, then actions;
+//! within each, the order is that of Terraform's names.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::casing::{camel, lower_first, spell_leading_digit, upper_camel};
 
-/// The tokens of one kind (resources, data sources, or functions), both ways.
+/// The tokens of one kind (resources, data sources, functions, …), both ways.
 #[derive(Clone, Debug, Default)]
 pub struct Tokens {
     by_terraform: BTreeMap<Arc<str>, String>,
@@ -87,11 +87,26 @@ pub fn resource_tokens(package: &str, prefix: &str, mapped: &[&str], all: &[&str
 
 /// The tokens of the data sources in `mapped`. They share a name space with `resources`, which come first.
 pub fn data_source_tokens(package: &str, prefix: &str, mapped: &[&str], resources: &Tokens) -> Tokens {
-    let mut names = Unique::beside(&[resources]);
+    verb_tokens("get", package, prefix, mapped, &[resources])
+}
+
+/// The tokens of the ephemeral resources in `mapped`. They share a name space with all of `others`, which come first.
+pub fn ephemeral_resource_tokens(package: &str, prefix: &str, mapped: &[&str], others: &[&Tokens]) -> Tokens {
+    verb_tokens("ephemeral", package, prefix, mapped, others)
+}
+
+/// The tokens of the actions in `mapped`. They share a name space with all of `others`, which come first.
+pub fn action_tokens(package: &str, prefix: &str, mapped: &[&str], others: &[&Tokens]) -> Tokens {
+    verb_tokens("action", package, prefix, mapped, others)
+}
+
+/// Tokens of what is called by a word and then as a resource would be.
+fn verb_tokens(verb: &str, package: &str, prefix: &str, mapped: &[&str], others: &[&Tokens]) -> Tokens {
+    let mut names = Unique::beside(others);
     let mut sorted = mapped.to_vec();
     sorted.sort_unstable();
     Tokens::collect(sorted.into_iter().map(|terraform| {
-        let name = names.claim(&spell_leading_digit(&format!("get{}", stripped_name(prefix, terraform))));
+        let name = names.claim(&spell_leading_digit(&format!("{verb}{}", stripped_name(prefix, terraform))));
         (Arc::from(terraform), member_token(package, &name))
     }))
 }
@@ -240,6 +255,17 @@ mod tests {
     }
 
     #[test]
+    fn ephemeral_resources_and_actions_are_told_by_a_word_and_numbered_last() {
+        let functions = function_tokens("x", &["ephemeral_key", "action_blast"], &[]);
+        let ephemeral = ephemeral_resource_tokens("x", "x", &["x_key", "x_lease"], &[&functions]);
+        let found: Vec<_> = ephemeral.iter().map(|(_, token)| token).collect();
+        assert_eq!(found, ["x:index/ephemeralKeyV2:ephemeralKeyV2", "x:index/ephemeralLease:ephemeralLease"]);
+        let actions = action_tokens("x", "x", &["x_blast", "other_go"], &[&functions, &ephemeral]);
+        let found: Vec<_> = actions.iter().map(|(_, token)| token).collect();
+        assert_eq!(found, ["x:index/actionOtherGo:actionOtherGo", "x:index/actionBlastV2:actionBlastV2"]);
+    }
+
+    #[test]
     fn tokens_that_differ_by_case_alone_are_numbered_in_order() {
         let names = ["x_ab_c", "x_abc", "x_a_bc", "x_abcV2"];
         let tokens = resource_tokens("x", "x", &names, &names);
@@ -324,7 +350,9 @@ mod tests {
             let functions = function_tokens("p", &names, &[&resources, &data_sources]);
             let folded = |tokens: &Tokens| tokens.iter().map(|(_, token)| token.to_lowercase()).collect::<HashSet<_>>();
             let mut all = HashSet::new();
-            for tokens in [&resources, &data_sources, &functions] {
+            let ephemeral = ephemeral_resource_tokens("p", "p", &names, &[&resources, &data_sources, &functions]);
+            let actions = action_tokens("p", "p", &names, &[&resources, &data_sources, &functions, &ephemeral]);
+            for tokens in [&resources, &data_sources, &functions, &ephemeral, &actions] {
                 prop_assert_eq!(tokens.len(), names.len());
                 for name in &names {
                     let token = tokens.token(name).unwrap();
@@ -336,7 +364,7 @@ mod tests {
                 }
                 all.extend(folded(tokens));
             }
-            prop_assert_eq!(all.len(), 3 * names.len());
+            prop_assert_eq!(all.len(), 5 * names.len());
             prop_assert!(!all.contains("p:index/provider:provider"));
             prop_assert_eq!(functions.terraform("p:index/pulumi:pulumi"), None);
         }

@@ -16,7 +16,8 @@ use super::shape::{
 };
 use crate::names::casing::lower_first;
 use crate::names::tokens::{
-    Tokens, data_source_tokens, function_tokens, member_token, resource_prefix, resource_tokens,
+    Tokens, action_tokens, data_source_tokens, ephemeral_resource_tokens, function_tokens, member_token,
+    resource_prefix, resource_tokens,
 };
 
 /// What a package is called, and what it was made of.
@@ -67,7 +68,7 @@ pub enum TokenError {
     Unknown {
         /// The package.
         package: String,
-        /// "resource", "data source", "function".
+        /// "resource", "data source", "function", ….
         kind: &'static str,
         /// The token that was asked for.
         token: String,
@@ -91,6 +92,8 @@ pub struct Package {
     resources: Members<ResourceShape>,
     data_sources: Members<ResourceShape>,
     functions: Members<FunctionShape>,
+    ephemeral_resources: Members<ResourceShape>,
+    actions: Members<ResourceShape>,
     config: OnceLock<Result<Arc<ResourceShape>, CatalogueError>>,
 }
 
@@ -167,11 +170,20 @@ impl Package {
         let data_sources = data_source_tokens(package, &prefix, &mapped, &resources);
         let mapped: Vec<&str> = catalogue.functions().keys().map(AsRef::as_ref).filter(kept).collect();
         let functions = function_tokens(package, &mapped, &[&resources, &data_sources]);
+        let mapped: Vec<&str> =
+            catalogue.ephemeral_resource_names().map(AsRef::as_ref).filter(kept).collect();
+        let others = [&resources, &data_sources, &functions];
+        let ephemeral_resources = ephemeral_resource_tokens(package, &prefix, &mapped, &others);
+        let mapped: Vec<&str> = catalogue.action_names().map(AsRef::as_ref).filter(kept).collect();
+        let others = [&resources, &data_sources, &functions, &ephemeral_resources];
+        let actions = action_tokens(package, &prefix, &mapped, &others);
         Self {
             prefix,
             resources: Members::new("resource", resources),
             data_sources: Members::new("data source", data_sources),
             functions: Members::new("function", functions),
+            ephemeral_resources: Members::new("ephemeral resource", ephemeral_resources),
+            actions: Members::new("action", actions),
             config: OnceLock::new(),
             identity,
             catalogue,
@@ -206,6 +218,16 @@ impl Package {
     /// The tokens of all functions.
     pub fn functions(&self) -> &Tokens {
         &self.functions.tokens
+    }
+
+    /// The tokens of all ephemeral resources.
+    pub fn ephemeral_resources(&self) -> &Tokens {
+        &self.ephemeral_resources.tokens
+    }
+
+    /// The tokens of all actions.
+    pub fn actions(&self) -> &Tokens {
+        &self.actions.tokens
     }
 
     /// The resource behind a token.
@@ -293,6 +315,20 @@ impl Package {
                 .get(terraform)
                 .ok_or_else(|| CatalogueError::Unknown { kind: "function", name: terraform.to_owned() })?;
             Ok(FunctionShape::compile(terraform, token, function)?)
+        })
+    }
+
+    /// The shape of an ephemeral resource that the package has, by Terraform's name.
+    pub fn ephemeral_resource(&self, terraform: &str) -> Result<Arc<ResourceShape>, TokenError> {
+        self.ephemeral_resources.shape(terraform, |token| {
+            Ok(compile_data_source(terraform, token, self.catalogue.ephemeral_resource(terraform)?))
+        })
+    }
+
+    /// The shape of an action that the package has, by Terraform's name.
+    pub fn action(&self, terraform: &str) -> Result<Arc<ResourceShape>, TokenError> {
+        self.actions.shape(terraform, |token| {
+            Ok(compile_data_source(terraform, token, self.catalogue.action(terraform)?))
         })
     }
 

@@ -41,7 +41,7 @@ pub const BASE_NAME: &str = "terraform-provider";
 pub struct PackageSchema {
     /// The schema.
     pub json: String,
-    /// Resources, data sources and functions whose descriptions cannot be used.
+    /// Resources, data sources, functions and so on whose descriptions cannot be used.
     pub left_out: Vec<TokenError>,
 }
 
@@ -114,6 +114,19 @@ pub fn package_schema(package: &Package, plugin_version: &str) -> PackageSchema 
         }
     }
     document.provider = provider(&mut types, &identity.name, config.as_deref());
+    // Last, so that nothing of a package has another name because there are these.
+    for (terraform, token) in package.ephemeral_resources().iter() {
+        if let Some(shape) = usable(package.ephemeral_resource(terraform), &mut left_out) {
+            types.declare_and_describe(Owner::DataSource, member_name(&shape.token), &shape.object.fields);
+            document.functions.insert(token.to_owned(), raw(&ephemeral_resource(&types, &shape)));
+        }
+    }
+    for (terraform, token) in package.actions().iter() {
+        if let Some(shape) = usable(package.action(terraform), &mut left_out) {
+            types.declare_and_describe(Owner::DataSource, member_name(&shape.token), &shape.object.fields);
+            document.functions.insert(token.to_owned(), raw(&action(&types, &shape)));
+        }
+    }
     let (token, method) = terraform_config(&identity.name);
     document.provider.methods.insert(TERRAFORM_CONFIG, token.clone());
     document.functions.insert(token, raw(&method));
@@ -315,6 +328,27 @@ fn data_source(types: &Types<'_>, shape: &ResourceShape) -> Function {
         deprecation_message: deprecation_of(shape),
         ..Function::default()
     }
+}
+
+/// An ephemeral resource, whose objects have been declared. Nothing of it may be stored in the clear.
+fn ephemeral_resource(types: &Types<'_>, shape: &ResourceShape) -> Function {
+    let mut function = data_source(types, shape);
+    if let Some(Outputs::Object(outputs)) = &mut function.outputs {
+        for property in outputs.properties.values_mut() {
+            property.secret = true;
+        }
+    }
+    function
+}
+
+/// An action, whose objects have been declared. It yields nothing; that it yields an object all the same lets programs
+/// give it what is known only later, and wait for it.
+fn action(types: &Types<'_>, shape: &ResourceShape) -> Function {
+    let outputs = ObjectType {
+        description: format!("A collection of values returned by {}.\n", member_name(&shape.token)),
+        ..ObjectType::new(Properties::new(), Vec::new())
+    };
+    Function { outputs: Some(Outputs::Object(outputs)), ..data_source(types, shape) }
 }
 
 fn deprecation_of(shape: &ResourceShape) -> String {

@@ -21,8 +21,14 @@ pub fn warnings(package: &Package) -> Vec<String> {
                 .push(format!("the provider {provider} has no {unknown:?}, which {flag} names{suggestion}"));
         }
     }
-    let is_empty =
-        package.resources().is_empty() && package.data_sources().is_empty() && package.functions().is_empty();
+    let kinds = [
+        package.resources(),
+        package.data_sources(),
+        package.functions(),
+        package.ephemeral_resources(),
+        package.actions(),
+    ];
+    let is_empty = kinds.iter().all(|tokens| tokens.is_empty());
     if is_empty && !names.is_empty() {
         warnings.push(format!(
             "the package {} is empty, because --include and --exclude leave nothing of the provider {provider} in it",
@@ -37,7 +43,10 @@ fn names(catalogue: &Catalogue) -> Vec<&str> {
     let resources = catalogue.resource_names().map(AsRef::as_ref);
     let data_sources = catalogue.data_source_names().map(AsRef::as_ref);
     let functions = catalogue.functions().keys().map(AsRef::as_ref);
-    let mut names: Vec<&str> = resources.chain(data_sources).chain(functions).collect();
+    let ephemeral_resources = catalogue.ephemeral_resource_names().map(AsRef::as_ref);
+    let actions = catalogue.action_names().map(AsRef::as_ref);
+    let mut names: Vec<&str> =
+        resources.chain(data_sources).chain(functions).chain(ephemeral_resources).chain(actions).collect();
     names.sort_unstable();
     names.dedup();
     names

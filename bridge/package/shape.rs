@@ -14,7 +14,7 @@ use isthmus_shim::schema::{
 
 use crate::names::properties::{Nameable, ResourceNaming, config_names, object_names, resource_names};
 
-/// A resource (or data source, or the provider's configuration) as both sides see it.
+/// A resource (or data source, ephemeral resource, action, or the provider's configuration) as both sides see it.
 #[derive(Debug)]
 pub struct ResourceShape {
     /// The Pulumi token, such as `random:index/randomPet:RandomPet`. Empty for the provider's configuration.
@@ -184,7 +184,8 @@ pub fn compile_resource(
     }
 }
 
-/// Compiles a data source. It has no Pulumi id; an attribute `id` is a property like others.
+/// Compiles a data source, an ephemeral resource or an action. It has no Pulumi id; an attribute `id` is a property like
+/// others.
 pub fn compile_data_source(terraform_type: &str, token: &str, schema: Arc<Schema>) -> ResourceShape {
     unidentified(terraform_type, token, schema, object_names)
 }

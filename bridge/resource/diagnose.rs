@@ -64,6 +64,7 @@ fn is_outcome_unknown(error: &ProviderError) -> bool {
         }
         ProviderError::Call { operation, .. } => *operation == apply,
         ProviderError::InvalidAnswer { operation, .. } => *operation == apply,
+        ProviderError::Unfinished { .. } => true,
         ProviderError::Deferred { .. }
         | ProviderError::Diagnostics { .. }
         | ProviderError::Identity { .. }

@@ -55,6 +55,25 @@ pub enum OperationError {
         /// Its own words.
         text: String,
     },
+    /// An action would change something, which a preview must not.
+    #[error("{action} is an action, and {}", not_now(*.engine_tells))]
+    ActionInPreview {
+        /// Its token.
+        action: String,
+        /// Whether the engine says which invokes are part of a preview.
+        engine_tells: bool,
+    },
+    /// A program has opened too many ephemeral resources.
+    #[error(
+        "{token} cannot be opened, because {most} ephemeral resources of this provider are open already; they are closed at \
+         the end of the run"
+    )]
+    TooManyLeases {
+        /// What was to be opened.
+        token: String,
+        /// How many there may be.
+        most: usize,
+    },
     /// The provider has to be configured with more than the engine has stored for it.
     #[error(
         "the provider's configuration lacks {}; set what is missing by `pulumi config set`, or in the program where it \
@@ -120,6 +139,15 @@ fn list(failures: &[Failure]) -> String {
         })
         .collect();
     lines.join("\n")
+}
+
+fn not_now(engine_tells: bool) -> &'static str {
+    if engine_tells {
+        "actions are not carried out in a preview; let the program invoke it only where it is not previewed (as by \
+         `pulumi.runtime.isDryRun()`), or update without a preview by `pulumi up --skip-preview`"
+    } else {
+        "this engine does not tell a preview from an update, so it is not carried out; engines do so from Pulumi 3.206 on"
+    }
 }
 
 fn keys(missing: &[MissingKey]) -> String {

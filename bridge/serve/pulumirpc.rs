@@ -26,8 +26,8 @@ use tonic::{Request, Response, Status};
 use super::listener::LARGEST_MESSAGE;
 use super::{limit, session_of as session, status};
 use crate::config;
-use crate::daemon::{Call, Instance, Session, SessionError};
-use crate::invoke;
+use crate::daemon::{Call, Daemon, Instance, Session, SessionError};
+use crate::invoke::{self, Invocation};
 use crate::package::{mapping, schema};
 use crate::resource::{
     self, Change, ChangeKind, Comparison, Difference, Failure, Naming, Notes, Operation, OperationError,
@@ -56,6 +56,7 @@ impl ResourceProvider for PulumiService {
         }
         session.accept_secrets(true);
         session.accept_outputs_of_invokes(request.accepts_outputs_in_invoke);
+        session.expect_previews_told(request.invoke_with_preview);
         Ok(Response::new(ProviderHandshakeResponse {
             accept_secrets: true,
             accept_resources: false,
@@ -213,24 +214,31 @@ impl ResourceProvider for PulumiService {
         let (session, instance) = parameterized(&request).await?;
         let request = request.into_inner();
         let call = instance.calls.begin("");
-        let mut notes = Notes::default();
-        let arguments = request.args.unwrap_or_default();
-        let asked = invoke::Asked {
-            keep_secrets: session.keeps_secrets(),
-            preview: request.preview,
-            outputs: session.takes_outputs_of_invokes(),
-        };
-        let invoking = invoke::invoke(&instance, &request.tok, &arguments, asked, &mut notes);
-        let invoked = limit(&session, &call).within(invoking).await;
-        report(&session, &instance, &notes, "").await;
-        let response = match invoked {
-            Ok(result) => InvokeResponse { r#return: Some(result), failures: Vec::new() },
-            Err(OperationError::Inputs(found)) => {
-                InvokeResponse { r#return: Some(Struct::new()), failures: failures(found) }
+        let must_end = invoke::must_end(&instance.package, &request.tok);
+        let daemon = Arc::clone(session.daemon());
+        let work = async move {
+            let mut notes = Notes::default();
+            let arguments = request.args.unwrap_or_default();
+            let invocation = Invocation {
+                session: &session,
+                instance: &instance,
+                token: &request.tok,
+                arguments: &arguments,
+                preview: request.preview,
+            };
+            let invoking = invoke::invoke(invocation, &mut notes);
+            let invoked = limit(&session, &call).within(invoking).await;
+            report(&session, &instance, &notes, "").await;
+            match invoked {
+                Ok(result) => Ok(InvokeResponse { r#return: Some(result), failures: Vec::new() }),
+                Err(OperationError::Inputs(found)) => {
+                    Ok(InvokeResponse { r#return: Some(Struct::new()), failures: failures(found) })
+                }
+                Err(error) => Err(status::of_operation(error)),
             }
-            Err(error) => return Err(status::of_operation(error)),
         };
-        Ok(Response::new(response))
+        let done = if must_end { to_the_end(&daemon, work).await } else { work.await };
+        done.map(Response::new)
     }
 
     async fn call(&self, request: Request<CallRequest>) -> Result<Response<CallResponse>, Status> {
@@ -599,11 +607,16 @@ impl Work {
         Doing: Future<Output = Result<Answer, Status>> + Send + 'static,
     {
         let daemon = Arc::clone(self.session.daemon());
-        let done = daemon.spawn(work(Arc::new(self)));
-        done.await
-            .map_err(|error| Status::unknown(format!("the operation broke off: {error}")))?
-            .map(Response::new)
+        to_the_end(&daemon, work(Arc::new(self))).await.map(Response::new)
     }
+}
+
+/// Does a piece of work to its end, whoever still listens.
+async fn to_the_end<Answer: Send + 'static>(
+    daemon: &Daemon,
+    work: impl Future<Output = Result<Answer, Status>> + Send + 'static,
+) -> Result<Answer, Status> {
+    daemon.spawn(work).await.map_err(|error| Status::unknown(format!("the operation broke off: {error}")))?
 }
 
 /// The session's provider. The plugin's own package, before any other is chosen, has none.

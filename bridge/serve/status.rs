@@ -17,9 +17,11 @@ pub(super) fn of_operation(error: OperationError) -> Status {
     match error {
         OperationError::Inputs(_) | OperationError::Continuation { .. } => Status::invalid_argument(text),
         OperationError::Token(_) => Status::not_found(text),
-        OperationError::ConfiguredAlready { .. }
+        OperationError::ActionInPreview { .. }
+        | OperationError::ConfiguredAlready { .. }
         | OperationError::NeedsReplacement(_)
         | OperationError::State(_) => Status::failed_precondition(text),
+        OperationError::TooManyLeases { .. } => Status::resource_exhausted(text),
         OperationError::Function { .. } => Status::aborted(text),
         OperationError::MissingKeys(missing) => of_missing_keys(missing, text),
         OperationError::Provider { outcome_unknown: true, .. } => Status::unknown(text),

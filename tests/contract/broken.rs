@@ -34,7 +34,15 @@ on_both_protocols! {
         assert!(!schema.contains("getBrokenType") && !schema.contains("index/broken:broken"));
         assert_eq!(mapping["dataSources"].get("sandbox_broken_type"), None);
         assert_eq!(mapping["functions"].get("broken"), None);
-        for named in ["data source sandbox_broken_type cannot be used", "function broken cannot be used"] {
+        assert!(!schema.contains("ephemeralBroken") && !schema.contains("actionBroken"));
+        for named in [
+            "data source sandbox_broken_type cannot be used",
+            "function broken cannot be used",
+            "ephemeral resource sandbox_broken_type cannot be used",
+            "action sandbox_broken_type cannot be used",
+            "action sandbox_broken_bound cannot be used: it belongs to resources",
+            "action sandbox_broken_linked cannot be used: it belongs to resources",
+        ] {
             host.engine.line(named, |line| line.message.contains(named)).await;
         }
         // The rest is there.
@@ -61,6 +69,9 @@ on_both_protocols! {
         for (token, words) in [
             ("sandbox:index/getBrokenType:getBrokenType", "data source sandbox_broken_type cannot be used: at x: "),
             ("sandbox:index/broken:broken", "function broken cannot be used: "),
+            ("sandbox:index/ephemeralBrokenType:ephemeralBrokenType", "resource sandbox_broken_type cannot be used: at x: "),
+            ("sandbox:index/actionBrokenType:actionBrokenType", "action sandbox_broken_type cannot be used: at x: "),
+            ("sandbox:index/actionBrokenBound:actionBrokenBound", "action sandbox_broken_bound cannot be used: it belongs"),
         ] {
             let failed = session.invoke(token, &json!({})).await.expect_err(token);
             assert!(failed.message().contains(words), "{token}: {failed}");

@@ -5,6 +5,7 @@
 
 mod harness;
 
+mod actions;
 mod addresses;
 mod ages;
 mod autonaming;
@@ -18,6 +19,7 @@ mod deaths;
 mod deferrals;
 mod differences;
 mod endings;
+mod ephemeral;
 mod failures;
 mod functions;
 mod hostile;

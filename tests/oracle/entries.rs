@@ -566,6 +566,50 @@ const PACKAGES: &[Entry] = &[
         shown: Shown::Elsewhere("tests/contract/shapes.rs"),
     },
     Entry {
+        id: "ephemeral-resources",
+        what: "ephemeral resources",
+        go_bridge: "are not in packages",
+        isthmus: "are functions `ephemeralX`, whose results are secret; what one has opened is renewed while it is needed, and closed on Cancel or at the end of the connection",
+        why: "Pulumi has nothing else that is read, kept alive and never stored",
+        back: "`--exclude` their Terraform names",
+        shown: Shown::InAnswers(&[
+            Rule {
+                calls: &["GetSchema"],
+                path: &["functions", "*:index/ephemeral*"],
+                ours: Something,
+                theirs: Nothing,
+            },
+            Rule {
+                calls: &["GetSchema"],
+                path: &["types", "*:index/ephemeral*"],
+                ours: Something,
+                theirs: Nothing,
+            },
+        ]),
+    },
+    Entry {
+        id: "actions",
+        what: "actions",
+        go_bridge: "are not in packages",
+        isthmus: "are functions `actionX`, which are refused in previews and by engines before 3.206, which do not tell a preview from an update; progress is shown as it is made, and an action that breaks off is answered UNKNOWN",
+        why: "an action changes something and leaves nothing to be stored, so it is no resource",
+        back: "`--exclude` their Terraform names",
+        shown: Shown::InAnswers(&[
+            Rule {
+                calls: &["GetSchema"],
+                path: &["functions", "*:index/action*"],
+                ours: Something,
+                theirs: Nothing,
+            },
+            Rule {
+                calls: &["GetSchema"],
+                path: &["types", "*:index/action*"],
+                ours: Something,
+                theirs: Nothing,
+            },
+        ]),
+    },
+    Entry {
         id: "memory-of-schemas",
         what: "the schema of a provider that was used before",
         go_bridge: "the provider is started for every question",

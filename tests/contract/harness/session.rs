@@ -103,6 +103,7 @@ impl Session {
         let request = ProviderHandshakeRequest {
             engine_address: engine.to_owned(),
             configure_with_urn: true,
+            invoke_with_preview: true,
             ..Default::default()
         };
         self.call("Handshake", request, async |mut client, request| client.handshake(request).await).await
@@ -235,7 +236,7 @@ impl Session {
         self.call_method("pulumi:providers:settings/terraformConfig", &json!({})).await
     }
 
-    /// Invokes a data source or a function: its result, or the failures.
+    /// Invokes a data source, a function and the like: its result, or the failures.
     pub(crate) async fn invoke(
         &self,
         token: &str,

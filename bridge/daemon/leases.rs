@@ -1,0 +1,301 @@
+//! Ephemeral resources that are open.
+//!
+//! What a program has opened it uses until its run is over, and nothing tells when it has used it for the last time. So each
+//! is kept alive by a task of its own, which renews it before the provider wants it renewed, and closes it once: when the
+//! engine cancels (which it does at the end of every run), or when the session ends. The task alone has the provider's private
+//! bytes, so that a renewal and the closing never cross.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use isthmus_shim::provider::{Diagnostic, Lease, ProviderError};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+use super::Instance;
+use crate::engine::{EngineLog, LogLine, Severity};
+
+/// How many may be open at a time in one provider process. Each costs a task here and something of its own at the
+/// provider; a program that opens more does so in a loop without an end.
+pub const MOST_LEASES: usize = 500;
+
+/// The part of the time until a renewal is wanted that is kept back, so that it does not come too late.
+const EARLY: u32 = 5;
+
+/// More is never kept back.
+const EARLY_AT_MOST: Duration = Duration::from_secs(60);
+
+/// The shortest time between two renewals, whatever a provider wants.
+const LEAST_PAUSE: Duration = Duration::from_millis(250);
+
+/// How long the clock on the wall is not looked at: it may be set, and goes on while the machine sleeps.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+
+/// How long a provider may take for a renewal that is under way when the lease is to be closed, and for the closing.
+/// The engine waits five seconds for a plugin that it ends, and nobody waits longer for one that ends by itself.
+const LAST_CALL: Duration = Duration::from_secs(10);
+
+/// The open ephemeral resources of one provider process.
+#[derive(Debug)]
+pub struct Leases {
+    room: Arc<Semaphore>,
+    /// Ends all that will ever be there.
+    over: CancellationToken,
+    /// Ends those that are there by now.
+    run: Mutex<CancellationToken>,
+    tasks: TaskTracker,
+}
+
+/// Room for one more.
+#[derive(Debug)]
+pub struct Room {
+    run: CancellationToken,
+    permit: OwnedSemaphorePermit,
+    tracked: TaskTrackerToken,
+}
+
+/// There is no room for another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoRoom;
+
+/// Those that were open, or being opened, at some moment. They are kept until this is told to close them.
+#[derive(Debug)]
+#[must_use]
+pub struct OpenUntilNow(CancellationToken);
+
+impl Default for Leases {
+    fn default() -> Self {
+        let over = CancellationToken::new();
+        Self {
+            room: Arc::new(Semaphore::new(MOST_LEASES)),
+            run: Mutex::new(over.child_token()),
+            over,
+            tasks: TaskTracker::new(),
+        }
+    }
+}
+
+impl Leases {
+    /// Room for what is about to be opened. It belongs to those that are open by now, even if it is opened later.
+    pub fn room(&self) -> Result<Room, NoRoom> {
+        let permit = Arc::clone(&self.room).try_acquire_owned().map_err(|_| NoRoom)?;
+        let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Ok(Room { run, permit, tracked: self.tasks.token() })
+    }
+
+    /// Those that are open by now. Later ones are apart from them.
+    pub fn until_now(&self) -> OpenUntilNow {
+        let mut run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
+        OpenUntilNow(std::mem::replace(&mut *run, self.over.child_token()))
+    }
+
+    /// Closes all, and what is being opened as soon as it is open, and waits until that is done.
+    pub async fn end(&self) {
+        self.over.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}
+
+impl OpenUntilNow {
+    /// Lets them be closed.
+    pub fn close(self) {
+        self.0.cancel();
+    }
+}
+
+impl Room {
+    /// Keeps what was opened. `token` is what the program calls it by; troubles are told to `log`.
+    pub fn keep(self, instance: &Arc<Instance>, lease: Lease, token: &str, log: EngineLog) {
+        let Self { run, permit, tracked } = self;
+        let keeper =
+            Keeper { instance: Arc::clone(instance), token: token.to_owned(), log, run, _room: permit };
+        instance.leases.tasks.spawn(async move {
+            keeper.keep(lease).await;
+            drop(tracked);
+        });
+    }
+}
+
+/// Keeps one.
+struct Keeper {
+    instance: Arc<Instance>,
+    token: String,
+    log: EngineLog,
+    run: CancellationToken,
+    _room: OwnedSemaphorePermit,
+}
+
+impl Keeper {
+    async fn keep(self, mut lease: Lease) {
+        let mut renewal = Renewal::of(&lease);
+        loop {
+            tokio::select! {
+                () = self.run.cancelled() => break,
+                exit = self.instance.provider.plugin().exited() => {
+                    return self.warn(format!("is lost, because its provider ended: {exit}"));
+                }
+                () = renewal.due() => match self.renew(&mut lease).await {
+                    Renewed::Yes => renewal = Renewal::of(&lease),
+                    // It is most likely lost, but the provider may have something to clean up.
+                    Renewed::No => renewal = Renewal::NEVER,
+                    Renewed::Gone => return,
+                }
+            }
+        }
+        self.close(lease).await;
+    }
+
+    async fn renew(&self, lease: &mut Lease) -> Renewed {
+        let _call = self.instance.calls.beside();
+        let mut warnings = Vec::new();
+        let too_late = async {
+            self.run.cancelled().await;
+            tokio::time::sleep(LAST_CALL).await;
+        };
+        let outcome = tokio::select! {
+            outcome = self.instance.provider.renew_ephemeral_resource(lease, &mut warnings) => outcome,
+            // What the provider makes of it is not known; the lease is closed with the bytes from before.
+            () = too_late => return Renewed::No,
+        };
+        self.tell(&warnings);
+        match outcome {
+            Ok(()) => Renewed::Yes,
+            Err(error) => {
+                let text = isthmus_shim::error_chain(&error);
+                self.warn(format!("could not be renewed, so what it gave may not be valid any more: {text}"));
+                if matches!(error, ProviderError::Gone { .. }) { Renewed::Gone } else { Renewed::No }
+            }
+        }
+    }
+
+    async fn close(&self, lease: Lease) {
+        let _call = self.instance.calls.beside();
+        let mut warnings = Vec::new();
+        let closing = self.instance.provider.close_ephemeral_resource(lease, &mut warnings);
+        let trouble = match tokio::time::timeout(LAST_CALL, closing).await {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(isthmus_shim::error_chain(&error)),
+            Err(_) => Some(format!("the provider did not answer for {} seconds", LAST_CALL.as_secs())),
+        };
+        self.tell(&warnings);
+        if let Some(trouble) = trouble {
+            self.warn(format!("could not be closed, so it lasts until it expires by itself: {trouble}"));
+        }
+    }
+
+    fn tell(&self, warnings: &[Diagnostic]) {
+        for warning in warnings {
+            self.warn(warning.to_string());
+        }
+    }
+
+    /// What it is about stands first: there may be several.
+    fn warn(&self, what: String) {
+        let message = format!("{} {what}", self.token);
+        self.log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+    }
+}
+
+enum Renewed {
+    Yes,
+    No,
+    /// There is no provider any more.
+    Gone,
+}
+
+/// When a lease is to be renewed.
+#[derive(Clone, Copy, Debug)]
+struct Renewal {
+    at: Option<SystemTime>,
+    not_before: Option<Instant>,
+}
+
+impl Renewal {
+    const NEVER: Self = Self { at: None, not_before: None };
+
+    /// Of a lease that was opened or renewed just now.
+    fn of(lease: &Lease) -> Self {
+        let now = SystemTime::now();
+        let at = lease.renew_at().map(|wanted| early(now, wanted));
+        Self { at, not_before: Some(Instant::now() + LEAST_PAUSE) }
+    }
+
+    /// Waits until it is time.
+    async fn due(self) {
+        let Some(at) = self.at else { return std::future::pending().await };
+        if let Some(not_before) = self.not_before {
+            tokio::time::sleep_until(not_before).await;
+        }
+        while let Ok(left) = at.duration_since(SystemTime::now())
+            && !left.is_zero()
+        {
+            tokio::time::sleep(left.min(LOOK_AGAIN)).await;
+        }
+    }
+}
+
+/// When to renew what the provider wants to be renewed at `wanted`.
+fn early(now: SystemTime, wanted: SystemTime) -> SystemTime {
+    let left = wanted.duration_since(now).unwrap_or_default();
+    now + (left - (left / EARLY).min(EARLY_AT_MOST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_renewal_comes_before_it_is_wanted() {
+        let now = SystemTime::now();
+        for (wanted, expected) in [(0, 0), (10, 8), (300, 240), (3600, 3540)] {
+            let [wanted, expected] = [wanted, expected].map(|seconds| now + Duration::from_secs(seconds));
+            assert_eq!(early(now, wanted), expected);
+        }
+        assert_eq!(early(now, now - Duration::from_secs(60)), now, "what is overdue is renewed now");
+    }
+
+    #[tokio::test]
+    async fn a_provider_that_wants_renewals_all_the_time_is_not_asked_all_the_time() {
+        let begun = Instant::now();
+        let not_before = Some(begun + LEAST_PAUSE);
+        Renewal { at: Some(SystemTime::UNIX_EPOCH), not_before }.due().await;
+        assert!(begun.elapsed() >= LEAST_PAUSE);
+    }
+
+    #[test]
+    fn there_is_room_for_so_many_and_no_more() {
+        let leases = Leases::default();
+        let rooms: Vec<_> = (0..MOST_LEASES).map(|_| leases.room().expect("there is room")).collect();
+        assert_eq!(leases.room().err(), Some(NoRoom));
+        drop(rooms);
+        assert!(leases.room().is_ok());
+    }
+
+    #[tokio::test]
+    async fn the_end_waits_for_what_is_being_opened() {
+        let leases = Arc::new(Leases::default());
+        let room = leases.room().expect("there is room");
+        let ending = tokio::spawn({
+            let leases = Arc::clone(&leases);
+            async move { leases.end().await }
+        });
+        room.run.cancelled().await;
+        assert!(!ending.is_finished());
+        drop(room);
+        ending.await.expect("it ends");
+    }
+
+    #[test]
+    fn what_is_opened_later_does_not_belong_to_what_was_open() {
+        let leases = Leases::default();
+        let [first, second] = [leases.room(), leases.room()].map(|room| room.expect("there is room"));
+        let open = leases.until_now();
+        let third = leases.room().expect("there is room");
+        open.close();
+        assert!(first.run.is_cancelled() && second.run.is_cancelled() && !third.run.is_cancelled());
+    }
+}
