@@ -8,6 +8,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"isthmus/tests/provider/raw"
 )
 
 func (s *Server) ValidateResourceConfig(_ context.Context, request *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
@@ -62,8 +64,8 @@ func (s *Server) PlanResourceChange(_ context.Context, request *tfprotov6.PlanRe
 	if response.PlannedState, err = encoded(shape.block, plan); err != nil {
 		return &tfprotov6.PlanResourceChangeResponse{Diagnostics: failed("The plan cannot be written", err)}, nil
 	}
-	before, _ := membersOf(prior)
-	after, _ := membersOf(plan)
+	before, _ := raw.Members(prior)
+	after, _ := raw.Members(plan)
 	for _, name := range shape.replaces {
 		if before != nil && after != nil && !before[name].Equal(after[name]) {
 			response.RequiresReplace = append(response.RequiresReplace, tftypes.NewAttributePath().WithAttributeName(name))
@@ -116,8 +118,8 @@ func (s *Server) ApplyResourceChange(_ context.Context, request *tfprotov6.Apply
 
 func (s *Server) create(typeName string, plan tftypes.Value) (string, tftypes.Value, error) {
 	block := s.tables.resources[typeName].block
-	members, _ := membersOf(plan)
-	name := textOf(members["name"])
+	members, _ := raw.Members(plan)
+	name := raw.Text(members["name"])
 	if name == "" {
 		name = kind(typeName)
 	}
@@ -126,7 +128,7 @@ func (s *Server) create(typeName string, plan tftypes.Value) (string, tftypes.Va
 	id, err := s.cloud().Create(kind(typeName), name, func(id string) any {
 		state = applied(block, id, plan)
 		var content any
-		content, failure = toJSON(blockType(block), state)
+		content, failure = raw.ToJSON(blockType(block), state)
 		return object{ID: id, State: content}
 	})
 	return id, state, errors.Join(err, failure)
@@ -142,7 +144,7 @@ func (s *Server) update(typeName, id string, plan tftypes.Value) (tftypes.Value,
 		return plan, err
 	}
 	state := applied(block, id, plan)
-	content, err := toJSON(blockType(block), state)
+	content, err := raw.ToJSON(blockType(block), state)
 	if err != nil {
 		return plan, err
 	}
@@ -180,8 +182,8 @@ func (s *Server) ImportResourceState(_ context.Context, request *tfprotov6.Impor
 		if err != nil {
 			return &tfprotov6.ImportResourceStateResponse{Diagnostics: failed("The identity cannot be read", err)}, nil
 		}
-		members, _ := membersOf(identity)
-		id = textOf(members["id"])
+		members, _ := raw.Members(identity)
+		id = raw.Text(members["id"])
 	}
 	state, err := s.load(request.TypeName, id)
 	if err == nil && state.IsNull() {
@@ -266,7 +268,7 @@ func (s *Server) listed(typeName string, shape shape, id string, whole bool) tfp
 
 // identityOf takes the attributes of the identity from the state, where they have the same names.
 func (s shape) identityOf(state tftypes.Value) *tfprotov6.ResourceIdentityData {
-	members, ok := membersOf(state)
+	members, ok := raw.Members(state)
 	if s.identity == nil || !ok {
 		return nil
 	}

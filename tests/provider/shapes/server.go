@@ -9,6 +9,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"isthmus/tests/provider/raw"
 )
 
 // Objects is where objects are kept: files that a test may edit.
@@ -140,8 +142,8 @@ func (s *Server) ConfigureProvider(_ context.Context, request *tfprotov6.Configu
 	if err != nil {
 		return &tfprotov6.ConfigureProviderResponse{Diagnostics: failed("The configuration cannot be read", err)}, nil
 	}
-	members, _ := membersOf(config)
-	s.use(s.open(textOf(members["directory"])))
+	members, _ := raw.Members(config)
+	s.use(s.open(raw.Text(members["directory"])))
 	return &tfprotov6.ConfigureProviderResponse{}, nil
 }
 
@@ -224,7 +226,7 @@ func (s *Server) InvokeAction(_ context.Context, request *tfprotov6.InvokeAction
 	block := s.tables.actions[request.ActionType].block
 	config, err := request.Config.Unmarshal(blockType(block))
 	return &tfprotov6.InvokeActionServerStream{Events: func(push func(tfprotov6.InvokeActionEvent) bool) {
-		members, _ := membersOf(config)
+		members, _ := raw.Members(config)
 		for _, attribute := range block.Attributes {
 			if members[attribute.Name].IsNull() {
 				continue

@@ -9,6 +9,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"isthmus/tests/provider/raw"
 )
 
 // drawer keeps objects in memory.
@@ -63,7 +65,7 @@ func setAll(block *tfprotov6.SchemaBlock) tftypes.Value {
 	members := map[string]tftypes.Value{}
 	types := map[string]tftypes.Type{}
 	for _, attribute := range block.Attributes {
-		members[attribute.Name] = madeUp(attribute.Name, attributeType(attribute))
+		members[attribute.Name] = raw.MadeUp(attribute.Name, attributeType(attribute))
 		types[attribute.Name] = attributeType(attribute)
 	}
 	for _, inner := range block.BlockTypes {

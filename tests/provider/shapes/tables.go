@@ -8,6 +8,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"isthmus/tests/provider/raw"
 )
 
 // prefix is what the names of all resources and data sources begin with, variants excepted.
@@ -134,7 +136,7 @@ func (t tables) definitions() map[string]*tfprotov6.Function {
 func returnAll(arguments []tftypes.Value) (tftypes.Value, error) {
 	array := []any{}
 	for _, argument := range arguments {
-		converted, err := toJSON(argument.Type(), argument)
+		converted, err := raw.ToJSON(argument.Type(), argument)
 		if err != nil {
 			return tftypes.Value{}, err
 		}
@@ -151,5 +153,5 @@ func returnFirst(arguments []tftypes.Value) (tftypes.Value, error) {
 
 // returnValue is always the same value, made up.
 func returnValue(of tftypes.Type) func([]tftypes.Value) (tftypes.Value, error) {
-	return func([]tftypes.Value) (tftypes.Value, error) { return madeUp("result", valueType(of)), nil }
+	return func([]tftypes.Value) (tftypes.Value, error) { return raw.MadeUp("result", valueType(of)), nil }
 }

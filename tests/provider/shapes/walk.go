@@ -1,7 +1,6 @@
 package shapes
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/big"
 	"strconv"
@@ -9,6 +8,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"isthmus/tests/provider/raw"
 )
 
 // walk goes through a value along its schema and builds a new one of what its functions return.
@@ -21,7 +22,7 @@ type walk struct {
 }
 
 func (w walk) block(path *tftypes.AttributePath, block *tfprotov6.SchemaBlock, value tftypes.Value) tftypes.Value {
-	members, ok := membersOf(value)
+	members, ok := raw.Members(value)
 	if !ok {
 		return value
 	}
@@ -50,7 +51,7 @@ func (w walk) attributes(path *tftypes.AttributePath, attributes []*tfprotov6.Sc
 		member := w.attribute(here, attribute, members[attribute.Name])
 		if object := attribute.NestedType; object != nil {
 			member = each(here, member, object.Nesting == oneObject, func(path *tftypes.AttributePath, element tftypes.Value) tftypes.Value {
-				inner, ok := membersOf(element)
+				inner, ok := raw.Members(element)
 				if !ok {
 					return element
 				}
@@ -67,7 +68,7 @@ func each(path *tftypes.AttributePath, value tftypes.Value, only bool, replace f
 	if only {
 		return replace(path, value)
 	}
-	if elements, ok := elementsOf(value); ok {
+	if elements, ok := raw.Elements(value); ok {
 		replaced := []tftypes.Value{}
 		for i, element := range elements {
 			here := path.WithElementKeyInt(i)
@@ -78,7 +79,7 @@ func each(path *tftypes.AttributePath, value tftypes.Value, only bool, replace f
 		}
 		return tftypes.NewValue(value.Type(), replaced)
 	}
-	if members, ok := membersOf(value); ok {
+	if members, ok := raw.Members(value); ok {
 		replaced := map[string]tftypes.Value{}
 		for key, element := range members {
 			replaced[key] = replace(path.WithElementKeyString(key), element)
@@ -86,34 +87,6 @@ func each(path *tftypes.AttributePath, value tftypes.Value, only bool, replace f
 		return tftypes.NewValue(value.Type(), replaced)
 	}
 	return value
-}
-
-// membersOf are those of a known object or map.
-func membersOf(value tftypes.Value) (map[string]tftypes.Value, bool) {
-	var members map[string]tftypes.Value
-	if value.IsNull() || !value.IsKnown() || value.As(&members) != nil {
-		return nil, false
-	}
-	return members, true
-}
-
-// elementsOf are those of a known list, set or tuple.
-func elementsOf(value tftypes.Value) ([]tftypes.Value, bool) {
-	var elements []tftypes.Value
-	if value.IsNull() || !value.IsKnown() || value.As(&elements) != nil {
-		return nil, false
-	}
-	return elements, true
-}
-
-// textOf is the text of a known string, and nothing otherwise (also for no value at all, whose type is nil).
-func textOf(value tftypes.Value) string {
-	var text string
-	if value.Type() != nil && value.IsKnown() && value.Type().Is(tftypes.String) {
-		// A known string always is one.
-		_ = value.As(&text)
-	}
-	return text
 }
 
 // planned is the plan of what is proposed: computed attributes without a value become unknown, write-only ones null.
@@ -141,41 +114,9 @@ func applied(block *tfprotov6.SchemaBlock, id string, plan tftypes.Value) tftype
 		case pathText(path) == "id":
 			return madeUpID(id, attributeType(attribute))
 		default:
-			return madeUp(pathText(path), attributeType(attribute))
+			return raw.MadeUp(pathText(path), attributeType(attribute))
 		}
 	}}.block(tftypes.NewAttributePath(), block, plan)
-}
-
-// madeUp is the value that a computed attribute has: for a text "made up: PATH", for a number 42, true, one element or member each.
-func madeUp(path string, of tftypes.Type) tftypes.Value {
-	switch of := of.(type) {
-	case tftypes.List:
-		return tftypes.NewValue(of, []tftypes.Value{madeUp(path+".0", of.ElementType)})
-	case tftypes.Set:
-		return tftypes.NewValue(of, []tftypes.Value{madeUp(path+".*", of.ElementType)})
-	case tftypes.Map:
-		return tftypes.NewValue(of, map[string]tftypes.Value{"key": madeUp(path+".key", of.ElementType)})
-	case tftypes.Tuple:
-		elements := []tftypes.Value{}
-		for i, element := range of.ElementTypes {
-			elements = append(elements, madeUp(fmt.Sprintf("%s.%d", path, i), element))
-		}
-		return tftypes.NewValue(of, elements)
-	case tftypes.Object:
-		members := map[string]tftypes.Value{}
-		for name, member := range of.AttributeTypes {
-			members[name] = madeUp(path+"."+name, member)
-		}
-		return tftypes.NewValue(of, members)
-	}
-	switch {
-	case of.Is(number):
-		return tftypes.NewValue(of, big.NewFloat(42))
-	case of.Is(truth):
-		return tftypes.NewValue(of, true)
-	default:
-		return tftypes.NewValue(text, "made up: "+path)
-	}
 }
 
 // madeUpID is the object's id, or the number at its end.
@@ -188,7 +129,7 @@ func madeUpID(id string, of tftypes.Type) tftypes.Value {
 		end, _ := strconv.ParseInt(id[strings.LastIndexByte(id, '-')+1:], 10, 64)
 		return tftypes.NewValue(of, new(big.Float).SetInt64(end))
 	default:
-		return madeUp("id", of)
+		return raw.MadeUp("id", of)
 	}
 }
 
@@ -235,7 +176,7 @@ func misconfigured(block *tfprotov6.SchemaBlock, config tftypes.Value, writeOnly
 			if !value.IsKnown() {
 				return
 			}
-			elements, _ := elementsOf(value)
+			elements, _ := raw.Elements(value)
 			count := int64(len(elements))
 			if (block.Nesting == single || block.Nesting == group) && !value.IsNull() {
 				count = 1
@@ -249,90 +190,4 @@ func misconfigured(block *tfprotov6.SchemaBlock, config tftypes.Value, writeOnly
 		},
 	}.block(tftypes.NewAttributePath(), block, config)
 	return found
-}
-
-// toJSON is the value as Terraform's state has it: a value of a dynamic attribute comes with its type. It fails for the unknown.
-func toJSON(of tftypes.Type, value tftypes.Value) (any, error) {
-	if !value.IsKnown() {
-		return nil, fmt.Errorf("an unknown value of type %s cannot be kept", value.Type())
-	}
-	if value.IsNull() {
-		return nil, nil
-	}
-	if of.Is(anything) {
-		inner, err := toJSON(value.Type(), value)
-		return map[string]any{"type": value.Type(), "value": inner}, err
-	}
-	if elements, ok := elementsOf(value); ok {
-		array := []any{}
-		for i, element := range elements {
-			converted, err := toJSON(elementType(of, i), element)
-			if err != nil {
-				return nil, err
-			}
-			array = append(array, converted)
-		}
-		return array, nil
-	}
-	if members, ok := membersOf(value); ok {
-		object := map[string]any{}
-		for name, member := range members {
-			converted, err := toJSON(memberType(of, name), member)
-			if err != nil {
-				return nil, err
-			}
-			object[name] = converted
-		}
-		return object, nil
-	}
-	return primitiveToJSON(value)
-}
-
-func primitiveToJSON(value tftypes.Value) (any, error) {
-	switch {
-	case value.Type().Is(truth):
-		var truth bool
-		err := value.As(&truth)
-		return truth, err
-	case value.Type().Is(number):
-		number := new(big.Float)
-		err := value.As(&number)
-		return numberToken(number), err
-	default:
-		var text string
-		err := value.As(&text)
-		return text, err
-	}
-}
-
-// numberPrecision is that of Terraform's own numbers, in bits of the mantissa.
-const numberPrecision = 512
-
-// numberToken is a number in all its digits: one that came as a float64 has to be widened, or its shortest decimal is another number.
-func numberToken(number *big.Float) json.Number {
-	return json.Number(new(big.Float).SetPrec(numberPrecision).Set(number).Text('g', -1))
-}
-
-func elementType(of tftypes.Type, index int) tftypes.Type {
-	switch of := of.(type) {
-	case tftypes.List:
-		return of.ElementType
-	case tftypes.Set:
-		return of.ElementType
-	case tftypes.Tuple:
-		return of.ElementTypes[index]
-	default:
-		return anything
-	}
-}
-
-func memberType(of tftypes.Type, name string) tftypes.Type {
-	switch of := of.(type) {
-	case tftypes.Map:
-		return of.ElementType
-	case tftypes.Object:
-		return of.AttributeTypes[name]
-	default:
-		return anything
-	}
 }
