@@ -21,6 +21,7 @@ mod differences;
 mod endings;
 mod ephemeral;
 mod failures;
+mod features;
 mod functions;
 mod hostile;
 mod identities;

@@ -19,8 +19,8 @@ type legacyServer struct {
 	configType, ownType tftypes.Type
 }
 
-func newLegacyServer(configType tftypes.Type) func() tfprotov5.ProviderServer {
-	provider := newLegacyProvider()
+func newLegacyServer(configType tftypes.Type, ages ages) func() tfprotov5.ProviderServer {
+	provider := newLegacyProvider(ages)
 	return func() tfprotov5.ProviderServer {
 		ownType := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"directory": tftypes.String}}
 		return &legacyServer{ProviderServer: provider.GRPCProvider(), configType: configType, ownType: ownType}
@@ -30,7 +30,7 @@ func newLegacyServer(configType tftypes.Type) func() tfprotov5.ProviderServer {
 func (l *legacyServer) GetProviderSchema(ctx context.Context, request *tfprotov5.GetProviderSchemaRequest) (*tfprotov5.GetProviderSchemaResponse, error) {
 	response, err := l.ProviderServer.GetProviderSchema(ctx, request)
 	if err == nil {
-		response.Provider = nil
+		response.Provider, response.ProviderMeta = nil, nil
 	}
 	return response, err
 }
@@ -70,14 +70,27 @@ func (l *legacyServer) own(config *tfprotov5.DynamicValue) (*tfprotov5.DynamicVa
 
 // newLegacyProvider is the SDK's half: the older library, which most of the world's resources still run on, and whose plans and
 // states bend the rules that newer ones keep (core calls it the legacy type system).
-func newLegacyProvider() *schema.Provider {
+func newLegacyProvider(ages ages) *schema.Provider {
 	return &schema.Provider{
 		Schema: map[string]*schema.Schema{
 			"directory": {Type: schema.TypeString, Optional: true, Description: "As the provider's configuration has it."},
 		},
 		ResourcesMap: map[string]*schema.Resource{
-			"conformance_legacy":        legacyResource(),
-			"conformance_legacy_shapes": legacyShapes(),
+			"conformance_legacy":             legacyResource(),
+			"conformance_legacy_shapes":      legacyShapes(),
+			"conformance_legacy_planned":     legacyPlanned(),
+			"conformance_legacy_constrained": legacyConstrained(),
+			"conformance_legacy_timed":       legacyTimed(),
+			"conformance_legacy_versioned":   legacyVersioned(ages.schema),
+			"conformance_legacy_flaky":       legacyFlaky(),
+			"conformance_legacy_sets":        legacySets(),
+			"conformance_legacy_imported":    legacyImported(),
+			"conformance_legacy_identified":  legacyIdentified(),
+		},
+		// As the framework's half has it, which alone shows it.
+		ProviderMetaSchema: map[string]*schema.Schema{
+			"module_name": {Type: schema.TypeString, Optional: true},
+			"module_tags": {Type: schema.TypeMap, Optional: true, Elem: &schema.Schema{Type: schema.TypeString}},
 		},
 		ConfigureContextFunc: func(_ context.Context, data *schema.ResourceData) (any, diag.Diagnostics) {
 			directory, _ := data.Get("directory").(string)

@@ -79,9 +79,13 @@ func serve(ctx context.Context) error {
 // has the schema of the provider's configuration; the SDK's, which is told only the part of the configuration that it knows; and the
 // raw one of the shapes.
 func pluginsFor(ctx context.Context, protocol string, variants []string) (uint, plugin.PluginSet, error) {
+	ages, err := agesOf()
+	if err != nil {
+		return 0, nil, err
+	}
 	switch protocol {
 	case "5":
-		modern := providerserver.NewProtocol5(&conformanceProvider{protocol: 5})
+		modern := providerserver.NewProtocol5(&conformanceProvider{protocol: 5, ages: ages})
 		schema, err := modern().GetProviderSchema(ctx, &tfprotov5.GetProviderSchemaRequest{})
 		if err != nil {
 			return 0, nil, err
@@ -97,7 +101,7 @@ func pluginsFor(ctx context.Context, protocol string, variants []string) (uint, 
 		}
 		mux, err := tf5muxserver.NewMuxServer(ctx,
 			modern,
-			newLegacyServer(configType),
+			newLegacyServer(configType, ages),
 			func() tfprotov5.ProviderServer { return downgraded },
 		)
 		if err != nil {
@@ -110,7 +114,7 @@ func pluginsFor(ctx context.Context, protocol string, variants []string) (uint, 
 		return 5, plugin.PluginSet{"provider": served}, nil
 
 	case "", "6":
-		modern := providerserver.NewProtocol6(&conformanceProvider{protocol: 6})
+		modern := providerserver.NewProtocol6(&conformanceProvider{protocol: 6, ages: ages})
 		schema, err := modern().GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
 		if err != nil {
 			return 0, nil, err
@@ -120,7 +124,7 @@ func pluginsFor(ctx context.Context, protocol string, variants []string) (uint, 
 		if err != nil {
 			return 0, nil, err
 		}
-		upgraded, err := tf5to6server.UpgradeServer(ctx, newLegacyServer(configType))
+		upgraded, err := tf5to6server.UpgradeServer(ctx, newLegacyServer(configType, ages))
 		if err != nil {
 			return 0, nil, err
 		}

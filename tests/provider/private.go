@@ -41,3 +41,15 @@ func readPrivate(ctx context.Context, private privateState) (privateCounter, err
 	}
 	return counter, json.Unmarshal(content, &counter)
 }
+
+// privateWriter is what the framework's type offers to writers.
+type privateWriter interface {
+	privateState
+	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
+}
+
+// encodePrivate is for structs of texts, numbers and truth values, which always encode.
+func encodePrivate(content any) []byte {
+	encoded, _ := json.Marshal(content)
+	return encoded
+}

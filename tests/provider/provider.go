@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -21,6 +22,19 @@ import (
 // holds the SDK's part, and shapes what neither library can make.
 type conformanceProvider struct {
 	protocol int
+	ages     ages
+}
+
+// ages are the versions of what has a history, by which one binary is a provider of several ages.
+type ages struct {
+	schema, identity int64
+}
+
+// agesOf reads the environment.
+func agesOf() (ages, error) {
+	schema, schemaErr := schemaVersion(os.Getenv("CONFORMANCE_SCHEMA_VERSION"))
+	identity, identityErr := identityVersion(os.Getenv("CONFORMANCE_IDENTITY_VERSION"))
+	return ages{schema: schema, identity: identity}, errors.Join(schemaErr, identityErr)
 }
 
 var (
@@ -57,7 +71,7 @@ func (p *conformanceProvider) Schema(_ context.Context, _ provider.SchemaRequest
 		},
 		"region": schema.StringAttribute{
 			Optional:    true,
-			Description: "Region; `invalid` is refused when the configuration is validated.",
+			Description: "Region; `invalid` is refused when the configuration is validated, `later` defers everything, where that is allowed.",
 		},
 		"token": schema.StringAttribute{
 			Optional:    true,
@@ -179,16 +193,43 @@ func (p *conformanceProvider) Configure(ctx context.Context, request provider.Co
 	response.DataSourceData = configured
 	response.EphemeralResourceData = configured
 	response.ListResourceData = configured
+	response.ActionData = configured
+	if region.ValueString() == "later" && request.ClientCapabilities.DeferralAllowed {
+		response.Deferred = &provider.Deferred{Reason: provider.DeferredReasonProviderConfigUnknown}
+	}
 }
 
 func (p *conformanceProvider) Resources(context.Context) []func() resource.Resource {
 	resources := []func() resource.Resource{
 		func() resource.Resource { return &recordResource{protocol: p.protocol} },
 		func() resource.Resource { return &placeResource{} },
+		func() resource.Resource { return newTimedResource("block") },
+		newFlakyResource,
+		newDiaryResource,
+		newPlannerResource,
+		newMovableResource,
+		newNomadResource,
+		newDeferredResource,
+		newAuditedResource,
+		func() resource.Resource { return newVersionedResource(p.ages.schema) },
+		func() resource.Resource { return newPassportResource(p.ages.identity) },
+		func() resource.Resource { return newVaultResource(p.protocol) },
+	}
+	for kind, make := range attributeKinds {
+		resources = append(resources, newAttributeResource(kind, make))
+	}
+	for nesting, make := range blockNestings {
+		resources = append(resources, newBlockResource(nesting, make))
 	}
 	if p.protocol == 6 {
 		// Nested attributes do not exist in protocol 5.
-		resources = append(resources, func() resource.Resource { return &nestedResource{} })
+		resources = append(resources,
+			func() resource.Resource { return &nestedResource{} },
+			func() resource.Resource { return newTimedResource("attribute") },
+		)
+		for kind, make := range nestedAttributeKinds {
+			resources = append(resources, newAttributeResource(kind, make))
+		}
 	}
 	return resources
 }
@@ -196,18 +237,22 @@ func (p *conformanceProvider) Resources(context.Context) []func() resource.Resou
 func (p *conformanceProvider) DataSources(context.Context) []func() datasource.DataSource {
 	return []func() datasource.DataSource{
 		func() datasource.DataSource { return &lookupDataSource{} },
+		func() datasource.DataSource { return &laterDataSource{} },
 	}
 }
 
 func (p *conformanceProvider) EphemeralResources(context.Context) []func() ephemeral.EphemeralResource {
 	return []func() ephemeral.EphemeralResource{
 		func() ephemeral.EphemeralResource { return &leaseEphemeral{} },
+		func() ephemeral.EphemeralResource { return &sessionEphemeral{} },
 	}
 }
 
 func (p *conformanceProvider) ListResources(context.Context) []func() list.ListResource {
 	return []func() list.ListResource{
 		func() list.ListResource { return &placeList{} },
+		func() list.ListResource { return newPassportList(p.ages.identity) },
+		func() list.ListResource { return &legacyList{} },
 	}
 }
 

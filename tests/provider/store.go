@@ -71,7 +71,7 @@ func (s *store) Read(kind, id string, object any) (bool, error) {
 	return true, nil
 }
 
-// Write replaces the object's file as a whole.
+// Write replaces the object's file as a whole, or makes one.
 func (s *store) Write(kind, id string, object any) error {
 	path, err := s.path(kind, id)
 	if err != nil {
@@ -79,6 +79,9 @@ func (s *store) Write(kind, id string, object any) error {
 	}
 	content, err := json.MarshalIndent(object, "", "  ")
 	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
 	// Outside the folder of objects, so that nobody ever lists a half-written one.

@@ -2,13 +2,15 @@ package shapes
 
 import "github.com/hashicorp/terraform-plugin-go/tftypes"
 
-// collisions: a function whose token is that of a data source, and a nested type whose token is that of another one.
+// collisions: a function whose token is that of a data source, a nested type whose token is that of another one, and two actions of one
+// token.
 var collisions = tables{
 	resources: map[string]shape{
 		"conformance_clash_rule": {parts: parts{block("part", list, parts{attribute("number", number, required)})}},
 	},
 	dataSources: map[string]shape{"conformance_thing": {parts: leafResource}},
 	functions:   map[string]function{"get_thing": {definition([]parameter{{"value", text}}, text), returnFirst}},
+	actions:     map[string]shape{"conformance_foo_bar": {parts: leaf}, "conformance_foo__bar": {parts: leaf}},
 }
 
 // prefixes: names that do not all begin with the same word.
