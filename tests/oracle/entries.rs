@@ -994,7 +994,16 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "`listInputs` in the schema of what can be listed; each result is known by its identity in JSON, which it can be imported by",
         why: "providers of protocol 5.10 and 6.10 offer them",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/lists.rs"),
+        shown: Shown::InAnswers(&[
+            Rule {
+                calls: &["GetSchema"],
+                path: &["resources", "*", "listInputs"],
+                ours: Something,
+                theirs: Nothing,
+            },
+            // What is within them.
+            Rule { calls: &["GetSchema"], path: &["types", "*List*"], ours: Something, theirs: Nothing },
+        ]),
     },
     Entry {
         id: "provider-meta",
