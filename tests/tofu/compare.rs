@@ -39,8 +39,8 @@ pub(crate) enum What {
     Field { path: String, ours: Option<Json>, theirs: Option<Json> },
     /// What changes something is in another order.
     Order,
-    /// We announced that the provider may put things off. It is taken out before anything else is compared.
-    Deferral,
+    /// We announced a capability. It is taken out before anything else is compared.
+    Announced(&'static str),
 }
 
 /// Compares.
@@ -62,10 +62,12 @@ pub(crate) fn differences(
             theirs: theirs.cloned(),
         });
     };
-    // It is announced in some calls and not in others, which would make one request two.
-    let plain: Vec<Request> = ours.iter().map(without_deferral).collect();
-    for (plain, ours) in plain.iter().zip(ours).filter(|(plain, ours)| plain != ours) {
-        note(What::Deferral, Some(ours), Some(plain));
+    // Some calls announce more than others, which would make one request two.
+    let plain: Vec<Request> = ours.iter().map(|request| request.announcing_less()).collect();
+    for (plain, ours) in plain.iter().zip(ours) {
+        for announcement in ANNOUNCEMENTS.iter().filter(|announcement| ours.announces(announcement)) {
+            note(What::Announced(announcement), Some(ours), Some(plain));
+        }
     }
     let ours = distinct(&plain, |request| note(What::OursRepeated, Some(request), None));
     let theirs = distinct(theirs, |request| note(What::TheirsRepeated, None, Some(request)));
@@ -100,15 +102,28 @@ pub(crate) fn differences(
     found
 }
 
-/// A request without the announcement that the provider may put it off.
-fn without_deferral(request: &Request) -> Request {
-    let mut request = request.clone();
-    if let Some(capabilities) = request.fields.get_mut("client_capabilities")
-        && let Some(text) = capabilities.as_str()
-    {
-        *capabilities = Json::String(text.replace("deferral_allowed: true", "deferral_allowed: false"));
+/// The capabilities that only isthmus has.
+const ANNOUNCEMENTS: [&str; 2] = ["deferral_allowed", "computed_blocks_allowed"];
+
+impl Request {
+    fn announces(&self, capability: &str) -> bool {
+        let capabilities = self.fields.get("client_capabilities").and_then(Json::as_str);
+        capabilities.is_some_and(|capabilities| capabilities.contains(&format!("{capability}: true")))
     }
-    request
+
+    /// The request without those announcements.
+    fn announcing_less(&self) -> Self {
+        let mut request = self.clone();
+        if let Some(capabilities) = request.fields.get_mut("client_capabilities")
+            && let Some(text) = capabilities.as_str()
+        {
+            let less = ANNOUNCEMENTS.iter().fold(text.to_owned(), |text, capability| {
+                text.replace(&format!("{capability}: true"), &format!("{capability}: false"))
+            });
+            *capabilities = Json::String(less);
+        }
+        request
+    }
 }
 
 /// Each request once, but for those that change something.

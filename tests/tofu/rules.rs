@@ -46,7 +46,12 @@ pub(crate) const RULES: &[Rule] = &[
     Rule {
         id: "deferral",
         reason: "isthmus announces that it can show what a provider puts off, which OpenTofu cannot",
-        covers: |difference| difference.what == What::Deferral,
+        covers: |difference| difference.what == What::Announced("deferral_allowed"),
+    },
+    Rule {
+        id: "computed blocks",
+        reason: "isthmus announces that it understands blocks that only the provider fills, which OpenTofu does not know",
+        covers: |difference| difference.what == What::Announced("computed_blocks_allowed"),
     },
     Rule {
         id: "the private data of a planned replacement",
