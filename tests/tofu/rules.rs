@@ -119,6 +119,16 @@ pub(crate) const RULES: &[Rule] = &[
         },
     },
     Rule {
+        id: "the inputs of what is imported",
+        reason: "an engine is told the inputs that would make what was imported; isthmus derives them and tries them by a plan, \
+                 where OpenTofu has the program's alone",
+        covers: |difference| {
+            difference.what == What::OnlyOurs
+                && matches!(difference.method, "ValidateResourceConfig" | "PlanResourceChange")
+                && difference.step.imports()
+        },
+    },
+    Rule {
         id: "what was read is upgraded",
         reason: "the engine stores what was read, and each of its calls begins with what is stored, which goes through \
                  UpgradeResourceState as all that is stored does",
