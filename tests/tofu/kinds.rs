@@ -79,7 +79,6 @@ const FRACTIONS: Values = Values::Numbers(&[
     "9007199254740991",
     "1e-7",
 ]);
-const DURATIONS: Values = Values::Texts(&["20m", "1h", "45s"]);
 const WORDS: Values = Values::Texts(&["a", "two words", "ünï", "${x}", "%{y}", "1", "true"]);
 const PORTS: Values = Values::Numbers(&["1", "22", "80", "443", "65535"]);
 
@@ -119,10 +118,6 @@ pub(crate) const KINDS: &[Kind] = &[
         marker: Marker::Text("name"),
         values: &[
             ("boot_time", Values::Texts(&["1ms", "2ms"])),
-            ("create", DURATIONS),
-            ("read", DURATIONS),
-            ("update", DURATIONS),
-            ("delete", DURATIONS),
             ("port", PORTS),
             ("size", Values::Numbers(&["1", "10", "20"])),
         ],
@@ -150,10 +145,6 @@ pub(crate) const KINDS: &[Kind] = &[
             ("title", Values::Texts(&["", "a", "two words", "ünï", "warn", "fail-update"])),
             ("quota", FRACTIONS),
             ("port", PORTS),
-            ("create", DURATIONS),
-            ("read", DURATIONS),
-            ("update", DURATIONS),
-            ("delete", DURATIONS),
         ],
         imports: true,
         drift: &[
@@ -184,13 +175,7 @@ pub(crate) const KINDS: &[Kind] = &[
     },
     Kind {
         type_name: "conformance_legacy",
-        values: &[
-            ("port", PORTS),
-            ("cidr", Values::Texts(&["10.0.0.0/8", "192.168.0.0/16"])),
-            ("create", DURATIONS),
-            ("update", DURATIONS),
-            ("delete", DURATIONS),
-        ],
+        values: &[("port", PORTS), ("cidr", Values::Texts(&["10.0.0.0/8", "192.168.0.0/16"]))],
         imports: true,
         drift: &[
             ("/title", &["\"drifted\"", "\"\""]),

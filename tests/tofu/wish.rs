@@ -128,9 +128,10 @@ impl Wishes<'_> {
     }
 
     fn can_be_set(&self, field: &Field) -> bool {
-        // An id that can be set is one of the older SDK, which says so of all ids and refuses all.
+        // An id that can be set is one of the older SDK, which says so of all ids and refuses all. Timeouts are an option of
+        // the engine's, which Diff is not told: it takes those of the state, and OpenTofu those of the program.
         (field.required || field.optional)
-            && field.terraform.as_ref() != "id"
+            && !matches!(field.terraform.as_ref(), "id" | "timeouts")
             && !matches!(self.values_of(&field.terraform), Some(Values::Never))
     }
 
