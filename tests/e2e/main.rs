@@ -16,6 +16,7 @@ mod crash;
 mod import;
 mod install;
 mod invoke;
+mod lifecycle;
 mod local;
 mod random;
 mod time;
