@@ -38,6 +38,7 @@ fn target(instance: &Instance) -> Result<Target<'_>, OperationError> {
         package: instance.package.identity(),
         keep_secrets: true,
         timeouts: Timeouts::default(),
+        memory: None,
     })
 }
 

@@ -14,6 +14,7 @@ mod error;
 mod identity;
 mod kept;
 mod list;
+mod plan_memory;
 mod read;
 mod state;
 mod timeouts;
@@ -39,6 +40,7 @@ pub use diff::{Change, ChangeKind, Comparison, Difference, diff};
 pub use error::{Failure, MissingKey, OperationError, Partial};
 pub use kept::{Keeper, KeptError, Made};
 pub use list::{Page, Query, Started, begin_list};
+pub use plan_memory::{Memory, PlanMemory};
 pub use read::{Found, import, refresh};
 pub use state::StateError;
 pub use timeouts::{Operation, Timeouts};
@@ -58,6 +60,9 @@ pub struct Target<'a> {
     pub keep_secrets: bool,
     /// What the engine says of time.
     pub timeouts: Timeouts,
+    /// What the session remembers of the resource. `None`: the engine is one that is told everything by its store, or what
+    /// is worked with is no resource.
+    pub memory: Option<Memory<'a>>,
 }
 
 /// What an operation yields besides its result.

@@ -5,6 +5,7 @@
 
 mod apply_check;
 mod dynamic_blocks;
+mod final_plan;
 mod normalise;
 mod plan_check;
 mod proposed_new;
@@ -19,6 +20,7 @@ use crate::cty::AttributePath;
 
 pub use apply_check::check_applied;
 pub use dynamic_blocks::{join_blocks, split_blocks};
+pub use final_plan::inputs_hold;
 pub use normalise::{empty_block, normalise_blocks};
 pub use plan_check::check_planned;
 pub use proposed_new::{planned_from_config, proposed_new};

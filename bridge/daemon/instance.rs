@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 use super::made_up_names::MadeUpNames;
 use super::{Begun, Calls, Leases, Listings, provider_meta};
 use crate::package::catalogue::Package;
-use crate::resource::WriteOnlyValues;
+use crate::resource::{PlanMemory, WriteOnlyValues};
 
 /// How long a provider may take to stop before it is asked again.
 const STOP_AGAIN: Duration = Duration::from_secs(1);
@@ -32,6 +32,8 @@ pub struct Instance {
     pub write_only: WriteOnlyValues,
     /// The ephemeral resources that are open.
     pub leases: Leases,
+    /// What it has planned so far.
+    pub plans: PlanMemory,
     /// The configuration that the first call that needs one applies.
     config: Mutex<Option<Value>>,
     /// The configuration that was judged last: what is known before one is applied.
@@ -51,6 +53,7 @@ impl Instance {
             listings: Listings::default(),
             write_only: WriteOnlyValues::default(),
             leases: Leases::default(),
+            plans: PlanMemory::default(),
             config: Mutex::new(None),
             checked: StdMutex::default(),
             asked: StdMutex::default(),

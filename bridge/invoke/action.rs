@@ -31,6 +31,7 @@ pub(super) async fn carry_out(
         package: instance.package.identity(),
         keep_secrets: session.keeps_secrets(),
         timeouts: Timeouts::default(),
+        memory: None,
     };
     let config = target.config(arguments, Unknowns::Reject)?;
     instance.ensure_configured(&mut notes.warnings).await.map_err(|error| target.failed(error))?;

@@ -30,6 +30,7 @@ pub(super) async fn read(
         package: instance.package.identity(),
         keep_secrets: asked.keep_secrets,
         timeouts: Timeouts::default(),
+        memory: None,
     };
     let config = target.config(arguments, if asked.preview { Unknowns::Keep } else { Unknowns::Reject })?;
     if !config.value.is_wholly_known() {

@@ -29,6 +29,7 @@ pub(super) async fn open(
         package: instance.package.identity(),
         keep_secrets,
         timeouts: Timeouts::default(),
+        memory: None,
     };
     let type_name = &target.shape.terraform_type;
     let config = target.config(arguments, Unknowns::Keep)?;

@@ -27,6 +27,7 @@ pub async fn preview_create(
     let config = config(target, inputs, Unknowns::Keep)?;
     let plan = plan(target, &config, notes).await?;
     target.warn_of_deferral(&plan, notes);
+    target.note(&plan)?;
     planned_properties(target, &plan, &config, inputs)
 }
 
@@ -38,6 +39,7 @@ pub async fn create(
 ) -> Result<Created, OperationError> {
     let config = config(target, inputs, Unknowns::Reject)?;
     let plan = plan(target, &config, notes).await?;
+    target.check_final(&plan)?;
     let resource =
         target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
     match resource.apply(&plan, &mut notes.warnings).await {
@@ -91,7 +93,13 @@ fn config(target: &Target<'_>, inputs: &Struct, unknowns: Unknowns) -> Result<Co
 async fn plan(target: &Target<'_>, config: &Config, notes: &mut Notes) -> Result<Plan, OperationError> {
     let resource =
         target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
-    resource.plan(None, &config.value, &mut notes.warnings).await.map_err(|error| target.failed(error))
+    let warnings = &mut notes.warnings;
+    let plan = match target.memory.and_then(|memory| memory.take_handover()) {
+        None => resource.plan(None, &config.value, warnings).await,
+        // It replaces another one.
+        Some(handover) => resource.plan_replacement(&handover, &config.value, warnings).await,
+    };
+    plan.map_err(|error| target.failed(error))
 }
 
 /// A planned state as a preview shows it.

@@ -73,7 +73,8 @@ pub async fn diff(
     let mut config = target.config(&news, Unknowns::Keep)?;
     target.keep_timeouts(&mut config.value, &prior.object.value);
     if prior.condition == Condition::Tainted {
-        // Nobody knows in which state a failed creation left it: like core, start over.
+        // Nobody knows in which state a failed creation left it: like core, start over, with nothing handed on.
+        target.forget_changes();
         let replace = Change { kind: ChangeKind::Update, replaces: true };
         return Ok(Difference {
             changes: BTreeMap::from([(PropertyPath::top(META), replace)]),
@@ -87,6 +88,7 @@ pub async fn diff(
         .await
         .map_err(|error| target.failed(error))?;
     target.warn_of_deferral(&plan, notes);
+    target.note(&plan)?;
     let replacing = match &plan.action {
         Action::NoOp => return Ok(Difference::default()),
         Action::Replace(paths) => paths.as_slice(),

@@ -86,6 +86,7 @@ pub async fn begin_list(
         package: instance.package.identity(),
         keep_secrets: false,
         timeouts: Timeouts::default(),
+        memory: None,
     };
     let missing = missing_required(&query, &target.shape.object);
     if !missing.is_empty() {

@@ -21,6 +21,7 @@ pub async fn preview_update(
 ) -> Result<Struct, OperationError> {
     let (_, plan, config, news) = plan(target, olds, news, ignore_changes, Unknowns::Keep, notes).await?;
     target.warn_of_deferral(&plan, notes);
+    target.note(&plan)?;
     planned_properties(target, &plan, &config, &news)
 }
 
@@ -35,6 +36,7 @@ pub async fn update(
 ) -> Result<Struct, OperationError> {
     let (prior, plan, config, news) =
         plan(target, olds, news, ignore_changes, Unknowns::Reject, notes).await?;
+    target.check_final(&plan)?;
     let look = Look { secrets: &config.secrets, like: &news };
     match &plan.action {
         // The engine sends an update after a failed one even where nothing is left to do.

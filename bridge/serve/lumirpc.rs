@@ -154,6 +154,7 @@ impl Work {
                 package: identity,
                 keep_secrets: false,
                 timeouts: Timeouts::default(),
+                memory: None,
             },
             vault,
             package: &identity.name,

@@ -30,8 +30,8 @@ use crate::daemon::{Call, Daemon, Instance, Session, SessionError};
 use crate::invoke::{self, Invocation};
 use crate::package::{mapping, schema};
 use crate::resource::{
-    self, Change, ChangeKind, Comparison, Difference, Failure, Naming, Notes, Operation, OperationError,
-    Target, Timeouts, Wish,
+    self, Change, ChangeKind, Comparison, Difference, Failure, Memory, Naming, Notes, Operation,
+    OperationError, Target, Timeouts, Wish,
 };
 use crate::settings;
 use crate::translate::property_path::PropertyPath;
@@ -548,6 +548,7 @@ impl Work {
             package: self.instance.package.identity(),
             keep_secrets: self.session.keeps_secrets(),
             timeouts: Timeouts::default(),
+            memory: Some(Memory { urn: &self.urn, plans: &self.instance.plans }),
         })
     }
 

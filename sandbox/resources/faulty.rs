@@ -4,6 +4,7 @@
 //! sees one fault at a time. The object's state is all there is of it, except for reading, which can make it vanish.
 
 use std::io::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -28,7 +29,7 @@ pub(crate) const OPERATIONS: [&str; 7] =
     ["validate", "plan", "create", "read", "update", "upgrade", "delete"];
 
 /// Every way to go wrong. `README.md` tells what each does.
-pub(crate) const MODES: [&str; 29] = [
+pub(crate) const MODES: [&str; 30] = [
     "absent",
     "crash",
     "deferred",
@@ -36,6 +37,7 @@ pub(crate) const MODES: [&str; 29] = [
     "error",
     "exit",
     "exit-after",
+    "fickle",
     "flood",
     "garbage",
     "gone",
@@ -265,6 +267,11 @@ fn answer(call: &Call, mode: &str, mut object: Object) -> Outcome {
         }
         "inconsistent" => {
             object.set_text("mode", "something else");
+            Answer::State(object.clone().into_value())
+        }
+        "fickle" => {
+            static TIMES: AtomicU64 = AtomicU64::new(0);
+            object.set_text("payload", &format!("change of mind {}", TIMES.fetch_add(1, Ordering::Relaxed)));
             Answer::State(object.clone().into_value())
         }
         "huge" => {

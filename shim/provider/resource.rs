@@ -7,6 +7,7 @@ use isthmus_proto::tfplugin6;
 
 use super::deferral::Postponement;
 use super::diagnostics::{attribute_path, errors_of};
+use super::final_plan::{Handover, Start};
 use super::{Deferral, Diagnostic, Provider, ProviderError, Rpc, dynamic};
 use crate::cty::{AttributePath, Type, Value, json::Json};
 use crate::rules;
@@ -70,10 +71,11 @@ pub struct Plan {
     /// Why it cannot be applied yet, if it cannot. What is planned is then what the configuration says, and unknown where it
     /// leaves something to the provider.
     pub deferral: Option<Deferral>,
-    prior: Value,
-    config: Value,
-    private: Bytes,
-    identity: Option<tfplugin6::ResourceIdentityData>,
+    pub(super) prior: Value,
+    pub(super) prior_private: Bytes,
+    pub(super) config: Value,
+    pub(super) private: Bytes,
+    pub(super) identity: Option<tfplugin6::ResourceIdentityData>,
     legacy: bool,
     /// How often the provider had been asked to stop when planning began.
     stops: u64,
@@ -285,20 +287,39 @@ impl<'a> Resource<'a> {
         config: &Value,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Plan, ProviderError> {
+        self.plan_from(Start::at(prior), config, warnings).await
+    }
+
+    /// Plans the new object of a replacement, which the plan that `handover` is of has asked for.
+    pub async fn plan_replacement(
+        &self,
+        handover: &Handover,
+        config: &Value,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Plan, ProviderError> {
+        self.plan_from(Start::after(handover), config, warnings).await
+    }
+
+    async fn plan_from(
+        &self,
+        start: Start,
+        config: &Value,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Plan, ProviderError> {
         let rpc = Rpc::PlanResourceChange;
         let stops = self.provider.stops();
         let block = &self.schema.block;
-        let before = prior.map_or(Value::Null, |object| object.value.clone());
+        let before = start.value;
         let proposed = rules::proposed_new(block, &before, config);
         let request = tfplugin6::plan_resource_change::Request {
             type_name: self.type_name.to_string(),
             prior_state: self.encode(rpc, &before)?,
             proposed_new_state: self.encode(rpc, &proposed)?,
             config: self.encode(rpc, config)?,
-            prior_private: prior.map(|object| object.private.clone()).unwrap_or_default(),
+            prior_private: start.private.clone(),
             provider_meta: self.provider.provider_meta(rpc)?,
             client_capabilities: self.provider.client_capabilities(Postponement::Allowed),
-            prior_identity: prior.and_then(|object| object.identity.clone()),
+            prior_identity: start.identity,
             planned_private: Bytes::new(),
         };
         let response: tfplugin6::plan_resource_change::Response = self.provider.call(rpc, request).await?;
@@ -318,7 +339,7 @@ impl<'a> Resource<'a> {
         if deferral.is_none() {
             self.require_no_write_only(rpc, &planned)?;
             let violations = rules::check_planned(block, &before, config, &planned);
-            if !legacy && !violations.is_empty() {
+            if !(legacy || start.is_second || violations.is_empty()) {
                 return Err(self.broken_rules("produced an invalid plan", violations));
             }
         }
@@ -341,6 +362,7 @@ impl<'a> Resource<'a> {
             planned,
             deferral,
             prior: before,
+            prior_private: start.private,
             config: config.clone(),
             private: response.planned_private,
             identity: present(response.planned_identity),
@@ -362,6 +384,7 @@ impl<'a> Resource<'a> {
             planned: Value::Null,
             deferral: None,
             prior: prior.value.clone(),
+            prior_private: prior.private.clone(),
             config: Value::Null,
             private,
             identity,
@@ -533,7 +556,11 @@ impl<'a> Resource<'a> {
         }
     }
 
-    fn broken_rules(&self, what: &'static str, violations: Vec<rules::Violation>) -> ProviderError {
+    pub(super) fn broken_rules(
+        &self,
+        what: &'static str,
+        violations: Vec<rules::Violation>,
+    ) -> ProviderError {
         ProviderError::Rules {
             provider: self.provider.name().to_owned(),
             what,

@@ -36,6 +36,7 @@ mod nested_sets;
 mod numbers;
 mod package;
 mod parameterize;
+mod plans;
 mod previews;
 mod provenance;
 mod provider_meta;
