@@ -28,6 +28,7 @@ use tokio::task::JoinSet;
 use tokio_util::task::TaskTracker;
 
 use crate::engine::{EngineLog, LogLine, Severity};
+use crate::resource::FailedDeletes;
 use crate::settings;
 
 pub use calls::{Begun, Call, Calls};
@@ -57,6 +58,8 @@ pub struct Daemon {
     grace: Duration,
     /// The provider of every session that has chosen none of its own.
     only_instance: OnceLock<Arc<Instance>>,
+    /// What failed deletions have left.
+    failed_deletes: FailedDeletes,
     /// The store of objects, opened when it is first needed.
     vault: OnceCell<Vault>,
     /// What providers have said of themselves before.
@@ -82,6 +85,7 @@ impl Daemon {
             log_calls: settings::LOG_CALLS.is_on(),
             grace,
             only_instance: OnceLock::new(),
+            failed_deletes: home::failed_deletes(),
             vault: OnceCell::new(),
             schemas: home::schema_cache(),
             schemas_complained: AtomicBool::new(false),
@@ -154,6 +158,11 @@ impl Daemon {
                 Ok(vault)
             })
             .await
+    }
+
+    /// What failed deletions have left, which an engine cannot be told.
+    pub fn failed_deletes(&self) -> &FailedDeletes {
+        &self.failed_deletes
     }
 
     /// Whether a fault of the memory of schemas is to be told: each session would find the same one.

@@ -11,6 +11,7 @@ mod delete;
 mod diagnose;
 mod diff;
 mod error;
+mod failed_deletes;
 mod identity;
 mod kept;
 mod list;
@@ -38,6 +39,7 @@ pub use delete::delete;
 pub use diagnose::describe;
 pub use diff::{Change, ChangeKind, Comparison, Difference, diff};
 pub use error::{Failure, MissingKey, OperationError, Partial};
+pub use failed_deletes::FailedDeletes;
 pub use kept::{Keeper, KeptError, Made};
 pub use list::{Page, Query, Started, begin_list};
 pub use plan_memory::{Memory, PlanMemory};
@@ -76,7 +78,16 @@ pub struct Notes {
     pub name_is_made_up: bool,
 }
 
-impl Target<'_> {
+impl<'a> Target<'a> {
+    /// The same with the id that the engine knows the resource by.
+    #[must_use]
+    pub fn known_as(mut self, id: &'a str) -> Self {
+        if let Some(memory) = &mut self.memory {
+            memory.id = id;
+        }
+        self
+    }
+
     /// The configuration that `inputs` stand for.
     pub(crate) fn config(&self, inputs: &Struct, unknowns: Unknowns) -> Result<Config, OperationError> {
         config_from_inputs(inputs, &self.shape.object, &self.shape.schema.block, unknowns)

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use isthmus_shim::cache::SchemaCache;
 use isthmus_shim::state::{Vault, VaultError};
 
+use crate::resource::FailedDeletes;
 use crate::settings;
 
 /// The Go bridge's variable for the folder of providers.
@@ -37,6 +38,12 @@ pub(super) async fn open_vault() -> Result<Vault, OpenVaultError> {
     let folder = folder(settings::HOME.read(), |name| std::env::var_os(name))?;
     let key = settings::KEY_FILE.read().map(PathBuf::from);
     Ok(Vault::open(&folder, key.as_deref()).await?)
+}
+
+/// The journal of failed deletions, in the same folder and with the same key.
+pub(super) fn failed_deletes() -> FailedDeletes {
+    let folder = folder(settings::HOME.read(), |name| std::env::var_os(name)).ok();
+    FailedDeletes::new(folder, settings::KEY_FILE.read().map(PathBuf::from))
 }
 
 /// The folder of unpacked providers, which is shared with the Go bridge.

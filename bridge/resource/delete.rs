@@ -6,13 +6,29 @@ use super::{Notes, OperationError, Target};
 
 /// Deletes the resource. Its stored state is upgraded and its end is planned first, as core does: a provider finds the
 /// timeouts and its private data there.
-pub async fn delete(target: &Target<'_>, olds: &Struct, notes: &mut Notes) -> Result<(), OperationError> {
+///
+/// What is left by a deletion that fails is kept for the next attempt; `inputs`, those that the engine has stored, tell what
+/// of it is secret.
+pub async fn delete(
+    target: &Target<'_>,
+    inputs: &Struct,
+    olds: &Struct,
+    notes: &mut Notes,
+) -> Result<(), OperationError> {
     let prior = target.prior(olds, notes).await?;
-    let object = target.allow_in_state(&prior.object).unwrap_or(prior.object);
+    let sent = target.allow_in_state(&prior.object);
+    let sent = sent.as_ref().unwrap_or(&prior.object);
     let resource =
         target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
     let plan =
-        resource.plan_destroy(&object, &mut notes.warnings).await.map_err(|error| target.failed(error))?;
-    resource.apply(&plan, &mut notes.warnings).await.map_err(|failure| target.failed(failure.error))?;
-    Ok(())
+        resource.plan_destroy(sent, &mut notes.warnings).await.map_err(|error| target.failed(error))?;
+    let Err(failure) = resource.apply(&plan, &mut notes.warnings).await else {
+        target.forget_failed_delete(olds, notes).await;
+        return Ok(());
+    };
+    if let Some(left) = failure.object {
+        let left = target.without_timeout(left, sent, &prior.object);
+        target.keep_what_is_left(&left, &prior, inputs, olds, notes).await;
+    }
+    Err(target.failed(failure.error))
 }

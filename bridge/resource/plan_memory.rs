@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{OperationError, Target};
+use super::{FailedDeletes, OperationError, Target};
 use isthmus_shim::provider::{Action, EarlierPlan, Handover, Plan, Resource};
 
 /// How many bytes are remembered. Beyond that the oldest is forgotten. The plans of a large stack take some megabytes.
@@ -24,13 +24,17 @@ pub struct PlanMemory {
     remembered: Mutex<Remembered>,
 }
 
-/// A resource, and what its session remembers of it.
+/// A resource, and what is remembered of it beside what its engine stores.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory<'a> {
     /// The resource.
     pub urn: &'a str,
+    /// What the engine knows it by; empty if there is nothing yet.
+    pub id: &'a str,
     /// All plans of the session.
     pub plans: &'a PlanMemory,
+    /// What failed deletions have left.
+    pub failed_deletes: &'a FailedDeletes,
 }
 
 #[derive(Debug, Default)]

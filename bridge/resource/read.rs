@@ -42,6 +42,7 @@ pub async fn refresh(
     let sent = target.allow_in_state(&prior.object);
     let sent = sent.as_ref().unwrap_or(&prior.object);
     let read = resource.read(sent, &mut notes.warnings).await.map_err(|error| target.failed(error))?;
+    target.forget_failed_delete(properties, notes).await;
     let Some(object) = read else { return Ok(None) };
     let object = target.without_timeout(object, sent, &prior.object);
     let secrets = target.secrets_of(inputs);

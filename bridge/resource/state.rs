@@ -55,14 +55,16 @@ pub(super) enum Condition {
 pub(super) struct Prior {
     pub(super) object: Object,
     pub(super) condition: Condition,
-    /// The properties of the object, where those that are stored are another type's.
-    moved: Option<Struct>,
+    /// The properties of the object, where they are not those that the engine has.
+    own: Option<Struct>,
+    /// Whether it has been an object of another type until now.
+    is_moved: bool,
 }
 
 impl Prior {
     /// The resource's properties before the call, of which `stored` are those that the engine has.
     pub(super) fn properties<'a>(&'a self, stored: &'a Struct) -> &'a Struct {
-        self.moved.as_ref().unwrap_or(stored)
+        self.own.as_ref().unwrap_or(stored)
     }
 }
 
@@ -91,7 +93,7 @@ impl Target<'_> {
         notes: &mut Notes,
     ) -> Result<Prior, OperationError> {
         let prior = self.stored(properties, notes).await?;
-        if prior.moved.is_none() {
+        if !prior.is_moved {
             return Ok(prior);
         }
         let resource =
@@ -103,12 +105,21 @@ impl Target<'_> {
         self.with_own_properties(object, prior.condition)
     }
 
-    /// Rebuilds the stored object and lets the provider bring it to its current schema, or make one of this type of it.
+    /// What the resource was before the call, as far as that is stored: by a deletion that has failed, or else by the engine.
     pub(super) async fn stored(
         &self,
         properties: &Struct,
         notes: &mut Notes,
     ) -> Result<Prior, OperationError> {
+        let Some(left) = self.left_by_failed_delete(properties, notes).await else {
+            return self.rebuilt(properties, notes).await;
+        };
+        let prior = self.rebuilt(&left, notes).await?;
+        Ok(Prior { own: prior.own.or(Some(left)), ..prior })
+    }
+
+    /// Rebuilds the stored object and lets the provider bring it to its current schema, or make one of this type of it.
+    async fn rebuilt(&self, properties: &Struct, notes: &mut Notes) -> Result<Prior, OperationError> {
         let meta = Meta::from_properties(properties).map_err(StateError::from)?;
         let condition = if meta.tainted { Condition::Tainted } else { Condition::Whole };
         match &meta.source {
@@ -118,15 +129,15 @@ impl Target<'_> {
             }
             _ => {
                 let object = self.upgraded(properties, &meta, notes).await?;
-                Ok(Prior { object, condition, moved: None })
+                Ok(Prior { object, condition, own: None, is_moved: false })
             }
         }
     }
 
     fn with_own_properties(&self, object: Object, condition: Condition) -> Result<Prior, OperationError> {
         let options = OutputOptions { keep_secrets: true, secrets: &[], unknowns: false };
-        let moved = Some(outputs_from_state(&object.value, &self.shape, options)?);
-        Ok(Prior { object, condition, moved })
+        let own = Some(outputs_from_state(&object.value, &self.shape, options)?);
+        Ok(Prior { object, condition, own, is_moved: true })
     }
 
     async fn upgraded(

@@ -41,6 +41,7 @@ pub async fn update(
     match &plan.action {
         // The engine sends an update after a failed one even where nothing is left to do.
         Action::NoOp if plan.deferral.is_none() => {
+            target.forget_failed_delete(olds, notes).await;
             let identity = target.identity_of(&prior, notes).await;
             return properties_of(target, &prior, identity, look, Condition::Whole);
         }
@@ -55,6 +56,7 @@ pub async fn update(
         target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
     match resource.apply(&plan, &mut notes.warnings).await {
         Ok(applied) => {
+            target.forget_failed_delete(olds, notes).await;
             let object = applied.object.ok_or(OutputError::NoObject)?;
             let identity = target.identity_of(&object, notes).await;
             let (properties, obstacle) =
@@ -70,6 +72,7 @@ pub async fn update(
         }
         Err(failure) => {
             let Some(object) = failure.object else { return Err(target.failed(failure.error)) };
+            target.forget_failed_delete(olds, notes).await;
             let identity = target.identity_of(&object, notes).await;
             let (properties, obstacle) =
                 properties_in_any_case(target, &object, identity, look, Condition::Whole)?;

@@ -282,7 +282,7 @@ impl ResourceProvider for PulumiService {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
         let target = work.configured_target(&request.urn, &request.r#type).await?;
-        let target = target.compared(request.old_inputs.as_ref());
+        let target = target.known_as(&request.id).compared(request.old_inputs.as_ref());
         let ignored = paths(&request.ignore_changes)?;
         let mut notes = Notes::default();
         let comparison = Comparison {
@@ -324,7 +324,8 @@ impl ResourceProvider for PulumiService {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
         let target = work.configured_target(&request.urn, &request.r#type).await?;
-        let target = target.timed(Operation::Read, request.timeout, request.inputs.as_ref());
+        let target =
+            target.known_as(&request.id).timed(Operation::Read, request.timeout, request.inputs.as_ref());
         let mut notes = Notes::default();
         let reading = async {
             match request.properties.filter(|properties| !properties.is_empty()) {
@@ -389,7 +390,11 @@ impl ResourceProvider for PulumiService {
         let request = request.into_inner();
         work.through(move |work| async move {
             let target = work.configured_target(&request.urn, &request.r#type).await?;
-            let target = target.timed(Operation::Update, request.timeout, request.old_inputs.as_ref());
+            let target = target.known_as(&request.id).timed(
+                Operation::Update,
+                request.timeout,
+                request.old_inputs.as_ref(),
+            );
             let mut notes = Notes::default();
             let olds = request.olds.unwrap_or_default();
             let news = work.reveal(&target, request.news);
@@ -413,10 +418,16 @@ impl ResourceProvider for PulumiService {
         let request = request.into_inner();
         work.through(move |work| async move {
             let target = work.configured_target(&request.urn, &request.r#type).await?;
-            let target = target.timed(Operation::Delete, request.timeout, request.old_inputs.as_ref());
+            let target = target.known_as(&request.id).timed(
+                Operation::Delete,
+                request.timeout,
+                request.old_inputs.as_ref(),
+            );
             let mut notes = Notes::default();
             let olds = request.properties.unwrap_or_default();
-            let deleted = work.limited(&target, resource::delete(&target, &olds, &mut notes)).await;
+            let inputs = request.old_inputs.clone().unwrap_or_default();
+            let deleted = resource::delete(&target, &inputs, &olds, &mut notes);
+            let deleted = work.limited(&target, deleted).await;
             work.finish(&target, notes, deleted).await
         })
         .await
@@ -548,7 +559,12 @@ impl Work {
             package: self.instance.package.identity(),
             keep_secrets: self.session.keeps_secrets(),
             timeouts: Timeouts::default(),
-            memory: Some(Memory { urn: &self.urn, plans: &self.instance.plans }),
+            memory: Some(Memory {
+                urn: &self.urn,
+                id: "",
+                plans: &self.instance.plans,
+                failed_deletes: self.session.daemon().failed_deletes(),
+            }),
         })
     }
 

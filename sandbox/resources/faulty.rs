@@ -29,7 +29,7 @@ pub(crate) const OPERATIONS: [&str; 7] =
     ["validate", "plan", "create", "read", "update", "upgrade", "delete"];
 
 /// Every way to go wrong. `README.md` tells what each does.
-pub(crate) const MODES: [&str; 30] = [
+pub(crate) const MODES: [&str; 31] = [
     "absent",
     "crash",
     "deferred",
@@ -41,6 +41,7 @@ pub(crate) const MODES: [&str; 30] = [
     "flood",
     "garbage",
     "gone",
+    "halves",
     "hang",
     "hang-forever",
     "huge",
@@ -151,6 +152,7 @@ impl Resource for Faulty {
         match mode(&prior, "delete") {
             None => Ok(Outcome::gone()),
             Some("leftover") => Ok(Outcome::object(prior)),
+            Some("halves") => Ok(delete_in_halves(prior, &change.private)),
             Some(mode @ ("partial" | "error")) => {
                 let complaint = complaint(mode);
                 Ok(complaint
@@ -168,6 +170,19 @@ impl Resource for Faulty {
         }
     }
 }
+
+/// Deletes one half, and the other one when what is left of the first comes back.
+fn delete_in_halves(mut object: Object, private: &Bytes) -> Outcome {
+    if object.text("payload") == Some(HALF) && private == HALF {
+        return Outcome::gone();
+    }
+    object.set_text("payload", HALF);
+    let trouble = Diagnostic::error("sandbox_faulty deleted one half", "Delete again, with what is left.");
+    Outcome::partial(object, trouble).with_private(Bytes::from_static(HALF.as_bytes()))
+}
+
+/// What the payload and the private bytes are of which one half is deleted.
+const HALF: &str = "half deleted";
 
 /// The reason "the resource's configuration is unknown" of the wire's enumeration of deferrals.
 const RESOURCE_CONFIG_UNKNOWN: i32 = 1;

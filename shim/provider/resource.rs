@@ -9,7 +9,7 @@ use super::deferral::Postponement;
 use super::diagnostics::{attribute_path, errors_of};
 use super::final_plan::{Handover, Start};
 use super::{Deferral, Diagnostic, Provider, ProviderError, Rpc, dynamic};
-use crate::cty::{AttributePath, Type, Value, json::Json};
+use crate::cty::{AttributePath, PathStep, Type, Value, json::Json};
 use crate::rules;
 use crate::schema::Schema;
 
@@ -461,8 +461,8 @@ impl<'a> Resource<'a> {
         // them out itself.
         let clean = self.require_no_write_only(rpc, &value);
         let value = rules::without_write_only(&self.schema.block, value);
-        let is_known = value.is_wholly_known();
-        let value = if is_known { value } else { unknowns_as_null(value) };
+        let unknown = unknown_places(&value);
+        let value = if unknown.is_empty() { value } else { unknowns_as_null(value) };
         let object = (!value.is_null()).then(|| Object {
             value: value.clone(),
             private: response.private,
@@ -474,15 +474,21 @@ impl<'a> Resource<'a> {
         if let Err(error) = clean {
             return Err(Box::new(ApplyFailure { error, object }));
         }
-        if !is_known {
-            let error = self.invalid_answer(rpc, "after applying, some values are still unknown");
+        if !unknown.is_empty() {
+            let reason = format!(
+                "after applying, some values are still unknown, and are kept as null: {}",
+                unknown.join(", ")
+            );
+            let error = self.invalid_answer(rpc, &reason);
             return Err(Box::new(ApplyFailure { error, object }));
         }
         if says_nothing && !plan.planned.is_null() {
             return Err(nothing(self.invalid_answer(rpc, "it does not say what exists now")));
         }
         if plan.planned.is_null() && !value.is_null() {
-            let error = self.invalid_answer(rpc, "the object is still there");
+            let reason =
+                "it has deleted the object without an error, and answered with one that is still there";
+            let error = self.invalid_answer(rpc, reason);
             return Err(Box::new(ApplyFailure { error, object }));
         }
         let violations = rules::check_applied(&self.schema.block, &plan.planned, &value);
@@ -603,6 +609,29 @@ fn present(identity: Option<tfplugin6::ResourceIdentityData>) -> Option<tfplugin
         })
     })
 }
+
+/// Where something is unknown; a few places at most. An element of a set would be named by its value, so the set is.
+fn unknown_places(value: &Value) -> Vec<String> {
+    let mut places: Vec<String> = Vec::new();
+    let walked = value.walk(&mut |path, part| {
+        if !part.is_known() {
+            let is_named = |step: &&PathStep| !matches!(step, PathStep::Element(_));
+            let place = AttributePath(path.iter().take_while(is_named).cloned().collect());
+            let place = if place.is_root() { "the whole object".to_owned() } else { place.to_string() };
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        if places.len() < SHOWN_PLACES { Ok(true) } else { Err(()) }
+    });
+    if walked.is_err() {
+        places.push("…".to_owned());
+    }
+    places
+}
+
+/// How many places an error names.
+const SHOWN_PLACES: usize = 5;
 
 fn unknowns_as_null(value: Value) -> Value {
     let known = value.transform(&mut |_, part| {

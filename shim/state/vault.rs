@@ -89,18 +89,7 @@ impl Vault {
     /// When the store or the key cannot be made, opened or used.
     pub async fn open(folder: &Path, configured_key: Option<&Path>) -> Result<Self, VaultError> {
         let store = SqliteStore::open(folder.join(DATABASE)).await?;
-        let key = match configured_key {
-            Some(path) => KeyFile::open(path)?,
-            None => {
-                let path = folder.join(KEY);
-                // In this order: another process makes its key before its first record.
-                let has_records = !store.is_empty().await?;
-                if has_records && !path.exists() {
-                    return Err(KeyError::Missing { path, store: store.location() }.into());
-                }
-                KeyFile::open_or_create(&path)?
-            }
-        };
+        let key = key_file(&store, folder, configured_key).await?;
         Ok(Self::new(Arc::new(store), key))
     }
 
@@ -188,6 +177,24 @@ impl Vault {
         object.object.identity = envelope.identity;
         Ok(Saved { object, companion: envelope.companion })
     }
+}
+
+/// The key of a store in a folder.
+pub(super) async fn key_file(
+    store: &SqliteStore,
+    folder: &Path,
+    configured: Option<&Path>,
+) -> Result<KeyFile, VaultError> {
+    if let Some(path) = configured {
+        return Ok(KeyFile::open(path)?);
+    }
+    let path = folder.join(KEY);
+    // In this order: another process makes its key before its first record.
+    let has_records = !store.is_empty().await?;
+    if has_records && !path.exists() {
+        return Err(KeyError::Missing { path, store: store.location() }.into());
+    }
+    Ok(KeyFile::open_or_create(&path)?)
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ mod computed_blocks;
 mod configuration;
 mod deaths;
 mod deferrals;
+mod deletions;
 mod differences;
 mod endings;
 mod ephemeral;

@@ -886,6 +886,15 @@ const FAILURES: &[Entry] = &[
         shown: Shown::Elsewhere("tests/contract/failures.rs"),
     },
     Entry {
+        id: "failed-deletes",
+        what: "a delete that fails half-way",
+        go_bridge: "what the provider reported is forgotten; the next attempt begins with what was there before",
+        isthmus: "it is kept in the daemon's journal, encrypted, and the next call goes on with it",
+        why: "a provider's private data may say how far it got",
+        back: NONE,
+        shown: Shown::Elsewhere("tests/contract/deletions.rs"),
+    },
+    Entry {
         id: "provider-grpc-errors",
         what: "gRPC errors of the provider",
         go_bridge: "swallowed, except UNAVAILABLE",

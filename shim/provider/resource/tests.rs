@@ -558,7 +558,10 @@ async fn a_deletion_that_leaves_something_has_failed() {
     for (answer, expected) in [
         (
             ApplyAnswer { new_state: sent(r#"{"id": "1"}"#), ..ApplyAnswer::default() },
-            invalid("ApplyResourceChange", "the object is still there"),
+            invalid(
+                "ApplyResourceChange",
+                "it has deleted the object without an error, and answered with one that is still there",
+            ),
         ),
         (
             ApplyAnswer {
@@ -610,7 +613,10 @@ async fn what_a_failed_apply_made_is_kept_with_its_private_data() {
         "the provider scripted produced an inconsistent result after apply for {THING}; this is a fault of the \
          provider:\n  - name: the value is not the planned one"
     );
-    let still_unknown = invalid("ApplyResourceChange", "after applying, some values are still unknown");
+    let still_unknown = invalid(
+        "ApplyResourceChange",
+        "after applying, some values are still unknown, and are kept as null: id",
+    );
     for (answered, said, expected, kept) in [
         (r#"{"id": "1", "name": "a"}"#, "timed out", "timed out", Some(r#"{"id": "1", "name": "a"}"#)),
         // Whatever else is wrong with a half-made object, the provider's own words matter most.

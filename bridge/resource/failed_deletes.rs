@@ -1,0 +1,228 @@
+//! What failed deletions have left behind.
+//!
+//! An engine that is told that a deletion has failed keeps the properties that it had, and sends them with the next call.
+//! What the provider has answered with the failure (what is left, and its private data, which may say how far it got) is
+//! kept in the journal, as the properties that would have been stored, and takes the place of those that are sent. It is
+//! known by URN, id, and a digest of what was sent: properties that are not those belong to another object, or to one that
+//! was read or changed since. When the object is gone, changed or read, the engine knows better, and it is forgotten.
+//!
+//! A journal that cannot be used is warned of. The engine's own properties then have to do, as they do for other bridges.
+
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use isthmus_proto::property::{Struct, Value as Property};
+use isthmus_shim::provider::{Diagnostic, Object};
+use isthmus_shim::state::{Journal, Sent, StoreKey, VaultError};
+use prost::Message as _;
+use sha2::{Digest as _, Sha256};
+use tokio::sync::OnceCell;
+
+use super::state::{Look, Prior, properties_in_any_case};
+use super::{Notes, Target};
+use crate::translate::property::bag_without_secrets;
+
+/// The journal, opened when there is reason to.
+#[derive(Debug)]
+pub struct FailedDeletes {
+    folder: Option<PathBuf>,
+    key_file: Option<PathBuf>,
+    journal: OnceCell<Journal>,
+}
+
+/// The journal cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum JournalError {
+    /// There is no place for it.
+    #[error("there is no home folder to keep it in; set ISTHMUS_HOME to a folder")]
+    Home,
+    /// The store or its key.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+}
+
+impl FailedDeletes {
+    /// The journal in `folder` (`None`: there is no folder to keep anything in), encrypted with the key in a file that the
+    /// user has chosen, or else with the folder's own.
+    pub fn new(folder: Option<PathBuf>, key_file: Option<PathBuf>) -> Self {
+        Self { folder, key_file, journal: OnceCell::new() }
+    }
+
+    /// `None`: nothing was ever kept.
+    async fn existing(&self) -> Result<Option<&Journal>, JournalError> {
+        match (self.journal.get(), &self.folder) {
+            (Some(journal), _) => Ok(Some(journal)),
+            (None, Some(folder)) if Journal::exists(folder) => self.opened().await.map(Some),
+            (None, _) => Ok(None),
+        }
+    }
+
+    async fn opened(&self) -> Result<&Journal, JournalError> {
+        let folder = self.folder.as_deref().ok_or(JournalError::Home)?;
+        let open = || async { Ok(Journal::open(folder, self.key_file.as_deref()).await?) };
+        self.journal.get_or_try_init(open).await
+    }
+}
+
+impl Target<'_> {
+    /// The properties that take the place of those that an engine has `sent`, after a deletion with the same has failed.
+    pub(super) async fn left_by_failed_delete(&self, sent: &Struct, notes: &mut Notes) -> Option<Struct> {
+        let (key, journal) = self.journal_key()?;
+        let found = async {
+            let Some(journal) = journal.existing().await? else { return Ok(None) };
+            Ok::<_, JournalError>(journal.find(&key, &digest(sent)).await?)
+        };
+        match found.await {
+            // What was written by us can be read by us, unless a newer version has written it otherwise.
+            Ok(left) => left.and_then(|left| Struct::decode(left).ok()),
+            Err(error) => {
+                notes.warnings.push(Diagnostic::warning(
+                    "What an earlier deletion may have left is not known",
+                    format!("{}. What the engine has stored is used.", isthmus_shim::error_chain(&error)),
+                ));
+                None
+            }
+        }
+    }
+
+    /// Keeps what the deletion of `prior` has left, unless it is what was there before.
+    pub(super) async fn keep_what_is_left(
+        &self,
+        left: &Object,
+        prior: &Prior,
+        inputs: &Struct,
+        sent: &Struct,
+        notes: &mut Notes,
+    ) {
+        let Some((key, journal)) = self.journal_key() else { return };
+        let before = &prior.object;
+        if (&left.value, &left.private, &left.identity) == (&before.value, &before.private, &before.identity)
+        {
+            return;
+        }
+        let identity = self.identity_of(left, notes).await;
+        let secrets = self.secrets_of(inputs);
+        let look = Look { secrets: &secrets, like: sent };
+        let kept = async {
+            let (properties, _) = properties_in_any_case(self, left, identity, look, prior.condition)
+                .map_err(|error| isthmus_shim::error_chain(&error))?;
+            let left = Bytes::from(properties.encode_to_vec());
+            let journal = journal.opened().await.map_err(|error| isthmus_shim::error_chain(&error))?;
+            let kept = journal.keep(&key, &digest(sent), left).await;
+            kept.map_err(|error| isthmus_shim::error_chain(&error))
+        };
+        if let Err(reason) = kept.await {
+            notes.warnings.push(Diagnostic::warning(
+                "What the failed deletion has left could not be kept",
+                format!("{reason}. The next attempt begins with what was there before."),
+            ));
+        }
+    }
+
+    /// Forgets what a failed deletion has left, when it has become the engine's business again.
+    pub(super) async fn forget_failed_delete(&self, sent: &Struct, notes: &mut Notes) {
+        let Some((key, journal)) = self.journal_key() else { return };
+        let forgotten = async {
+            let Some(journal) = journal.existing().await? else { return Ok(()) };
+            Ok::<_, JournalError>(journal.forget(&key, &digest(sent)).await?)
+        };
+        if let Err(error) = forgotten.await {
+            notes.warnings.push(Diagnostic::warning(
+                "What an earlier deletion has left is still kept",
+                isthmus_shim::error_chain(&error),
+            ));
+        }
+    }
+
+    fn journal_key(&self) -> Option<(StoreKey, &FailedDeletes)> {
+        let memory = self.memory.as_ref()?;
+        let key = StoreKey {
+            package: self.package.name.clone(),
+            type_name: self.shape.terraform_type.to_string(),
+            id: format!("{} {}", memory.urn, memory.id),
+        };
+        Some((key, memory.failed_deletes))
+    }
+}
+
+/// What is the same for the same properties, in whichever order an engine has sent them, and whatever it has marked as
+/// secret.
+fn digest(properties: &Struct) -> Sent {
+    let plain = bag_without_secrets(properties);
+    let mut hasher = Sha256::new();
+    add_bag(&mut hasher, plain.as_ref().unwrap_or(properties));
+    hasher.finalize().into()
+}
+
+/// Each kind begins with a byte of its own, and what has a length with the length, so that no two bags read alike.
+fn add(hasher: &mut Sha256, value: &Property) {
+    match value {
+        Property::Null => hasher.update([0]),
+        Property::Bool(value) => hasher.update([1, u8::from(*value)]),
+        Property::Number(number) => {
+            hasher.update([2]);
+            hasher.update(number.to_bits().to_le_bytes());
+        }
+        Property::String(text) => {
+            hasher.update([3]);
+            add_text(hasher, text);
+        }
+        Property::List(elements) => {
+            hasher.update([4]);
+            hasher.update(elements.len().to_le_bytes());
+            for element in elements {
+                add(hasher, element);
+            }
+        }
+        Property::Struct(bag) => add_bag(hasher, bag),
+    }
+}
+
+fn add_bag(hasher: &mut Sha256, bag: &Struct) {
+    let mut members: Vec<(&str, &Property)> = bag.iter().collect();
+    members.sort_unstable_by_key(|(name, _)| *name);
+    hasher.update([5]);
+    hasher.update(members.len().to_le_bytes());
+    for (name, value) in members {
+        add_text(hasher, name);
+        add(hasher, value);
+    }
+}
+
+fn add_text(hasher: &mut Sha256, text: &str) {
+    hasher.update(text.len().to_le_bytes());
+    hasher.update(text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::translate::property::secret;
+
+    #[test]
+    fn the_same_properties_are_known_in_any_order_and_whatever_is_secret() {
+        let text = |value: &str| Property::from(value);
+        let one = Struct::from([("a", text("x")), ("b", secret(text("y")))]);
+        let other = Struct::from([("b", text("y")), ("a", text("x"))]);
+        assert_eq!(digest(&one), digest(&other));
+    }
+
+    #[test]
+    fn other_properties_are_not_known() {
+        let bags = [
+            Struct::new(),
+            Struct::from([("a", Property::Null)]),
+            Struct::from([("a", Property::Bool(false))]),
+            Struct::from([("a", Property::from("b"))]),
+            Struct::from([("ab", Property::from(""))]),
+            Struct::from([("a", Property::from(1.0))]),
+            Struct::from([("a", Property::List(vec![]))]),
+            Struct::from([("a", Property::List(vec![Property::Null]))]),
+            Struct::from([("a", Property::Struct(Struct::new()))]),
+            Struct::from([("a", Property::List(vec![Property::List(vec![]), Property::Null]))]),
+            Struct::from([("a", Property::List(vec![Property::List(vec![Property::Null])]))]),
+        ];
+        let digests: std::collections::HashSet<Sent> = bags.iter().map(digest).collect();
+        assert_eq!(digests.len(), bags.len());
+    }
+}
