@@ -15,7 +15,8 @@ pub(crate) struct Kind {
     pub(crate) values: &'static [(&'static str, Values)],
     /// Whether it can be imported by its id.
     pub(crate) imports: bool,
-    /// What others may do to its object: a place in the file, and what they put there (JSON).
+    /// What others may do to its object: a place in the file, and what they put there (JSON, in which
+    /// `MARKER` is what tells the resource from others).
     pub(crate) drift: &'static [(&'static str, &'static [&'static str])],
     /// What a name may begin with, so that creating the object fails.
     pub(crate) failing: &'static [&'static str],
@@ -155,7 +156,7 @@ pub(crate) const KINDS: &[Kind] = &[
             ("/rules", &["[]", "[{\"port\":1,\"protocol\":\"udp\"}]"]),
             ("/grants", &["[]", "[{\"who\":\"drifted\",\"level\":null}]"]),
             ("/settings", &["null", "{\"mode\":\"x\",\"verbose\":true,\"quota\":1.5}"]),
-            ("/name", &["\"renamed\""]),
+            ("/name", &["\"MARKER-renamed\""]),
         ],
         // Not `partial-`: OpenTofu deletes a tainted object without its private data, which this provider does not take.
         failing: &["fail-"],

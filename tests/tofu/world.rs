@@ -418,8 +418,8 @@ impl Resource {
                 step.outside = Outside::Vanish;
             } else {
                 let (pointer, values) = *lottery.pick(self.kind.drift);
-                let value =
-                    serde_json::from_str(lottery.pick::<&str>(values)).expect("it is written as JSON");
+                let text = lottery.pick::<&str>(values).replace("MARKER", &self.marker);
+                let value = serde_json::from_str(&text).expect("it is written as JSON");
                 step.outside = Outside::Drift(pointer, value);
             }
         }
