@@ -54,15 +54,31 @@ pub(crate) const RULES: &[Rule] = &[
         covers: |difference| difference.what == What::Announced("computed_blocks_allowed"),
     },
     Rule {
-        id: "the private data of a planned replacement",
-        reason: "OpenTofu plans a replacement twice, the second time without a prior state but with the private data of the \
-                 first plan; what it applies is a third plan, without them, which is ours",
+        id: "the last plan of a replacement",
+        reason: "OpenTofu plans the new object of a replacement with the private data of the first plan, and once more, without \
+                 them, before it applies; isthmus goes by the plan that a preview has shown",
         covers: |difference| {
             difference.what == What::OnlyTheirs
                 && difference.method == "PlanResourceChange"
                 && replaces(difference.decision)
                 && difference.theirs.as_ref().is_some_and(|request| {
-                    request.fields["prior_state"].is_null() && request.fields["prior_private"] != ""
+                    request.fields["prior_state"].is_null() && !request.fields["config"].is_null()
+                })
+        },
+    },
+    Rule {
+        id: "what a replacement takes over",
+        reason: "isthmus plans and makes a new object in the place of an old one with the private data and the identity that the \
+                 plan of the replacement came with; OpenTofu passes on the private data, in its second plan only, and knows no \
+                 identities",
+        covers: |difference| {
+            let What::Field { path, .. } = &difference.what else { return false };
+            let carried = ["/prior_identity", "/prior_private", "/planned_identity", "/planned_private"];
+            matches!(difference.method, "PlanResourceChange" | "ApplyResourceChange")
+                && replaces(difference.decision)
+                && carried.contains(&path.as_str())
+                && difference.ours.as_ref().is_some_and(|request| {
+                    request.fields["prior_state"].is_null() && !request.fields["config"].is_null()
                 })
         },
     },

@@ -71,7 +71,6 @@ async fn a_process_is_asked_for_its_schema_once_and_configured_once() {
     let capabilities = request.client_capabilities.expect("it is told what we can do");
     assert!(capabilities.write_only_attributes_allowed && capabilities.deferral_allowed);
     assert!(capabilities.computed_blocks_allowed && !capabilities.store_planned_private);
-    assert!(!capabilities.store_planned_private && !capabilities.computed_blocks_allowed);
 }
 
 #[tokio::test]
