@@ -23,7 +23,7 @@ on_both_protocols! {
             let record = session.record();
             let mut news = json!({"name": "first", "passwordWo": "sesame", "passwordWoVersion": 1});
             let made = record.make(&news).await?;
-            news["passwordWo"] = json!("open");
+            news["passwordWo"] = json!("ajar-now");
             let changed = record.check_again(&made.inputs, &news).await?.inputs;
             assert_ne!(changed["passwordWo"], made.inputs["passwordWo"]);
             let difference = record.diff(&made, &changed).await?;
@@ -49,15 +49,15 @@ on_both_protocols! {
         assert_eq!(again, inputs);
         assert!(!record.diff(&read, &again).await?.some);
 
-        news["passwordWo"] = json!("open");
+        news["passwordWo"] = json!("ajar-now");
         news["passwordWoVersion"] = json!(2);
         let inputs = record.check_again(&inputs, &news).await?.inputs;
         assert_eq!(record.diff(&read, &inputs).await?.changes.last().map(String::as_str), Some("update passwordWoVersion"));
         let changed = record.update(&read, &inputs).await?;
-        assert_eq!(host.objects()[0]["password"], "open");
+        assert_eq!(host.objects()[0]["password"], "ajar-now");
         for outputs in [&planned, &made.outputs, &read.outputs, &changed.outputs] {
             let text = outputs.to_string();
-            assert!(!text.contains("sesame") && !text.contains("open") && !text.contains("write-only"), "{text}");
+            assert!(!text.contains("sesame") && !text.contains("ajar-now") && !text.contains("write-only"), "{text}");
         }
         record.delete(&changed).await?;
         Ok(())
