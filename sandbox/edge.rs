@@ -91,6 +91,10 @@ impl Edge {
         }
         let warning = (kind == SchemaAnswer::Warn)
             .then(|| Diagnostic::warning("The sandbox is not sure what it offers", "It was asked to warn."));
+        #[allow(
+            clippy::needless_update,
+            reason = "in protocol 5 there is nothing else, in protocol 6 there is"
+        )]
         let mut response = message::get_provider_schema::Response {
             diagnostics: warning
                 .into_iter()
