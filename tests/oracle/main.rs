@@ -13,6 +13,9 @@ mod compare;
 #[path = "../contract/harness/engine.rs"]
 mod engine;
 mod entries;
+#[expect(dead_code, reason = "the end-to-end tests use the rest")]
+#[path = "../e2e/harness/tools.rs"]
+mod go_tools;
 mod packages;
 mod page;
 mod questions;

@@ -1,9 +1,10 @@
 //! The Go programs that the comparison runs: built once a run, by the same script that people use.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use tempfile::TempDir;
+
+use crate::go_tools;
 
 /// What `tests/tools/build` is asked for; the rest of what it can build is for other tests.
 const NEEDED: [&str; 6] = ["random", "tls", "time", "local", "conformance", "go-bridge"];
@@ -17,23 +18,10 @@ pub(crate) struct Tools {
 impl Tools {
     /// Builds whatever is missing, which from nothing takes minutes.
     pub(crate) fn built() -> Self {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tools/build");
-        let folder =
-            std::env::var_os("ISTHMUS_TOOLS_DIR").map_or_else(|| target().join("tools"), PathBuf::from);
-        let output = Command::new(&script)
-            .args(NEEDED)
-            .env("ISTHMUS_TOOLS_DIR", &folder)
-            .output()
-            .unwrap_or_else(|error| panic!("{} does not start: {error}", script.display()));
-        assert!(
-            output.status.success(),
-            "{} failed with {}\n{}\n{}",
-            script.display(),
-            output.status,
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr)
-        );
-        Self { folder: folder.canonicalize().expect("the script has made the folder") }
+        let folder = go_tools::build(&NEEDED);
+        Self {
+            folder: folder.unwrap_or_else(|reason| panic!("the programs to compare are missing: {reason}")),
+        }
     }
 
     /// The Go bridge.
@@ -88,10 +76,4 @@ impl Cache {
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
-}
-
-/// Cargo's target folder, wherever the user has put it.
-fn target() -> &'static Path {
-    let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    temporary.parent().expect("Cargo puts this folder below the target folder")
 }

@@ -22,6 +22,9 @@ mod daemon;
 #[expect(dead_code, reason = "the contract tests use the rest")]
 #[path = "../contract/harness/engine.rs"]
 mod engine;
+#[expect(dead_code, reason = "the end-to-end tests use the rest")]
+#[path = "../e2e/harness/tools.rs"]
+mod go_tools;
 mod kinds;
 mod lottery;
 mod providers;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 
 use isthmus::package::catalogue::{Identity, Package};
@@ -13,6 +12,7 @@ use isthmus_shim::cty::Type;
 use isthmus_shim::plugin::{LaunchSpec, LogSink, Plugin};
 use isthmus_shim::provider::{CallObserver, Provider as RunningProvider};
 
+use crate::go_tools;
 use crate::kinds::Provider;
 
 /// Folders and programs.
@@ -24,25 +24,10 @@ pub(crate) struct Tools {
 impl Tools {
     /// Builds whatever is missing, which from nothing takes minutes.
     pub(crate) fn built() -> Self {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tools/build");
-        let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let target = temporary.parent().expect("Cargo puts this folder below the target folder");
-        let folder =
-            std::env::var_os("ISTHMUS_TOOLS_DIR").map_or_else(|| target.join("tools"), PathBuf::from);
-        let built = Command::new(&script)
-            .args(["tofu", "conformance"])
-            .env("ISTHMUS_TOOLS_DIR", &folder)
-            .output()
-            .unwrap_or_else(|error| panic!("{} does not start: {error}", script.display()));
-        assert!(
-            built.status.success(),
-            "{} failed with {}\n{}\n{}",
-            script.display(),
-            built.status,
-            String::from_utf8_lossy(&built.stdout),
-            String::from_utf8_lossy(&built.stderr)
-        );
-        Self { folder: folder.canonicalize().expect("the script has made the folder") }
+        let folder = go_tools::build(&["tofu", "conformance"]);
+        Self {
+            folder: folder.unwrap_or_else(|reason| panic!("OpenTofu or its provider is missing: {reason}")),
+        }
     }
 
     /// OpenTofu.
