@@ -11,3 +11,4 @@ pub mod resource;
 pub mod serve;
 pub mod settings;
 pub mod translate;
+pub mod urn;

@@ -15,6 +15,7 @@ use crate::translate::attribute_paths::{field_at, property_path};
 use crate::translate::config_values::may_hold_sensitive;
 use crate::translate::inputs::InputFailure;
 use crate::translate::property_path::PropertyPath;
+use crate::urn::Urn;
 
 /// What providers call an attribute that has to be set and is not: those on the framework, and those on the SDK.
 const MISSING: [&str; 2] = ["Missing Configuration for Required Attribute", "Missing required argument"];
@@ -36,8 +37,7 @@ pub(super) struct Complaints<'a> {
 
 impl<'a> Complaints<'a> {
     pub(super) fn new(urn: &'a str, package: &'a str, shape: &'a ObjectShape) -> Self {
-        // urn:pulumi:STACK::PROJECT::TYPE::NAME, where the name may be anything.
-        let name = urn.splitn(4, "::").nth(3).unwrap_or_default();
+        let name = Urn(urn).name();
         let explicit = (!urn.is_empty() && !name.starts_with("default")).then_some(name);
         Self { explicit, package, shape }
     }

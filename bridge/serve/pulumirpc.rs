@@ -3,20 +3,20 @@
 //! Each method takes a message apart, calls what does the work, and puts the answer together. What an engine expects of
 //! each is written beside the contract in `proto/pulumirpc/provider.proto`.
 
-use std::collections::BTreeSet;
+mod messages;
+mod work;
+
 use std::sync::Arc;
 
 use isthmus_proto::property::Struct;
-use isthmus_proto::pulumirpc::check_request::{AutonamingOptions, autonaming_options};
 use isthmus_proto::pulumirpc::resource_provider_server::ResourceProvider;
 use isthmus_proto::pulumirpc::{
-    CallRequest, CallResponse, CheckFailure, CheckRequest, CheckResponse, ConfigureRequest,
-    ConfigureResponse, CreateRequest, CreateResponse, DeleteRequest, DiffRequest, DiffResponse,
-    GetMappingRequest, GetMappingResponse, GetMappingsRequest, GetMappingsResponse, GetSchemaRequest,
-    GetSchemaResponse, InvokeRequest, InvokeResponse, ListRequest, ListResponse, ParameterizeRequest,
-    ParameterizeResponse, PluginAttach, PluginInfo, PropertyDiff, ProviderHandshakeRequest,
-    ProviderHandshakeResponse, ReadRequest, ReadResponse, UpdateRequest, UpdateResponse, diff_response,
-    list_response, parameterize_request, property_diff,
+    CallRequest, CallResponse, CheckRequest, CheckResponse, ConfigureRequest, ConfigureResponse,
+    CreateRequest, CreateResponse, DeleteRequest, DiffRequest, DiffResponse, GetMappingRequest,
+    GetMappingResponse, GetMappingsRequest, GetMappingsResponse, GetSchemaRequest, GetSchemaResponse,
+    InvokeRequest, InvokeResponse, ListRequest, ListResponse, ParameterizeRequest, ParameterizeResponse,
+    PluginAttach, PluginInfo, ProviderHandshakeRequest, ProviderHandshakeResponse, ReadRequest, ReadResponse,
+    UpdateRequest, UpdateResponse, list_response, parameterize_request,
 };
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -26,15 +26,14 @@ use tonic::{Request, Response, Status};
 use super::listener::LARGEST_MESSAGE;
 use super::{limit, session_of as session, status};
 use crate::config;
-use crate::daemon::{Call, Daemon, Instance, Session, SessionError};
+use crate::daemon::{Daemon, Instance, Session, SessionError};
 use crate::invoke::{self, Invocation};
 use crate::package::{mapping, schema};
-use crate::resource::{
-    self, Change, ChangeKind, Comparison, Difference, Failure, Memory, Naming, Notes, Operation,
-    OperationError, Target, Timeouts, Wish,
-};
+use crate::resource::{self, Comparison, Naming, Notes, Operation, OperationError};
 use crate::settings;
-use crate::translate::property_path::PropertyPath;
+use crate::urn::Urn;
+use messages::{difference, failures, paths, strict_version, wish};
+use work::Work;
 
 /// The largest text in an answer: beside it stand a few bytes that say what it is.
 const LARGEST_TEXT: usize = LARGEST_MESSAGE - 64;
@@ -252,11 +251,11 @@ impl ResourceProvider for PulumiService {
     async fn check(&self, request: Request<CheckRequest>) -> Result<Response<CheckResponse>, Status> {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
-        let target = work.target(&request.urn, &request.r#type).await?;
+        let target = work.target(&request.r#type).await?;
         let mut notes = Notes::default();
         let olds = request.olds.unwrap_or_default();
         let naming = Naming {
-            resource: name_of_urn(&request.urn),
+            resource: Urn(&request.urn).name(),
             olds: &olds,
             seed: &request.random_seed,
             wish: wish(request.autonaming.as_ref()),
@@ -281,7 +280,7 @@ impl ResourceProvider for PulumiService {
     async fn diff(&self, request: Request<DiffRequest>) -> Result<Response<DiffResponse>, Status> {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
-        let target = work.configured_target(&request.urn, &request.r#type).await?;
+        let target = work.configured_target(&request.r#type).await?;
         let target = target.known_as(&request.id).compared(request.old_inputs.as_ref());
         let ignored = paths(&request.ignore_changes)?;
         let mut notes = Notes::default();
@@ -299,7 +298,7 @@ impl ResourceProvider for PulumiService {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
         work.through(move |work| async move {
-            let target = work.configured_target(&request.urn, &request.r#type).await?;
+            let target = work.configured_target(&request.r#type).await?;
             let target = target.timed(Operation::Create, request.timeout, None);
             let mut notes = Notes::default();
             let inputs = work.reveal(&target, request.properties);
@@ -323,7 +322,7 @@ impl ResourceProvider for PulumiService {
     async fn read(&self, request: Request<ReadRequest>) -> Result<Response<ReadResponse>, Status> {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
-        let target = work.configured_target(&request.urn, &request.r#type).await?;
+        let target = work.configured_target(&request.r#type).await?;
         let target =
             target.known_as(&request.id).timed(Operation::Read, request.timeout, request.inputs.as_ref());
         let mut notes = Notes::default();
@@ -389,7 +388,7 @@ impl ResourceProvider for PulumiService {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
         work.through(move |work| async move {
-            let target = work.configured_target(&request.urn, &request.r#type).await?;
+            let target = work.configured_target(&request.r#type).await?;
             let target = target.known_as(&request.id).timed(
                 Operation::Update,
                 request.timeout,
@@ -417,7 +416,7 @@ impl ResourceProvider for PulumiService {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
         work.through(move |work| async move {
-            let target = work.configured_target(&request.urn, &request.r#type).await?;
+            let target = work.configured_target(&request.r#type).await?;
             let target = target.known_as(&request.id).timed(
                 Operation::Delete,
                 request.timeout,
@@ -520,114 +519,6 @@ async fn send_page(
     }
 }
 
-/// Engines send strict versions only.
-fn strict_version(what: &str, version: &str) -> Result<semver::Version, Status> {
-    semver::Version::parse(version)
-        .map_err(|error| Status::invalid_argument(format!("{what}: {version:?} is no version: {error}")))
-}
-
-/// A call about one resource.
-struct Work {
-    session: Arc<Session>,
-    instance: Arc<Instance>,
-    urn: String,
-    call: Call,
-}
-
-impl Work {
-    async fn begin<Message>(
-        request: &Request<Message>,
-        urn: impl Fn(&Message) -> &String,
-    ) -> Result<Self, Status> {
-        let (session, instance) = parameterized(request).await?;
-        let urn = urn(request.get_ref()).clone();
-        let call = instance.calls.begin(&urn);
-        Ok(Self { session, instance, urn, call })
-    }
-
-    /// The resource type: that of the request, or (engines before 3.154) of its URN.
-    async fn target(&self, urn: &str, type_token: &str) -> Result<Target<'_>, Status> {
-        let token = if type_token.is_empty() { type_of_urn(urn)? } else { type_token };
-        let shape = self
-            .instance
-            .package
-            .resource_by_token(token)
-            .map_err(|error| status::of_operation(error.into()))?;
-        Ok(Target {
-            provider: &self.instance.provider,
-            shape,
-            package: self.instance.package.identity(),
-            keep_secrets: self.session.keeps_secrets(),
-            timeouts: Timeouts::default(),
-            memory: Some(Memory {
-                urn: &self.urn,
-                id: "",
-                plans: &self.instance.plans,
-                failed_deletes: self.session.daemon().failed_deletes(),
-            }),
-        })
-    }
-
-    async fn configured_target(&self, urn: &str, type_token: &str) -> Result<Target<'_>, Status> {
-        let mut notes = Notes::default();
-        let configuring = self.instance.ensure_configured(&mut notes.warnings);
-        let configured = limit(&self.session, &self.call).within(configuring).await;
-        if !notes.warnings.is_empty() {
-            report(&self.session, &self.instance, &notes, "").await;
-        }
-        configured.map_err(status::of_configuring)?;
-        self.target(urn, type_token).await
-    }
-
-    /// Inputs with the write-only values that the engine was not given to store.
-    fn reveal(&self, target: &Target<'_>, inputs: Option<Struct>) -> Struct {
-        self.instance.write_only.reveal(&self.urn, inputs.unwrap_or_default(), &target.shape.object)
-    }
-
-    /// Does an operation for as long as somebody waits for it, and no longer than the engine allows.
-    async fn limited<T>(
-        &self,
-        target: &Target<'_>,
-        operation: impl Future<Output = Result<T, OperationError>>,
-    ) -> Result<T, OperationError> {
-        let limit = limit(&self.session, &self.call);
-        let limit = match target.time_limit() {
-            Some(time) => limit.at_most(time),
-            None => limit,
-        };
-        limit.within(operation).await.map_err(|error| target.explained(error, &limit))
-    }
-
-    /// Shows the provider's warnings, and the error where there is one.
-    async fn finish<T>(
-        &self,
-        target: &Target<'_>,
-        notes: Notes,
-        outcome: Result<T, OperationError>,
-    ) -> Result<T, Status> {
-        for warning in &notes.warnings {
-            let text = resource::describe(warning, &target.shape.object);
-            self.session.warn(text, &self.urn);
-        }
-        self.session.settle(!notes.warnings.is_empty()).await;
-        outcome.map_err(status::of_operation)
-    }
-
-    /// Does a piece of work to its end even if the engine stops listening: what a provider has begun must be finished,
-    /// not broken off in the middle.
-    async fn through<Answer, Doing>(
-        self,
-        work: impl FnOnce(Arc<Self>) -> Doing,
-    ) -> Result<Response<Answer>, Status>
-    where
-        Answer: Send + 'static,
-        Doing: Future<Output = Result<Answer, Status>> + Send + 'static,
-    {
-        let daemon = Arc::clone(self.session.daemon());
-        to_the_end(&daemon, work(Arc::new(self))).await.map(Response::new)
-    }
-}
-
 /// Does a piece of work to its end, whoever still listens.
 async fn to_the_end<Answer: Send + 'static>(
     daemon: &Daemon,
@@ -679,85 +570,4 @@ async fn report(session: &Session, instance: &Instance, notes: &Notes, urn: &str
         session.warn(text.clone(), urn);
     }
     session.settle(!(notes.warnings.is_empty() && notes.texts.is_empty())).await;
-}
-
-fn failures(failures: Vec<Failure>) -> Vec<CheckFailure> {
-    failures
-        .into_iter()
-        .map(|failure| CheckFailure { property: failure.property, reason: failure.reason })
-        .collect()
-}
-
-fn paths(texts: &[String]) -> Result<Vec<PropertyPath>, Status> {
-    texts
-        .iter()
-        .map(|text| {
-            text.parse()
-                .map_err(|error| Status::invalid_argument(format!("ignoreChanges: {text:?}: {error}")))
-        })
-        .collect()
-}
-
-/// `urn:pulumi:STACK::PROJECT::PARENT$TYPE::NAME`
-fn type_of_urn(urn: &str) -> Result<&str, Status> {
-    urn.split("::")
-        .nth(2)
-        .map(|types| types.rsplit_once('$').map_or(types, |(_, own)| own))
-        .ok_or_else(|| Status::invalid_argument(format!("{urn:?} is not the URN of a resource")))
-}
-
-/// What the program calls the resource; empty if the URN does not say.
-fn name_of_urn(urn: &str) -> &str {
-    urn.splitn(4, "::").nth(3).unwrap_or_default()
-}
-
-/// What the user wants of made-up names. A mode that is not known yet can only be a proposal.
-fn wish(options: Option<&AutonamingOptions>) -> Wish<'_> {
-    use autonaming_options::Mode;
-    let Some(options) = options else { return Wish::Any };
-    match options.mode() {
-        Mode::Propose => Wish::Proposed(&options.proposed_name),
-        Mode::Enforce => Wish::Enforced(&options.proposed_name),
-        Mode::Disable => Wish::Disabled,
-    }
-}
-
-fn difference(difference: Difference) -> DiffResponse {
-    let changes = if difference.changes.is_empty() {
-        diff_response::DiffChanges::DiffNone
-    } else {
-        diff_response::DiffChanges::DiffSome
-    };
-    // Beside the places themselves, engines want the properties at the top that these are in, each once.
-    let tops = |is_wanted: fn(&Change) -> bool| {
-        let tops = difference.changes.iter().filter(|(_, change)| is_wanted(change));
-        let names: BTreeSet<&str> = tops.filter_map(|(path, _)| path.top_level()).collect();
-        names.into_iter().map(str::to_owned).collect()
-    };
-    DiffResponse {
-        replaces: tops(|change| change.replaces),
-        stables: Vec::new(),
-        delete_before_replace: difference.delete_before_replace,
-        changes: changes as i32,
-        diffs: tops(|_| true),
-        detailed_diff: difference
-            .changes
-            .iter()
-            .map(|(path, change)| (path.to_string(), kind(*change)))
-            .collect(),
-        has_detailed_diff: true,
-    }
-}
-
-fn kind(change: Change) -> PropertyDiff {
-    use property_diff::Kind;
-    let kind = match (change.kind, change.replaces) {
-        (ChangeKind::Add, false) => Kind::Add,
-        (ChangeKind::Add, true) => Kind::AddReplace,
-        (ChangeKind::Delete, false) => Kind::Delete,
-        (ChangeKind::Delete, true) => Kind::DeleteReplace,
-        (ChangeKind::Update, false) => Kind::Update,
-        (ChangeKind::Update, true) => Kind::UpdateReplace,
-    };
-    PropertyDiff { kind: kind as i32, input_diff: false }
 }

@@ -1,0 +1,87 @@
+//! Parts of messages, from the wire and onto it.
+
+use std::collections::BTreeSet;
+
+use isthmus_proto::pulumirpc::check_request::{AutonamingOptions, autonaming_options};
+use isthmus_proto::pulumirpc::{CheckFailure, DiffResponse, PropertyDiff, diff_response, property_diff};
+use tonic::Status;
+
+use crate::resource::{Change, ChangeKind, Difference, Failure, Wish};
+use crate::translate::property_path::PropertyPath;
+
+/// Engines send strict versions only.
+pub(super) fn strict_version(what: &str, version: &str) -> Result<semver::Version, Status> {
+    semver::Version::parse(version)
+        .map_err(|error| Status::invalid_argument(format!("{what}: {version:?} is no version: {error}")))
+}
+
+/// What is wrong with inputs.
+pub(super) fn failures(failures: Vec<Failure>) -> Vec<CheckFailure> {
+    failures
+        .into_iter()
+        .map(|failure| CheckFailure { property: failure.property, reason: failure.reason })
+        .collect()
+}
+
+/// What the user does not want to be changed.
+pub(super) fn paths(texts: &[String]) -> Result<Vec<PropertyPath>, Status> {
+    texts
+        .iter()
+        .map(|text| {
+            text.parse()
+                .map_err(|error| Status::invalid_argument(format!("ignoreChanges: {text:?}: {error}")))
+        })
+        .collect()
+}
+
+/// What the user wants of made-up names. A mode that is not known yet can only be a proposal.
+pub(super) fn wish(options: Option<&AutonamingOptions>) -> Wish<'_> {
+    use autonaming_options::Mode;
+    let Some(options) = options else { return Wish::Any };
+    match options.mode() {
+        Mode::Propose => Wish::Proposed(&options.proposed_name),
+        Mode::Enforce => Wish::Enforced(&options.proposed_name),
+        Mode::Disable => Wish::Disabled,
+    }
+}
+
+/// A difference, always in detail.
+pub(super) fn difference(difference: Difference) -> DiffResponse {
+    let changes = if difference.changes.is_empty() {
+        diff_response::DiffChanges::DiffNone
+    } else {
+        diff_response::DiffChanges::DiffSome
+    };
+    // Beside the places themselves, engines want the properties at the top that these are in, each once.
+    let tops = |is_wanted: fn(&Change) -> bool| {
+        let tops = difference.changes.iter().filter(|(_, change)| is_wanted(change));
+        let names: BTreeSet<&str> = tops.filter_map(|(path, _)| path.top_level()).collect();
+        names.into_iter().map(str::to_owned).collect()
+    };
+    DiffResponse {
+        replaces: tops(|change| change.replaces),
+        stables: Vec::new(),
+        delete_before_replace: difference.delete_before_replace,
+        changes: changes as i32,
+        diffs: tops(|_| true),
+        detailed_diff: difference
+            .changes
+            .iter()
+            .map(|(path, change)| (path.to_string(), kind(*change)))
+            .collect(),
+        has_detailed_diff: true,
+    }
+}
+
+fn kind(change: Change) -> PropertyDiff {
+    use property_diff::Kind;
+    let kind = match (change.kind, change.replaces) {
+        (ChangeKind::Add, false) => Kind::Add,
+        (ChangeKind::Add, true) => Kind::AddReplace,
+        (ChangeKind::Delete, false) => Kind::Delete,
+        (ChangeKind::Delete, true) => Kind::DeleteReplace,
+        (ChangeKind::Update, false) => Kind::Update,
+        (ChangeKind::Update, true) => Kind::UpdateReplace,
+    };
+    PropertyDiff { kind: kind as i32, input_diff: false }
+}

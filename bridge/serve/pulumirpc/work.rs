@@ -1,0 +1,120 @@
+//! A call about one resource: its session, its provider, what it concerns, and how long somebody waits for it.
+
+use std::sync::Arc;
+
+use isthmus_proto::property::Struct;
+use tonic::{Request, Response, Status};
+
+use super::super::{limit, status};
+use super::{parameterized, report, to_the_end};
+use crate::daemon::{Call, Instance, Session};
+use crate::resource::{self, Memory, Notes, OperationError, Target, Timeouts};
+use crate::urn::Urn;
+
+/// A call about one resource.
+pub(super) struct Work {
+    pub(super) session: Arc<Session>,
+    pub(super) instance: Arc<Instance>,
+    pub(super) urn: String,
+    pub(super) call: Call,
+}
+
+impl Work {
+    pub(super) async fn begin<Message>(
+        request: &Request<Message>,
+        urn: impl Fn(&Message) -> &String,
+    ) -> Result<Self, Status> {
+        let (session, instance) = parameterized(request).await?;
+        let urn = urn(request.get_ref()).clone();
+        let call = instance.calls.begin(&urn);
+        Ok(Self { session, instance, urn, call })
+    }
+
+    /// The resource type: that of the request, or (engines before 3.154) of its URN.
+    pub(super) async fn target(&self, type_token: &str) -> Result<Target<'_>, Status> {
+        let token = match Urn(&self.urn).resource_type() {
+            _ if !type_token.is_empty() => type_token,
+            Some(own) => own,
+            None => {
+                return Err(Status::invalid_argument(format!("{:?} is not the URN of a resource", self.urn)));
+            }
+        };
+        let shape = self
+            .instance
+            .package
+            .resource_by_token(token)
+            .map_err(|error| status::of_operation(error.into()))?;
+        Ok(Target {
+            provider: &self.instance.provider,
+            shape,
+            package: self.instance.package.identity(),
+            keep_secrets: self.session.keeps_secrets(),
+            timeouts: Timeouts::default(),
+            memory: Some(Memory {
+                urn: &self.urn,
+                id: "",
+                plans: &self.instance.plans,
+                failed_deletes: self.session.daemon().failed_deletes(),
+            }),
+        })
+    }
+
+    pub(super) async fn configured_target(&self, type_token: &str) -> Result<Target<'_>, Status> {
+        let mut notes = Notes::default();
+        let configuring = self.instance.ensure_configured(&mut notes.warnings);
+        let configured = limit(&self.session, &self.call).within(configuring).await;
+        if !notes.warnings.is_empty() {
+            report(&self.session, &self.instance, &notes, "").await;
+        }
+        configured.map_err(status::of_configuring)?;
+        self.target(type_token).await
+    }
+
+    /// Inputs with the write-only values that the engine was not given to store.
+    pub(super) fn reveal(&self, target: &Target<'_>, inputs: Option<Struct>) -> Struct {
+        self.instance.write_only.reveal(&self.urn, inputs.unwrap_or_default(), &target.shape.object)
+    }
+
+    /// Does an operation for as long as somebody waits for it, and no longer than the engine allows.
+    pub(super) async fn limited<T>(
+        &self,
+        target: &Target<'_>,
+        operation: impl Future<Output = Result<T, OperationError>>,
+    ) -> Result<T, OperationError> {
+        let limit = limit(&self.session, &self.call);
+        let limit = match target.time_limit() {
+            Some(time) => limit.at_most(time),
+            None => limit,
+        };
+        limit.within(operation).await.map_err(|error| target.explained(error, &limit))
+    }
+
+    /// Shows the provider's warnings, and the error where there is one.
+    pub(super) async fn finish<T>(
+        &self,
+        target: &Target<'_>,
+        notes: Notes,
+        outcome: Result<T, OperationError>,
+    ) -> Result<T, Status> {
+        for warning in &notes.warnings {
+            let text = resource::describe(warning, &target.shape.object);
+            self.session.warn(text, &self.urn);
+        }
+        self.session.settle(!notes.warnings.is_empty()).await;
+        outcome.map_err(status::of_operation)
+    }
+
+    /// Does a piece of work to its end even if the engine stops listening: what a provider has begun must be finished,
+    /// not broken off in the middle.
+    pub(super) async fn through<Answer, Doing>(
+        self,
+        work: impl FnOnce(Arc<Self>) -> Doing,
+    ) -> Result<Response<Answer>, Status>
+    where
+        Answer: Send + 'static,
+        Doing: Future<Output = Result<Answer, Status>> + Send + 'static,
+    {
+        let daemon = Arc::clone(self.session.daemon());
+        to_the_end(&daemon, work(Arc::new(self))).await.map(Response::new)
+    }
+}

@@ -1,0 +1,41 @@
+//! URNs: how an engine names a resource, `urn:pulumi:STACK::PROJECT::PARENT$TYPE::NAME`.
+//!
+//! They are taken as they come: whatever an engine calls a resource is its name, and what is no URN has no parts.
+
+/// A URN, or what an engine has sent for one.
+#[derive(Clone, Copy, Debug)]
+pub struct Urn<'a>(pub &'a str);
+
+impl<'a> Urn<'a> {
+    /// The resource's type, without those of what it is in. None where this is no URN.
+    pub fn resource_type(self) -> Option<&'a str> {
+        let types = self.0.split("::").nth(2)?;
+        Some(types.rsplit_once('$').map_or(types, |(_, own)| own))
+    }
+
+    /// What the program calls the resource, which may be anything; empty where this is no URN.
+    pub fn name(self) -> &'a str {
+        self.0.splitn(4, "::").nth(3).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_urn_has_a_type_and_a_name() {
+        let urn = Urn("urn:pulumi:dev::shop::my:index:Site$random:index/pet:Pet::a::b$c");
+        assert_eq!((urn.resource_type(), urn.name()), (Some("random:index/pet:Pet"), "a::b$c"));
+        let provider = Urn("urn:pulumi:dev::shop::pulumi:providers:random::default_3_9_0");
+        assert_eq!(provider.resource_type(), Some("pulumi:providers:random"));
+        assert_eq!(provider.name(), "default_3_9_0");
+    }
+
+    #[test]
+    fn what_is_no_urn_has_no_parts() {
+        for text in ["", "urn", "urn:pulumi:dev::shop"] {
+            assert_eq!((Urn(text).resource_type(), Urn(text).name()), (None, ""), "{text}");
+        }
+    }
+}
