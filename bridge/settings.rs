@@ -61,6 +61,14 @@ pub const PROVIDER_META: Setting = Setting {
     effect: "What a Terraform module would say in its `provider_meta` blocks; see below.",
 };
 
+/// What names resources to an engine of 2017.
+pub const NAME_PROPERTIES: Setting = Setting {
+    name: "ISTHMUS_NAME_PROPERTIES",
+    value: "a JSON object of properties or lists of them, by Terraform's types",
+    default: "the type's own name",
+    effect: "Which properties name a resource to an engine of 2017 when its program gives neither `urnName` nor `name`; see below.",
+};
+
 /// The provider of a plugin that is started for a 2017 engine.
 pub const PROVIDER: Setting = Setting {
     name: "ISTHMUS_PROVIDER",
@@ -85,6 +93,14 @@ pub const SCHEMA_CACHE: Setting = Setting {
     effect: "Does not keep providers' schemas in `ISTHMUS_HOME`, so that every start starts the provider.",
 };
 
+/// Whether an engine that cannot keep a secret is told sensitive outputs.
+pub const SENSITIVE_OUTPUTS: Setting = Setting {
+    name: "ISTHMUS_SENSITIVE_OUTPUTS",
+    value: "`withhold`",
+    default: "they are told, with a warning",
+    effect: "Keeps sensitive outputs from an engine of 2017, which stores everything in the clear. They are in the store of objects alone.",
+};
+
 /// Whether engines store write-only values.
 pub const WRITE_ONLY: Setting = Setting {
     name: "ISTHMUS_WRITE_ONLY",
@@ -102,8 +118,19 @@ const TOOLS_DIR: Setting = Setting {
 };
 
 /// All of them, in the order of the reference page.
-pub const ALL: [Setting; 9] =
-    [GRACE, HOME, KEY_FILE, LOG_CALLS, PROVIDER, PROVIDER_META, SCHEMA_CACHE, TOOLS_DIR, WRITE_ONLY];
+pub const ALL: [Setting; 11] = [
+    GRACE,
+    HOME,
+    KEY_FILE,
+    LOG_CALLS,
+    NAME_PROPERTIES,
+    PROVIDER,
+    PROVIDER_META,
+    SCHEMA_CACHE,
+    SENSITIVE_OUTPUTS,
+    TOOLS_DIR,
+    WRITE_ONLY,
+];
 
 impl Setting {
     /// Its value, where it is set to something.
@@ -119,6 +146,11 @@ impl Setting {
     /// Whether it is set to `hash`.
     pub fn is_hash(&self) -> bool {
         self.read().is_some_and(|value| value == "hash")
+    }
+
+    /// Whether it is set to `withhold`.
+    pub fn is_withhold(&self) -> bool {
+        self.read().is_some_and(|value| value == "withhold")
     }
 
     /// Whether it is set to `true` or `1`.

@@ -9,6 +9,7 @@ mod choose;
 mod create;
 mod delete;
 mod error;
+mod telling;
 
 use bytes::Bytes;
 use isthmus_proto::property::Struct;
@@ -16,6 +17,7 @@ use isthmus_shim::provider::{Action, Object, Resource};
 use isthmus_shim::state::{RecordNumber, Saved, SavedObject, Status, StoreKey, Vault};
 use prost::Message as _;
 
+use super::autoname::{Naming, Wish};
 use super::{Checked, Notes, OperationError, StateError, Target};
 use crate::translate::attribute_paths::{property_path, top_level_property};
 use crate::translate::inputs::{Config, Unknowns};
@@ -40,6 +42,8 @@ pub struct Keeper<'a> {
     pub package: &'a str,
     /// The provider's type, such as `random`.
     pub provider_type: &'a str,
+    /// Whether the engine is not to be told sensitive outputs, because it would store them in the clear.
+    pub withhold_sensitive: bool,
 }
 
 /// What an engine was last told of a resource. It is kept beside the object, to tell resources of one id apart.
@@ -64,9 +68,11 @@ struct Prior {
 }
 
 impl Keeper<'_> {
-    /// Judges inputs. What is to be added to them stands in [`Checked::inputs`] beside them.
-    pub async fn check(&self, inputs: Struct, notes: &mut Notes) -> Result<Checked, KeptError> {
-        Ok(super::check(&self.target, inputs, None, notes).await?)
+    /// Judges inputs of the resource `name`. What is to be added to them stands in [`Checked::inputs`] beside them. A name
+    /// that was made up before is among the inputs: the engine has stored it, and sends it until it replaces the resource.
+    pub async fn check(&self, name: &str, inputs: Struct, notes: &mut Notes) -> Result<Checked, KeptError> {
+        let naming = Naming { resource: name, olds: &Struct::new(), seed: &[], wish: Wish::Any };
+        Ok(super::check(&self.target, inputs, Some(&naming), notes).await?)
     }
 
     /// The properties for which the resource would have to be replaced.
@@ -141,7 +147,7 @@ impl Keeper<'_> {
                 }
             }
         };
-        let outputs = self.outputs(&object)?;
+        let outputs = self.outputs(&object, id, notes)?;
         let told = Told { inputs: Some(news.clone()), outputs: Some(outputs.clone()) };
         let saved = self.saved(&object, prior.status, &config, &told)?;
         self.keep(id, prior.number, &saved).await.map_err(|error| error.after("changed", &self.key(id)))?;
@@ -161,7 +167,7 @@ impl Keeper<'_> {
                 .await
                 .map_err(|error| self.target.failed(error))?,
         };
-        object.map(|object| self.outputs(&object)).transpose()
+        object.map(|object| self.outputs(&object, id, notes)).transpose()
     }
 
     /// The resource before the call: from the store, or else imported. `None`: it is gone.
@@ -255,9 +261,14 @@ impl Keeper<'_> {
         Ok(Saved { object, companion: Bytes::from(told.encode_to_vec()) })
     }
 
-    fn outputs(&self, object: &Object) -> Result<Struct, KeptError> {
-        let options = OutputOptions { keep_secrets: false, secrets: &[], unknowns: false };
-        Ok(outputs_from_state(&object.value, &self.target.shape, options).map_err(OperationError::from)?)
+    /// What the engine is told of the object of the resource `id`.
+    fn outputs(&self, object: &Object, id: &str, notes: &mut Notes) -> Result<Struct, KeptError> {
+        let options = OutputOptions { keep_secrets: true, secrets: &[], unknowns: false };
+        let shape = &self.target.shape;
+        let outputs = outputs_from_state(&object.value, shape, options).map_err(OperationError::from)?;
+        let (outputs, warnings) = telling::tell(outputs, &shape.terraform_type, id, self.withhold_sensitive);
+        notes.warnings.extend(warnings);
+        Ok(outputs)
     }
 
     fn resource(&self) -> Result<Resource<'_>, OperationError> {

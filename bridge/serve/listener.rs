@@ -60,7 +60,7 @@ impl Listener {
         let pulumi = pulumirpc::resource_provider_server::ResourceProviderServer::new(PulumiService)
             .max_decoding_message_size(LARGEST_MESSAGE)
             .max_encoding_message_size(LARGEST_MESSAGE);
-        let lumi = lumirpc::resource_provider_server::ResourceProviderServer::new(LumiService)
+        let lumi = lumirpc::resource_provider_server::ResourceProviderServer::new(LumiService::new())
             .max_decoding_message_size(LARGEST_MESSAGE)
             .max_encoding_message_size(LARGEST_MESSAGE);
         let connections = TcpListenerStream::new(self.listener).map(move |stream| {

@@ -20,18 +20,46 @@ use tonic::{Request, Response, Status};
 use super::{limit, session_of, status};
 use crate::daemon::{Call, Instance, Session};
 use crate::resource::{self, Keeper, KeptError, Notes, Target, Timeouts};
+use crate::settings;
 
-use name::{resource_name, without_names};
+use name::{NameProperties, NamePropertiesError, resource_name, without_names};
 
-/// The service. It has no state: all of it is in the connection's session and in the store.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LumiService;
+/// The service. It has no state but its settings: all else is in the connection's session and in the store.
+#[derive(Clone, Debug)]
+pub(super) struct LumiService {
+    /// A setting that cannot be read is told whenever a name is asked for: another name would be another resource.
+    names: Arc<Result<NameProperties, NamePropertiesError>>,
+}
+
+impl LumiService {
+    /// The service with the settings of the environment.
+    pub(super) fn new() -> Self {
+        Self { names: Arc::new(NameProperties::read()) }
+    }
+
+    /// The properties that name resources of a type.
+    async fn name_properties(&self, session: &Arc<Session>, type_token: &str) -> Result<&[String], Status> {
+        let names = match &*self.names {
+            Ok(names) if names.is_empty() => return Ok(&[]),
+            Ok(names) => names,
+            Err(error) => return Err(Status::failed_precondition(error.to_string())),
+        };
+        let instance = session.instance().await.map_err(status::of_session)?;
+        let shape = instance
+            .package
+            .resource_by_short_token(type_token)
+            .map_err(|error| status::of_operation(error.into()))?;
+        Ok(names.of(&shape.terraform_type))
+    }
+}
 
 #[tonic::async_trait]
 impl ResourceProvider for LumiService {
     async fn name(&self, request: Request<NameRequest>) -> Result<Response<NameResponse>, Status> {
+        let session = session_of(&request)?;
         let request = request.into_inner();
-        let name = resource_name(&request.r#type, &request.properties.unwrap_or_default())
+        let configured = self.name_properties(&session, &request.r#type).await?;
+        let name = resource_name(&request.r#type, &request.properties.unwrap_or_default(), configured)
             .map_err(|error| Status::invalid_argument(error.to_string()))?;
         Ok(Response::new(NameResponse { name }))
     }
@@ -40,11 +68,16 @@ impl ResourceProvider for LumiService {
         let (work, request) = Work::begin(request).await?;
         let keeper = work.keeper(&request.r#type).await?;
         let mut notes = Notes::default();
-        let inputs = without_names(request.properties, &keeper.target.shape);
-        let checked = work.limit().within(keeper.check(inputs.clone(), &mut notes)).await;
+        let properties = request.properties.unwrap_or_default();
+        let configured = self.name_properties(&work.session, &request.r#type).await?;
+        // A resource that cannot be named was refused before this call.
+        let name = resource_name(&request.r#type, &properties, configured).unwrap_or_default();
+        let inputs = without_names(Some(properties), &keeper.target.shape);
+        let checked = work.limit().within(keeper.check(&name, inputs.clone(), &mut notes)).await;
         let checked = work.finish(&keeper, notes, checked).await?;
-        // Only what comes on top of the inputs. A provider's own defaults are not among it: it fills them in by itself,
-        // the same each time, and the engine would hold on to them when a newer provider has others.
+        // Only what comes on top of the inputs, which is a made-up name: the engine stores it and sends it again. A provider's
+        // own defaults are not among it: it fills them in by itself, the same each time, and the engine would hold on to
+        // them when a newer provider has others.
         let defaults: Struct = checked
             .inputs
             .into_iter()
@@ -159,6 +192,7 @@ impl Work {
             vault,
             package: &identity.name,
             provider_type: &identity.provider_type,
+            withhold_sensitive: settings::SENSITIVE_OUTPUTS.is_withhold(),
         })
     }
 

@@ -4,6 +4,9 @@
 //! comparisons and then changes, deletions last; its state is only what that engine keeps. The providers are real.
 
 mod engine;
+mod names;
+mod telling;
+mod together;
 mod tools;
 
 use std::path::{Path, PathBuf};
@@ -214,14 +217,39 @@ async fn resources_of_one_id_are_told_apart() {
     let password = |name: &str, length: f64| {
         goal("random:password:Password", [("urnName", Value::from(name)), ("length", length.into())])
     };
-    let both = [password("one", 12.0), password("two", 12.0)];
+    let both = [password("one", 12.0), password("two", 13.0)];
     engine.deploy(&both).await.expect("created");
     let two = engine.resource("two").clone();
-    assert_eq!(engine.resource("one").id, two.id);
+    assert_eq!((&*engine.resource("one").id, &*two.id), ("none", "none"));
     let steps = engine.deploy(&both[1..]).await.expect("one of them deleted");
     assert_eq!(steps, [("two".to_owned(), Step::Same), ("one".to_owned(), Step::Delete)]);
     let found = engine.get("random:password:Password", &two.id).await.expect("an answer").expect("the other");
     assert_eq!(text(&found, "result"), text(&two.outputs, "result"), "the right one is left");
+}
+
+#[tokio::test]
+async fn resources_that_nothing_tells_apart_get_ids_of_their_own() {
+    let mut engine = Engine::with_tool("random").await;
+    let password = |name: &str, special: bool| {
+        let inputs = [("urnName", Value::from(name)), ("length", 12.0.into()), ("special", special.into())];
+        goal("random:password:Password", inputs)
+    };
+    let all = ["one", "two", "three"].map(|name| password(name, true));
+    engine.deploy(&all).await.expect("created");
+    let ids = ["one", "two", "three"].map(|name| engine.resource(name).id.clone());
+    assert_eq!(ids, ["none", "none#2", "none#3"]);
+    for name in ["one", "two", "three"] {
+        let made = engine.resource(name).clone();
+        let found = engine.get("random:password:Password", &made.id).await.expect("an answer");
+        assert_eq!(text(&found.expect("a password"), "result"), text(&made.outputs, "result"), "{name}");
+    }
+    let mut changed = all.clone();
+    changed[1] = password("two", false);
+    let steps = engine.deploy(&changed).await.expect("one of them replaced");
+    assert_eq!(steps[1], ("two".to_owned(), Step::Replace(vec!["special".to_owned()])));
+    assert_eq!(engine.resource("two").id, "none", "its inputs tell it apart again");
+    engine.deploy(&[]).await.expect("deleted");
+    assert_eq!(kept(engine.home()).await, []);
 }
 
 #[tokio::test]

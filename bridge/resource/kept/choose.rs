@@ -5,7 +5,8 @@
 //! apart, because it sends that again: its inputs in Diff and Update, its outputs in Delete.
 
 use isthmus_proto::property::{Struct, Value};
-use isthmus_shim::state::{RecordNumber, Saved};
+use isthmus_shim::state::{RecordNumber, Saved, Status};
+use prost::Message as _;
 
 use super::Told;
 
@@ -30,7 +31,11 @@ type Candidate = (RecordNumber, Saved, Told);
 ///
 /// # Errors
 /// The number of records, when several that differ are left.
-pub(super) fn choose(candidates: Vec<Candidate>, sought: Sought<'_>) -> Result<Option<Candidate>, usize> {
+pub(super) fn choose(mut candidates: Vec<Candidate>, sought: Sought<'_>) -> Result<Option<Candidate>, usize> {
+    if candidates.iter().any(|candidate| is_known(&candidate.1)) {
+        // What a failed creation left behind the engine does not know; it means the other.
+        candidates.retain(|candidate| is_known(&candidate.1));
+    }
     let is_alone = candidates.len() == 1;
     let fits = |candidate: &Candidate| match sought {
         Sought::Comparison(inputs) | Sought::Change(inputs) => {
@@ -58,6 +63,17 @@ pub(super) fn choose(candidates: Vec<Candidate>, sought: Sought<'_>) -> Result<O
     if is_alone || are_inputs_same || are_alike { Ok(left.into_iter().next()) } else { Err(left.len()) }
 }
 
+/// Whether a new resource with these inputs could be taken for the saved one, if they had one id.
+pub(super) fn is_mistakable(saved: &Saved, inputs: &Struct) -> bool {
+    let told = Told::decode(saved.companion.clone()).unwrap_or_default();
+    is_known(saved) && told.inputs.is_none_or(|told| is_same(&told, inputs))
+}
+
+/// Whether the engine has been told of the resource.
+fn is_known(saved: &Saved) -> bool {
+    saved.object.status != Status::Damaged
+}
+
 /// Whether two bags say the same; a null says nothing.
 fn is_same(one: &Struct, other: &Struct) -> bool {
     does_contain(one, other) && does_contain(other, one)
@@ -81,7 +97,7 @@ mod tests {
     use bytes::Bytes;
     use isthmus_shim::cty::json::Json;
     use isthmus_shim::provider::StoredObject;
-    use isthmus_shim::state::{SavedObject, Status};
+    use isthmus_shim::state::SavedObject;
 
     use super::*;
 
@@ -149,6 +165,27 @@ mod tests {
         assert_eq!(chosen(&two, Sought::Deletion(&sent("a"))), Ok(Some(1)));
         assert_eq!(chosen(&two[..1], Sought::Deletion(&sent("a"))), Ok(None), "another resource");
         assert_eq!(chosen(&two, Sought::Deletion(&inputs(8.0))), Err(2));
+    }
+
+    #[test]
+    fn what_a_failed_creation_left_is_not_meant_where_there_is_another() {
+        let mut damaged = password(2, 8.0, "b");
+        damaged.1.object.status = Status::Damaged;
+        damaged.2.outputs = None;
+        let both = [damaged.clone(), password(1, 8.0, "a")];
+        assert_eq!(chosen(&both, Sought::Change(&inputs(8.0))), Ok(Some(1)));
+        assert_eq!(chosen(&both, Sought::Lookup), Ok(Some(1)));
+        assert_eq!(chosen(&[damaged], Sought::Lookup), Ok(Some(2)));
+    }
+
+    #[test]
+    fn only_the_same_inputs_make_a_resource_mistakable() {
+        let mut saved = password(1, 8.0, "a").1;
+        let told = Told { inputs: Some(inputs(8.0)), outputs: None };
+        saved.companion = Bytes::from(told.encode_to_vec());
+        assert!(is_mistakable(&saved, &inputs(8.0)) && !is_mistakable(&saved, &inputs(9.0)));
+        saved.object.status = Status::Damaged;
+        assert!(!is_mistakable(&saved, &inputs(8.0)), "the engine does not know it");
     }
 
     #[test]

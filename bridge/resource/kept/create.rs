@@ -7,6 +7,7 @@ use isthmus_proto::property::Struct;
 use isthmus_shim::provider::{Diagnostic, Object};
 use isthmus_shim::state::{RecordNumber, Status};
 
+use super::choose::is_mistakable;
 use super::{Keeper, KeptError, Told};
 use crate::resource::{Notes, OperationError};
 use crate::translate::inputs::{Config, Unknowns};
@@ -44,7 +45,8 @@ impl Keeper<'_> {
             }
         };
         let id = self.id_of(&object, &config, notes).await;
-        match self.admit(id.clone(), &object, &config, inputs).await {
+        let id = self.own_id(id, inputs).await;
+        match self.admit(id.clone(), &object, &config, inputs, notes).await {
             Ok(made) => Ok(made),
             Err(cause) => Err(self.undo(id, &object, &config, inputs, cause, notes).await),
         }
@@ -55,6 +57,23 @@ impl Keeper<'_> {
         self.target.new_id(object, identity.as_ref(), None, &config.secrets, notes)
     }
 
+    /// The id under which the engine and the store know what was made. It is the provider's, which is not always of this
+    /// resource alone. Where another one has the same and was made with the same inputs, nothing that the engine sends
+    /// later could tell them apart, so this one's gets a number; otherwise it stays as it is, because a program may pass it
+    /// on to other resources.
+    async fn own_id(&self, id: String, inputs: &Struct) -> String {
+        let mut own = id.clone();
+        for number in 2_u32.. {
+            // A store that cannot be read will not store it either, and that is told.
+            let Ok(others) = self.vault.find(&self.key(&own)).await else { break };
+            if !others.iter().any(|(_, saved)| is_mistakable(saved, inputs)) {
+                break;
+            }
+            own = format!("{id}#{number}");
+        }
+        own
+    }
+
     /// Stores what was made.
     async fn admit(
         &self,
@@ -62,8 +81,9 @@ impl Keeper<'_> {
         object: &Object,
         config: &Config,
         inputs: &Struct,
+        notes: &mut Notes,
     ) -> Result<Made, KeptError> {
-        let outputs = self.outputs(object)?;
+        let outputs = self.outputs(object, &id, notes)?;
         let told = Told { inputs: Some(inputs.clone()), outputs: Some(outputs.clone()) };
         let saved = self.saved(object, Status::Ready, config, &told)?;
         self.keep(&id, None, &saved).await.map_err(|error| error.after("made", &self.key(&id)))?;

@@ -49,7 +49,11 @@ pub(crate) struct State {
 pub(crate) struct Engine {
     package: String,
     folder: tempfile::TempDir,
+    /// Where the plugin keeps its store.
+    home: PathBuf,
     provider: PathBuf,
+    /// What else is in the plugin's environment.
+    settings: Vec<(&'static str, String)>,
     service: harness::engine::Engine,
     /// In the order in which they were made.
     environment: Vec<(String, State)>,
@@ -85,16 +89,28 @@ impl Engine {
         std::os::unix::fs::symlink(provider, link).expect("a link");
         Self {
             package: package.to_owned(),
+            home: folder.path().to_owned(),
             provider: folder.path().to_owned(),
+            settings: Vec::new(),
             folder,
             service: harness::engine::Engine::start().await,
             environment: Vec::new(),
         }
     }
 
+    /// With another store, perhaps one that another engine's plugin uses.
+    pub(crate) fn with_store_in(self, home: &Path) -> Self {
+        Self { home: home.to_owned(), ..self }
+    }
+
     /// The folder with the plugin's store.
     pub(crate) fn home(&self) -> &Path {
-        self.folder.path()
+        &self.home
+    }
+
+    /// Sets a variable of the plugin's environment.
+    pub(crate) fn set(&mut self, name: &'static str, value: &str) {
+        self.settings.push((name, value.to_owned()));
     }
 
     /// The package's variables.
@@ -145,6 +161,7 @@ impl Engine {
             .env("SANDBOX_ODD", "true")
             .env_remove("ISTHMUS_PROVIDER")
             .env_remove("ISTHMUS_TOOLS_DIR")
+            .envs(self.settings.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
