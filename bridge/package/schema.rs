@@ -10,6 +10,7 @@ mod docs;
 mod document;
 mod functions;
 mod language;
+mod members;
 mod parallel;
 mod types;
 
@@ -22,16 +23,15 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::catalogue::{Package, TokenError};
 use super::parameters::ParameterSource;
-use super::shape::{Field, ResourceShape};
+use super::shape::ResourceShape;
 use crate::names::tokens::member_name;
-use docs::deprecation;
 use document::{
-    BaseProvider, Config, Document, Fragments, Function, ObjectType, Outputs, Parameterization, Properties,
-    Property, Resource, Type,
+    BaseProvider, Document, Fragments, Function, ObjectType, Outputs, Parameterization, Property, Type,
 };
 use language::Facts;
+use members::{Managed, is_input};
 pub(super) use parallel::in_parallel;
-use types::{Declared, Owner, Side, Types, is_optional, required};
+use types::{Declared, Owner, Types};
 
 /// The plugin's own package name.
 pub const BASE_NAME: &str = "terraform-provider";
@@ -73,7 +73,7 @@ pub fn package_schema(package: &Package, plugin_version: &str) -> PackageSchema 
 
     let config = usable(package.config_shape(), &mut left_out);
     if let Some(config) = &config {
-        document.config = config_variables(&mut types, config);
+        document.config = members::config_variables(&mut types, config);
     }
     let members: Vec<_> = package.resources().iter().collect();
     let shape = |terraform: &str| {
@@ -96,7 +96,7 @@ pub fn package_schema(package: &Package, plugin_version: &str) -> PackageSchema 
             }
         }
     };
-    let described = |types: &Types<'_>, managed: &Managed| raw(&resource(types, managed));
+    let described = |types: &Types<'_>, managed: &Managed| raw(&members::resource(types, managed));
     describe_members(&mut types, &members, shape, declare, described, &mut document.resources, &mut left_out);
     left_out.extend(unlisted);
 
@@ -105,7 +105,7 @@ pub fn package_schema(package: &Package, plugin_version: &str) -> PackageSchema 
     let declare = |types: &mut Types<'_>, shape: &Arc<ResourceShape>| {
         types.declare(Owner::DataSource, member_name(&shape.token), &shape.object.fields)
     };
-    let described = |types: &Types<'_>, shape: &Arc<ResourceShape>| raw(&data_source(types, shape));
+    let described = |types: &Types<'_>, shape: &Arc<ResourceShape>| raw(&members::data_source(types, shape));
     describe_members(&mut types, &members, shape, declare, described, &mut document.functions, &mut left_out);
 
     for (terraform, token) in package.functions().iter() {
@@ -113,18 +113,18 @@ pub fn package_schema(package: &Package, plugin_version: &str) -> PackageSchema 
             document.functions.insert(token.to_owned(), raw(&functions::function(&mut types, &shape)));
         }
     }
-    document.provider = provider(&mut types, &identity.name, config.as_deref());
+    document.provider = members::provider(&mut types, &identity.name, config.as_deref());
     // Last, so that nothing of a package has another name because there are these.
     for (terraform, token) in package.ephemeral_resources().iter() {
         if let Some(shape) = usable(package.ephemeral_resource(terraform), &mut left_out) {
             types.declare_and_describe(Owner::DataSource, member_name(&shape.token), &shape.object.fields);
-            document.functions.insert(token.to_owned(), raw(&ephemeral_resource(&types, &shape)));
+            document.functions.insert(token.to_owned(), raw(&members::ephemeral_resource(&types, &shape)));
         }
     }
     for (terraform, token) in package.actions().iter() {
         if let Some(shape) = usable(package.action(terraform), &mut left_out) {
             types.declare_and_describe(Owner::DataSource, member_name(&shape.token), &shape.object.fields);
-            document.functions.insert(token.to_owned(), raw(&action(&types, &shape)));
+            document.functions.insert(token.to_owned(), raw(&members::action(&types, &shape)));
         }
     }
     let (token, method) = terraform_config(&identity.name);
@@ -223,146 +223,6 @@ fn header(package: &Package, plugin_version: &str) -> Document {
         }),
         ..Document::default()
     }
-}
-
-fn config_variables(types: &mut Types<'_>, shape: &ResourceShape) -> Config {
-    let fields = &shape.object.fields;
-    types.declare_and_describe(Owner::Config, "", fields);
-    Config {
-        variables: fields.iter().map(|field| (field.pulumi.clone(), types.top_property(field))).collect(),
-        required: required(fields.iter(), Side::Output),
-    }
-}
-
-/// The provider as a resource. What it is given is what it has.
-fn provider(types: &mut Types<'_>, package: &str, config: Option<&ResourceShape>) -> Resource {
-    let inputs: Vec<_> = config.iter().flat_map(|shape| &shape.object.fields).filter(is_input).collect();
-    types.declare_and_describe(Owner::Provider, "Provider", inputs.iter().copied());
-    let inputs: Vec<_> = inputs.into_iter().filter(is_property).collect();
-    let required = required(inputs.iter().copied(), Side::Input);
-    let properties: Properties =
-        inputs.into_iter().map(|field| (field.pulumi.clone(), types.top_property(field))).collect();
-    let mut description = format!(
-        "The provider type for the {package} package. By default, resources use package-wide configuration\n\
-         settings, however an explicit `Provider` instance may be created and passed during resource\n\
-         construction to achieve fine-grained programmatic control over provider settings. See the\n\
-         [documentation](https://www.pulumi.com/docs/reference/programming-model/#providers) for more \
-         information.\n"
-    );
-    let own = config.map(|shape| types.documentation(shape)).unwrap_or_default();
-    if !own.is_empty() {
-        description += "\n";
-        description += &own;
-    }
-    Resource {
-        description,
-        properties: properties.clone(),
-        required: required.clone(),
-        input_properties: properties,
-        required_inputs: required,
-        ..Resource::default()
-    }
-}
-
-/// A resource, and what may be said of those that are to be listed.
-struct Managed {
-    shape: Arc<ResourceShape>,
-    list: Option<Result<ResourceShape, TokenError>>,
-}
-
-/// A resource, whose objects have been declared.
-fn resource(types: &Types<'_>, managed: &Managed) -> Resource {
-    let Managed { shape, list } = managed;
-    let name = member_name(&shape.token);
-    let fields = &shape.object.fields;
-    let autonamed = shape.autonamed().map(|field| field.pulumi.as_str());
-    let is_autonamed = |field: &Field| autonamed == Some(field.pulumi.as_str());
-    let mut resource = Resource {
-        description: types.documentation(shape),
-        deprecation_message: deprecation_of(shape),
-        ..Resource::default()
-    };
-    let mut state = Properties::new();
-    for field in fields.iter().filter(is_property) {
-        let property = types.top_property(field);
-        // What gets a name in any case need not be given one, and has one in the end.
-        if is_autonamed(field) || !is_optional(field, Side::Output) {
-            resource.required.push(field.pulumi.clone());
-        }
-        if is_input(&field) {
-            resource.input_properties.insert(field.pulumi.clone(), property.clone());
-            if !is_autonamed(field) && !is_optional(field, Side::Input) {
-                resource.required_inputs.push(field.pulumi.clone());
-            }
-        }
-        resource.properties.insert(field.pulumi.clone(), property.clone());
-        state.insert(field.pulumi.clone(), property);
-    }
-    resource.state_inputs = Some(ObjectType {
-        description: format!("Input properties used for looking up and filtering {name} resources.\n"),
-        ..ObjectType::new(state, Vec::new())
-    });
-    resource.list_inputs = list.as_ref().and_then(|list| list.as_ref().ok()).map(|list| {
-        let inputs: Vec<&Field> = list.object.fields.iter().filter(is_input).collect();
-        let described = inputs.iter().map(|field| (field.pulumi.clone(), types.top_property(field)));
-        ObjectType::new(described.collect(), required(inputs.iter().copied(), Side::Input))
-    });
-    resource
-}
-
-/// A data source, whose objects have been declared.
-fn data_source(types: &Types<'_>, shape: &ResourceShape) -> Function {
-    let name = member_name(&shape.token);
-    let fields = &shape.object.fields;
-    let object = |fields: Vec<&Field>, side, what: &str| {
-        let described = fields.iter().map(|field| (field.pulumi.clone(), types.top_property(field)));
-        (!fields.is_empty()).then(|| ObjectType {
-            description: format!("A collection of {what} {name}.\n"),
-            ..ObjectType::new(described.collect(), required(fields.iter().copied(), side))
-        })
-    };
-    Function {
-        inputs: object(fields.iter().filter(is_input).collect(), Side::Input, "arguments for invoking"),
-        outputs: object(fields.iter().collect(), Side::Output, "values returned by").map(Outputs::Object),
-        description: types.documentation(shape),
-        deprecation_message: deprecation_of(shape),
-        ..Function::default()
-    }
-}
-
-/// An ephemeral resource, whose objects have been declared. Nothing of it may be stored in the clear.
-fn ephemeral_resource(types: &Types<'_>, shape: &ResourceShape) -> Function {
-    let mut function = data_source(types, shape);
-    if let Some(Outputs::Object(outputs)) = &mut function.outputs {
-        for property in outputs.properties.values_mut() {
-            property.secret = true;
-        }
-    }
-    function
-}
-
-/// An action, whose objects have been declared. It yields nothing; that it yields an object all the same lets programs
-/// give it what is known only later, and wait for it.
-fn action(types: &Types<'_>, shape: &ResourceShape) -> Function {
-    let outputs = ObjectType {
-        description: format!("A collection of values returned by {}.\n", member_name(&shape.token)),
-        ..ObjectType::new(Properties::new(), Vec::new())
-    };
-    Function { outputs: Some(Outputs::Object(outputs)), ..data_source(types, shape) }
-}
-
-fn deprecation_of(shape: &ResourceShape) -> String {
-    let block = &shape.schema.block;
-    if block.deprecated { deprecation(&block.deprecation_message) } else { String::new() }
-}
-
-fn is_input(field: &&Field) -> bool {
-    field.optional || field.required
-}
-
-/// The Pulumi id is no property.
-fn is_property(field: &&Field) -> bool {
-    field.pulumi != "id"
 }
 
 /// The method that hands the provider's configuration to modules written for Terraform.

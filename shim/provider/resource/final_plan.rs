@@ -4,8 +4,9 @@ use bytes::Bytes;
 use isthmus_proto::tfplugin6;
 use sha2::{Digest as _, Sha256};
 
-use super::{Action, Object, Plan, ProviderError, Resource};
+use super::{Action, Object, Plan, Resource};
 use crate::cty::{AttributePath, Value, msgpack};
+use crate::provider::ProviderError;
 use crate::rules::{self, Violation};
 
 /// What the plan that asks for a replacement hands on to the plan of the new object.

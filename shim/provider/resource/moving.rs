@@ -6,8 +6,9 @@
 use bytes::Bytes;
 use isthmus_proto::tfplugin6;
 
-use super::{Diagnostic, Object, ProviderError, Resource, Rpc, StoredIdentity};
+use super::{Object, Resource};
 use crate::cty::json::Json;
+use crate::provider::{Diagnostic, ProviderError, Rpc, StoredIdentity};
 
 /// An object as another type, perhaps of another provider, has stored it.
 #[derive(Clone, Debug)]

@@ -1,0 +1,151 @@
+//! ApplyResourceChange: a plan is carried out, and whatever comes of it is kept.
+
+use isthmus_proto::tfplugin6;
+
+use super::{Object, Plan, Resource, present};
+use crate::cty::{AttributePath, PathStep, Value};
+use crate::provider::diagnostics::errors_of;
+use crate::provider::{Diagnostic, ProviderError, Rpc};
+use crate::rules;
+
+/// What applying a plan has come to.
+#[derive(Debug)]
+pub struct Applied {
+    /// What exists now; `None` when the object is gone.
+    pub object: Option<Object>,
+    /// Ways in which the result is not what was planned, in a provider of which that is tolerated.
+    pub inconsistencies: Vec<rules::Violation>,
+}
+
+/// A failed apply.
+#[derive(Debug)]
+pub struct ApplyFailure {
+    /// Why.
+    pub error: ProviderError,
+    /// What exists all the same, or still. `None`: nothing does, or nothing is known beyond what was there before.
+    pub object: Option<Object>,
+}
+
+impl Resource<'_> {
+    /// Carries a plan out, unless the provider has put it off, or was asked to stop since it was made: core begins nothing new
+    /// after that.
+    pub async fn apply(
+        &self,
+        plan: &Plan,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Applied, Box<ApplyFailure>> {
+        let rpc = Rpc::ApplyResourceChange;
+        let nothing = |error| Box::new(ApplyFailure { error, object: None });
+        if self.provider.stops() != plan.stops {
+            return Err(nothing(ProviderError::Stopped {
+                provider: self.provider.name().to_owned(),
+                type_name: self.type_name.to_string(),
+            }));
+        }
+        if let Some(deferral) = plan.deferral {
+            let what = if plan.prior.is_null() { "created" } else { "changed" };
+            return Err(nothing(self.deferred(what, deferral)));
+        }
+        let request = tfplugin6::apply_resource_change::Request {
+            type_name: self.type_name.to_string(),
+            prior_state: self.encode(rpc, &plan.prior).map_err(nothing)?,
+            planned_state: self.encode(rpc, &plan.planned).map_err(nothing)?,
+            config: self.encode(rpc, &plan.config).map_err(nothing)?,
+            planned_private: plan.private.clone(),
+            provider_meta: self.provider.provider_meta(rpc).map_err(nothing)?,
+            planned_identity: plan.identity.clone(),
+        };
+        let response: tfplugin6::apply_resource_change::Response =
+            self.provider.call(rpc, request).await.map_err(nothing)?;
+        let errors = errors_of(response.diagnostics, warnings);
+        let refused = (!errors.is_empty()).then(|| ProviderError::Diagnostics {
+            operation: self.provider.operation(rpc),
+            diagnostics: errors,
+        });
+        // An absent value is null to core: providers that say nothing after a deletion mean that nothing is left.
+        let says_nothing = response.new_state.is_none();
+        let value = match self.decode(rpc, response.new_state.as_ref()) {
+            Ok(value) => rules::normalise_blocks(&self.schema.block, value),
+            Err(error) => return Err(nothing(refused.unwrap_or(error))),
+        };
+        // What exists is kept even if the answer is wrong. Where a value is missing there is null, as in core; write-only
+        // values are taken out, where core forgets the whole object, because a provider that fails half-way does not take
+        // them out itself.
+        let clean = self.require_no_write_only(rpc, &value);
+        let value = rules::without_write_only(&self.schema.block, value);
+        let unknown = unknown_places(&value);
+        let value = if unknown.is_empty() { value } else { unknowns_as_null(value) };
+        let object = (!value.is_null()).then(|| Object {
+            value: value.clone(),
+            private: response.private,
+            identity: present(response.new_identity),
+        });
+        if let Some(error) = refused {
+            return Err(Box::new(ApplyFailure { error, object }));
+        }
+        if let Err(error) = clean {
+            return Err(Box::new(ApplyFailure { error, object }));
+        }
+        if !unknown.is_empty() {
+            let reason = format!(
+                "after applying, some values are still unknown, and are kept as null: {}",
+                unknown.join(", ")
+            );
+            let error = self.invalid_answer(rpc, &reason);
+            return Err(Box::new(ApplyFailure { error, object }));
+        }
+        if says_nothing && !plan.planned.is_null() {
+            return Err(nothing(self.invalid_answer(rpc, "it does not say what exists now")));
+        }
+        if plan.planned.is_null() && !value.is_null() {
+            let reason =
+                "it has deleted the object without an error, and answered with one that is still there";
+            let error = self.invalid_answer(rpc, reason);
+            return Err(Box::new(ApplyFailure { error, object }));
+        }
+        let violations = rules::check_applied(&self.schema.block, &plan.planned, &value);
+        // That the object is gone is not tolerated even of the legacy type system.
+        let is_tolerated = (plan.legacy || response.legacy_type_system) && object.is_some();
+        if !is_tolerated && !violations.is_empty() {
+            let error = self.broken_rules("produced an inconsistent result after apply", violations);
+            return Err(Box::new(ApplyFailure { error, object }));
+        }
+        Ok(Applied { object, inconsistencies: violations })
+    }
+}
+
+/// Where something is unknown; a few places at most. An element of a set would be named by its value, so the set is.
+fn unknown_places(value: &Value) -> Vec<String> {
+    let mut places: Vec<String> = Vec::new();
+    let walked = value.walk(&mut |path, part| {
+        if !part.is_known() {
+            let is_named = |step: &&PathStep| !matches!(step, PathStep::Element(_));
+            let place = AttributePath(path.iter().take_while(is_named).cloned().collect());
+            let place = if place.is_root() { "the whole object".to_owned() } else { place.to_string() };
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        if places.len() < SHOWN_PLACES { Ok(true) } else { Err(()) }
+    });
+    if walked.is_err() {
+        places.push("…".to_owned());
+    }
+    places
+}
+
+/// How many places an error names.
+const SHOWN_PLACES: usize = 5;
+
+fn unknowns_as_null(value: Value) -> Value {
+    let known = value.transform(&mut |_, part| {
+        Ok::<_, std::convert::Infallible>(if part.is_known() { part } else { Value::Null })
+    });
+    match known {
+        Ok(known) => known,
+        Err(never) => match never {},
+    }
+}
+
+#[cfg(test)]
+mod tests;

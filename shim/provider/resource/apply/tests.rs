@@ -1,0 +1,179 @@
+//! What is kept of what a provider has done, and which results are refused.
+
+use super::super::testing::{
+    ApplyAnswer, LEAKED, PlanAnswer, THING, apply, creation, existing, identity, invalid, plan, refusal,
+    sent, stage, value,
+};
+use bytes::Bytes;
+use tfplugin6::diagnostic::Severity;
+
+use super::*;
+use crate::provider::testing::diagnostic;
+
+#[tokio::test]
+async fn of_the_legacy_type_system_broken_rules_are_tolerated() {
+    let stage = stage().await;
+    let plan = creation(&stage, r#"{"name": "a"}"#, r#"{"id": "?", "name": "A"}"#, true).await;
+    let answer = ApplyAnswer { new_state: sent(r#"{"id": "1", "name": "AA"}"#), ..ApplyAnswer::default() };
+    let applied = apply(&stage, &plan, answer).await.expect("it is tolerated");
+    let said: Vec<String> = applied.inconsistencies.iter().map(ToString::to_string).collect();
+    assert_eq!(said, ["name: the value is not the planned one"]);
+    assert_eq!(applied.object.expect("it exists").value, value(r#"{"id": "1", "name": "AA"}"#));
+}
+
+#[tokio::test]
+async fn an_identity_that_is_null_is_none() {
+    let null = |msgpack: &'static [u8], json: &'static [u8]| {
+        let data = tfplugin6::DynamicValue { msgpack: msgpack.into(), json: json.into() };
+        Some(tfplugin6::ResourceIdentityData { identity_data: Some(data) })
+    };
+    let nothing = Some(tfplugin6::ResourceIdentityData { identity_data: None });
+    for identity in [null(b"\xc0", b""), null(b"", b"null"), null(b"", b""), nothing] {
+        let stage = stage().await;
+        let answer = PlanAnswer {
+            planned_state: sent(r#"{"id": "?", "name": "a"}"#),
+            planned_identity: identity.clone(),
+            ..PlanAnswer::default()
+        };
+        let plan = plan(&stage, None, r#"{"name": "a"}"#, answer).await.expect("the plan is valid");
+        let answer = ApplyAnswer {
+            new_state: sent(r#"{"id": "1", "name": "a"}"#),
+            new_identity: identity,
+            ..ApplyAnswer::default()
+        };
+        let applied = apply(&stage, &plan, answer).await.expect("it is applied");
+        let request: tfplugin6::apply_resource_change::Request = stage.script.request("ApplyResourceChange");
+        assert_eq!(request.planned_identity, None);
+        assert_eq!(applied.object.expect("it exists").identity, None);
+    }
+}
+
+#[tokio::test]
+async fn a_deletion_that_leaves_something_has_failed() {
+    for (answer, expected) in [
+        (
+            ApplyAnswer { new_state: sent(r#"{"id": "1"}"#), ..ApplyAnswer::default() },
+            invalid(
+                "ApplyResourceChange",
+                "it has deleted the object without an error, and answered with one that is still there",
+            ),
+        ),
+        (
+            ApplyAnswer {
+                new_state: sent(r#"{"id": "1"}"#),
+                diagnostics: refusal("in use"),
+                ..ApplyAnswer::default()
+            },
+            "in use".to_owned(),
+        ),
+    ] {
+        let stage = stage().await;
+        let resource = stage.provider.resource(THING).expect("there is one");
+        let prior = existing(r#"{"id": "1"}"#);
+        let plan = resource.plan_destroy(&prior, &mut Vec::new()).await.expect("it is planned");
+        let failure = apply(&stage, &plan, answer).await.unwrap_err();
+        assert_eq!(failure.error.to_string(), expected);
+        assert_eq!(failure.object.expect("it is still there").value, prior.value);
+    }
+}
+
+/// What is said when nothing exists after all.
+fn gone() -> String {
+    format!(
+        "the provider scripted produced an inconsistent result after apply for {THING}; this is a fault of the \
+         provider:\n  - was there, but is now absent"
+    )
+}
+
+#[tokio::test]
+async fn nothing_where_something_was_planned_is_a_failure_of_any_type_system() {
+    let silent = invalid("ApplyResourceChange", "it does not say what exists now");
+    for legacy in [false, true] {
+        for (new_state, expected) in [(sent("null"), gone()), (None, silent.clone())] {
+            let stage = stage().await;
+            let plan = creation(&stage, r#"{"name": "a"}"#, r#"{"id": "?", "name": "a"}"#, legacy).await;
+            let answer = ApplyAnswer { new_state, legacy_type_system: legacy, ..ApplyAnswer::default() };
+            let failure = apply(&stage, &plan, answer).await.unwrap_err();
+            assert_eq!(failure.error.to_string(), expected, "legacy: {legacy}");
+            assert!(failure.object.is_none(), "{:?}", failure.object);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_failed_apply_made_is_kept_with_its_private_data() {
+    // What the provider answers, what it says, and what is kept of it.
+    let planned = r#"{"id": "?", "name": "a"}"#;
+    let inconsistent = format!(
+        "the provider scripted produced an inconsistent result after apply for {THING}; this is a fault of the \
+         provider:\n  - name: the value is not the planned one"
+    );
+    let still_unknown = invalid(
+        "ApplyResourceChange",
+        "after applying, some values are still unknown, and are kept as null: id",
+    );
+    for (answered, said, expected, kept) in [
+        (r#"{"id": "1", "name": "a"}"#, "timed out", "timed out", Some(r#"{"id": "1", "name": "a"}"#)),
+        // Whatever else is wrong with a half-made object, the provider's own words matter most.
+        (r#"{"id": "?", "name": "b"}"#, "timed out", "timed out", Some(r#"{"name": "b"}"#)),
+        (r#"{"id": "1", "pin": "1"}"#, "timed out", "timed out", Some(r#"{"id": "1"}"#)),
+        ("null", "name taken", "name taken", None),
+        (r#"{"id": "?", "name": "a"}"#, "", &still_unknown, Some(r#"{"name": "a"}"#)),
+        (
+            r#"{"id": "1", "name": "a", "pin": "1"}"#,
+            "",
+            &invalid("ApplyResourceChange", LEAKED),
+            Some(r#"{"id": "1", "name": "a"}"#),
+        ),
+        (r#"{"id": "1", "name": "b"}"#, "", &inconsistent, Some(r#"{"id": "1", "name": "b"}"#)),
+        ("null", "", &gone(), None),
+    ] {
+        let stage = stage().await;
+        let plan = creation(&stage, r#"{"name": "a"}"#, planned, false).await;
+        let failure = apply(
+            &stage,
+            &plan,
+            ApplyAnswer {
+                new_state: sent(answered),
+                private: Bytes::from_static(b"half"),
+                new_identity: identity("half"),
+                diagnostics: if said.is_empty() { vec![] } else { refusal(said) },
+                ..ApplyAnswer::default()
+            },
+        )
+        .await
+        .unwrap_err();
+        assert_eq!(failure.error.to_string(), expected, "{answered}");
+        assert_eq!(failure.object.as_ref().map(|object| object.value.clone()), kept.map(value), "{answered}");
+        if let Some(object) = failure.object {
+            assert_eq!((&*object.private, object.identity), (&b"half"[..], identity("half")), "{answered}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_apply_whose_answer_cannot_be_read_keeps_the_providers_words() {
+    for (diagnostics, expected) in [(refusal("boom"), "boom"), (vec![], "with something invalid")] {
+        let stage = stage().await;
+        let plan = creation(&stage, r#"{"name": "a"}"#, r#"{"id": "?", "name": "a"}"#, false).await;
+        let garbage = tfplugin6::DynamicValue { msgpack: Bytes::from_static(&[0xc1]), json: Bytes::new() };
+        let answer = ApplyAnswer { new_state: Some(garbage), diagnostics, ..ApplyAnswer::default() };
+        let failure = apply(&stage, &plan, answer).await.unwrap_err();
+        assert!(failure.error.to_string().contains(expected), "{}", failure.error);
+        assert!(failure.object.is_none(), "{:?}", failure.object);
+    }
+}
+
+#[tokio::test]
+async fn warnings_are_collected_whether_an_operation_fails_or_not() {
+    let stage = stage().await;
+    let plan = creation(&stage, r#"{"name": "a"}"#, r#"{"id": "?", "name": "a"}"#, false).await;
+    let diagnostics = vec![diagnostic(Severity::Warning, "slow"), diagnostic(Severity::Error, "too slow")];
+    stage.script.answer("ApplyResourceChange", ApplyAnswer { diagnostics, ..ApplyAnswer::default() });
+    let mut warnings = Vec::new();
+    let resource = stage.provider.resource(THING).expect("there is one");
+    let failure = resource.apply(&plan, &mut warnings).await.unwrap_err();
+    assert_eq!(failure.error.to_string(), "too slow");
+    let said: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(said, ["slow"]);
+}

@@ -1,0 +1,99 @@
+//! ImportResourceState: an object that exists is taken over, and read at once.
+
+use isthmus_proto::tfplugin6;
+
+use super::read::Sight;
+use super::{Object, Resource, present};
+use crate::provider::deferral::Postponement;
+use crate::provider::{Diagnostic, ProviderError, Rpc};
+use crate::rules;
+
+impl Resource<'_> {
+    /// Takes an existing object over by its id, and reads it. `None`: there is no such object.
+    pub async fn import(
+        &self,
+        id: &str,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Option<Object>, ProviderError> {
+        self.import_by(id.to_owned(), None, warnings).await
+    }
+
+    /// Takes an existing object over by its identity, and reads it. `None`: there is no such object.
+    pub async fn import_by_identity(
+        &self,
+        identity: tfplugin6::ResourceIdentityData,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Option<Object>, ProviderError> {
+        self.import_by(String::new(), Some(identity), warnings).await
+    }
+
+    async fn import_by(
+        &self,
+        id: String,
+        identity: Option<tfplugin6::ResourceIdentityData>,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Option<Object>, ProviderError> {
+        let rpc = Rpc::ImportResourceState;
+        let request = tfplugin6::import_resource_state::Request {
+            type_name: self.type_name.to_string(),
+            id,
+            client_capabilities: self.provider.client_capabilities(Postponement::Allowed),
+            identity: identity.clone(),
+        };
+        let response: tfplugin6::import_resource_state::Response = self.provider.call(rpc, request).await?;
+        self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
+        if let Some(deferral) = self.deferral(rpc, response.deferred, Postponement::Allowed)? {
+            return Err(self.deferred("imported", deferral));
+        }
+        let imported = response.imported_resources;
+        let types: Vec<&str> = imported.iter().map(|object| object.type_name.as_str()).collect();
+        if let Some(reason) = not_the_one(&types, &self.type_name) {
+            return Err(self.impossible_import(reason));
+        }
+        let Some(first) = imported.into_iter().next() else {
+            return Err(self.impossible_import("there is none".to_owned()));
+        };
+        let value = self.decode(rpc, first.state.as_ref())?;
+        if value.is_null() {
+            return Err(self.invalid_answer(rpc, "the imported object is null"));
+        }
+        let value = rules::normalise_blocks(&self.schema.block, value);
+        self.require_storable(rpc, &value)?;
+        // Providers put a marker into the private data that the read below looks for.
+        let object = Object { value, private: first.private, identity: present(first.identity).or(identity) };
+        match self.look(&object, warnings).await? {
+            Sight::Clear(object) => Ok(object),
+            Sight::Deferred(deferral) => Err(self.deferred("imported", deferral)),
+        }
+    }
+
+    fn impossible_import(&self, reason: String) -> ProviderError {
+        ProviderError::Import {
+            provider: self.provider.name().to_owned(),
+            type_name: self.type_name.to_string(),
+            reason,
+        }
+    }
+}
+
+/// Why imported objects of these types are not the one of the `wanted` type, if they are not. (Terraform's older command
+/// took several objects from one import; its import blocks do not, and neither can an engine.)
+fn not_the_one(types: &[&str], wanted: &str) -> Option<String> {
+    match types {
+        [] => Some("it found no object under this id, and gave no reason; check the id".to_owned()),
+        [only] if *only == wanted => None,
+        [only] => Some(format!(
+            "what it found under this id is a {only}; import it as that, or look up the id of the {wanted}"
+        )),
+        several => {
+            let (count, types) = (several.len(), several.join(", "));
+            Some(format!(
+                "it found {count} objects under this id ({types}), and a resource is one object; import each of them by \
+                 an id of its own, if the provider knows one"
+            ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

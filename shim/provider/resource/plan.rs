@@ -1,0 +1,188 @@
+//! PlanResourceChange: what becomes of an object under a configuration, and what its end takes.
+
+use bytes::Bytes;
+use isthmus_proto::tfplugin6;
+
+use super::final_plan::{Handover, Start};
+use super::{Object, Resource, present};
+use crate::cty::{AttributePath, Value};
+use crate::provider::deferral::Postponement;
+use crate::provider::diagnostics::attribute_path;
+use crate::provider::{Deferral, Diagnostic, ProviderError, Rpc};
+use crate::rules;
+
+/// What a plan amounts to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// There is nothing yet.
+    Create,
+    /// The plan is the prior state.
+    NoOp,
+    /// The object changes in place.
+    Update,
+    /// The object has to make way for a new one, because of these attributes. What is planned is the change in place that
+    /// the provider cannot make; the new object has a plan of its own.
+    Replace(Vec<AttributePath>),
+    /// The object goes.
+    Delete,
+}
+
+/// A provider's plan.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What it amounts to.
+    pub action: Action,
+    /// The state that is planned; unknown where only applying will tell. Null: the object goes.
+    pub planned: Value,
+    /// Why it cannot be applied yet, if it cannot. What is planned is then what the configuration says, and unknown where it
+    /// leaves something to the provider.
+    pub deferral: Option<Deferral>,
+    pub(super) prior: Value,
+    pub(super) prior_private: Bytes,
+    pub(super) config: Value,
+    pub(super) private: Bytes,
+    pub(super) identity: Option<tfplugin6::ResourceIdentityData>,
+    pub(super) legacy: bool,
+    /// How often the provider had been asked to stop when planning began.
+    pub(super) stops: u64,
+}
+
+impl Resource<'_> {
+    /// Plans what becomes of `prior` (`None`: nothing is there yet) under `config`.
+    pub async fn plan(
+        &self,
+        prior: Option<&Object>,
+        config: &Value,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Plan, ProviderError> {
+        self.plan_from(Start::at(prior), config, warnings).await
+    }
+
+    /// Plans the new object of a replacement, which the plan that `handover` is of has asked for.
+    pub async fn plan_replacement(
+        &self,
+        handover: &Handover,
+        config: &Value,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Plan, ProviderError> {
+        self.plan_from(Start::after(handover), config, warnings).await
+    }
+
+    async fn plan_from(
+        &self,
+        start: Start,
+        config: &Value,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Plan, ProviderError> {
+        let rpc = Rpc::PlanResourceChange;
+        let stops = self.provider.stops();
+        let block = &self.schema.block;
+        let before = start.value;
+        let proposed = rules::proposed_new(block, &before, config);
+        let request = tfplugin6::plan_resource_change::Request {
+            type_name: self.type_name.to_string(),
+            prior_state: self.encode(rpc, &before)?,
+            proposed_new_state: self.encode(rpc, &proposed)?,
+            config: self.encode(rpc, config)?,
+            prior_private: start.private.clone(),
+            provider_meta: self.provider.provider_meta(rpc)?,
+            client_capabilities: self.provider.client_capabilities(Postponement::Allowed),
+            prior_identity: start.identity,
+            planned_private: Bytes::new(),
+        };
+        let response: tfplugin6::plan_resource_change::Response = self.provider.call(rpc, request).await?;
+        self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
+        let deferral = self.deferral(rpc, response.deferred, Postponement::Allowed)?;
+        let legacy = response.legacy_type_system;
+        // Blocks are left as they are, even null or unknown ones of the legacy type system: so does core, and the provider
+        // gets its own plan back.
+        let mut planned = self.decode(rpc, response.planned_state.as_ref())?;
+        if deferral.is_some() && planned.is_null() {
+            planned = rules::planned_from_config(block, config);
+        }
+        if planned.is_null() && !config.is_null() {
+            // Of the legacy type system much is tolerated, but there would be nothing to apply here.
+            return Err(self.invalid_answer(rpc, "nothing is planned for a resource that is configured"));
+        }
+        if deferral.is_none() {
+            self.require_no_write_only(rpc, &planned)?;
+            let violations = rules::check_planned(block, &before, config, &planned);
+            if !(legacy || start.is_second || violations.is_empty()) {
+                return Err(self.broken_rules("produced an invalid plan", violations));
+            }
+        }
+        let named = response.requires_replace.into_iter().map(attribute_path).collect();
+        let replacing = rules::replacement_paths(block, &before, &planned, named)
+            .map_err(|error| self.invalid_answer(rpc, &error.to_string()))?;
+        let action = if before.is_null() {
+            Action::Create
+        } else if !replacing.is_empty() {
+            Action::Replace(replacing)
+        } else if planned.is_wholly_known() && planned == before {
+            Action::NoOp
+        } else {
+            Action::Update
+        };
+        // A plan that is put off may not hold what it says of computed values, so nothing is promised of them.
+        let planned = if deferral.is_some() { rules::planned_from_config(block, config) } else { planned };
+        Ok(Plan {
+            action,
+            planned,
+            deferral,
+            prior: before,
+            prior_private: start.private,
+            config: config.clone(),
+            private: response.planned_private,
+            identity: present(response.planned_identity),
+            legacy,
+            stops,
+        })
+    }
+
+    /// Plans the end of an object. A provider that does not announce `plan_destroy` is not asked: older ones cannot
+    /// answer.
+    pub async fn plan_destroy(
+        &self,
+        prior: &Object,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Plan, ProviderError> {
+        let stops = self.provider.stops();
+        let plan = |private, identity| Plan {
+            action: Action::Delete,
+            planned: Value::Null,
+            deferral: None,
+            prior: prior.value.clone(),
+            prior_private: prior.private.clone(),
+            config: Value::Null,
+            private,
+            identity,
+            legacy: false,
+            stops,
+        };
+        if !self.provider.catalogue().capabilities().plan_destroy {
+            return Ok(plan(prior.private.clone(), prior.identity.clone()));
+        }
+        let rpc = Rpc::PlanResourceChange;
+        let request = tfplugin6::plan_resource_change::Request {
+            type_name: self.type_name.to_string(),
+            prior_state: self.encode(rpc, &prior.value)?,
+            proposed_new_state: self.encode(rpc, &Value::Null)?,
+            config: self.encode(rpc, &Value::Null)?,
+            prior_private: prior.private.clone(),
+            provider_meta: self.provider.provider_meta(rpc)?,
+            client_capabilities: self.provider.client_capabilities(Postponement::Refused),
+            prior_identity: prior.identity.clone(),
+            planned_private: Bytes::new(),
+        };
+        let response: tfplugin6::plan_resource_change::Response = self.provider.call(rpc, request).await?;
+        self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
+        self.deferral(rpc, response.deferred, Postponement::Refused)?;
+        if !self.decode(rpc, response.planned_state.as_ref())?.is_null() {
+            return Err(self.invalid_answer(rpc, "the planned value of a destroyed object is not null"));
+        }
+        Ok(plan(response.planned_private, present(response.planned_identity)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

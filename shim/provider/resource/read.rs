@@ -1,0 +1,67 @@
+//! ReadResource: the object as it is now.
+
+use isthmus_proto::tfplugin6;
+
+use super::{Object, Resource, present};
+use crate::provider::deferral::Postponement;
+use crate::provider::{Deferral, Diagnostic, ProviderError, Rpc};
+use crate::rules;
+
+/// What ReadResource has come to.
+pub(super) enum Sight {
+    /// The object, or its absence.
+    Clear(Option<Object>),
+    /// The provider cannot tell yet.
+    Deferred(Deferral),
+}
+
+impl Resource<'_> {
+    /// Reads the object as it is now. `None`: it is gone. When the provider cannot tell yet, the object stays as it was, with
+    /// a warning.
+    pub async fn read(
+        &self,
+        current: &Object,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Option<Object>, ProviderError> {
+        match self.look(current, warnings).await? {
+            Sight::Clear(object) => Ok(object),
+            Sight::Deferred(deferral) => {
+                let subject = format!("reading this {}", self.type_name);
+                warnings.push(deferral.warning(&subject, "Until then it is taken to be as it was."));
+                Ok(Some(current.clone()))
+            }
+        }
+    }
+
+    pub(super) async fn look(
+        &self,
+        current: &Object,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Sight, ProviderError> {
+        let rpc = Rpc::ReadResource;
+        let request = tfplugin6::read_resource::Request {
+            type_name: self.type_name.to_string(),
+            current_state: self.encode(rpc, &current.value)?,
+            private: current.private.clone(),
+            provider_meta: self.provider.provider_meta(rpc)?,
+            client_capabilities: self.provider.client_capabilities(Postponement::Allowed),
+            current_identity: current.identity.clone(),
+        };
+        let response: tfplugin6::read_resource::Response = self.provider.call(rpc, request).await?;
+        self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
+        if let Some(deferral) = self.deferral(rpc, response.deferred, Postponement::Allowed)? {
+            return Ok(Sight::Deferred(deferral));
+        }
+        let value = self.decode(rpc, response.new_state.as_ref())?;
+        if value.is_null() {
+            return Ok(Sight::Clear(None));
+        }
+        let value = rules::normalise_blocks(&self.schema.block, value);
+        self.require_storable(rpc, &value)?;
+        let object = Object { value, private: response.private, identity: present(response.new_identity) };
+        Ok(Sight::Clear(Some(object)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+//! UpgradeResourceState: a stored object is brought to the current schema.
+
+use bytes::Bytes;
+use isthmus_proto::tfplugin6;
+
+use super::{Object, Resource};
+use crate::cty::json::Json;
+use crate::cty::{Type, Value};
+use crate::provider::{Diagnostic, ProviderError, Rpc};
+
+/// A resource that exists, as it was stored by whatever version of the provider.
+#[derive(Clone, Debug)]
+pub struct StoredObject {
+    /// The value, by the schema of that version.
+    pub value: Json,
+    /// Which version.
+    pub schema_version: i64,
+    /// See [`Object::private`].
+    pub private: Bytes,
+    /// See [`Object::identity`].
+    pub identity: Option<tfplugin6::ResourceIdentityData>,
+}
+
+impl Resource<'_> {
+    /// Refuses an object that a newer version of the provider has stored. Core asks no provider to look back.
+    ///
+    /// # Errors
+    /// [`ProviderError::NewerState`], which names the `writer`, the version that stored it, where that is known.
+    pub fn refuse_newer(&self, stored: i64, writer: Option<&str>) -> Result<(), ProviderError> {
+        let known = self.schema.version;
+        if stored <= known {
+            return Ok(());
+        }
+        Err(ProviderError::NewerState {
+            provider: self.provider.name().to_owned(),
+            type_name: self.type_name.to_string(),
+            stored,
+            known,
+            writer: writer.map(str::to_owned),
+        })
+    }
+
+    /// Brings a stored object to the current schema. Core asks the provider every time, even when the versions agree,
+    /// because providers also mend states there.
+    pub async fn upgrade(
+        &self,
+        stored: &StoredObject,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Object, ProviderError> {
+        let rpc = Rpc::UpgradeResourceState;
+        self.refuse_newer(stored.schema_version, None)?;
+        let mut value = stored.value.clone();
+        if stored.schema_version == self.schema.version {
+            retain_known(&mut value, &self.schema.block.implied_type);
+        }
+        let request = tfplugin6::upgrade_resource_state::Request {
+            type_name: self.type_name.to_string(),
+            version: stored.schema_version,
+            raw_state: Some(tfplugin6::RawState {
+                json: Bytes::from(value.to_string()),
+                flatmap: std::collections::HashMap::new(),
+            }),
+        };
+        let response: tfplugin6::upgrade_resource_state::Response = self.provider.call(rpc, request).await?;
+        self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
+        let value = self.converted(rpc, response.upgraded_state.as_ref())?;
+        Ok(Object { value, private: stored.private.clone(), identity: stored.identity.clone() })
+    }
+
+    /// An object that the provider has made of a stored one.
+    pub(super) fn converted(
+        &self,
+        rpc: Rpc,
+        message: Option<&tfplugin6::DynamicValue>,
+    ) -> Result<Value, ProviderError> {
+        let value = self.decode(rpc, message)?;
+        if value.is_null() {
+            let object = if rpc == Rpc::MoveResourceState { "moved" } else { "upgraded" };
+            return Err(self.invalid_answer(rpc, &format!("the {object} object is null")));
+        }
+        self.require_storable(rpc, &value)?;
+        Ok(value)
+    }
+}
+
+/// Drops what the current schema does not have, at every level. Core does so when the versions agree: an attribute that
+/// was removed without a new version would otherwise make the provider refuse the object.
+fn retain_known(value: &mut Json, value_type: &Type) {
+    match (value, value_type) {
+        (Json::Object(members), Type::Object(object)) => {
+            members.retain(|(name, _)| object.attributes.contains_key(name.as_str()));
+            for (name, member) in members {
+                if let Some(member_type) = object.attributes.get(name.as_str()) {
+                    retain_known(member, member_type);
+                }
+            }
+        }
+        (Json::Object(members), Type::Map(element)) => {
+            for (_, member) in members {
+                retain_known(member, element);
+            }
+        }
+        (Json::Array(items), Type::List(element) | Type::Set(element)) => {
+            for item in items {
+                retain_known(item, element);
+            }
+        }
+        (Json::Array(items), Type::Tuple(elements)) => {
+            for (item, element) in items.iter_mut().zip(elements.iter()) {
+                retain_known(item, element);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;
