@@ -77,8 +77,10 @@ enum WireSchema {
     Protocol6(Bytes),
 }
 
-/// An `ActionSchema` message, with its schema left as it came. The contract has nothing else in it; the kinds of actions that
-/// change the states of resources were in prereleases of the protocols only, and providers may have been built with those.
+/// An `ActionSchema` message, with its schema left as it came. The contract has nothing else in it. Prereleases of both protocols
+/// had one of three kinds beside it: `unlinked` (2), `lifecycle` (3) and `linked` (4), of which the latter two change the states
+/// of resources. The numbers are those of terraform-plugin-go 0.29.0-alpha.1 and -beta.1, with which providers may have been
+/// built; 0.29.0 has none of them.
 #[derive(Clone, PartialEq, prost::Message)]
 struct WireAction {
     #[prost(bytes = "bytes", tag = "1")]

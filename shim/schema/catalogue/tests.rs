@@ -237,7 +237,7 @@ fn everything_in_an_answer_of_protocol_5_is_taken_over() {
 #[test]
 fn an_action_has_a_schema_unless_it_belongs_to_resources() {
     let own = tfplugin6::ActionSchema { schema: Some(good()) }.encode_to_vec();
-    // Fields 2, 3 and 4 of prereleases: of its own, bound to a lifecycle, linked.
+    // The kinds of prereleases: of its own, bound to a lifecycle, linked.
     let kind = |tag: u8| [&own[..], &[tag << 3 | 2, 0]].concat();
     let actions = [("x_plain", own.clone()), ("x_own", kind(2)), ("x_bound", kind(3)), ("x_linked", kind(4))]
         .into_iter()
