@@ -6,6 +6,7 @@ pub mod config_values;
 mod dynamic;
 pub mod exact_numbers;
 pub mod ignore_changes;
+pub mod ignored_attributes;
 pub mod import;
 pub mod inputs;
 pub mod meta;

@@ -6,6 +6,7 @@
 mod apply_check;
 mod dynamic_blocks;
 mod final_plan;
+mod ignored;
 mod normalise;
 mod plan_check;
 mod proposed_new;
@@ -21,6 +22,7 @@ use crate::cty::AttributePath;
 pub use apply_check::check_applied;
 pub use dynamic_blocks::{join_blocks, split_blocks};
 pub use final_plan::inputs_hold;
+pub use ignored::keep_ignored;
 pub use normalise::{empty_block, normalise_blocks};
 pub use plan_check::check_planned;
 pub use proposed_new::{planned_from_config, proposed_new};

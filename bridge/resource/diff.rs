@@ -69,7 +69,7 @@ pub async fn diff(
 ) -> Result<Difference, OperationError> {
     let Comparison { olds, mut news, ignore_changes, name_is_made_up } = comparison;
     let prior = target.prior(olds, notes).await?;
-    target.ignore_changes(&mut news, olds, &prior, ignore_changes);
+    let resource = target.ignoring(&mut news, olds, &prior, ignore_changes)?;
     let mut config = target.config(&news, Unknowns::Keep)?;
     target.keep_timeouts(&mut config.value, &prior.object.value);
     if prior.condition == Condition::Tainted {
@@ -81,8 +81,6 @@ pub async fn diff(
             delete_before_replace: true,
         });
     }
-    let resource =
-        target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
     let plan = resource
         .plan(Some(&prior.object), &config.value, &mut notes.warnings)
         .await

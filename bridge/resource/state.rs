@@ -3,14 +3,15 @@
 use isthmus_proto::property::Struct;
 use isthmus_shim::cty::AttributePath;
 use isthmus_shim::cty::json::Json;
-use isthmus_shim::provider::{self, Diagnostic, ForeignObject, Object, StoredObject};
+use isthmus_shim::provider::{self, Diagnostic, ForeignObject, Object, Resource, StoredObject};
 
 use super::{Notes, OperationError, Target};
 use crate::translate::exact_numbers::with_exact_numbers;
-use crate::translate::ignore_changes::apply_ignore_changes;
+use crate::translate::ignore_changes::{apply_ignore_changes, take_out_read_only};
+use crate::translate::ignored_attributes::ignored_attributes;
 use crate::translate::meta::{META_KEY, Meta, MetaError, Source, StoredIdentity};
 use crate::translate::outputs::{OutputOptions, outputs_from_state};
-use crate::translate::property_path::PropertyPath;
+use crate::translate::property_path::{PropertyPath, PropertyStep};
 use crate::translate::raw_state::{
     DELTA_KEY, RawStateError, RawStateSource, add_stored_properties, foreign_raw_state, raw_state_as_delta,
     stored_raw_state,
@@ -69,20 +70,29 @@ impl Prior {
 }
 
 impl Target<'_> {
-    /// Takes back what is not to be changed in `news`.
-    pub(super) fn ignore_changes(
+    /// The resource, of whose changes none is planned at `paths`: what is not to be changed is taken back in `news`, and in
+    /// what a provider of the legacy type system plans all the same.
+    pub(super) fn ignoring(
         &self,
         news: &mut Struct,
         olds: &Struct,
         prior: &Prior,
         paths: &[PropertyPath],
-    ) {
-        if !paths.is_empty() {
-            let olds = prior.properties(olds).clone();
-            let value = in_order_of(&prior.object.value, &self.shape.object, &olds);
-            let olds = with_exact_numbers(olds, &value, &self.shape.object);
-            apply_ignore_changes(news, &olds, paths);
+    ) -> Result<Resource<'_>, OperationError> {
+        let shape = &self.shape.object;
+        let resource = self.provider.resource(&self.shape.terraform_type);
+        let resource = resource.map_err(|error| self.failed(error))?;
+        if paths.is_empty() {
+            return Ok(resource);
         }
+        let olds = prior.properties(olds).clone();
+        let value = in_order_of(&prior.object.value, shape, &olds);
+        let olds = with_exact_numbers(olds, &value, shape);
+        apply_ignore_changes(news, &olds, paths);
+        if paths.iter().any(|path| path.0 == [PropertyStep::All]) {
+            take_out_read_only(news, shape);
+        }
+        Ok(resource.ignoring(ignored_attributes(paths, shape, &prior.object.value)))
     }
 
     /// What the resource was before the call. As when something is imported, an object that has just become one of this type

@@ -91,12 +91,10 @@ async fn plan(
     notes: &mut Notes,
 ) -> Result<(Object, Plan, Config, Struct), OperationError> {
     let prior = target.prior(olds, notes).await?;
-    target.ignore_changes(&mut news, olds, &prior, ignore_changes);
+    let resource = target.ignoring(&mut news, olds, &prior, ignore_changes)?;
     let mut config = target.config(&news, unknowns)?;
     let programs = target.programs_timeouts(&config.value);
     target.keep_timeouts(&mut config.value, &prior.object.value);
-    let resource =
-        target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
     let mut plan = resource
         .plan(Some(&prior.object), &config.value, &mut notes.warnings)
         .await

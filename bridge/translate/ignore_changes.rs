@@ -8,8 +8,10 @@ use std::collections::BTreeSet;
 
 use isthmus_proto::property::{Struct, Value};
 
+use super::inputs::read_only;
 use super::property::{self, PropertyView};
 use super::property_path::{PropertyPath, PropertyStep, inside_mut};
+use crate::package::shape::ObjectShape;
 
 /// Puts into `news` what `olds` has at each of `paths`.
 ///
@@ -19,6 +21,19 @@ pub fn apply_ignore_changes(news: &mut Struct, olds: &Struct, paths: &[PropertyP
     for path in paths {
         if let Some((first, rest)) = path.0.split_first() {
             apply_to_object(news, olds, first, rest, false);
+        }
+    }
+}
+
+/// Takes out what only the provider may set. Core does so where everything is ignored, and only there: what a user names one
+/// by one is configured, whatever it is.
+pub fn take_out_read_only(news: &mut Struct, shape: &ObjectShape) {
+    loop {
+        // Only so many are found at a time.
+        let found = read_only(news, shape);
+        let taken_out = found.iter().filter(|set| set.property.delete(news).is_some()).count();
+        if taken_out == 0 {
+            return;
         }
     }
 }
@@ -206,5 +221,31 @@ mod tests {
             news == deep("old")
         });
         assert!(ignoring.unwrap().join().unwrap());
+    }
+
+    #[test]
+    fn what_only_the_provider_may_set_is_taken_out_however_much_there_is() {
+        use isthmus_shim::cty::Type;
+        use isthmus_shim::schema::BlockNesting;
+
+        use crate::package::shape::IdRule;
+        use crate::translate::testing::{attribute, block, computed, nested, resource};
+
+        let rule =
+            block(vec![computed(attribute("etag", Type::String)), attribute("port", Type::String)], vec![]);
+        let thing = block(
+            vec![computed(attribute("etag", Type::String)), attribute("name", Type::String)],
+            vec![nested("rule", BlockNesting::List, 0, rule)],
+        );
+        let shape = resource(thing, IdRule::Missing);
+        let rule = object(&[("etag", Value::from("x")), ("port", Value::from("80"))]);
+        let mut news = Struct::from([
+            ("etag", Value::from("x")),
+            ("name", Value::from("n")),
+            ("rules", Value::List(vec![rule; 300])),
+        ]);
+        take_out_read_only(&mut news, &shape.object);
+        let rule = object(&[("port", Value::from("80"))]);
+        assert_eq!(news, Struct::from([("name", Value::from("n")), ("rules", Value::List(vec![rule; 300]))]));
     }
 }

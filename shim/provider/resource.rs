@@ -17,7 +17,7 @@ use isthmus_proto::tfplugin6;
 
 use super::deferral::Postponement;
 use super::{Deferral, Diagnostic, Provider, ProviderError, Rpc, dynamic};
-use crate::cty::Value;
+use crate::cty::{AttributePath, Value};
 use crate::rules;
 use crate::schema::Schema;
 
@@ -33,6 +33,7 @@ pub struct Resource<'a> {
     pub(super) provider: &'a Provider,
     pub(super) type_name: Arc<str>,
     schema: Arc<Schema>,
+    ignored: Vec<AttributePath>,
 }
 
 /// A resource that exists, as Terraform keeps it.
@@ -48,7 +49,14 @@ pub struct Object {
 
 impl<'a> Resource<'a> {
     pub(super) fn new(provider: &'a Provider, type_name: Arc<str>, schema: Arc<Schema>) -> Self {
-        Self { provider, type_name, schema }
+        Self { provider, type_name, schema, ignored: Vec::new() }
+    }
+
+    /// The same, where plans of the legacy type system leave what is at these paths as it was. All others go by their
+    /// configuration, in which whoever asks for a plan has put that already.
+    #[must_use]
+    pub fn ignoring(self, ignored: Vec<AttributePath>) -> Self {
+        Self { ignored, ..self }
     }
 
     /// Its schema.

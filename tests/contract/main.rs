@@ -26,6 +26,7 @@ mod features;
 mod functions;
 mod hostile;
 mod identities;
+mod ignoring;
 mod importing;
 mod introduction;
 mod invokes;

@@ -1061,6 +1061,15 @@ const PROVIDERS: &[Entry] = &[
         shown: Shown::Elsewhere("tests/contract/plans.rs"),
     },
     Entry {
+        id: "ignored-in-plans",
+        what: "`ignoreChanges`, and a provider on the legacy SDK that plans a change there all the same",
+        go_bridge: "the change is shown and made, run after run",
+        isthmus: "what was there is put back into the plan",
+        why: "Terraform core does so",
+        back: NONE,
+        shown: Shown::Elsewhere("tests/contract/ignoring.rs"),
+    },
+    Entry {
         id: "replacement-plans",
         what: "the plan of a replacement's new object",
         go_bridge: "made without private data",

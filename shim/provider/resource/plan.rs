@@ -111,6 +111,12 @@ impl Resource<'_> {
                 return Err(self.broken_rules("produced an invalid plan", violations));
             }
         }
+        // Before anything is compared: core asks for no replacement because of what it has put back.
+        let planned = if legacy && !before.is_null() {
+            rules::keep_ignored(&before, planned, &self.ignored)
+        } else {
+            planned
+        };
         let named = response.requires_replace.into_iter().map(attribute_path).collect();
         let replacing = rules::replacement_paths(block, &before, &planned, named)
             .map_err(|error| self.invalid_answer(rpc, &error.to_string()))?;

@@ -23,6 +23,7 @@ pub(crate) struct Resource {
     urn: String,
     /// In seconds; 0: none.
     timeout: f64,
+    ignored: Vec<String>,
 }
 
 /// What an engine stores of a resource.
@@ -55,12 +56,24 @@ pub(crate) struct Difference {
 impl Resource {
     pub(super) fn new(session: Session, token: &str, name: &str) -> Self {
         let urn = format!("urn:pulumi:test::contract::{token}::{name}");
-        Self { session, token: token.to_owned(), name: name.to_owned(), urn, timeout: 0.0 }
+        Self {
+            session,
+            token: token.to_owned(),
+            name: name.to_owned(),
+            urn,
+            timeout: 0.0,
+            ignored: Vec::new(),
+        }
     }
 
     /// The same with `customTimeouts` of so many seconds for whatever is done to it.
     pub(crate) fn within(&self, seconds: f64) -> Self {
         Self { timeout: seconds, ..self.clone() }
+    }
+
+    /// The same with `ignoreChanges`.
+    pub(crate) fn ignoring(&self, paths: &[&str]) -> Self {
+        Self { ignored: paths.iter().map(|path| (*path).to_owned()).collect(), ..self.clone() }
     }
 
     /// How the engine calls it.
@@ -131,7 +144,8 @@ impl Resource {
     }
 
     pub(crate) async fn diff(&self, stored: &Stored, news: &Json) -> Result<Difference, Status> {
-        Ok(Difference::from(self.diff_in_full(stored, news, &[]).await?))
+        let ignored: Vec<&str> = self.ignored.iter().map(String::as_str).collect();
+        Ok(Difference::from(self.diff_in_full(stored, news, &ignored).await?))
     }
 
     pub(crate) async fn preview_create(&self, inputs: &Json) -> Result<Json, Status> {
@@ -181,6 +195,7 @@ impl Resource {
             olds: Some(bag(&stored.outputs)),
             old_inputs: Some(bag(&stored.inputs)),
             news: Some(bag(news)),
+            ignore_changes: self.ignored.clone(),
             preview,
             name: self.name.clone(),
             r#type: self.token.clone(),

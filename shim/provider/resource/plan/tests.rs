@@ -5,7 +5,7 @@ use super::super::testing::{
     identity, invalid, not_yet, plan, received, refusal, sent, stage, stage_with, value,
 };
 use super::*;
-use crate::cty::Type;
+use crate::cty::{PathStep, Type};
 use crate::provider::testing::wire;
 
 #[tokio::test]
@@ -202,4 +202,48 @@ async fn the_end_of_an_object_cannot_be_put_off() {
     assert_eq!(error.to_string(), invalid("PlanResourceChange", reason));
     let request: tfplugin6::plan_resource_change::Request = stage.script.request("PlanResourceChange");
     assert!(!request.client_capabilities.expect("they are sent").deferral_allowed);
+}
+
+/// The provider is one that plans another name whatever it is asked for, and wants a replacement because of that.
+#[tokio::test]
+async fn what_is_ignored_is_put_back_into_plans_of_the_legacy_type_system_before_they_are_judged() {
+    let prior = existing(r#"{"id": "1", "name": "a"}"#);
+    let name = || AttributePath(vec![PathStep::attribute("name")]);
+    let step = tfplugin6::attribute_path::step::Selector::AttributeName("name".to_owned());
+    let steps = vec![tfplugin6::attribute_path::Step { selector: Some(step) }];
+    let requires_replace = vec![tfplugin6::AttributePath { steps }];
+    for (ignored, action, planned) in [
+        (vec![], Action::Replace(vec![name()]), r#"{"id": "1", "name": "A"}"#),
+        (vec![name()], Action::NoOp, r#"{"id": "1", "name": "a"}"#),
+    ] {
+        let stage = stage().await;
+        let answer = PlanAnswer {
+            planned_state: sent(r#"{"id": "1", "name": "A"}"#),
+            requires_replace: requires_replace.clone(),
+            legacy_type_system: true,
+            ..PlanAnswer::default()
+        };
+        stage.script.answer("PlanResourceChange", answer);
+        let resource = stage.provider.resource(THING).expect("there is one").ignoring(ignored);
+        let plan = resource.plan(Some(&prior), &value(r#"{"name": "a"}"#), &mut Vec::new()).await;
+        let plan = plan.expect("the plan is tolerated");
+        assert_eq!((plan.action, plan.planned), (action, value(planned)));
+    }
+}
+
+#[tokio::test]
+async fn what_is_ignored_changes_nothing_in_the_plans_of_all_others_and_of_new_objects() {
+    let ignored = || vec![AttributePath(vec![PathStep::attribute("id")])];
+    for (prior, legacy) in [(Some(existing(r#"{"id": "1", "name": "a"}"#)), false), (None, true)] {
+        let stage = stage().await;
+        let answer = PlanAnswer {
+            planned_state: sent(r#"{"id": "?", "name": "b"}"#),
+            legacy_type_system: legacy,
+            ..PlanAnswer::default()
+        };
+        stage.script.answer("PlanResourceChange", answer);
+        let resource = stage.provider.resource(THING).expect("there is one").ignoring(ignored());
+        let plan = resource.plan(prior.as_ref(), &value(r#"{"name": "b"}"#), &mut Vec::new()).await;
+        assert_eq!(plan.expect("it is valid").planned, value(r#"{"id": "?", "name": "b"}"#));
+    }
 }
