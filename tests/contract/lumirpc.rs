@@ -5,6 +5,7 @@
 
 mod engine;
 mod names;
+mod programs;
 mod telling;
 mod together;
 mod tools;

@@ -1,5 +1,7 @@
 //! The engine of 2017, as far as a provider can see it.
 
+mod program;
+
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -57,6 +59,8 @@ pub(crate) struct Engine {
     service: harness::engine::Engine,
     /// In the order in which they were made.
     environment: Vec<(String, State)>,
+    /// What has been replaced, and is to be deleted.
+    condemned: Vec<State>,
 }
 
 /// One process of the plugin, for one command.
@@ -95,6 +99,7 @@ impl Engine {
             folder,
             service: harness::engine::Engine::start().await,
             environment: Vec::new(),
+            condemned: Vec::new(),
         }
     }
 
@@ -194,15 +199,15 @@ impl Engine {
     /// What a deployment would do.
     pub(crate) async fn plan(&self, goals: &[Goal]) -> Result<Vec<(String, Step)>, String> {
         let plugin = self.start().await;
-        let steps = self.steps(&plugin, goals).await;
+        let planned = self.plan_program(&plugin, goals).await;
         plugin.kill().await;
-        Ok(steps?.into_iter().map(|(name, step, _)| (name, step)).collect())
+        planned
     }
 
     /// Makes the environment what the program wants.
     pub(crate) async fn deploy(&mut self, goals: &[Goal]) -> Result<Vec<(String, Step)>, String> {
         let plugin = self.start().await;
-        let deployed = self.carry_out(&plugin, goals).await;
+        let deployed = self.deploy_program(&plugin, goals).await;
         plugin.kill().await;
         deployed
     }
@@ -214,72 +219,6 @@ impl Engine {
         let found = plugin.client.clone().get(request).await;
         plugin.kill().await;
         found.map(|response| response.into_inner().properties).map_err(message)
-    }
-
-    /// What is to be done for each resource, with its new inputs and defaults.
-    async fn steps(&self, plugin: &Plugin, goals: &[Goal]) -> Result<Vec<(String, Step, State)>, String> {
-        let mut steps = Vec::new();
-        for goal in goals {
-            let name = plugin.name(goal).await?;
-            let old = self.environment.iter().find(|(known, _)| *known == name).map(|(_, state)| state);
-            let mut new = State {
-                type_token: goal.type_token.clone(),
-                inputs: goal.inputs.clone(),
-                defaults: old.map(|old| old.defaults.clone()).unwrap_or_default(),
-                ..State::default()
-            };
-            new.defaults = plugin.defaults(&new).await?;
-            let step = match old {
-                None => Step::Create,
-                Some(old) if old.all_inputs() == new.all_inputs() => Step::Same,
-                Some(old) => match plugin.replaces(old, &new).await? {
-                    replaces if replaces.is_empty() => Step::Update,
-                    replaces => {
-                        new.defaults = Struct::new();
-                        new.defaults = plugin.defaults(&new).await?;
-                        Step::Replace(replaces)
-                    }
-                },
-            };
-            steps.push((name, step, new));
-        }
-        for (name, state) in self.environment.iter().rev() {
-            if !steps.iter().any(|(known, _, _)| known == name) {
-                steps.push((name.clone(), Step::Delete, state.clone()));
-            }
-        }
-        Ok(steps)
-    }
-
-    async fn carry_out(&mut self, plugin: &Plugin, goals: &[Goal]) -> Result<Vec<(String, Step)>, String> {
-        let mut done = Vec::new();
-        // Deleted last: what is replaced, and what is not wanted any more.
-        let mut condemned = Vec::new();
-        for (name, step, mut new) in self.steps(plugin, goals).await? {
-            let old = self.environment.iter().position(|(known, _)| *known == name);
-            match (&step, old) {
-                (Step::Create, None) => {
-                    plugin.create(&mut new).await?;
-                    self.environment.push((name.clone(), new));
-                }
-                (Step::Replace(_), Some(old)) => {
-                    plugin.create(&mut new).await?;
-                    condemned.push(std::mem::replace(&mut self.environment[old].1, new));
-                }
-                (Step::Update, Some(old)) => {
-                    plugin.update(&self.environment[old].1, &mut new).await?;
-                    self.environment[old].1 = new;
-                }
-                (Step::Delete, Some(old)) => condemned.push(self.environment.remove(old).1),
-                (Step::Same, Some(_)) => {}
-                (step, old) => panic!("{name}: {step:?} with {old:?}"),
-            }
-            done.push((name, step));
-        }
-        for state in condemned {
-            plugin.delete(&state).await?;
-        }
-        Ok(done)
     }
 }
 
