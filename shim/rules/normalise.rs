@@ -1,7 +1,8 @@
 //! What a block is worth when nobody wrote it.
 //!
-//! Absent blocks are never null, except single ones. Providers on the legacy type system do not know that, so what comes
-//! from them is mended before anything else looks at it (core's `NormalizeObjectFromLegacySDK`).
+//! Absent blocks are never null, except single ones. Providers on the legacy type system do not know that, so what they read
+//! is mended before anything else looks at it (core's `NormalizeObjectFromLegacySDK`). Core does not mend what they plan, apply
+//! and import: it gives them their own plans back, and reads what was applied or imported before it plans again.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,8 +38,9 @@ pub(crate) fn absent_blocks(nested: &NestedBlock) -> Value {
     }
 }
 
-/// Replaces null and unknown blocks by what core takes them for. Schemas that cannot come from the legacy SDK are left
-/// alone: there a null block is a fault that must be seen.
+/// Replaces null blocks by what core takes them for, where it does so: in what ReadResource answers, and nowhere else. Schemas
+/// that cannot come from the legacy SDK are left alone: there a null block is a fault that must be seen. Unknown blocks are
+/// left too, because nothing unknown is taken from a read.
 pub fn normalise_blocks(block: &Block, value: Value) -> Value {
     if cannot_be_legacy(block) { value } else { normalise(block, value) }
 }
@@ -59,11 +61,7 @@ fn normalise_position(nested: &NestedBlock, value: Value) -> Value {
         return value;
     }
     match (nested.nesting, value) {
-        (BlockNesting::Single, Value::Null) => Value::Null,
-        (_, Value::Null) => absent_blocks(nested),
-        (BlockNesting::Single | BlockNesting::Group, Value::Unknown(_)) => unknown_leaves(&nested.block),
-        (BlockNesting::List, Value::Unknown(_)) => Value::List(vec![unknown_leaves(&nested.block)]),
-        (BlockNesting::Set, Value::Unknown(_)) => Value::Set(vec![unknown_leaves(&nested.block)]),
+        (BlockNesting::List | BlockNesting::Set | BlockNesting::Group, Value::Null) => absent_blocks(nested),
         (BlockNesting::Single | BlockNesting::Group, value) => normalise(&nested.block, value),
         (BlockNesting::List, Value::List(elements)) => {
             Value::List(elements.into_iter().map(|element| normalise(&nested.block, element)).collect())
@@ -71,23 +69,9 @@ fn normalise_position(nested: &NestedBlock, value: Value) -> Value {
         (BlockNesting::Set, Value::Set(elements)) => {
             Value::set(elements.into_iter().map(|element| normalise(&nested.block, element)))
         }
+        // Nor has it maps of blocks.
         (_, value) => value,
     }
-}
-
-/// An object of `block` of which nothing is known but that it is there.
-fn unknown_leaves(block: &Block) -> Value {
-    let attributes = block.attributes.iter().map(|attribute| (attribute.name.clone(), Value::Unknown(None)));
-    let blocks = block.blocks.iter().map(|nested| {
-        let value = match nested.nesting {
-            BlockNesting::Single | BlockNesting::Group => unknown_leaves(&nested.block),
-            BlockNesting::List => Value::List(vec![unknown_leaves(&nested.block)]),
-            BlockNesting::Set => Value::Set(vec![unknown_leaves(&nested.block)]),
-            BlockNesting::Map => Value::Map(BTreeMap::new()),
-        };
-        (nested.name.clone(), value)
-    });
-    Value::Object(attributes.chain(blocks).collect())
 }
 
 /// Whether the schema has, anywhere in its blocks, what the legacy SDK cannot express.
@@ -172,19 +156,18 @@ mod tests {
     }
 
     #[test]
-    fn null_and_unknown_blocks_of_the_legacy_sdk_become_what_core_takes_them_for() {
+    fn null_blocks_of_the_legacy_sdk_become_what_core_takes_them_for() {
         let schema = every_nesting();
         for (given, expected) in [
-            (r#"{"list": null, "set": null, "group": null, "single": null, "map": null}"#, "{}"),
-            (r#"{"list": "?"}"#, r#"{"list": [{"a": "?", "deep": [{"x": "?"}]}]}"#),
-            (r#"{"set": "?"}"#, r#"{"set": [{"a": "?", "deep": [{"x": "?"}]}]}"#),
-            (r#"{"single": "?"}"#, r#"{"single": {"a": "?", "deep": [{"x": "?"}]}}"#),
-            (r#"{"group": "?"}"#, r#"{"group": {"a": "?", "deep": [{"x": "?"}]}}"#),
+            (r#"{"list": null, "set": null, "group": null, "single": null}"#, "{}"),
+            (r#"{"map": null}"#, r#"{"map": null}"#),
+            (r#"{"map": {"k": {"deep": null}}}"#, r#"{"map": {"k": {"deep": null}}}"#),
             (r#"{"list": [{"a": "1", "deep": null}]}"#, r#"{"list": [{"a": "1"}]}"#),
             (r#"{"set": [{"a": "1", "deep": null}]}"#, r#"{"set": [{"a": "1"}]}"#),
             (r#"{"single": {"deep": null}}"#, r#"{"single": {}}"#),
             (r#"{"group": {"deep": null}}"#, "{}"),
-            (r#"{"name": "?"}"#, r#"{"name": "?"}"#),
+            (r#"{"list": [null]}"#, r#"{"list": [null]}"#),
+            (r#"{"name": "?", "list": "?"}"#, r#"{"name": "?", "list": "?"}"#),
             ("null", "null"),
         ] {
             let normalised = normalise_blocks(&schema, object(&schema, given));

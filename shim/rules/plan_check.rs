@@ -106,6 +106,7 @@ impl Check {
             return self.report("planned as unknown, but the configuration has it");
         }
         let attributes = &nested.attributes;
+        // Of elements core asks nothing but what it asks of their attributes, whether they are null or not.
         match (nested.nesting, config, planned) {
             (ObjectNesting::Single, _, _) => self.attributes(attributes, prior, config, planned),
             (ObjectNesting::List, Value::List(configured), Value::List(elements)) => {
@@ -115,7 +116,7 @@ impl Check {
                 for (index, (config, planned)) in configured.iter().zip(elements).enumerate() {
                     let prior = item(prior, index);
                     self.within(PathStep::Index(index), |check| {
-                        check.object(attributes, prior, config, planned)
+                        check.attributes(attributes, prior, config, planned)
                     });
                 }
             }
@@ -126,7 +127,7 @@ impl Check {
                 for (key, planned) in elements {
                     let (prior, config) = (entry(prior, key), configured.get(key).unwrap_or(&NULL));
                     self.within(PathStep::Key(key.clone()), |check| {
-                        check.object(attributes, prior, config, planned)
+                        check.attributes(attributes, prior, config, planned)
                     });
                 }
             }
@@ -146,18 +147,6 @@ impl Check {
             // Nothing can be said against a set of which the configuration knows nothing yet; whatever else there is does not
             // conform to the schema, and was refused when it was read.
             (ObjectNesting::List | ObjectNesting::Set | ObjectNesting::Map, _, _) => {}
-        }
-    }
-
-    fn object(&mut self, attributes: &[Attribute], prior: &Value, config: &Value, planned: &Value) {
-        if planned == config {
-            return;
-        }
-        match (config.is_null(), planned.is_null()) {
-            (false, true) => self.report("planned as absent, but the configuration has it"),
-            (true, false) => self.report("planned as existing, but the configuration does not have it"),
-            (true, true) => {}
-            (false, false) => self.attributes(attributes, prior, config, planned),
         }
     }
 

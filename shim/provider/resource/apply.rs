@@ -65,7 +65,7 @@ impl Resource<'_> {
         // An absent value is null to core: providers that say nothing after a deletion mean that nothing is left.
         let says_nothing = response.new_state.is_none();
         let value = match self.decode(rpc, response.new_state.as_ref()) {
-            Ok(value) => rules::normalise_blocks(&self.schema.block, value),
+            Ok(value) => value,
             Err(error) => return Err(nothing(refused.unwrap_or(error))),
         };
         // What exists is kept even if the answer is wrong. Where a value is missing there is null, as in core; write-only

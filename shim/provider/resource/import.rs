@@ -6,7 +6,6 @@ use super::read::Sight;
 use super::{Object, Resource, present};
 use crate::provider::deferral::Postponement;
 use crate::provider::{Diagnostic, ProviderError, Rpc};
-use crate::rules;
 
 impl Resource<'_> {
     /// Takes an existing object over by its id, and reads it. `None`: there is no such object.
@@ -57,10 +56,13 @@ impl Resource<'_> {
         if value.is_null() {
             return Err(self.invalid_answer(rpc, "the imported object is null"));
         }
-        let value = rules::normalise_blocks(&self.schema.block, value);
         self.require_storable(rpc, &value)?;
+        let found = present(first.identity);
+        if identity.is_some() && found.is_none() {
+            return Err(self.invalid_answer(rpc, "the object was imported by its identity, and has none"));
+        }
         // Providers put a marker into the private data that the read below looks for.
-        let object = Object { value, private: first.private, identity: present(first.identity).or(identity) };
+        let object = Object { value, private: first.private, identity: found };
         match self.look(&object, warnings).await? {
             Sight::Clear(object) => Ok(object),
             Sight::Deferred(deferral) => Err(self.deferred("imported", deferral)),
@@ -82,6 +84,10 @@ fn not_the_one(types: &[&str], wanted: &str) -> Option<String> {
     match types {
         [] => Some("it found no object under this id, and gave no reason; check the id".to_owned()),
         [only] if *only == wanted => None,
+        [""] => Some(
+            "it does not say of what type the object is that it found, which is a fault of the provider"
+                .to_owned(),
+        ),
         [only] => Some(format!(
             "what it found under this id is a {only}; import it as that, or look up the id of the {wanted}"
         )),

@@ -34,6 +34,10 @@ fn element() -> Vec<AttributeMessage> {
     vec![text("id", "c"), text("name", "o")]
 }
 
+fn filled_element() -> Vec<AttributeMessage> {
+    vec![text("id", "c"), text("name", "oc")]
+}
+
 #[test]
 fn an_object_is_there_when_it_was_planned() {
     check(
@@ -211,7 +215,10 @@ fn blocks_keep_their_number_and_what_is_known_in_them() {
         &[
             (r#"{"b": [{"id": "?"}]}"#, r#"{"b": [{"id": "1"}]}"#, ""),
             (r#"{"b": "?"}"#, r#"{"b": [{"id": "1"}]}"#, ""),
+            (r#"{"b": "?"}"#, r#"{"b": []}"#, ""),
+            (r#"{"b": ["?"]}"#, r#"{"b": [{"id": "1", "name": "a"}]}"#, ""),
             (r#"{"b": [{}]}"#, r#"{"b": null}"#, ""),
+            (r#"{"b": null}"#, r#"{"b": [{}]}"#, ""),
             (r#"{"b": [{}]}"#, r#"{"b": []}"#, "b: there were 1 elements, but there are now 0"),
             (
                 r#"{"b": [{"name": "a"}]}"#,
@@ -224,7 +231,15 @@ fn blocks_keep_their_number_and_what_is_known_in_them() {
         &of_block(nested_block("b", Mode::Map, inner())),
         &[
             (r#"{"b": {"k": {"id": "?"}}}"#, r#"{"b": {"k": {"id": "1"}}}"#, ""),
-            (r#"{"b": {"k": {}}}"#, r#"{"b": {"l": {}}}"#, "b: its keys are not the planned ones"),
+            (
+                r#"{"b": {"k": {}}}"#,
+                r#"{"b": {"k": {}, "l": {}}}"#,
+                "b: there were 1 elements, but there are now 2",
+            ),
+            // As core has it, another key is not the planned block.
+            (r#"{"b": {"k": {"name": "a"}}}"#, r#"{"b": {"l": {"name": "b"}}}"#, ""),
+            (r#"{"b": "?"}"#, r#"{"b": {"k": {}}}"#, ""),
+            (r#"{"b": {"k": {}}}"#, r#"{"b": null}"#, ""),
             (
                 r#"{"b": {"k": {"name": "a"}}}"#,
                 r#"{"b": {"k": {}}}"#,
@@ -241,6 +256,9 @@ fn blocks_keep_their_number_and_what_is_known_in_them() {
                 "",
             ),
             (r#"{"b": [{"id": "?"}, {"id": "?"}]}"#, r#"{"b": [{"id": "1"}]}"#, ""),
+            (r#"{"b": "?"}"#, r#"{"b": [{"id": "1"}]}"#, ""),
+            (r#"{"b": [{"id": "1"}]}"#, r#"{"b": null}"#, ""),
+            (r#"{"b": null}"#, r#"{"b": [{"id": "1"}]}"#, ""),
             (
                 r#"{"b": [{"id": "?"}]}"#,
                 r#"{"b": [{"id": "1"}, {"id": "2"}]}"#,
@@ -250,6 +268,79 @@ fn blocks_keep_their_number_and_what_is_known_in_them() {
                 r#"{"b": [{"id": "?", "name": "a"}]}"#,
                 r#"{"b": [{"id": "1", "name": "b"}]}"#,
                 "b: a planned element is not there\nb: an element is there that was not planned",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn blocks_that_the_provider_fills_are_there_after_it_has_filled_them() {
+    let filled = |mode| {
+        let mut inner = block(filled_element(), vec![]);
+        inner.computed = true;
+        nested_block("b", mode, inner)
+    };
+    let null = "b: blocks that are not there must be none, not null";
+    for (mode, one, none) in [
+        (Mode::List, r#"{"b": [{"id": "1"}]}"#, r#"{"b": []}"#),
+        (Mode::Set, r#"{"b": [{"id": "1"}]}"#, r#"{"b": []}"#),
+        (Mode::Map, r#"{"b": {"k": {"id": "1"}}}"#, r#"{"b": {}}"#),
+    ] {
+        check(
+            &of_block(filled(mode)),
+            &[
+                (r#"{"b": "?"}"#, one, ""),
+                (r#"{"b": "?"}"#, none, ""),
+                (r#"{"b": "?"}"#, r#"{"b": null}"#, null),
+                (one, r#"{"b": null}"#, null),
+                (one, one, ""),
+            ],
+        );
+    }
+    check(
+        &of_block(filled(Mode::List)),
+        &[(
+            r#"{"b": [{"id": "1"}]}"#,
+            r#"{"b": [{"id": "2"}]}"#,
+            "b[0].id: the value is not the planned one",
+        )],
+    );
+    check(
+        &of_block(filled(Mode::Single)),
+        &[
+            (r#"{"b": "?"}"#, r#"{"b": null}"#, ""),
+            (r#"{"b": "?"}"#, r#"{"b": {"id": "1"}}"#, ""),
+            (r#"{"b": null}"#, r#"{"b": null}"#, ""),
+            (r#"{"b": {"id": "1"}}"#, r#"{"b": null}"#, "b: was there, but is now absent"),
+        ],
+    );
+}
+
+#[test]
+fn what_is_promised_of_blocks_that_the_provider_fills_is_kept() {
+    let mut inner = block(filled_element(), vec![]);
+    inner.computed = true;
+    let schema = of_block(nested_block("b", Mode::List, inner));
+    let one = Refinements { null: Some(false), length_minimum: Some(1), ..Refinements::default() };
+    let planned = Value::object([("b", Value::Unknown(Some(Box::new(one))))]);
+    let became = |text: &str| lines(&check_applied(&schema, &planned, &object(&schema, text)));
+    assert_eq!(became(r#"{"b": [{"id": "1"}]}"#), "");
+    assert_eq!(became(r#"{"b": []}"#), "b: the value is outside what was promised of it");
+}
+
+#[test]
+fn in_a_block_of_which_nothing_was_known_only_what_the_provider_fills_has_to_be_there() {
+    let mut filled = block(filled_element(), vec![]);
+    filled.computed = true;
+    let outer = block(vec![text("name", "o")], vec![nested_block("filled", Mode::List, filled)]);
+    check(
+        &of_block(nested_block("b", Mode::Single, outer)),
+        &[
+            (r#"{"b": "?"}"#, r#"{"b": {"name": "a", "filled": []}}"#, ""),
+            (
+                r#"{"b": "?"}"#,
+                r#"{"b": {"name": "a", "filled": null}}"#,
+                "b.filled: blocks that are not there must be none, not null",
             ),
         ],
     );
@@ -272,6 +363,24 @@ fn blocks_with_something_dynamic_inside_are_compared_within_their_wrapper() {
                 "b[0].any: the value is not the planned one",
             ),
             (r#"{"b": [{"any": 1}]}"#, r#"{"b": []}"#, "b: there were 1 elements, but there are now 0"),
+        ],
+    );
+    let inner = block(vec![attribute("any", "\"dynamic\"", "oc")], vec![]);
+    check(
+        &of_block(nested_block("b", Mode::Map, inner)),
+        &[
+            (r#"{"b": {"k": {"any": "?"}}}"#, r#"{"b": {"k": {"any": true}}}"#, ""),
+            (
+                r#"{"b": {"k": {"any": 1}}}"#,
+                r#"{"b": {"k": {"any": 2}}}"#,
+                "b[\"k\"].any: the value is not the planned one",
+            ),
+            (
+                r#"{"b": {"k": {"any": 1}}}"#,
+                r#"{"b": {"l": {"any": 1}}}"#,
+                "b: its keys are not the planned ones",
+            ),
+            (r#"{"b": "?"}"#, r#"{"b": {"l": {"any": 1}}}"#, ""),
         ],
     );
 }

@@ -169,18 +169,11 @@ fn nested_lists_keep_their_length() {
                 "n: the configuration does not know its elements yet, but the plan does",
             ),
             ("null", r#"{"n": [null]}"#, r#"{"n": [null]}"#, ""),
-            (
-                "null",
-                r#"{"n": [null]}"#,
-                r#"{"n": [{}]}"#,
-                "n[0]: planned as existing, but the configuration does not have it",
-            ),
-            (
-                "null",
-                r#"{"n": [{}]}"#,
-                r#"{"n": [null]}"#,
-                "n[0]: planned as absent, but the configuration has it",
-            ),
+            // An element that is null is no other than one of which nothing is set.
+            ("null", r#"{"n": [null]}"#, r#"{"n": [{"id": "1"}]}"#, ""),
+            ("null", r#"{"n": [null]}"#, r#"{"n": [{"name": "a"}]}"#, &format!("n[0].name: {UNASKED}")),
+            ("null", r#"{"n": [{}]}"#, r#"{"n": [null]}"#, ""),
+            ("null", r#"{"n": [{"name": "a"}]}"#, r#"{"n": [null]}"#, &format!("n[0].name: {DIFFERENT}")),
         ],
     );
 }
@@ -209,6 +202,32 @@ fn nested_maps_keep_their_keys() {
                 r#"{"n": {"l": {}}}"#,
                 "n: the planned keys are not the configured ones",
             ),
+            (
+                "null",
+                r#"{"n": {"k": {}}}"#,
+                r#"{"n": {"k": {}, "l": {}}}"#,
+                "n: the planned keys are not the configured ones",
+            ),
+            ("null", r#"{"n": {"k": null}}"#, r#"{"n": {"k": {"id": "1"}}}"#, ""),
+            (
+                "null",
+                r#"{"n": "?"}"#,
+                r#"{"n": {}}"#,
+                "n: the configuration does not know its elements yet, but the plan does",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn what_only_the_provider_sets_it_plans_whatever_the_configuration_has_there() {
+    // It has something only where a user ignores a change.
+    check(&of_attribute(text("a", "c")), &[(r#"{"a": "x"}"#, r#"{"a": "x"}"#, r#"{"a": "y"}"#, "")]);
+    check(
+        &of_attribute(nested_attribute("n", ObjectMode::Single, "c", element())),
+        &[
+            (r#"{"n": {}}"#, r#"{"n": {"name": "a"}}"#, r#"{"n": "?"}"#, ""),
+            ("null", "{}", r#"{"n": {}}"#, ""),
         ],
     );
 }

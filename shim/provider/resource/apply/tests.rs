@@ -177,3 +177,15 @@ async fn warnings_are_collected_whether_an_operation_fails_or_not() {
     let said: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     assert_eq!(said, ["slow"]);
 }
+
+/// Core mends null blocks where it reads an object, which it does before it plans again.
+#[tokio::test]
+async fn null_blocks_of_the_legacy_type_system_are_kept_as_they_came() {
+    let stage = stage().await;
+    let plan = creation(&stage, r#"{"name": "a"}"#, r#"{"id": "?", "name": "a"}"#, true).await;
+    let answered = r#"{"id": "1", "name": "a", "rule": null}"#;
+    let answer = ApplyAnswer { new_state: sent(answered), ..ApplyAnswer::default() };
+    let applied = apply(&stage, &plan, answer).await.expect("it is applied");
+    assert_eq!(applied.object.expect("it exists").value, value(answered));
+    assert_eq!(applied.inconsistencies, []);
+}

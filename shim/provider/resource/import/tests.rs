@@ -1,8 +1,8 @@
 //! Which imports yield an object, and how it is read.
 
 use super::super::testing::{
-    DEFERRED, ImportAnswer, LEAKED, ReadAnswer, THING, deferred, deferred_for, identity, invalid, not_yet,
-    received, sent, stage, value,
+    DEFERRED, ImportAnswer, LEAKED, ReadAnswer, THING, UNKNOWN, deferred, deferred_for, identity, invalid,
+    not_yet, received, sent, stage, value,
 };
 use bytes::Bytes;
 
@@ -31,7 +31,7 @@ async fn an_import_is_read_with_the_private_data_that_it_yielded() {
     assert_eq!(object.value, value(r#"{"id": "1", "name": "a"}"#));
     assert_eq!(stage.script.calls()[1..], ["ImportResourceState", "ReadResource"]);
     let request: tfplugin6::read_resource::Request = stage.script.request("ReadResource");
-    assert_eq!(received(request.current_state.as_ref()), value(r#"{"id": "1"}"#));
+    assert_eq!(received(request.current_state.as_ref()), value(r#"{"id": "1", "rule": null}"#));
     assert_eq!((&*request.private, request.current_identity), (&b"imported"[..], identity("imported")));
 }
 
@@ -69,7 +69,14 @@ async fn an_import_yields_one_object_of_the_wanted_type() {
                 "what it found under this id is a x_other; import it as that, or look up the id of the x_thing",
             ),
         ),
+        (
+            of(vec![imported("", "{}")]),
+            impossible(
+                "it does not say of what type the object is that it found, which is a fault of the provider",
+            ),
+        ),
         (of(vec![imported(THING, "null")]), invalid("the imported object is null")),
+        (of(vec![imported(THING, r#"{"id": "?"}"#)]), invalid(UNKNOWN)),
         (of(vec![imported(THING, r#"{"pin": "1"}"#)]), invalid(LEAKED)),
         (ImportAnswer { deferred: deferred(), ..of(vec![one()]) }, invalid(DEFERRED)),
     ] {
@@ -98,5 +105,39 @@ async fn an_import_that_is_put_off_at_either_call_has_failed() {
         stage.script.answer("ReadResource", ReadAnswer { deferred, ..ReadAnswer::default() });
         let error = resource.import("1", &mut Vec::new()).await.unwrap_err();
         assert_eq!(error.to_string(), not_yet("imported", reason));
+    }
+}
+
+#[tokio::test]
+async fn what_is_imported_by_its_identity_has_one() {
+    let given = || identity("given").expect("there is one");
+    for (found, error) in
+        [(identity("found"), None), (None, Some("the object was imported by its identity, and has none"))]
+    {
+        let stage = stage().await;
+        let imported_resources = vec![tfplugin6::import_resource_state::ImportedResource {
+            identity: found.clone(),
+            ..imported(THING, r#"{"id": "1"}"#)
+        }];
+        let answer = ImportAnswer { imported_resources, ..ImportAnswer::default() };
+        stage.script.answer("ImportResourceState", answer);
+        stage.script.answer(
+            "ReadResource",
+            ReadAnswer { new_state: sent(r#"{"id": "1"}"#), ..ReadAnswer::default() },
+        );
+        let resource = stage.provider.resource(THING).expect("there is one");
+        let object = resource.import_by_identity(given(), &mut Vec::new()).await;
+        let request: tfplugin6::import_resource_state::Request = stage.script.request("ImportResourceState");
+        assert_eq!((&*request.id, request.identity), ("", identity("given")));
+        match error {
+            None => {
+                object.expect("it is imported").expect("it is there");
+                let request: tfplugin6::read_resource::Request = stage.script.request("ReadResource");
+                assert_eq!(request.current_identity, found);
+            }
+            Some(reason) => {
+                assert_eq!(object.unwrap_err().to_string(), invalid("ImportResourceState", reason));
+            }
+        }
     }
 }
