@@ -79,6 +79,7 @@ async fn as_stored(
     let id = target.new_id(object, identity.as_ref(), None, &config.secrets, notes);
     let look = Look { secrets: &config.secrets, like: inputs };
     let (properties, obstacle) = properties_in_any_case(target, object, identity, look, condition)?;
+    target.overtake_failed_delete(&id, &properties, notes).await;
     Ok((id, properties, obstacle))
 }
 

@@ -4,7 +4,12 @@
 //! What the provider has answered with the failure (what is left, and its private data, which may say how far it got) is
 //! kept in the journal, as the properties that would have been stored, and takes the place of those that are sent. It is
 //! known by URN, id, and a digest of what was sent: properties that are not those belong to another object, or to one that
-//! was read or changed since. When the object is gone, changed or read, the engine knows better, and it is forgotten.
+//! was read or changed since.
+//!
+//! It is forgotten when the object is gone or changed, and when the very properties that it is known by are given to an
+//! engine anew, which makes them later than it. A read alone does not end it: whether its answer is stored, or was for a
+//! preview and is thrown away, nothing in the request tells. An engine that has stored the answer sends other properties
+//! from then on, and one that has not sends the same again, and is right to find what is kept.
 //!
 //! A journal that cannot be used is warned of. The engine's own properties then have to do, as they do for other bridges.
 
@@ -122,9 +127,20 @@ impl Target<'_> {
     /// Forgets what a failed deletion has left, when it has become the engine's business again.
     pub(super) async fn forget_failed_delete(&self, sent: &Struct, notes: &mut Notes) {
         let Some((key, journal)) = self.journal_key() else { return };
+        self.forget(&key, journal, sent, notes).await;
+    }
+
+    /// Forgets what is kept for `given`, properties that an engine is about to get for the object called `id`.
+    pub(super) async fn overtake_failed_delete(&self, id: &str, given: &Struct, notes: &mut Notes) {
+        let Some(memory) = self.memory else { return };
+        let key = self.journal_key_of(memory.urn, id);
+        self.forget(&key, memory.failed_deletes, given, notes).await;
+    }
+
+    async fn forget(&self, key: &StoreKey, journal: &FailedDeletes, sent: &Struct, notes: &mut Notes) {
         let forgotten = async {
             let Some(journal) = journal.existing().await? else { return Ok(()) };
-            Ok::<_, JournalError>(journal.forget(&key, &digest(sent)).await?)
+            Ok::<_, JournalError>(journal.forget(key, &digest(sent)).await?)
         };
         if let Err(error) = forgotten.await {
             notes.warnings.push(Diagnostic::warning(
@@ -136,12 +152,15 @@ impl Target<'_> {
 
     fn journal_key(&self) -> Option<(StoreKey, &FailedDeletes)> {
         let memory = self.memory.as_ref()?;
-        let key = StoreKey {
+        Some((self.journal_key_of(memory.urn, memory.id), memory.failed_deletes))
+    }
+
+    fn journal_key_of(&self, urn: &str, id: &str) -> StoreKey {
+        StoreKey {
             package: self.package.name.clone(),
             type_name: self.shape.terraform_type.to_string(),
-            id: format!("{} {}", memory.urn, memory.id),
-        };
-        Some((key, memory.failed_deletes))
+            id: format!("{urn} {id}"),
+        }
     }
 }
 

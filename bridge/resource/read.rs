@@ -42,7 +42,6 @@ pub async fn refresh(
     let sent = target.allow_in_state(&prior.object);
     let sent = sent.as_ref().unwrap_or(&prior.object);
     let read = resource.read(sent, &mut notes.warnings).await.map_err(|error| target.failed(error))?;
-    target.forget_failed_delete(properties, notes).await;
     let Some(object) = read else { return Ok(None) };
     let object = target.without_timeout(object, sent, &prior.object);
     let secrets = target.secrets_of(inputs);
@@ -53,6 +52,7 @@ pub async fn refresh(
     let properties = properties_of(target, &object, identity, look, prior.condition)?;
     let exact = with_exact_numbers(properties.clone(), &value, &target.shape.object);
     let inputs = inputs_after_refresh(inputs, &exact, &target.shape);
+    target.overtake_failed_delete(&id, &properties, notes).await;
     Ok(Some(Found { id, properties, inputs }))
 }
 
@@ -89,5 +89,6 @@ pub async fn import(
     let properties = properties_of(target, &object, identity, look, Condition::Whole)?;
     let exact = with_exact_numbers(properties.clone(), &object.value, &target.shape.object);
     let inputs = target.inputs_of_imported(&object, &exact).await;
+    target.overtake_failed_delete(&id, &properties, notes).await;
     Ok(Some(Found { id, properties, inputs }))
 }

@@ -43,7 +43,9 @@ pub async fn update(
         Action::NoOp if plan.deferral.is_none() => {
             target.forget_failed_delete(olds, notes).await;
             let identity = target.identity_of(&prior, notes).await;
-            return properties_of(target, &prior, identity, look, Condition::Whole);
+            let properties = properties_of(target, &prior, identity, look, Condition::Whole)?;
+            target.overtake_failed_delete(id, &properties, notes).await;
+            return Ok(properties);
         }
         Action::Replace(paths) if plan.deferral.is_none() => {
             let paths = paths.iter().map(|path| property_path(path, &target.shape.object)).collect();
@@ -61,6 +63,7 @@ pub async fn update(
             let identity = target.identity_of(&object, notes).await;
             let (properties, obstacle) =
                 properties_in_any_case(target, &object, identity, look, Condition::Whole)?;
+            target.overtake_failed_delete(id, &properties, notes).await;
             match obstacle {
                 None => Ok(properties),
                 Some(reason) => Err(OperationError::Partial(Box::new(Partial {
@@ -76,6 +79,7 @@ pub async fn update(
             let identity = target.identity_of(&object, notes).await;
             let (properties, obstacle) =
                 properties_in_any_case(target, &object, identity, look, Condition::Whole)?;
+            target.overtake_failed_delete(id, &properties, notes).await;
             let reasons = std::iter::once(target.words(&failure.error)).chain(obstacle).collect();
             Err(OperationError::Partial(Box::new(Partial { id: id.to_owned(), properties, reasons })))
         }

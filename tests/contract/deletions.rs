@@ -75,17 +75,36 @@ on_both_protocols! {
         Ok(())
     }
 
-    async fn a_read_makes_it_the_engines_business_again(protocol) {
+    async fn a_read_hands_it_to_the_engine_and_a_preview_of_one_loses_nothing(protocol) {
+        let (host, session) = Setup::sandbox(protocol).session().await?;
+        let faulty = session.faulty();
+        let made = in_halves(&session).await?;
+        fails(&session, &made).await;
+        // Nothing in the request tells a preview from the real one: an engine that stores no answer sends the same again.
+        let _previewed = faulty.refresh(&made).await?.expect("one half is there");
+        let read = faulty.refresh(&made).await?.expect("one half is there");
+        assert_eq!(last_private(&host, "ReadResource"), "half deleted");
+        assert_eq!(read.outputs["payload"], "half deleted");
+        assert_eq!(read.outputs["size"], secret(271_828_182));
+        faulty.diff(&made, &made.inputs).await?;
+        assert_eq!(last_private(&host, "PlanResourceChange"), "half deleted", "the engine still has what it had");
+        faulty.delete(&read).await?;
+        Ok(())
+    }
+
+    async fn what_an_engine_is_given_later_goes_before_what_is_left(protocol) {
         let (host, session) = Setup::sandbox(protocol).session().await?;
         let faulty = session.faulty();
         let made = in_halves(&session).await?;
         fails(&session, &made).await;
         let read = faulty.refresh(&made).await?.expect("one half is there");
-        assert_eq!(read.outputs["payload"], "half deleted");
-        assert_eq!(read.outputs["size"], secret(271_828_182));
-        faulty.diff(&made, &made.inputs).await?;
-        assert_eq!(last_private(&host, "PlanResourceChange"), "", "nothing is kept any more");
-        faulty.delete(&read).await?;
+        let mut news = made.inputs.clone();
+        news["size"] = json!(2);
+        let changed = faulty.update(&read, &news).await?;
+        let again = faulty.update(&changed, &made.inputs).await?;
+        assert_eq!(again.outputs, made.outputs, "the same properties, of another time");
+        faulty.diff(&again, &again.inputs).await?;
+        assert_eq!(last_private(&host, "PlanResourceChange"), "", "what was left has been overtaken");
         Ok(())
     }
 

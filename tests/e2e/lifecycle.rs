@@ -1,4 +1,4 @@
-//! What goes wrong half-way and is mended by the next run, what a program ignores, and states of other versions of a provider.
+//! What fails and is mended by the next run, what a program ignores, and states of other versions of a provider.
 
 use serde_json::{Value, json};
 
@@ -9,26 +9,6 @@ fn record(properties: &str, options: &str) -> String {
         "resources:\n  thing:\n    type: conformance:Record\n    properties: {properties}\n    options: {options}\n\
          outputs:\n  etag: ${{thing.etag}}\n"
     )
-}
-
-#[test]
-fn a_half_failed_creation_is_kept_and_mended_by_the_next_run() {
-    let project = Project::new("a half-failed creation", &[Provider::Conformance]);
-    project.program(&record("{name: partial-one, title: One}", "{}"));
-    let failed = project.run(&["up", "--yes"]).failed();
-    let said = format!("{}{}", failed.stdout, failed.stderr);
-    assert!(said.contains("Creation incomplete"), "{failed}");
-    let kept = project.resource("thing");
-    assert_eq!((&kept["id"], &kept["outputs"]["title"]), (&json!("partial-one-1"), &json!("One")));
-    assert!(kept["initErrors"].to_string().contains("are created, and then something goes wrong"), "{kept}");
-
-    project.program(&record("{name: one, title: One}", "{}"));
-    let mended = project.up();
-    assert_eq!(mended.steps("thing"), ["delete-replaced", "replace", "create-replacement"], "{mended}");
-    let whole = project.resource("thing");
-    assert_eq!((&whole["id"], &whole["initErrors"]), (&json!("one-1"), &Value::Null));
-    project.expect_no_changes();
-    project.destroy();
 }
 
 #[test]

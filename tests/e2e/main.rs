@@ -22,3 +22,4 @@ mod random;
 mod time;
 mod timeouts;
 mod tls;
+mod troubles;

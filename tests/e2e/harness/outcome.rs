@@ -54,6 +54,14 @@ impl Outcome {
         self
     }
 
+    /// The outcome, of a command that has to have shown `text`.
+    #[track_caller]
+    pub(crate) fn says(self, text: &str) -> Self {
+        let shown = self.stdout.contains(text) || self.stderr.contains(text);
+        assert!(shown, "it does not say {text:?}\n{self}");
+        self
+    }
+
     /// The steps that the engine took for the resource called `name`, in the words of the engine: `create`, `update`, `same`,
     /// and for a replacement `create-replacement`, `replace`, `delete-replaced`.
     pub(crate) fn steps(&self, name: &str) -> Vec<&str> {

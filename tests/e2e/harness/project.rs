@@ -153,6 +153,34 @@ impl Project {
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
+    /// Where the conformance provider keeps an object: `KIND/ID.json`.
+    pub(crate) fn object_path(&self, object: &str) -> PathBuf {
+        self.folder.path().join("objects").join(object)
+    }
+
+    /// An object of the conformance provider.
+    pub(crate) fn object(&self, object: &str) -> Value {
+        let path = self.object_path(object);
+        parse(&fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+    }
+
+    /// Writes an object of the conformance provider: drift, a trouble, a prerequisite.
+    pub(crate) fn write_object(&self, object: &str, content: &Value) {
+        let path = self.object_path(object);
+        create_folder(path.parent().expect("a kind has a folder"));
+        fs::write(&path, content.to_string()).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    }
+
+    /// The ids of all objects of a kind that the conformance provider has.
+    pub(crate) fn objects(&self, kind: &str) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.object_path(kind)) else { return Vec::new() };
+        let files = entries.map(|entry| entry.expect("a folder of ours").path());
+        let mut ids: Vec<String> =
+            files.filter_map(|file| Some(file.file_stem()?.to_str()?.to_owned())).collect();
+        ids.sort_unstable();
+        ids
+    }
+
     /// The project's own executable of a provider.
     pub(crate) fn provider(&self, provider: Provider) -> PathBuf {
         self.folder.path().join("providers").join(format!("terraform-provider-{}", provider.name()))
@@ -190,12 +218,15 @@ impl Project {
     fn add_package(&self, provider: Provider) {
         let name = provider.name();
         create_folder(&self.path(&format!("sdks/{name}")));
+        self.write_package(name, PACKAGE_VERSION, &self.parameter(provider));
+    }
+
+    fn write_package(&self, name: &str, version: &str, parameter: &str) {
         self.write(
-            &format!("sdks/{name}/{name}-{PACKAGE_VERSION}.yaml"),
+            &format!("sdks/{name}/{name}-{version}.yaml"),
             &format!(
                 "packageDeclarationVersion: 1\nname: {PLUGIN}\nversion: {PLUGIN_VERSION}\n\
-                 parameterization:\n  name: {name}\n  version: {PACKAGE_VERSION}\n  value: {}\n",
-                self.parameter(provider)
+                 parameterization:\n  name: {name}\n  version: {version}\n  value: {parameter}\n"
             ),
         );
     }
@@ -210,6 +241,18 @@ impl Project {
     #[track_caller]
     pub(crate) fn up(&self) -> Outcome {
         self.run(&["up", "--yes"]).succeeded()
+    }
+
+    /// An update that nobody has looked at before.
+    #[track_caller]
+    pub(crate) fn up_at_once(&self) -> Outcome {
+        self.run(&["up", "--yes", "--skip-preview"]).succeeded()
+    }
+
+    /// The same, of which something has to fail.
+    #[track_caller]
+    pub(crate) fn up_fails(&self) -> Outcome {
+        self.run(&["up", "--yes", "--skip-preview"]).failed()
     }
 
     #[track_caller]
@@ -247,12 +290,14 @@ impl Project {
     /// One resource in the stack's state.
     #[track_caller]
     pub(crate) fn resource(&self, name: &str) -> Value {
-        let mut export = self.export();
-        let resources = export["deployment"]["resources"].as_array_mut().expect("a stack with resources");
-        let named = |resource: &&mut Value| {
-            resource["urn"].as_str().is_some_and(|urn| urn.rsplit("::").next() == Some(name))
-        };
-        resources.iter_mut().find(named).unwrap_or_else(|| panic!("the state has no '{name}'")).take()
+        resource_in(&self.export(), name)
+    }
+
+    /// Several resources with their secrets in the clear: encrypted, they look different each time that they are stored.
+    #[track_caller]
+    pub(crate) fn resources_in_the_clear<const N: usize>(&self, names: [&str; N]) -> [Value; N] {
+        let export = parse(&self.run(&["stack", "export", "--show-secrets"]).succeeded().stdout);
+        names.map(|name| resource_in(&export, name))
     }
 
     /// The outputs of the program, secrets in the clear.
@@ -408,6 +453,14 @@ impl Started {
             calls: self.calls,
         }
     }
+}
+
+#[track_caller]
+fn resource_in(export: &Value, name: &str) -> Value {
+    let resources = export["deployment"]["resources"].as_array().expect("a stack with resources");
+    let named =
+        |resource: &&Value| resource["urn"].as_str().is_some_and(|urn| urn.rsplit("::").next() == Some(name));
+    resources.iter().find(named).unwrap_or_else(|| panic!("the state has no '{name}'")).clone()
 }
 
 #[track_caller]

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 /// What `tests/tools/build` is asked for; the rest of what it can build is for other tests.
-const NEEDED: [&str; 7] = ["pulumi", "yaml", "random", "tls", "time", "local", "go-bridge"];
+const NEEDED: [&str; 8] = ["pulumi", "yaml", "random", "tls", "time", "local", "conformance", "go-bridge"];
 
 /// The folder of the tools, all of which exist when this returns. The first call builds what is missing, which from nothing
 /// takes minutes; later ones, and other tests meanwhile, wait for it.
