@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use isthmus_proto::property::Struct;
+use isthmus_proto::property::{Struct, Value as Property};
 use isthmus_shim::plugin::ProtocolVersion;
 use isthmus_shim::provider::{ProviderError, Rpc};
 
+use super::function::RESULT;
 use super::{Invocation, refusal, remember};
 use crate::engine::Severity;
 use crate::package::shape::ResourceShape;
@@ -55,7 +56,13 @@ pub(super) async fn carry_out(
         }
         _ => refusal(&target, error),
     })?;
-    Ok(Struct::new())
+    Ok(nothing())
+}
+
+/// An object without properties, as one value: that is what Pulumi reads in the schema, where such an object cannot be told
+/// from a map. SDKs take the first value of an answer for it, and some fail when there is none.
+fn nothing() -> Struct {
+    Struct::from([(RESULT, Property::Struct(Struct::new()))])
 }
 
 fn shortened(text: &str) -> String {

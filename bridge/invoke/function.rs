@@ -15,8 +15,8 @@ use crate::translate::outputs::{OutputOptions, property_from_value};
 use crate::translate::property::{contains_unknown, unknown};
 use crate::translate::property_path::PropertyPath;
 
-/// What the result is called where it is no object.
-const RESULT: &str = "result";
+/// What a result is called that is one value, and no object with properties.
+pub(super) const RESULT: &str = "result";
 
 pub(super) async fn call(
     instance: &Instance,
