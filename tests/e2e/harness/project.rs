@@ -4,6 +4,8 @@
 //! Executables are hard links: copies of a hundred megabytes would cost more than the tests themselves, and a file that this
 //! process has just written may be "busy" when it is run, because a child that is being started at the time still holds it open.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -89,6 +91,8 @@ pub(crate) struct Project {
     folder: TempDir,
     /// For temporary files and sockets: apart, because the path of a socket may not be long.
     temporary: TempDir,
+    /// What is in the environment of all commands besides.
+    variables: RefCell<BTreeMap<&'static str, String>>,
     commands: AtomicU32,
     begin: Instant,
 }
@@ -118,6 +122,7 @@ impl Project {
             name,
             folder: folder.expect("a folder can be made in Cargo's folder for tests"),
             temporary: temporary.expect("a folder can be made in the system's temporary folder"),
+            variables: RefCell::default(),
             commands: AtomicU32::new(0),
             begin: Instant::now(),
         };
@@ -151,6 +156,11 @@ impl Project {
     pub(crate) fn read(&self, file: &str) -> String {
         let path = self.path(file);
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// From now on, every command has this in its environment.
+    pub(crate) fn set(&self, variable: &'static str, value: &str) {
+        self.variables.borrow_mut().insert(variable, value.to_owned());
     }
 
     /// Where the conformance provider keeps an object: `KIND/ID.json`.
@@ -201,6 +211,18 @@ impl Project {
     pub(crate) fn parameter(&self, provider: Provider) -> String {
         let parameter = json!({ "local": { "path": self.provider(provider) } });
         base64::engine::general_purpose::STANDARD.encode(parameter.to_string())
+    }
+
+    /// Makes this version of a provider from the cache the one that the program uses: what `pulumi package add` writes.
+    pub(crate) fn use_cached(&self, provider: Provider, version: &str) {
+        let name = provider.name();
+        let folder = self.path(&format!("sdks/{name}"));
+        // Of two versions of a package, YAML would have to be told which.
+        let _ = fs::remove_dir_all(&folder);
+        create_folder(&folder);
+        let url = format!("registry.opentofu.org/hashicorp/{name}");
+        let parameter = json!({ "remote": { "url": url, "version": version } }).to_string();
+        self.write_package(name, version, &base64::engine::general_purpose::STANDARD.encode(parameter));
     }
 
     /// Puts a bridge into the Pulumi home, in place of the one there: what a user does who goes over.
@@ -323,7 +345,10 @@ impl Project {
         let record = |kind: &str| records.join(format!("{number:02}-{}.{kind}", arguments[0]));
         let mut command = self.pulumi();
         command.args(["--non-interactive", "--color", "never"]).args(arguments);
-        command.env("PULUMI_DEBUG_GRPC", record("calls")).envs(variables.iter().copied());
+        command
+            .env("PULUMI_DEBUG_GRPC", record("calls"))
+            .envs(&*self.variables.borrow())
+            .envs(variables.iter().copied());
         if ["up", "preview", "refresh", "destroy", "import"].contains(&arguments[0]) {
             command.arg("--event-log").arg(record("events"));
         }
