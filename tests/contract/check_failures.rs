@@ -56,6 +56,14 @@ fn asset() -> Json {
     json!({"4dabf18193072939515e22adb298388d": "c44067f5952c0a294b673a41bacd8c17", "text": "x"})
 }
 
+/// An archive, with where its files are.
+fn archive(source: &Json) -> Json {
+    let mut archive =
+        json!({"4dabf18193072939515e22adb298388d": "0def7320c3a5731c473e5ecbe6d01bc7", "hash": "ab"});
+    archive.as_object_mut().expect("an object").extend(source.as_object().expect("an object").clone());
+    archive
+}
+
 fn rows() -> Vec<Row> {
     vec![
         (NOTE, json!({}), &[("title", "Missing required property 'title': What the note is called.")]),
@@ -303,6 +311,28 @@ fn rows() -> Vec<Row> {
             &[(
                 "metadata.a",
                 "found an asset, which Terraform providers do not take; pass the file's path or its text as a string",
+            )],
+        ),
+        (
+            NOTE,
+            json!({"title": archive(&json!({"path": "./folder"})), "body": archive(&json!({}))}),
+            &[
+                (
+                    "body",
+                    "found an archive, which Terraform providers do not take; pass the file's path or its text as a string",
+                ),
+                (
+                    "title",
+                    "found an archive, which Terraform providers do not take; pass the file's path or its text as a string",
+                ),
+            ],
+        ),
+        (
+            SERVER,
+            json!({"metadata": {"a": archive(&json!({"assets": {"b": asset()}}))}}),
+            &[(
+                "metadata.a",
+                "found an archive, which Terraform providers do not take; pass the file's path or its text as a string",
             )],
         ),
         (

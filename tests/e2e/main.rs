@@ -9,10 +9,12 @@
 
 mod harness;
 
+mod assets;
 mod autonaming;
 mod configuration;
 mod continuity;
 mod crash;
+mod deferrals;
 mod ephemeral;
 mod import;
 mod install;

@@ -39,6 +39,47 @@ fn they_reach_the_provider_and_are_no_difference_afterwards() {
 }
 
 #[test]
+fn they_can_be_taken_out_of_a_program_without_a_difference() {
+    let project = Project::new("removed custom timeouts", &[Provider::Conformance]);
+    // A block or an attribute of the framework, and the older SDK's, which are in private data.
+    let kinds = [
+        ("record", "Record", "title"),
+        ("attribute", "TimedAttribute", "value"),
+        ("old", "LegacyTimed", "value"),
+    ];
+    let program = |value: &str, options: &str| {
+        let resource = |(name, resource_type, property): (&str, &str, &str)| {
+            format!(
+                "  {name}:\n    type: conformance:{resource_type}\n    \
+                 properties: {{name: {name}, {property}: {value}}}\n    options: {options}\n"
+            )
+        };
+        format!("resources:\n{}", kinds.map(resource).concat())
+    };
+    let timeouts = "{customTimeouts: {create: 1h30m, update: 90s, delete: 2m}}";
+    project.program(&program("first", timeouts));
+    project.up_at_once();
+    project.program(&program("first", timeouts));
+    project.expect_no_changes();
+
+    project.program(&program("first", "{}"));
+    project.expect_no_changes();
+    project.up().changed_nothing();
+    project.refresh().changed_nothing();
+    project.expect_no_changes();
+    project.program(&program("second", "{}"));
+    let updated = project.up();
+    for (name, ..) in kinds {
+        assert_eq!(updated.steps(name), ["update"], "{updated}");
+        assert_eq!(project.resource(name)["inputs"].get("timeouts"), None);
+    }
+    project.expect_no_changes();
+    project.refresh().changed_nothing();
+    project.expect_no_changes();
+    project.destroy();
+}
+
+#[test]
 fn they_bound_a_resource_that_has_no_timeouts() {
     let project = Project::new("bounded by custom timeouts", &[Provider::Time]);
     project.program(

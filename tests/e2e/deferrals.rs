@@ -1,0 +1,63 @@
+//! What a provider puts off because something is not known yet, or not there.
+
+use serde_json::json;
+
+use crate::harness::{Project, Provider};
+
+#[test]
+fn a_configuration_that_is_known_only_later_is_previewed_with_a_warning() {
+    let project = Project::new("a configuration that is known later", &[Provider::Conformance]);
+    // The region comes from a resource: no preview knows it before that is there. `later` is one that puts everything off.
+    let program = |region: &str| {
+        format!(
+            "resources:\n  first:\n    type: conformance:Record\n    properties: {{name: first, title: {region}}}\n  \
+             there:\n    type: pulumi:providers:conformance\n    properties: {{region: '${{first.title}}'}}\n  \
+             thing:\n    type: conformance:Diary\n    properties: {{name: thing}}\n    options: {{provider: '${{there}}'}}\n\
+             outputs:\n  id: ${{thing.id}}\n"
+        )
+    };
+    project.program(&program("later"));
+    let previewed = project.preview();
+    let previewed = previewed.says("The provider puts this conformance_diary off").says("id: [unknown]");
+    assert_eq!(previewed.steps("thing"), ["create"], "{previewed}");
+
+    let failed = project.up_fails();
+    let failed = failed
+        .says("this conformance_diary cannot be created yet, and nothing was changed")
+        .says("all of the provider's own configuration must be known");
+    assert_eq!(project.objects("diary"), Vec::<String>::new(), "{failed}");
+
+    project.program(&program("east"));
+    assert_eq!(project.up().steps("thing"), ["create"]);
+    project.expect_no_changes();
+    project.destroy();
+}
+
+#[test]
+fn a_resource_that_has_to_wait_is_previewed_with_a_warning_and_fails_until_it_can_be() {
+    let project = Project::new("a resource that has to wait", &[Provider::Conformance]);
+    project.program(
+        "resources:\n  first:\n    type: conformance:Record\n    properties: {name: first}\n  \
+         thing:\n    type: conformance:Deferred\n    properties: {name: thing, waitFor: 'after-${first.etag}'}\n\
+         outputs:\n  fresh: ${thing.fresh}\n",
+    );
+    let previewed = project.preview();
+    previewed
+        .says("puts this conformance_deferred off: Before it can go on, all of its inputs must be known")
+        .says("fresh: [unknown]");
+    project
+        .up_fails()
+        .says("this conformance_deferred cannot be created yet, and nothing was changed")
+        .says("something that it depends on must exist");
+    assert_eq!(project.objects("deferred"), Vec::<String>::new());
+
+    project.write_object("prerequisite/after-v1.json", &json!({}));
+    assert_eq!(project.up().steps("thing"), ["create"]);
+    let [made] = project.resources_in_the_clear(["thing"]);
+    // What cannot be read for the time being stays as it was.
+    std::fs::remove_file(project.object_path("prerequisite/after-v1.json")).expect("it is there");
+    project.refresh().says("puts reading this conformance_deferred off").changed_nothing();
+    assert_eq!(project.resources_in_the_clear(["thing"])[0]["outputs"], made["outputs"]);
+    project.expect_no_changes();
+    project.destroy();
+}
