@@ -2,12 +2,21 @@
 
 mod address;
 mod cache;
+mod cli_config;
 mod constraint;
 mod executable;
+mod hcl1;
 mod platform;
 
 pub use address::{AddressError, DEFAULT_HOST, DEFAULT_NAMESPACE, PartFault, ProviderAddress};
 pub use cache::{CachedProvider, NotCached, ProviderCache, Skipped};
+pub use cli_config::{
+    CliConfig, CliConfigError, ConfigFault, ConfigWarning, CredentialsHelper, Environment,
+    InstallationMethod, MethodLocation, OciCredentials, OciDefaultCredentials, OciPrefix, OciPrefixFault,
+    OciRepository, OciSecret, PatternError, PatternFault, ProviderInstallation, ProviderPattern,
+    RegistryProtocols, RepositoryTemplate, Secret, TemplateFault,
+};
 pub use constraint::{ConstraintError, ConstraintFault, VersionConstraint};
 pub use executable::find_executable;
+pub use hcl1::{Position, SyntaxFault};
 pub use platform::Platform;

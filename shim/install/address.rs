@@ -202,7 +202,7 @@ impl FromStr for ProviderAddress {
     }
 }
 
-fn normalise_part(part: &'static str, text: &str) -> Result<String, PartFault> {
+pub(super) fn normalise_part(part: &'static str, text: &str) -> Result<String, PartFault> {
     if text.contains('.') {
         return Err(PartFault::Dot { part, text: text.to_owned() });
     }
@@ -220,7 +220,8 @@ fn normalise_part(part: &'static str, text: &str) -> Result<String, PartFault> {
     Ok(folded.into_owned())
 }
 
-fn normalise_host(text: &str) -> Result<String, PartFault> {
+/// A host as addresses have it: in Unicode, with its port if that is not the usual one.
+pub(super) fn normalise_host(text: &str) -> Result<String, PartFault> {
     let (name, port) = text.split_once(':').map_or((text, None), |(name, port)| (name, Some(port)));
     let port = match port {
         None => None,
@@ -249,6 +250,15 @@ fn normalise_host(text: &str) -> Result<String, PartFault> {
         None => host.into_owned(),
         Some(port) => format!("{host}:{port}"),
     })
+}
+
+/// A host of an address as computers write it, in ASCII.
+pub(super) fn host_in_ascii(host: &str) -> Cow<'_, str> {
+    let (name, port) = host.split_at(host.find(':').unwrap_or(host.len()));
+    let ascii =
+        Uts46::new().to_ascii(name.as_bytes(), AsciiDenyList::STD3, Hyphens::Check, DnsLength::Ignore);
+    // What an address holds has been through this once.
+    ascii.map_or(Cow::Borrowed(host), |ascii| Cow::Owned(format!("{ascii}{port}")))
 }
 
 fn parse_port(text: &str) -> Option<u16> {

@@ -1,0 +1,168 @@
+//! What one file says, and how it goes together with what earlier ones said: of a simple setting the first one counts, of a
+//! host's the last one.
+
+use std::path::Path;
+
+use super::super::address::normalise_host;
+use super::super::hcl1::{self, Key, Position};
+use super::section::{Decoded, Located};
+use super::{
+    CliConfig, CliConfigError, ConfigFault, ConfigWarning, CredentialsHelper, Environment, Secret,
+    installation, oci,
+};
+use crate::install::hcl1::Body;
+
+/// What there is in a file. What follows the empty line has nothing to do with providers, or no effect any more.
+const KNOWN: [&str; 13] = [
+    "credentials",
+    "credentials_helper",
+    "host",
+    "oci_credentials",
+    "oci_default_credentials",
+    "plugin_cache_dir",
+    "plugin_cache_may_break_dependency_lock_file",
+    "provider_installation",
+    "registry_protocols",
+    //
+    "disable_checkpoint",
+    "disable_checkpoint_signature",
+    "providers",
+    "provisioners",
+];
+
+pub(super) fn file(
+    file: &Path,
+    environment: &Environment,
+    config: &mut CliConfig,
+) -> Result<(), CliConfigError> {
+    let bytes =
+        std::fs::read(file).map_err(|source| CliConfigError::Read { path: file.to_owned(), source })?;
+    let body = hcl1::parse(&bytes).map_err(|error| CliConfigError::Syntax {
+        file: file.to_owned(),
+        position: error.position,
+        fault: error.fault,
+    })?;
+    Reader { file, environment, config }.read(&body).map_err(|Located { position, fault }| {
+        CliConfigError::Content { file: file.to_owned(), position, fault: Box::new(fault) }
+    })
+}
+
+/// Reads one file.
+pub(super) struct Reader<'a> {
+    pub(super) file: &'a Path,
+    environment: &'a Environment,
+    pub(super) config: &'a mut CliConfig,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, body: &Body) -> Decoded<()> {
+        self.warn_of_others(body, &KNOWN);
+        let folder = body.some_text("plugin_cache_dir")?;
+        if let Some(folder) = folder.filter(|_| self.config.plugin_cache_dir.is_none()) {
+            self.config.plugin_cache_dir = Some(self.environment.expand(folder).into());
+        }
+        self.config.plugin_cache_may_break_dependency_lock_file |=
+            body.flag("plugin_cache_may_break_dependency_lock_file")?.unwrap_or_default();
+        self.hosts(body)?;
+        self.credentials(body)?;
+        self.credentials_helper(body)?;
+        self.registry_protocols(body)?;
+        installation::read(self, body)?;
+        oci::read(self, body)
+    }
+
+    fn hosts(&mut self, body: &Body) -> Decoded<()> {
+        for block in body.labelled("host", "host \"HOST\" { services = { … } }") {
+            let (label, block) = block?;
+            let host = host(label)?;
+            self.warn_of_others(block, &["services"]);
+            let services = self.config.hosts.entry(host).or_default();
+            let Some(value) = block.argument("services") else { continue };
+            let hcl1::Content::Body(named) = &value.content else {
+                return Err(value.wrong("services", "a block"));
+            };
+            for item in &named.items {
+                // Services of other kinds have settings of their own in place of an address.
+                if let hcl1::Content::String(address) = &item.value.content {
+                    services.insert(item.name.text.clone(), address.clone());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn credentials(&mut self, body: &Body) -> Decoded<()> {
+        for block in body.labelled("credentials", "credentials \"HOST\" { token = \"…\" }") {
+            let (label, block) = block?;
+            let host = host(label)?;
+            // Other ways to say who asks may come one day, and are ignored until then.
+            match block.some_text("token")? {
+                Some(token) => self.config.credentials.insert(host, Secret::new(token)),
+                None => self.config.credentials.remove(&host),
+            };
+        }
+        Ok(())
+    }
+
+    fn credentials_helper(&mut self, body: &Body) -> Decoded<()> {
+        for block in body.labelled("credentials_helper", "credentials_helper \"NAME\" { args = […] }") {
+            let (label, block) = block?;
+            let name = label.text.clone();
+            if !is_program_name(&name) {
+                return Err(Located { position: label.position, fault: ConfigFault::Helper(name) });
+            }
+            if let Some(first) = self.config.credentials_helper.as_ref().filter(|first| first.name != name) {
+                let first = format!("{:?}", first.name);
+                let fault = ConfigFault::Several { block: "credentials_helper", first };
+                return Err(Located { position: label.position, fault });
+            }
+            self.warn_of_others(block, &["args"]);
+            let arguments = block.texts("args")?.unwrap_or_default();
+            let arguments = arguments.into_iter().map(|(_, argument)| argument.to_owned()).collect();
+            self.config.credentials_helper = Some(CredentialsHelper { name, arguments, folders: Vec::new() });
+        }
+        Ok(())
+    }
+
+    fn registry_protocols(&mut self, body: &Body) -> Decoded<()> {
+        let mut first: Option<Position> = None;
+        for item in body.items.iter().filter(|item| item.name.text == "registry_protocols") {
+            if let Some(first) = first.replace(item.name.position) {
+                let first = format!("{}:{first}", self.file.display());
+                let fault = ConfigFault::Several { block: "registry_protocols", first };
+                return Err(Located { position: item.name.position, fault });
+            }
+            let block = item.block("registry_protocols { … }")?;
+            self.warn_of_others(block, &["retry_count", "request_timeout_seconds"]);
+            let settings = &mut self.config.registry_protocols;
+            settings.retry_count = settings.retry_count.or(block.count("retry_count")?);
+            settings.request_timeout_seconds =
+                settings.request_timeout_seconds.or(block.count("request_timeout_seconds")?);
+        }
+        Ok(())
+    }
+
+    pub(super) fn warn_of_others(&mut self, body: &Body, known: &[&str]) {
+        for name in body.others(known) {
+            let text = format!("{:?} is not known here and has no effect", name.text);
+            self.warn(name.position, text);
+        }
+    }
+
+    pub(super) fn warn(&mut self, position: Position, text: String) {
+        let file = Some(self.file.to_owned());
+        self.config.warnings.push(ConfigWarning { file, position: Some(position), text });
+    }
+}
+
+fn host(label: &Key) -> Decoded<String> {
+    normalise_host(&label.text).map_err(|fault| Located {
+        position: label.position,
+        fault: ConfigFault::Host { host: label.text.clone(), fault },
+    })
+}
+
+/// It becomes a part of a file's name, and must not lead elsewhere.
+pub(super) fn is_program_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['/', '\\', '\0'])
+}

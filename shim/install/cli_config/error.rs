@@ -1,0 +1,156 @@
+//! What can be wrong with a CLI configuration. The user can mend all of it, and is told where.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use super::super::address::{AddressError, PartFault};
+use super::super::hcl1::{Position, SyntaxFault};
+use super::{OciPrefixFault, PatternError, TemplateFault};
+
+/// A CLI configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CliConfigError {
+    /// A file is there, but cannot be read.
+    #[error("the CLI configuration at {} cannot be read", path.display())]
+    Read {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// A file is not in the language.
+    #[error("{}:{position}: {fault}", file.display())]
+    Syntax {
+        /// The file.
+        file: PathBuf,
+        /// Where in it.
+        position: Position,
+        /// What is wrong.
+        fault: SyntaxFault,
+    },
+    /// A file says something that has no meaning.
+    #[error("{}:{position}: {fault}", file.display())]
+    Content {
+        /// The file.
+        file: PathBuf,
+        /// Where in it.
+        position: Position,
+        /// What is wrong.
+        fault: Box<ConfigFault>,
+    },
+}
+
+/// What has no meaning.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigFault {
+    /// A number where a text should be, and the like.
+    #[error("{name:?} is {found}, but must be {expected}")]
+    Kind {
+        /// The argument.
+        name: String,
+        /// What it must be.
+        expected: &'static str,
+        /// What it is.
+        found: &'static str,
+    },
+    /// Something that must be said is not.
+    #[error("the block {block:?} needs the argument {argument:?}")]
+    Missing {
+        /// The block.
+        block: String,
+        /// What is missing.
+        argument: &'static str,
+    },
+    /// A block without its label, or with one that it does not have.
+    #[error("the block {block:?} is written {form}")]
+    Form {
+        /// The block.
+        block: String,
+        /// How it is written.
+        form: &'static str,
+    },
+    /// A way to install providers that nobody knows.
+    #[error(
+        "{0:?} is no way to install providers; there are direct, filesystem_mirror, network_mirror, oci_mirror and \
+         dev_overrides"
+    )]
+    Method(String),
+    /// `dev_overrides` behind others.
+    #[error(
+        "\"dev_overrides\" must come before all other ways to install providers, because it goes before them"
+    )]
+    OverridesFirst,
+    /// A block that there may be once.
+    #[error("there may be one block {block:?} in all files together, and there is one at {first} already")]
+    Several {
+        /// The block.
+        block: &'static str,
+        /// Where the first one is.
+        first: String,
+    },
+    /// No host.
+    #[error("{host:?} is no host: {fault}")]
+    Host {
+        /// As it was given.
+        host: String,
+        /// What is wrong with it.
+        fault: PartFault,
+    },
+    /// No provider.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// No pattern of providers.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    /// No address of a network mirror.
+    #[error("{0:?} is not the address of a network mirror, which starts with \"https://\" and a host")]
+    Url(String),
+    /// No template of repositories.
+    #[error(transparent)]
+    Template(#[from] TemplateFault),
+    /// No repository.
+    #[error(transparent)]
+    OciPrefix(#[from] OciPrefixFault),
+    /// Other than one way to say who asks a registry of containers.
+    #[error(
+        "the block \"oci_credentials\" needs either username and password, or access_token and refresh_token, or \
+         docker_credentials_helper"
+    )]
+    OciSecret,
+    /// A helper knows whole registries only.
+    #[error("docker_credentials_helper is asked by registry, so the label cannot name a repository")]
+    OciHelperOfRepository,
+    /// No name of a helper.
+    #[error("{0:?} is not the name of a credentials helper")]
+    Helper(String),
+    /// What contradicts itself.
+    #[error("docker_style_config_files has no meaning where discover_ambient_credentials is false")]
+    OciContradiction,
+}
+
+/// Something that has no effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigWarning {
+    /// The file, if it is about one.
+    pub file: Option<PathBuf>,
+    /// Where in it.
+    pub position: Option<Position>,
+    /// What, and what follows from it.
+    pub text: String,
+}
+
+impl fmt::Display for ConfigWarning {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, position, text } = self;
+        if let Some(file) = file {
+            write!(formatter, "{}:", file.display())?;
+            if let Some(position) = position {
+                write!(formatter, "{position}:")?;
+            }
+            formatter.write_str(" ")?;
+        }
+        formatter.write_str(text)
+    }
+}

@@ -1,0 +1,138 @@
+//! Which files make up the configuration, and in which order: OpenTofu's rules, by which Terraform's files are found too.
+//!
+//! First the main file: the one that `TF_CLI_CONFIG_FILE` (formerly `TERRAFORM_CONFIG`) names; else `~/.tofurc`, or
+//! `~/.terraformrc` if only that is there; else `$XDG_CONFIG_HOME/opentofu/tofurc`. Then, unless a variable named the main
+//! file, all `*.tfrc` and `*.tfrc.json` in `~/.terraform.d` (in `$XDG_CONFIG_HOME/opentofu` if only that is there), by name.
+//! On Windows the folder of application data takes the home's place, and the names lack the dots.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::super::Platform;
+use super::{CliConfigError, ConfigWarning, Environment};
+
+/// More files than anybody has.
+const MOST: usize = 1000;
+
+/// The files that are there, in the order in which they are read.
+pub(super) fn find(
+    environment: &Environment,
+    warnings: &mut Vec<ConfigWarning>,
+) -> Result<Vec<PathBuf>, CliConfigError> {
+    for variable in ["TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"] {
+        if let Some(file) = environment.path(variable) {
+            if file.exists() {
+                return Ok(vec![file]);
+            }
+            let text = format!("{variable} names the file {}, which is not there", file.display());
+            warnings.push(ConfigWarning { file: None, position: None, text });
+            return Ok(Vec::new());
+        }
+    }
+    let mut files = Vec::new();
+    files.extend(main_file(environment).filter(|file| file.exists()));
+    if let Some(folder) = folder(environment) {
+        files.extend(files_in(&folder)?);
+    }
+    Ok(files)
+}
+
+/// The folders in which programs beside providers lie, best first: those that know tokens.
+pub(super) fn plugin_folders(environment: &Environment) -> Vec<PathBuf> {
+    let folders = data_folders(environment).into_iter();
+    folders
+        .flat_map(|folder| {
+            let plugins = folder.join("plugins");
+            [plugins.clone(), plugins.join(Platform::CURRENT.to_string())]
+        })
+        .collect()
+}
+
+impl Environment {
+    /// The folders that are filesystem mirrors without anybody saying so, best first. Most are not there.
+    pub fn implied_mirrors(&self, working_folder: &Path) -> Vec<PathBuf> {
+        let mut folders = vec![working_folder.join("terraform.d").join("plugins")];
+        folders.extend(data_folders(self).into_iter().map(|folder| folder.join("plugins")));
+        folders.extend(system_folders(self));
+        folders
+    }
+
+    fn home(&self) -> Option<PathBuf> {
+        if cfg!(windows) { self.path("APPDATA") } else { self.path("HOME").or_else(std::env::home_dir) }
+    }
+}
+
+fn main_file(environment: &Environment) -> Option<PathBuf> {
+    let home = environment.home()?;
+    let (new, old) = if cfg!(windows) { ("tofu.rc", "terraform.rc") } else { (".tofurc", ".terraformrc") };
+    let (new, old) = (home.join(new), home.join(old));
+    if new.exists() {
+        return Some(new);
+    }
+    if old.exists() {
+        return Some(old);
+    }
+    Some(own_folder(environment)?.join("tofurc"))
+}
+
+fn folder(environment: &Environment) -> Option<PathBuf> {
+    let home = environment.home()?;
+    let folder = home.join(if cfg!(windows) { "terraform.d" } else { ".terraform.d" });
+    if folder.exists() { Some(folder) } else { own_folder(environment) }
+}
+
+/// OpenTofu's own folder, if there can be one.
+fn own_folder(environment: &Environment) -> Option<PathBuf> {
+    if cfg!(windows) { None } else { Some(environment.path("XDG_CONFIG_HOME")?.join("opentofu")) }
+}
+
+fn data_folders(environment: &Environment) -> Vec<PathBuf> {
+    let home = environment.home();
+    let first = home.map(|home| home.join(if cfg!(windows) { "terraform.d" } else { ".terraform.d" }));
+    let second = environment.path("XDG_DATA_HOME").filter(|_| !cfg!(windows));
+    first.into_iter().chain(second.map(|folder| folder.join("opentofu"))).collect()
+}
+
+/// Where operating systems want programs to keep what belongs to them.
+fn system_folders(environment: &Environment) -> Vec<PathBuf> {
+    let home = environment.home();
+    if cfg!(windows) {
+        return home
+            .map(|home| home.join("HashiCorp").join("Terraform").join("plugins"))
+            .into_iter()
+            .collect();
+    }
+    if cfg!(target_os = "macos") {
+        let support = Path::new("Library/Application Support/io.terraform/plugins");
+        let own = home.map(|home| home.join(support));
+        return own.into_iter().chain([Path::new("/").join(support)]).collect();
+    }
+    let own = environment.path("XDG_DATA_HOME").or_else(|| Some(home?.join(".local").join("share")));
+    let shared = environment.path("XDG_DATA_DIRS").unwrap_or_else(|| "/usr/local/share:/usr/share".into());
+    let shared = std::env::split_paths(&shared).filter(|folder| folder.is_absolute()).collect::<Vec<_>>();
+    own.into_iter().chain(shared).map(|folder| folder.join("terraform").join("plugins")).collect()
+}
+
+fn files_in(folder: &Path) -> Result<Vec<PathBuf>, CliConfigError> {
+    let unreadable = |source| CliConfigError::Read { path: folder.to_owned(), source };
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(unreadable(error)),
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(unreadable)?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if name.ends_with(".tfrc") || name.ends_with(".tfrc.json") {
+            files.push(path);
+        }
+        if files.len() > MOST {
+            return Err(unreadable(io::Error::other(format!("there are more than {MOST} files in it"))));
+        }
+    }
+    files.sort();
+    Ok(files)
+}

@@ -1,0 +1,217 @@
+//! In which repository of a registry of containers a provider is: `example.com/mirror/${namespace}/${type}`.
+//!
+//! OpenTofu takes any expression of its language inside the braces. Here there are the three names that it offers, alone: a
+//! template with more in it is refused when the configuration is read, and never understood as something else.
+
+use super::super::ProviderAddress;
+use super::super::address::host_in_ascii;
+use super::ProviderPattern;
+use super::oci::{OciPrefix, OciPrefixFault};
+
+/// A repository's address with holes for the parts of a provider's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RepositoryTemplate {
+    text: String,
+    pieces: Vec<Piece>,
+}
+
+/// A repository in a registry of containers.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OciRepository {
+    /// The registry's host, with its port if there is one.
+    pub registry: String,
+    /// The path of the repository there.
+    pub name: String,
+}
+
+/// What is wrong with a template.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TemplateFault {
+    /// More than a name in the braces.
+    #[error(
+        "the template holds \"${{{0}}}\", but only ${{hostname}}, ${{namespace}} and ${{type}} can be filled in"
+    )]
+    Expression(String),
+    /// `%{`
+    #[error(
+        "the template holds a \"%{{\", which is not understood here; only ${{hostname}}, ${{namespace}} and ${{type}} are"
+    )]
+    Directive,
+    /// A brace that does not close.
+    #[error("a \"${{\" in the template has no end")]
+    Unterminated,
+    /// Several providers would be in one repository.
+    #[error("the template must contain ${{{0}}}, because \"include\" does not name exactly one")]
+    Ambiguous(&'static str),
+    /// What comes out is no repository.
+    #[error(
+        "the template comes to {repository:?}, which is no repository of a registry of containers: {fault}"
+    )]
+    Repository {
+        /// What comes out.
+        repository: String,
+        /// What is wrong with it.
+        fault: OciPrefixFault,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    Part(Part),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Hostname,
+    Namespace,
+    Type,
+}
+
+const PARTS: [(Part, &str); 3] =
+    [(Part::Hostname, "hostname"), (Part::Namespace, "namespace"), (Part::Type, "type")];
+
+impl RepositoryTemplate {
+    /// Reads a template for the providers that these patterns match.
+    ///
+    /// # Errors
+    /// When it is none, or would put several providers into one repository.
+    pub fn parse(text: &str, include: &[ProviderPattern]) -> Result<Self, TemplateFault> {
+        let template = Self { text: text.to_owned(), pieces: pieces(text)? };
+        for (index, (part, name)) in PARTS.into_iter().enumerate() {
+            let mut fixed: Vec<&str> = include.iter().filter_map(|pattern| pattern.parts()[index]).collect();
+            fixed.sort_unstable();
+            fixed.dedup();
+            if fixed.len() != 1 && !template.pieces.contains(&Piece::Part(part)) {
+                return Err(TemplateFault::Ambiguous(name));
+            }
+        }
+        // What can only come out wrong should not wait for the first provider to come out.
+        template.filled("example.com", "example-namespace", "example-type")?;
+        Ok(template)
+    }
+
+    /// Where this provider is.
+    ///
+    /// # Errors
+    /// When its name cannot be part of a repository's, such as one in another alphabet.
+    pub fn repository(&self, address: &ProviderAddress) -> Result<OciRepository, TemplateFault> {
+        self.filled(&host_in_ascii(address.host()), address.namespace(), address.provider_type())
+    }
+
+    /// As it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    fn filled(&self, hostname: &str, namespace: &str, type_: &str) -> Result<OciRepository, TemplateFault> {
+        let text: String = self
+            .pieces
+            .iter()
+            .map(|piece| match piece {
+                Piece::Text(text) => text.as_str(),
+                Piece::Part(Part::Hostname) => hostname,
+                Piece::Part(Part::Namespace) => namespace,
+                Piece::Part(Part::Type) => type_,
+            })
+            .collect();
+        match OciPrefix::parse(&text) {
+            Ok(OciPrefix { registry, repository: Some(name) }) => Ok(OciRepository { registry, name }),
+            Ok(_) => Err(TemplateFault::Repository { repository: text, fault: OciPrefixFault::NoRepository }),
+            Err(fault) => Err(TemplateFault::Repository { repository: text, fault }),
+        }
+    }
+}
+
+fn pieces(text: &str) -> Result<Vec<Piece>, TemplateFault> {
+    let mut pieces = Vec::new();
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some(character) = rest.chars().next() {
+        if let Some(behind) = rest.strip_prefix("$${").or_else(|| rest.strip_prefix("%%{")) {
+            plain.push(character);
+            plain.push('{');
+            rest = behind;
+        } else if rest.starts_with("%{") {
+            return Err(TemplateFault::Directive);
+        } else if let Some(behind) = rest.strip_prefix("${") {
+            let (expression, next) = behind.split_once('}').ok_or(TemplateFault::Unterminated)?;
+            let part = PARTS.iter().find(|(_, name)| *name == expression.trim());
+            let (part, _) = part.ok_or_else(|| TemplateFault::Expression(expression.to_owned()))?;
+            pieces.push(Piece::Text(std::mem::take(&mut plain)));
+            pieces.push(Piece::Part(*part));
+            rest = next;
+        } else {
+            plain.push(character);
+            rest = &rest[character.len_utf8()..];
+        }
+    }
+    pieces.push(Piece::Text(plain));
+    Ok(pieces)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn patterns(texts: &[&str]) -> Vec<ProviderPattern> {
+        texts.iter().map(|text| ProviderPattern::parse(text).expect(text)).collect()
+    }
+
+    #[test]
+    fn a_provider_is_in_the_repository_that_the_template_comes_to() {
+        for (template, include, address, registry, name) in [
+            (
+                "r.example/${hostname}/${namespace}/${type}",
+                vec![],
+                "a/b",
+                "r.example",
+                "registry.opentofu.org/a/b",
+            ),
+            ("r.example:5000/m/${namespace}-${ type }", vec!["*/*"], "a/b", "r.example:5000", "m/a-b"),
+            ("${hostname}/x/${type}", vec!["e.com/a/*"], "e.com/a/b", "e.com", "x/b"),
+            ("localhost/only", vec!["e.com/a/b"], "e.com/a/b", "localhost", "only"),
+        ] {
+            let template = RepositoryTemplate::parse(template, &patterns(&include))
+                .unwrap_or_else(|fault| panic!("{fault}"));
+            let repository = template.repository(&ProviderAddress::parse(address).expect(address));
+            assert_eq!(
+                repository,
+                Ok(OciRepository { registry: registry.to_owned(), name: name.to_owned() })
+            );
+        }
+    }
+
+    #[test]
+    fn a_template_that_cannot_do_is_refused_with_the_reason() {
+        for (template, include, reason) in [
+            ("r/${namespace}/${type}", vec![], "must contain ${hostname}"),
+            ("r/${namespace}/${type}", vec!["a.com/*/*", "b.com/*/*"], "must contain ${hostname}"),
+            ("r/${type}", vec!["a.com/*/*"], "must contain ${namespace}"),
+            ("r/x", vec!["a.com/b/*"], "must contain ${type}"),
+            ("r/${hostname}/${namespace}/${upper(type)}", vec![], "holds \"${upper(type)}\""),
+            ("r/%{ if true }x%{ endif }", vec!["a.com/b/c"], "holds a \"%{\""),
+            ("r/${type", vec!["a.com/b/c"], "has no end"),
+            ("${type}", vec!["a.com/b/*"], "no repository is named"),
+            ("r/UPPER-${type}", vec!["a.com/b/*"], "\"r/UPPER-example-type\""),
+            ("r/$${type}", vec!["a.com/b/c"], "\"r/${type}\""),
+        ] {
+            let fault =
+                RepositoryTemplate::parse(template, &patterns(&include)).expect_err(template).to_string();
+            assert!(fault.contains(reason), "{template}: {fault}");
+        }
+        let template =
+            RepositoryTemplate::parse("r/${namespace}/${type}", &patterns(&["*/*"])).expect("a template");
+        let fault = template.repository(&ProviderAddress::parse("a/bücher").expect("an address"));
+        assert!(matches!(fault, Err(TemplateFault::Repository { .. })), "{fault:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_template_is_answered(text in "(\\$|%|\\{|\\}|type|\\PC){0,12}") {
+            let _ = RepositoryTemplate::parse(&text, &[]);
+        }
+    }
+}

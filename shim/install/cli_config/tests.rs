@@ -1,0 +1,369 @@
+//! Files as people have them, from finding to meaning.
+
+use std::fs;
+use std::path::Path;
+
+use super::super::ProviderAddress;
+use super::*;
+
+struct Home {
+    folder: tempfile::TempDir,
+    variables: Vec<(String, std::ffi::OsString)>,
+}
+
+impl Home {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let variables = vec![("HOME".to_owned(), folder.path().into())];
+        Self { folder, variables }
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    fn file(self, path: &str, text: &str) -> Self {
+        fs::create_dir_all(self.path(path).parent().expect("a folder")).expect("a folder");
+        fs::write(self.path(path), text).expect("a file");
+        self
+    }
+
+    fn variable(mut self, name: &str, path: &str) -> Self {
+        let path = self.path(path).into();
+        self.variables.push((name.to_owned(), path));
+        self
+    }
+
+    fn environment(&self) -> Environment {
+        Environment::from_pairs(self.variables.clone())
+    }
+
+    fn load(&self) -> CliConfig {
+        CliConfig::load(&self.environment()).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The files that were read, without the folder.
+    fn files(&self) -> Vec<String> {
+        let files = self.load().files.into_iter();
+        let inside =
+            |file: PathBuf| file.strip_prefix(self.folder.path()).expect("inside").display().to_string();
+        files.map(inside).collect()
+    }
+
+    /// The error, without the folder.
+    fn error(&self) -> String {
+        let error = CliConfig::load(&self.environment()).expect_err("it is wrong").to_string();
+        error.replace(&format!("{}/", self.folder.path().display()), "")
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let folder = format!("{}/", self.folder.path().display());
+        self.load().warnings.iter().map(|warning| warning.to_string().replace(&folder, "")).collect()
+    }
+}
+
+/// What a single file comes to.
+fn config(text: &str) -> CliConfig {
+    Home::new().file(".tofurc", text).load()
+}
+
+/// What is wrong with a single file.
+fn fault(text: &str) -> String {
+    Home::new().file(".tofurc", text).error()
+}
+
+#[test]
+fn files_are_found_where_opentofu_finds_them() {
+    assert_eq!(Home::new().files(), [""; 0]);
+    assert_eq!(Home::new().file(".terraformrc", "").files(), [".terraformrc"]);
+    assert_eq!(Home::new().file(".terraformrc", "").file(".tofurc", "").files(), [".tofurc"]);
+    let home = Home::new()
+        .file(".terraform.d/b.tfrc", "")
+        .file(".terraform.d/credentials.tfrc.json", "{}")
+        .file(".terraform.d/a.tfrc.json", "{}")
+        .file(".terraform.d/other.json", "broken")
+        .file(".terraformrc", "");
+    let in_folder = [".terraform.d/a.tfrc.json", ".terraform.d/b.tfrc", ".terraform.d/credentials.tfrc.json"];
+    assert_eq!(home.files()[0], ".terraformrc");
+    assert_eq!(home.files()[1..], in_folder);
+
+    // A user without any file of Terraform's has OpenTofu's own folder.
+    let home = Home::new().variable("XDG_CONFIG_HOME", ".config").file(".config/opentofu/tofurc", "");
+    let home = home.file(".config/opentofu/x.tfrc", "");
+    assert_eq!(home.files(), [".config/opentofu/tofurc", ".config/opentofu/x.tfrc"]);
+    let home = home.file(".terraformrc", "").file(".terraform.d/y.tfrc", "");
+    assert_eq!(home.files(), [".terraformrc", ".terraform.d/y.tfrc"]);
+
+    // Whoever names a file wants that alone.
+    let home = home.file("mine", "").variable("TERRAFORM_CONFIG", "mine");
+    assert_eq!(home.files(), ["mine"]);
+    let home = home.file("other", "").variable("TF_CLI_CONFIG_FILE", "other");
+    assert_eq!(home.files(), ["other"]);
+    fs::remove_file(home.path("other")).expect("it is there");
+    assert_eq!(home.files(), [""; 0]);
+    assert_eq!(home.warnings(), ["TF_CLI_CONFIG_FILE names the file other, which is not there"]);
+}
+
+#[test]
+fn the_documented_example_says_where_providers_come_from() {
+    let native = r#"
+        provider_installation {
+          dev_overrides {
+            "hashicorp/boop" = "/tmp/bloop/./boop"
+            "example.com/a/b" = "/tmp/b"
+          }
+          filesystem_mirror {
+            path    = "/tmp/example1"
+            include = ["example.com/*/*"]
+          }
+          network_mirror {
+            url     = "https://tf-Mirror.example.com/"
+            include = ["registry.opentofu.org/*/*"]
+            exclude = ["registry.OpenTofu.org/foobar/*"]
+            download_retry_count = 2
+            trust_all_hashes = true
+          }
+          oci_mirror {
+            repository_template = "oci.example/${namespace}/${type}"
+            include = ["oci.example.com/*/*"]
+          }
+          direct {
+            exclude = ["example.com/*/*"]
+          }
+        }"#;
+    let json = r#"{"provider_installation": {
+          "dev_overrides": {"hashicorp/boop": "/tmp/bloop/boop", "example.com/a/b": "/tmp/b"},
+          "filesystem_mirror": [{"path": "/tmp/example1", "include": ["example.com/*/*"]}],
+          "network_mirror": [{
+            "url": "https://tf-Mirror.example.com/",
+            "include": ["registry.opentofu.org/*/*"],
+            "exclude": ["registry.OpenTofu.org/foobar/*"],
+            "download_retry_count": 2,
+            "trust_all_hashes": true
+          }],
+          "oci_mirror": {
+            "repository_template": "oci.example/${namespace}/${type}",
+            "include": ["oci.example.com/*/*"]
+          },
+          "direct": [{"exclude": ["example.com/*/*"]}]
+        }}"#;
+    for text in [native, json] {
+        let config = config(text);
+        assert_eq!(config.warnings, []);
+        let installation = config.provider_installation.expect("it is there");
+        let overrides = installation.dev_overrides.iter();
+        let overrides: Vec<String> = overrides
+            .map(|(address, path)| format!("{} {}", address.for_display(), path.display()))
+            .collect();
+        assert_eq!(overrides, ["example.com/a/b /tmp/b", "hashicorp/boop /tmp/bloop/boop"]);
+        let [folder, network, oci, direct] = installation.methods.as_slice() else {
+            panic!("four methods: {:?}", installation.methods)
+        };
+        assert_eq!(folder.location, MethodLocation::FilesystemMirror { path: "/tmp/example1".into() });
+        let url = "https://tf-Mirror.example.com/".to_owned();
+        let location =
+            MethodLocation::NetworkMirror { url, download_retry_count: Some(2), trust_all_hashes: true };
+        assert_eq!(network.location, location);
+        assert_eq!(direct.location, MethodLocation::Direct { download_retry_count: None });
+        assert!(
+            matches!(&oci.location, MethodLocation::OciMirror { repository } if repository.text().starts_with("oci."))
+        );
+        // Which of the four have a provider, as letters.
+        let places = |address: &str| {
+            let address = ProviderAddress::parse(address).expect(address);
+            let methods = [folder, network, oci, direct].into_iter().zip("fnod".chars());
+            methods.filter(|(method, _)| method.has(&address)).map(|(_, letter)| letter).collect::<String>()
+        };
+        assert_eq!(places("example.com/a/b"), "f");
+        assert_eq!(places("hashicorp/random"), "nd");
+        assert_eq!(places("foobar/random"), "d");
+        assert_eq!(places("oci.example.com/a/b"), "od");
+    }
+}
+
+#[test]
+fn tokens_and_hosts_and_helpers_are_read_in_every_form() {
+    for text in [
+        r#"credentials "Example.com" { token = "t" } host "x.com:443" { services = { "providers.v1" = "/p/" } }
+           credentials_helper "vault" { args = ["-a", "b"] }"#,
+        r#"credentials { "example.com" { token = "t" } } host "x.com" { services { "providers.v1" = "/p/" } }
+           credentials_helper "vault" { args = ["-a", "b"] }"#,
+        r#"{"credentials": {"example.com": {"token": "t"}}, "host": {"x.com": {"services": {"providers.v1": "/p/", "login.v1": {"a": 1}}}},
+            "credentials_helper": {"vault": {"args": ["-a", "b"]}}}"#,
+    ] {
+        let config = config(text);
+        assert_eq!(config.warnings, []);
+        assert_eq!(config.credentials, [("example.com".to_owned(), Secret::new("t"))].into());
+        assert_eq!(config.hosts["x.com"], [("providers.v1".to_owned(), "/p/".to_owned())].into());
+        let helper = config.credentials_helper.expect("it is there");
+        assert_eq!(
+            (helper.name.as_str(), helper.arguments),
+            ("vault", vec!["-a".to_owned(), "b".to_owned()])
+        );
+        assert!(helper.folders[0].ends_with(".terraform.d/plugins"), "{:?}", helper.folders);
+    }
+    assert!(!format!("{:?}", config("credentials \"h\" { token = \"s3cret\" }")).contains("s3cret"));
+}
+
+#[test]
+fn of_several_files_the_first_setting_and_the_last_token_count() {
+    let home = Home::new()
+        .file(".tofurc", "plugin_cache_dir = \"$HOME/one\"\ncredentials \"h\" { token = \"main\" }\nregistry_protocols { retry_count = 3 }")
+        .file(".terraform.d/a.tfrc", "plugin_cache_dir = \"/two\"\ncredentials \"h\" { token = \"folder\" }\nregistry_protocols { retry_count = 4 request_timeout_seconds = \"5\" }")
+        .file(".terraform.d/b.tfrc", "plugin_cache_may_break_dependency_lock_file = true\ncredentials \"i\" { token = \"i\" }");
+    fs::create_dir(home.path("one")).expect("a folder");
+    let config = home.load();
+    assert_eq!(config.plugin_cache_dir, Some(home.path("one")));
+    assert!(config.plugin_cache_may_break_dependency_lock_file);
+    assert_eq!(config.credentials["h"].expose(), "folder");
+    assert_eq!(config.credentials["i"].expose(), "i");
+    let patience = RegistryProtocols { retry_count: Some(3), request_timeout_seconds: Some(5) };
+    assert_eq!(config.registry_protocols, patience);
+    assert_eq!(config.warnings, []);
+
+    let home = home.variable("TF_PLUGIN_CACHE_DIR", "three");
+    assert_eq!(home.load().plugin_cache_dir, Some(home.path("three")));
+    assert_eq!(home.warnings(), ["the plugin cache folder three is not there; nothing is taken from it"]);
+}
+
+#[test]
+fn two_blocks_of_what_there_may_be_once_are_refused_across_files() {
+    let home = Home::new()
+        .file(".tofurc", "\n provider_installation {}")
+        .file(".terraform.d/x.tfrc", "provider_installation {}");
+    assert_eq!(
+        home.error(),
+        ".terraform.d/x.tfrc:1:1: there may be one block \"provider_installation\" in all files together, and there is one at \
+         .tofurc:2:2 already"
+    );
+    assert!(
+        fault("credentials_helper \"a\" {} credentials_helper \"b\" {}").contains("one at \"a\" already")
+    );
+    assert!(fault("registry_protocols {} registry_protocols {}").contains(".tofurc:1:1 already"));
+}
+
+#[test]
+fn what_has_no_effect_is_warned_about() {
+    let home = Home::new().file(
+        ".terraformrc",
+        "plugin_cahce_dir = \"/x\"\nproviders { aws = \"/x\" }\ndisable_checkpoint = true\nprovider_installation {\n direct {\n  \
+         inclued = []\n }\n network_mirror { url = \"https://m.example/providers\" }\n}\n",
+    );
+    assert_eq!(
+        home.warnings(),
+        [
+            ".terraformrc:1:1: \"plugin_cahce_dir\" is not known here and has no effect",
+            ".terraformrc:6:3: \"inclued\" is not known here and has no effect",
+            ".terraformrc:8:25: \"https://m.example/providers\" does not end with a slash, so what is behind its last one is not \
+             a part of it",
+        ]
+    );
+}
+
+#[test]
+fn what_has_no_meaning_is_refused_with_its_place() {
+    for (text, expected) in [
+        ("a = ", "1:5: found the end of the file, where a value should be"),
+        ("{\"a\": }", "1:7: found }, where a value should be"),
+        ("plugin_cache_dir = []", "1:20: \"plugin_cache_dir\" is a list, but must be a string"),
+        ("plugin_cache_may_break_dependency_lock_file = \"true\"", "is a string, but must be true or false"),
+        (
+            "provider_installation = {}",
+            "1:1: the block \"provider_installation\" is written provider_installation { … }",
+        ),
+        ("provider_installation \"x\" {}", "is written provider_installation { … }"),
+        ("provider_installation {\n  foo {}\n}", "2:3: \"foo\" is no way to install providers"),
+        ("provider_installation {\n  direct = {}\n}", "2:3: the block \"direct\" is written direct { … }"),
+        (
+            "provider_installation { filesystem_mirror {} }",
+            "1:25: the block \"filesystem_mirror\" needs the argument \"path\"",
+        ),
+        ("provider_installation { network_mirror { url = \"\" } }", "needs the argument \"url\""),
+        (
+            "provider_installation { network_mirror { url = \"http://a/\" } }",
+            "1:48: \"http://a/\" is not the address",
+        ),
+        ("provider_installation { network_mirror { url = \"https:///\" } }", "is not the address"),
+        ("provider_installation { direct {} dev_overrides {} }", "1:35: \"dev_overrides\" must come before"),
+        (
+            "provider_installation { dev_overrides { \"a/b/c/d\" = \"x\" } }",
+            "1:41: \"a/b/c/d\" is not a provider's address",
+        ),
+        (
+            "provider_installation { dev_overrides { \"a/b\" = 1.5 c {} } }",
+            "1:55: \"c\" is a block, but must be a string",
+        ),
+        (
+            "provider_installation { direct { include = [\"a/b\", \"*/b\"] } }",
+            "1:52: \"*/b\" is not a pattern",
+        ),
+        (
+            "provider_installation { direct { include = \"a/b\" } }",
+            "1:44: \"include\" is a string, but must be a list",
+        ),
+        (
+            "provider_installation { direct { download_retry_count = -1 } }",
+            "a whole number, and not a negative one",
+        ),
+        (
+            "provider_installation { oci_mirror { repository_template = \"r/x\" } }",
+            "1:60: the template must contain ${hostname}",
+        ),
+        ("credentials \"a_b\" {}", "1:13: \"a_b\" is no host"),
+        ("credentials \"a\" \"b\" {}", "1:1: the block \"credentials\" is written credentials \"HOST\""),
+        ("credentials \"h\" { token = [] }", "\"token\" is a list, but must be a string"),
+        ("host \"h\" { services = 1 }", "\"services\" is a number, but must be a block"),
+        ("host {\n  h = 1\n}", "2:3: the block \"host\" is written host \"HOST\""),
+        ("credentials_helper \"../x\" {}", "1:20: \"../x\" is not the name of a credentials helper"),
+        ("oci_credentials \"e.com/A\" {}", "1:17: \"A\" is not the name of a repository"),
+        (
+            "oci_credentials \"e.com\" { username = \"u\" }",
+            "1:17: the block \"oci_credentials\" needs either",
+        ),
+        ("oci_credentials \"e.com/a\" { docker_credentials_helper = \"x\" }", "cannot name a repository"),
+        ("oci_default_credentials { docker_credentials_helper = \"a/b\" }", "1:1: \"a/b\" is not the name"),
+        (
+            "oci_default_credentials { discover_ambient_credentials = false docker_style_config_files = [] }",
+            "has no meaning",
+        ),
+    ] {
+        let fault = fault(text);
+        assert!(fault.starts_with(".tofurc:") && fault.contains(expected), "{text}\n{fault}");
+    }
+    let home = Home::new();
+    fs::create_dir(home.path(".tofurc")).expect("a folder");
+    assert_eq!(home.error(), "the CLI configuration at .tofurc cannot be read");
+}
+
+#[test]
+fn who_asks_registries_of_containers_is_read() {
+    let home = Home::new().file(
+        ".tofurc",
+        "oci_credentials \"e.com/a\" { username = \"u\" password = \"p\" }\noci_credentials \"f.com\" { access_token = \"a\" \
+         refresh_token = \"r\" }\noci_credentials \"g.com\" { docker_credentials_helper = \"x\" }\noci_default_credentials { \
+         docker_style_config_files = [\"d.json\", \"/e.json\"] docker_credentials_helper = \"y\" }",
+    );
+    let config = home.load();
+    let secrets: Vec<&OciSecret> =
+        config.oci_credentials.iter().map(|credentials| &credentials.secret).collect();
+    let password = OciSecret::Password { username: "u".to_owned(), password: Secret::new("p") };
+    let tokens = OciSecret::Tokens { access_token: Secret::new("a"), refresh_token: Secret::new("r") };
+    assert_eq!(secrets, [&password, &tokens, &OciSecret::Helper("x".to_owned())]);
+    let files = config.oci_default_credentials.docker_style_config_files;
+    assert_eq!(files, Some(vec![home.path("d.json"), Path::new("/e.json").to_owned()]));
+    assert_eq!(config.oci_default_credentials.docker_credentials_helper.as_deref(), Some("y"));
+}
+
+#[test]
+fn implied_mirrors_are_those_of_opentofu() {
+    let home = Home::new().variable("XDG_DATA_HOME", "data");
+    let folders = home.environment().implied_mirrors(Path::new("/w"));
+    assert_eq!(folders[0], Path::new("/w/terraform.d/plugins"));
+    assert_eq!(folders[1], home.path(".terraform.d/plugins"));
+    assert_eq!(folders[2], home.path("data/opentofu/plugins"));
+    if cfg!(target_os = "linux") {
+        assert_eq!(folders[3], home.path("data/terraform/plugins"));
+        assert_eq!(folders[4], Path::new("/usr/local/share/terraform/plugins"));
+        assert_eq!(folders.len(), 6);
+    }
+}
