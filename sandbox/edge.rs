@@ -134,7 +134,7 @@ impl Edge {
             server_capabilities: self.capabilities(),
             ..Default::default()
         };
-        if self.provider.switches().odd {
+        if self.provider.switches().broken {
             broken::add_to(&mut response);
         }
         response

@@ -68,8 +68,11 @@ pub struct Switches {
     pub legacy: bool,
     /// `SANDBOX_META=true`: want to be told of the module that uses it.
     pub meta: bool,
-    /// `SANDBOX_ODD=true`: have resources with odd ids and numbers, and things whose schemas are faulty.
+    /// `SANDBOX_ODD=true`: have resources with odd ids and numbers, and things whose schemas are faulty; `usable`: without the
+    /// latter.
     pub odd: bool,
+    /// Whether there are things whose schemas are faulty.
+    pub broken: bool,
     /// `SANDBOX_CALLS=file`: append one JSON line for every call.
     pub calls: Option<PathBuf>,
     /// `SANDBOX_REQUESTS=file`: append every request of the provider's service, whole.
@@ -370,7 +373,7 @@ impl Switches {
                 "SANDBOX_SCHEMA" => switches.schema = choice("SANDBOX_SCHEMA", &value, SCHEMAS)?,
                 "SANDBOX_LEGACY" => switches.legacy = choice("SANDBOX_LEGACY", &value, BOOLEANS)?,
                 "SANDBOX_META" => switches.meta = choice("SANDBOX_META", &value, BOOLEANS)?,
-                "SANDBOX_ODD" => switches.odd = choice("SANDBOX_ODD", &value, BOOLEANS)?,
+                "SANDBOX_ODD" => (switches.odd, switches.broken) = choice("SANDBOX_ODD", &value, ODDITIES)?,
                 "SANDBOX_START_DELAY" => {
                     let expected = "a number of milliseconds";
                     let milliseconds =
@@ -466,6 +469,10 @@ const DEFERRABLES: &[(&str, Deferrable)] = &[
 /// By their numbers on the wire; no protocol has the last.
 const REASONS: &[(&str, i32)] =
     &[("none", 0), ("resource-config", 1), ("provider-config", 2), ("absent", 3), ("future", 99)];
+const ODDITIES: Choices<(bool, bool)> = (
+    &[("true", (true, true)), ("usable", (true, false)), ("false", (false, false))],
+    "true, usable or false",
+);
 const BOOLEANS: Choices<bool> = (&[("true", true), ("false", false)], "true or false");
 const HANDSHAKES: Choices<Handshake> = (
     &[

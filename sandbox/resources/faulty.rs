@@ -286,7 +286,8 @@ fn answer(call: &Call, mode: &str, mut object: Object) -> Outcome {
         }
         "fickle" => {
             static TIMES: AtomicU64 = AtomicU64::new(0);
-            object.set_text("payload", &format!("change of mind {}", TIMES.fetch_add(1, Ordering::Relaxed)));
+            let (times, process) = (TIMES.fetch_add(1, Ordering::Relaxed), std::process::id());
+            object.set_text("payload", &format!("change of mind {times} of process {process}"));
             Answer::State(object.clone().into_value())
         }
         "huge" => {

@@ -1,4 +1,4 @@
-//! `docs/differences.md`, made from the table of differences.
+//! `docs/differences.md`, made from the table of differences; the features in it come from a test of their own.
 
 use std::path::PathBuf;
 
@@ -17,14 +17,19 @@ Isthmus takes the place of Pulumi's `pulumi-resource-terraform-provider`, a Go p
 version 1.1.3). Names, package schemas, mappings, the parameter in SDKs and the format of stored state are the same. What
 follows is different on purpose, and nothing else is: a test asks both programs the same and compares what they answer
 (`tests/oracle`), and every difference that it finds must be on this page. What such a test cannot see, for instance which
-processes are left running, is on this page as well and has tests of its own.
+processes are left running, is on this page as well and has tests of its own. At its end stands, feature by feature, what OpenTofu,
+the Go bridge and isthmus were seen to do.
 
 The last column says how to have the Go bridge's behaviour all the same, where that is possible. The Go bridge itself can
 always be used again: stacks go over and back (see \"State\" in [architecture.md](architecture.md)).
 ";
 
-/// The page.
-fn page() -> String {
+/// Between these, another test keeps what it saw (`tests/tofu/features.rs`); it is taken over as it is.
+const FEATURES: [&str; 2] =
+    ["<!-- Features: made by tests/tofu/features.rs -->\n", "<!-- End of features -->\n"];
+
+/// The page, with the features of the page as it is.
+fn page(kept: &str) -> String {
     let mut page = HEAD.to_owned();
     for Section { title, entries } in SECTIONS {
         page += &format!(
@@ -34,18 +39,21 @@ fn page() -> String {
             page += &format!("| {what} | {go_bridge} | {isthmus} | {why} | {back} |\n");
         }
     }
-    page
+    let [begin, end] = FEATURES;
+    let features =
+        kept.split_once(begin).and_then(|(_, rest)| rest.split_once(end)).map(|(features, _)| features);
+    page + "\n" + begin + features.unwrap_or_default() + end
 }
 
 #[test]
 fn the_page_of_differences_is_made_from_the_table() {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/differences.md");
-    let made = page();
+    let kept = std::fs::read_to_string(&file).expect("the page can be read");
+    let made = page(&kept);
     if std::env::var_os(UPDATE).is_some() {
         std::fs::write(&file, made).expect("the page can be written");
         return;
     }
-    let kept = std::fs::read_to_string(&file).expect("the page can be read");
     let differing = kept.lines().zip(made.lines()).position(|(kept, made)| kept != made);
     assert!(
         kept == made,

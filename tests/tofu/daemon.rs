@@ -1,4 +1,4 @@
-//! The daemon as a process of its own, driven as an engine does it.
+//! The daemon as a process of its own, driven as an engine does it; and the Go bridge in its place, driven in the same way.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::fd::OwnedFd;
@@ -16,11 +16,12 @@ use isthmus_proto::pulumirpc::{
 };
 use isthmus_sandbox::Protocol;
 use prost::Message as _;
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, ChildStdin, Command};
-use tonic::Status;
 use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Status};
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Line};
 use crate::kinds::Provider;
 use crate::providers::{Tools, variables};
 
@@ -30,14 +31,29 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The name that engines start the daemon by.
 const PLUGIN: &str = "pulumi-resource-terraform-provider";
 
-/// A daemon for one provider.
+/// A daemon for one provider, or a Go bridge. It is killed with its provider when this goes.
 #[derive(Debug)]
 pub(crate) struct Daemon {
     engine: Engine,
     client: ResourceProviderClient<Channel>,
+    takes_secrets: bool,
     _child: Child,
+    group: Pid,
     _stdin: Option<ChildStdin>,
     stderr: Arc<Mutex<String>>,
+}
+
+/// What to start, and with what.
+#[derive(Debug)]
+pub(crate) struct Launch<'a> {
+    /// The program that stands between an engine and a provider.
+    pub(crate) bridge: &'a Path,
+    /// The provider's program.
+    pub(crate) provider: &'a Path,
+    /// What the provider, and the program before it, are told by their environment.
+    pub(crate) variables: &'a [(String, String)],
+    /// An empty folder.
+    pub(crate) home: &'a Path,
 }
 
 /// What an engine stores of a resource.
@@ -67,6 +83,16 @@ impl From<String> for Failure {
 pub(crate) struct Named {
     pub(crate) token: String,
     pub(crate) name: String,
+    pub(crate) options: Options,
+}
+
+/// The options of a resource that reach a provider.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Options {
+    /// `ignoreChanges`.
+    pub(crate) ignore: Vec<String>,
+    /// `customTimeouts`, of whatever operation there is, in seconds; 0 is none.
+    pub(crate) timeout: f64,
 }
 
 impl Named {
@@ -78,29 +104,44 @@ impl Named {
 impl Daemon {
     /// Starts one for this provider and configures it. Several can share the folder.
     pub(crate) async fn start(tools: &Tools, provider: Provider, protocol: Protocol, folder: &Path) -> Self {
-        let engine = Engine::start().await;
         let home = folder.join(format!("daemon-{}", provider.name()));
-        std::fs::create_dir_all(&home).expect("a folder in a folder of ours");
         std::fs::create_dir_all(folder.join("objects")).expect("a folder in a folder of ours");
-        let plugin = home.join(PLUGIN);
-        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_isthmus"), &plugin).expect("a link in a new folder");
         let providers = home.join("providers");
         tools.link_providers(&providers);
+        let launch = Launch {
+            bridge: Path::new(env!("CARGO_BIN_EXE_isthmus")),
+            provider: &providers.join(format!("terraform-provider-{}", provider.name())),
+            variables: &variables(protocol, folder).map(|(name, value)| (name.to_owned(), value)),
+            home: &home,
+        };
+        Self::launch(&launch).await.unwrap_or_else(|reason| panic!("the daemon is not ready: {reason}"))
+    }
+
+    /// Starts either program and configures its provider; or says why it refuses.
+    pub(crate) async fn launch(launch: &Launch<'_>) -> Result<Self, String> {
+        let Launch { bridge, provider, variables, home } = launch;
+        let engine = Engine::start().await;
+        std::fs::create_dir_all(home).expect("a folder in a folder of ours");
+        let plugin = home.join(PLUGIN);
+        std::os::unix::fs::symlink(bridge, &plugin).expect("a link in a new folder");
         let mut child = Command::new(plugin)
             .arg(engine.address())
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", &home)
+            .env("HOME", home)
             .env("PULUMI_HOME", home.join("pulumi"))
             .env("ISTHMUS_HOME", home.join("isthmus"))
-            .envs(variables(protocol, folder))
-            .current_dir(&home)
+            .envs(variables.iter().cloned())
+            .current_dir(home)
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true)
             .spawn()
-            .expect("the daemon starts");
+            .expect("the bridge starts");
+        let id = child.id().expect("a process that was not waited for");
+        let group = i32::try_from(id).ok().and_then(Pid::from_raw).expect("a process id");
         let stderr = Arc::<Mutex<String>>::default();
         let pipe = child.stderr.take().expect("a pipe").into_owned_fd().expect("a descriptor");
         follow(pipe, Arc::clone(&stderr));
@@ -108,26 +149,33 @@ impl Daemon {
         let line = first_line(stdout).await;
         let port: u16 = line.trim().parse().unwrap_or_else(|_| {
             let stderr = stderr.lock().unwrap_or_else(PoisonError::into_inner);
-            panic!("the daemon printed {line:?} for a port; its stderr: {stderr}")
+            panic!("{} printed {line:?} for a port; its stderr: {stderr}", bridge.display())
         });
         let endpoint = Endpoint::from_shared(format!("http://127.0.0.1:{port}")).expect("an address");
-        let channel = endpoint.connect().await.expect("the daemon accepts connections");
+        let channel = endpoint.connect().await.expect("the bridge accepts connections");
         let client = ResourceProviderClient::new(channel).max_decoding_message_size(400 * 1024 * 1024);
         let stdin = child.stdin.take();
-        let daemon = Self { engine, client, _child: child, _stdin: stdin, stderr };
-        let program = providers.join(format!("terraform-provider-{}", provider.name()));
-        daemon.introduce(program.to_str().expect("a path in UTF-8")).await.expect("the daemon is ready");
-        daemon
+        let mut daemon =
+            Self { engine, client, takes_secrets: false, _child: child, group, _stdin: stdin, stderr };
+        let provider = provider.to_str().expect("a path in UTF-8");
+        daemon.introduce(provider).await.map_err(|status| said(&status))?;
+        Ok(daemon)
     }
 
-    async fn introduce(&self, provider: &str) -> Result<(), Status> {
+    async fn introduce(&mut self, provider: &str) -> Result<(), Status> {
         let mut client = self.client.clone();
         let handshake = ProviderHandshakeRequest {
             engine_address: self.engine.address().to_owned(),
             configure_with_urn: true,
+            invoke_with_preview: true,
             ..ProviderHandshakeRequest::default()
         };
-        client.handshake(handshake).await?;
+        // The Go bridge does not know it.
+        if let Err(status) = client.handshake(handshake).await
+            && status.code() != Code::Unimplemented
+        {
+            return Err(status);
+        }
         let args = parameterize_request::ParametersArgs { args: vec![provider.to_owned()] };
         let parameters = Some(parameterize_request::Parameters::Args(args));
         client.parameterize(ParameterizeRequest { parameters }).await?;
@@ -139,8 +187,23 @@ impl Daemon {
             sends_old_inputs_to_delete: true,
             ..ConfigureRequest::default()
         };
-        client.configure(configure).await?;
+        self.takes_secrets = client.configure(configure).await?.into_inner().accept_secrets;
         Ok(())
+    }
+
+    /// Whether it wants to be told what is secret. Others are given plain values.
+    pub(crate) const fn takes_secrets(&self) -> bool {
+        self.takes_secrets
+    }
+
+    /// For calls that are not here.
+    pub(crate) fn client(&self) -> ResourceProviderClient<Channel> {
+        self.client.clone()
+    }
+
+    /// What it told its engine of a resource.
+    pub(crate) fn told(&self, resource: &Named) -> Vec<Line> {
+        self.engine.shown().into_iter().filter(|line| line.urn == resource.urn()).collect()
     }
 
     /// Check: the inputs, or what is wrong with them.
@@ -162,7 +225,13 @@ impl Daemon {
         let answer = in_time(self.client.clone().check(request)).await?;
         match answer.failures.as_slice() {
             [] => Ok(answer.inputs.unwrap_or_default()),
-            failures => Err(format!("Check complains: {failures:?}")),
+            failures => {
+                let all = failures.iter().map(|failure| match failure.property.as_str() {
+                    "" => failure.reason.clone(),
+                    property => format!("{property}: {}", failure.reason),
+                });
+                Err(all.collect::<Vec<_>>().join("; "))
+            }
         }
     }
 
@@ -179,9 +248,9 @@ impl Daemon {
             olds: Some(stored.outputs.clone()),
             old_inputs: Some(stored.inputs.clone()),
             news: Some(news.clone()),
+            ignore_changes: resource.options.ignore.clone(),
             name: resource.name.clone(),
             r#type: resource.token.clone(),
-            ..DiffRequest::default()
         };
         in_time(self.client.clone().diff(request)).await
     }
@@ -196,6 +265,7 @@ impl Daemon {
         let request = CreateRequest {
             urn: resource.urn(),
             properties: Some(inputs.clone()),
+            timeout: resource.options.timeout,
             preview,
             name: resource.name.clone(),
             r#type: resource.token.clone(),
@@ -220,6 +290,8 @@ impl Daemon {
             olds: Some(stored.outputs.clone()),
             old_inputs: Some(stored.inputs.clone()),
             news: Some(inputs.clone()),
+            timeout: resource.options.timeout,
+            ignore_changes: resource.options.ignore.clone(),
             preview,
             name: resource.name.clone(),
             r#type: resource.token.clone(),
@@ -270,6 +342,7 @@ impl Daemon {
             urn: resource.urn(),
             properties: Some(stored.outputs.clone()),
             old_inputs: Some(stored.inputs.clone()),
+            timeout: resource.options.timeout,
             name: resource.name.clone(),
             r#type: resource.token.clone(),
             ..DeleteRequest::default()
@@ -290,6 +363,13 @@ impl Daemon {
             lines[lines.len().saturating_sub(LINES)..].join("\n"),
             told.collect::<Vec<_>>().join("\n")
         )
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // The Go bridge's provider is in its group and would outlive it. It can only fail because all of them are gone.
+        let _ = kill_process_group(self.group, Signal::KILL);
     }
 }
 
@@ -326,7 +406,8 @@ async fn within_patience<T>(
     answer.map(tonic::Response::into_inner)
 }
 
-fn said(status: &Status) -> String {
+/// What an engine shows of a failed call.
+pub(crate) fn said(status: &Status) -> String {
     format!("{:?}: {}", status.code(), status.message())
 }
 

@@ -11,10 +11,11 @@
 //!
 //!     ISTHMUS_TOFU_STEPS=2100 ISTHMUS_TOFU_SEED=1 ISTHMUS_TOFU_RECORD=1 cargo test --test tofu
 //!
+//! Beside that, [`features`] tells feature by feature what OpenTofu, the Go bridge and the daemon do.
+//!
 //! A failure names the seed of its world, of which there are several in a run: that alone, as `ISTHMUS_TOFU_SEED`, makes
 //! the same world again. Worlds of odd seeds are on protocol 6, those of even seeds on protocol 5.
 
-#[expect(dead_code, reason = "the contract tests use the rest")]
 #[path = "../contract/harness/bag.rs"]
 mod bag;
 mod compare;
@@ -22,6 +23,7 @@ mod daemon;
 #[expect(dead_code, reason = "the contract tests use the rest")]
 #[path = "../contract/harness/engine.rs"]
 mod engine;
+mod features;
 #[expect(dead_code, reason = "the end-to-end tests use the rest")]
 #[path = "../e2e/harness/tools.rs"]
 mod go_tools;

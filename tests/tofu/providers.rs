@@ -24,7 +24,7 @@ pub(crate) struct Tools {
 impl Tools {
     /// Builds whatever is missing, which from nothing takes minutes.
     pub(crate) fn built() -> Self {
-        let folder = go_tools::build(&["tofu", "conformance"]);
+        let folder = go_tools::build(&["tofu", "conformance", "go-bridge"]);
         Self {
             folder: folder.unwrap_or_else(|reason| panic!("OpenTofu or its provider is missing: {reason}")),
         }
@@ -33,6 +33,11 @@ impl Tools {
     /// OpenTofu.
     pub(crate) fn tofu(&self) -> PathBuf {
         self.folder.join("tofu")
+    }
+
+    /// The Go bridge.
+    pub(crate) fn go_bridge(&self) -> PathBuf {
+        self.folder.join("go-bridge/pulumi-resource-terraform-provider")
     }
 
     /// The file of a provider.
@@ -55,9 +60,9 @@ impl Tools {
 }
 
 /// The variables by which both providers behave the same whoever starts them.
-pub(crate) fn variables(protocol: Protocol, folder: &Path) -> Vec<(&'static str, String)> {
+pub(crate) fn variables(protocol: Protocol, folder: &Path) -> [(&'static str, String); 7] {
     let inside = |name: &str| folder.join(name).to_str().expect("a path in UTF-8").to_owned();
-    vec![
+    [
         ("SANDBOX_PROTOCOL", protocol.to_string()),
         ("SANDBOX_IDS", "derived".to_owned()),
         ("SANDBOX_DIR", inside("objects")),
@@ -75,8 +80,12 @@ pub(crate) struct Schemas {
 }
 
 impl Schemas {
-    /// Asks each provider.
-    pub(crate) async fn of_all(tools: &Tools, protocol: Protocol) -> BTreeMap<Provider, Arc<Self>> {
+    /// Asks each provider, which more is told by its environment.
+    pub(crate) async fn of_all(
+        tools: &Tools,
+        protocol: Protocol,
+        more: &[(&'static str, &str)],
+    ) -> BTreeMap<Provider, Arc<Self>> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let programs = folder.path().join("providers");
         tools.link_providers(&programs);
@@ -85,7 +94,9 @@ impl Schemas {
             let program = programs.join(format!("terraform-provider-{}", provider.name()));
             let mut spec = LaunchSpec::new(provider.name(), &program);
             let variables = variables(protocol, folder.path()).into_iter();
-            spec.environment = variables.map(|(name, value)| (name.into(), value.into())).collect();
+            let more = more.iter().map(|(name, value)| (*name, (*value).to_owned()));
+            spec.environment =
+                variables.chain(more).map(|(name, value)| (name.into(), value.into())).collect();
             let plugin = Plugin::launch(spec, LogSink::discard()).await.expect("the provider starts");
             let mut warnings = Vec::new();
             let (running, _) =

@@ -69,6 +69,29 @@ impl Tofu {
         Self { program: tools.tofu(), folder: folder.to_owned(), environment }
     }
 
+    /// Sets an environment variable for it and for its providers.
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
+        self.environment.retain(|(known, _)| known != name);
+        self.environment.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// Where its files are.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// A command that runs it.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .args(arguments)
+            .env_clear()
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .current_dir(&self.folder)
+            .stdin(Stdio::null());
+        command
+    }
+
     /// Writes the program anew.
     pub(crate) fn write(&self, resources: &[Configured]) {
         let mut by_type = BTreeMap::<&str, Map<String, Json>>::new();
@@ -161,7 +184,12 @@ impl Tofu {
             let Some(Document::Array(instances)) = resource.member("instances") else {
                 panic!("{resource:?}")
             };
-            let [instance] = instances.as_slice() else { panic!("{name} has {} objects", instances.len()) };
+            let instance = match instances.as_slice() {
+                // Nothing came of it.
+                [] => continue,
+                [instance] => instance,
+                several => panic!("{name} has {} objects", several.len()),
+            };
             let private = match instance.member("private") {
                 Some(Document::String(private)) => base64::engine::general_purpose::STANDARD
                     .decode(private)
@@ -212,14 +240,8 @@ impl Tofu {
         stdout
     }
 
-    fn output(&self, arguments: &[&str]) -> Output {
-        Command::new(&self.program)
-            .args(arguments)
-            .env_clear()
-            .envs(self.environment.iter().map(|(name, value)| (name, value)))
-            .current_dir(&self.folder)
-            .stdin(Stdio::null())
-            .output()
-            .expect("OpenTofu starts")
+    /// Runs it.
+    pub(crate) fn output(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().expect("OpenTofu starts")
     }
 }

@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 
 use crate::bag::json_of;
 use crate::compare::{Difference, differences, places};
-use crate::daemon::{Daemon, Failure, Named, Stored};
+use crate::daemon::{Daemon, Failure, Named, Options, Stored};
 use crate::kinds::{KINDS, Kind, Provider};
 use crate::lottery::Lottery;
 use crate::providers::{Schemas, Tools};
@@ -63,7 +63,7 @@ struct Resource {
 impl World {
     /// Starts both sides, with nothing in them.
     pub(crate) async fn new(seed: u64, protocol: Protocol, tools: &Tools, folder: &Path) -> Self {
-        let schemas = Schemas::of_all(tools, protocol).await;
+        let schemas = Schemas::of_all(tools, protocol, &[]).await;
         let (ours, theirs) = (folder.join("isthmus"), folder.join("opentofu"));
         let tofu = Tofu::new(tools, protocol, &theirs);
         let mut daemons = BTreeMap::new();
@@ -82,7 +82,8 @@ impl World {
             let shape = schemas[&kind.provider].shape(kind.type_name);
             for _ in 0..if kind.alone { 1 } else { OF_A_KIND } {
                 let marker = format!("res{:03}x", resources.len());
-                let named = Named { token: shape.token.clone(), name: marker.clone() };
+                let named =
+                    Named { token: shape.token.clone(), name: marker.clone(), options: Options::default() };
                 let lottery = lottery.split();
                 let shape = Arc::clone(&shape);
                 let ids = Vec::new();

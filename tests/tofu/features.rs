@@ -1,0 +1,220 @@
+//! What each of OpenTofu, the Go bridge and the daemon does for every feature: the table in `docs/differences.md`.
+//!
+//! A feature is a scenario ([`Feature`]), which runs the same steps with each of the three and says what it saw: the cells
+//! are made by code from the answers and from what the provider was asked, and nothing in them is typed in. The table is
+//! compared with the page, and written into it anew by
+//!
+//!     UPDATE_EXPECT=1 cargo test --test tofu features
+//!
+//! `ISTHMUS_FEATURES=words` runs only the features whose names hold the words, and prints what it saw.
+
+mod changes;
+mod failures;
+mod life;
+mod offers;
+mod outcome;
+mod program;
+mod reading;
+mod secrets;
+mod stored;
+mod timing;
+
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::process::Command;
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use crate::providers::Tools;
+use life::{Life, Side, Stage};
+use outcome::Outcome;
+
+/// How many scenarios run at a time.
+const AT_A_TIME: usize = 4;
+
+/// Set to anything, it has the table written anew instead of compared.
+const UPDATE: &str = "UPDATE_EXPECT";
+
+const BEGIN: &str = "<!-- Features: made by tests/tofu/features.rs -->\n";
+const END: &str = "<!-- End of features -->\n";
+
+/// A feature, and the scenario that shows it.
+#[derive(Clone, Copy)]
+pub(crate) struct Feature {
+    /// What it is.
+    what: &'static str,
+    /// Why it matters.
+    why: &'static str,
+    /// Why the daemon does less than OpenTofu, where it does.
+    excuse: Option<&'static str>,
+    run: Run,
+}
+
+/// What a scenario does with a resource: it says what it saw.
+type Run = for<'a> fn(&'a mut Life) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
+
+/// A feature whose scenario is an `async fn`.
+macro_rules! scenario {
+    ($what:literal, $why:literal, $run:ident) => {
+        $crate::features::Feature { what: $what, why: $why, excuse: None, run: |life| Box::pin($run(life)) }
+    };
+    ($what:literal, $why:literal, $run:ident, excuse: $excuse:literal) => {
+        $crate::features::Feature {
+            what: $what,
+            why: $why,
+            excuse: Some($excuse),
+            run: |life| Box::pin($run(life)),
+        }
+    };
+}
+use scenario;
+
+/// All features, by what they are about.
+const FAMILIES: &[(&str, &[Feature])] = &[
+    ("Plans and differences", changes::FEATURES),
+    ("Failures, and providers that break the rules", failures::FEATURES),
+    ("What is stored", stored::FEATURES),
+    ("Refreshes and imports", reading::FEATURES),
+    ("Secrets", secrets::FEATURES),
+    ("Timeouts and cancellation", timing::FEATURES),
+    ("What else providers offer", offers::FEATURES),
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_table_of_features_is_what_is_seen() {
+    let tools = Tools::built();
+    let versions = versions(&tools);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let stage = Arc::new(Stage::new(tools, folder.path().to_owned()).await);
+    let wanted = std::env::var("ISTHMUS_FEATURES").ok();
+    let turns = Arc::new(Semaphore::new(AT_A_TIME));
+    let mut running = JoinSet::new();
+    let features = FAMILIES.iter().flat_map(|(_, features)| features.iter()).enumerate();
+    let chosen = features
+        .filter(|(_, feature)| wanted.as_ref().is_none_or(|words| feature.what.contains(words.as_str())));
+    for (index, feature) in chosen {
+        for side in Side::ALL {
+            let (stage, turns) = (Arc::clone(&stage), Arc::clone(&turns));
+            let feature = *feature;
+            running.spawn(async move {
+                let _turn = turns.acquire().await.expect("it is never closed");
+                let living = tokio::spawn(async move {
+                    let name = format!("f{index:02}x");
+                    let mut life = Life::new(side, name.clone(), stage);
+                    let outcome = (feature.run)(&mut life).await;
+                    // Where a feature stands in the table is not what is seen of it.
+                    (outcome.grade, outcome.to_string().replace(&name, "NAME"))
+                });
+                (index, side, living.await)
+            });
+        }
+    }
+    let mut seen = std::collections::BTreeMap::new();
+    let mut broken = Vec::new();
+    while let Some(run) = running.join_next().await {
+        match run.expect("it only waits for another") {
+            (index, side, Ok(outcome)) => drop(seen.insert((index, side), outcome)),
+            (index, side, Err(_)) => broken.push((index, side)),
+        }
+    }
+    if wanted.is_some() {
+        for ((index, side), outcome) in &seen {
+            println!("{index} {side:?}: {}", outcome.1);
+        }
+    }
+    assert!(broken.is_empty(), "what is asked here cannot be told of {broken:?}; see above");
+    if wanted.is_some() {
+        return;
+    }
+    let mut table = String::new();
+    let mut less = Vec::new();
+    let mut index = 0;
+    for (family, features) in FAMILIES {
+        table += &format!(
+            "\n### {family}\n\n| what | OpenTofu | Go bridge | isthmus | why it matters |\n|---|---|---|---|---|\n"
+        );
+        for feature in *features {
+            let [tofu, go_bridge, isthmus] = Side::ALL.map(|side| &seen[&(index, side)]);
+            let is_less = isthmus.0 < tofu.0 || isthmus.0 < go_bridge.0;
+            let [tofu, go_bridge, isthmus] = [tofu, go_bridge, isthmus].map(|(_, text)| text);
+            if is_less != feature.excuse.is_some() {
+                less.push(format!(
+                    "{}: {isthmus}; OpenTofu: {tofu}; the Go bridge: {go_bridge}",
+                    feature.what
+                ));
+            }
+            let excuse = feature.excuse.map_or_else(String::new, |excuse| format!(" ({excuse})"));
+            table += &format!(
+                "| {} | {tofu} | {go_bridge} | {isthmus}{excuse} | {} |\n",
+                feature.what, feature.why
+            );
+            index += 1;
+        }
+    }
+    compare(&format!("{}{table}", head(&versions)));
+    assert!(
+        less.is_empty(),
+        "the daemon does less than another, or has a reason that it needs no more:\n{}",
+        less.join("\n")
+    );
+}
+
+#[test]
+fn every_feature_has_a_name_of_its_own_and_a_reason() {
+    let mut names = std::collections::BTreeSet::new();
+    for feature in FAMILIES.iter().flat_map(|(_, features)| features.iter()) {
+        assert!(names.insert(feature.what), "two features are called {}", feature.what);
+        for cell in [feature.what, feature.why] {
+            assert!(!cell.is_empty() && !cell.contains(['|', '\n']), "{cell:?}");
+        }
+    }
+}
+
+fn head(versions: &str) -> String {
+    format!(
+        "\n## Features, seen side by side\n\n\
+         What OpenTofu, the Go bridge and isthmus do with one provider (`tests/provider`, or the sandbox where it has to misbehave), by the\n\
+         same steps: made by a test that runs all three ({versions}). “Yes”, “partly” and “no” are about the feature as Terraform means it; what\n\
+         follows was seen: decisions of previews, the places that they show, errors, and what the provider was asked.\n"
+    )
+}
+
+/// Which programs are compared.
+fn versions(tools: &Tools) -> String {
+    let said = |program: PathBuf, argument: &str| {
+        let mut command = Command::new(program);
+        // Settings of whoever runs the test are not of interest.
+        command.arg(argument).env_clear().env("CHECKPOINT_DISABLE", "1").env("HOME", std::env::temp_dir());
+        let output = command.output().expect("it starts");
+        String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().trim().to_owned()
+    };
+    let tofu = said(tools.tofu(), "-version");
+    let go_bridge = said(tools.go_bridge(), "-version");
+    format!("{}, the Go bridge {go_bridge}, isthmus as it is here", tofu.trim_end_matches("-dev"))
+}
+
+/// Compares the table with the one in the page, or puts it there.
+fn compare(table: &str) {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/differences.md");
+    let page = std::fs::read_to_string(&file).expect("the page can be read");
+    let (before, rest) = page.split_once(BEGIN).unwrap_or((&page, END));
+    let (kept, after) = rest.split_once(END).unwrap_or((rest, ""));
+    if std::env::var_os(UPDATE).is_some() {
+        let new = format!("{before}{BEGIN}{table}{END}{after}");
+        std::fs::write(&file, new).expect("the page can be written");
+        return;
+    }
+    let differing: Vec<String> = kept
+        .lines()
+        .zip(table.lines())
+        .filter(|(kept, seen)| kept != seen)
+        .map(|(kept, seen)| format!("page: {kept}\nseen: {seen}"))
+        .collect();
+    assert!(
+        kept == table,
+        "docs/differences.md has another table of features; run `{UPDATE}=1 cargo test --test tofu features`:\n{}",
+        differing.join("\n\n")
+    );
+}

@@ -1,0 +1,424 @@
+//! One resource, taken through the same steps by OpenTofu, by the Go bridge and by the daemon, and what is seen of it.
+//!
+//! Whoever writes a scenario does not ask which of the three it is, unless the feature is one that is not called alike:
+//! then it is for the scenario to say what each is asked.
+
+mod engine;
+mod opentofu;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use isthmus::package::shape::ResourceShape;
+use isthmus::translate::meta::Meta;
+use isthmus_sandbox::{Protocol, RequestRecord};
+use serde_json::Value as Json;
+use tokio::sync::OnceCell;
+use tokio::task::block_in_place;
+
+use super::outcome::{Fact, When};
+use super::program::Program;
+use crate::bag::{json_of, unknown};
+use crate::daemon::{Daemon, Launch, Named, Stored};
+use crate::kinds::Provider;
+use crate::providers::{Schemas, Tools, variables};
+use crate::steps::Decision;
+use crate::tofu::Tofu;
+
+/// Who takes a resource through its steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Side {
+    OpenTofu,
+    GoBridge,
+    Isthmus,
+}
+
+impl Side {
+    pub(crate) const ALL: [Self; 3] = [Self::OpenTofu, Self::GoBridge, Self::Isthmus];
+
+    const fn folder(self) -> &'static str {
+        match self {
+            Self::OpenTofu => "opentofu",
+            Self::GoBridge => "go-bridge",
+            Self::Isthmus => "isthmus",
+        }
+    }
+}
+
+/// What all scenarios share.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    pub(crate) tools: Tools,
+    pub(crate) schemas: std::collections::BTreeMap<Provider, Arc<Schemas>>,
+    pub(crate) folder: PathBuf,
+    /// For scenarios that want nothing special.
+    bridges: [OnceCell<Arc<Daemon>>; 2],
+}
+
+impl Stage {
+    /// Nothing is started yet, but to ask for schemas.
+    pub(crate) async fn new(tools: Tools, folder: PathBuf) -> Self {
+        let schemas = Schemas::of_all(&tools, Protocol::V6, &[("SANDBOX_ODD", "usable")]).await;
+        Self { tools, schemas, folder, bridges: Default::default() }
+    }
+}
+
+/// One resource under one of the three.
+#[derive(Debug)]
+pub(crate) struct Life {
+    pub(crate) side: Side,
+    /// What the resource is called, in the program and by its attribute `name`.
+    pub(crate) name: String,
+    stage: Arc<Stage>,
+    provider: Provider,
+    /// Where its objects and the record of requests are.
+    folder: PathBuf,
+    bridge: Option<Arc<Daemon>>,
+    project: Option<Tofu>,
+    starts: usize,
+    pub(crate) stored: Option<Stored>,
+    program: Option<Program>,
+    is_half_made: bool,
+    seen_requests: usize,
+}
+
+/// What was seen of a step.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) decision: Decision,
+    /// The places that a preview shows as changing.
+    pub(crate) shown: Vec<String>,
+    /// Which of them are said to replace.
+    pub(crate) replacing: Vec<String>,
+    /// What a preview shows of the result; what is not known is [`unknown`].
+    pub(crate) planned: Json,
+    pub(crate) refused: Option<(When, String)>,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Seen {
+    const fn nothing() -> Self {
+        Self {
+            decision: Decision::Nothing,
+            shown: Vec::new(),
+            replacing: Vec::new(),
+            planned: Json::Null,
+            refused: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    fn refuse(mut self, when: When, text: impl Into<String>) -> Self {
+        self.refused = Some((when, text.into()));
+        self
+    }
+
+    /// Whether all went well.
+    pub(crate) const fn is_good(&self) -> bool {
+        self.refused.is_none()
+    }
+
+    /// The decision, or the refusal.
+    pub(crate) fn facts(&self) -> Vec<Fact> {
+        match &self.refused {
+            Some((when, text)) => vec![Fact::Refuses(*when, text.clone())],
+            None => vec![Fact::Decides(self.decision)],
+        }
+    }
+
+    /// The refusal, where there was one.
+    pub(crate) fn refusal(&self) -> Option<Fact> {
+        self.refused.as_ref().map(|(when, text)| Fact::Refuses(*when, text.clone()))
+    }
+
+    /// The same with the places that are shown.
+    pub(crate) fn facts_and_places(&self) -> Vec<Fact> {
+        let mut facts = self.facts();
+        if self.is_good() && !matches!(self.decision, Decision::Nothing | Decision::Delete) {
+            facts.push(Fact::Shows(self.shown.clone()));
+        }
+        facts
+    }
+
+    /// Whether the preview says replacement, in either order.
+    pub(crate) const fn replaces(&self) -> bool {
+        matches!(self.decision, Decision::ReplaceCreatingFirst | Decision::ReplaceDeletingFirst)
+    }
+}
+
+/// A request that the provider got.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    /// As protocol 6 calls it.
+    pub(crate) method: String,
+    pub(crate) message: bytes::Bytes,
+}
+
+impl Life {
+    /// Nothing has happened yet.
+    pub(crate) fn new(side: Side, name: String, stage: Arc<Stage>) -> Self {
+        let shared = stage.folder.join(side.folder());
+        let mut life = Self {
+            side,
+            name,
+            provider: Provider::Conformance,
+            folder: shared.clone(),
+            bridge: None,
+            project: None,
+            starts: 0,
+            stored: None,
+            program: None,
+            is_half_made: false,
+            seen_requests: 0,
+            stage,
+        };
+        if side == Side::OpenTofu {
+            life.folder = shared.join(&life.name);
+            life.project = Some(Tofu::new(&life.stage.tools, Protocol::V6, &life.folder));
+        }
+        life
+    }
+
+    /// Starts what stands before the provider anew, with more variables, in a folder of this life's own.
+    pub(crate) async fn start(&mut self, provider: Provider, more: &[(&str, &str)]) -> Result<(), String> {
+        self.provider = provider;
+        self.starts += 1;
+        if let Some(project) = &mut self.project {
+            for (name, value) in more {
+                project.set(name, value);
+            }
+            return Ok(());
+        }
+        let own = self.stage.folder.join(self.side.folder()).join(&self.name);
+        self.folder.clone_from(&own);
+        // The one before ends first, as an engine ends it.
+        self.bridge = None;
+        let home = own.join(format!("home-{}", self.starts));
+        let bridge = self.launch(more, &own, &home).await?;
+        self.bridge = Some(Arc::new(bridge));
+        Ok(())
+    }
+
+    async fn launch(
+        &self,
+        more: &[(&str, &str)],
+        folder: &std::path::Path,
+        home: &std::path::Path,
+    ) -> Result<Daemon, String> {
+        std::fs::create_dir_all(folder.join("objects")).expect("a folder in a folder of ours");
+        std::fs::create_dir_all(home).expect("a folder in a folder of ours");
+        let programs = home.join("providers");
+        self.stage.tools.link_providers(&programs);
+        let mut all: Vec<(String, String)> =
+            variables(Protocol::V6, folder).map(|(name, value)| (name.to_owned(), value)).into();
+        all.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        let go_bridge = self.stage.tools.go_bridge();
+        let launch = Launch {
+            bridge: match self.side {
+                Side::GoBridge => &go_bridge,
+                Side::Isthmus | Side::OpenTofu => std::path::Path::new(env!("CARGO_BIN_EXE_isthmus")),
+            },
+            provider: &programs.join(format!("terraform-provider-{}", self.provider.name())),
+            variables: &all,
+            home,
+        };
+        Daemon::launch(&launch).await
+    }
+
+    /// Either bridge; the shared one unless this life has its own.
+    pub(crate) async fn bridge(&self) -> Arc<Daemon> {
+        if let Some(bridge) = &self.bridge {
+            return Arc::clone(bridge);
+        }
+        let cell = &self.stage.bridges[usize::from(self.side == Side::Isthmus)];
+        let shared = cell.get_or_init(|| async {
+            let home = self.folder.join("home");
+            Arc::new(self.launch(&[], &self.folder, &home).await.expect("the bridge is ready"))
+        });
+        Arc::clone(shared.await)
+    }
+
+    /// The resource type, as bridges see it.
+    pub(crate) fn shape(&self, type_name: &str) -> Arc<ResourceShape> {
+        self.stage.schemas[&self.provider].shape(type_name)
+    }
+
+    fn named(&self, program: &Program) -> Named {
+        Named {
+            token: self.shape(program.type_name).token.clone(),
+            name: self.name.clone(),
+            options: program.options.clone(),
+        }
+    }
+
+    /// What a program comes to: a preview, then an update.
+    pub(crate) async fn up(&mut self, program: &Program) -> Seen {
+        self.step(Some(program), true, false).await
+    }
+
+    /// A preview only.
+    pub(crate) async fn preview(&mut self, program: &Program) -> Seen {
+        self.step(Some(program), false, false).await
+    }
+
+    /// The same after what is there was read.
+    pub(crate) async fn refresh_and_preview(&mut self, program: &Program) -> Seen {
+        self.step(Some(program), false, true).await
+    }
+
+    /// A preview, and an update, after what is there was read.
+    pub(crate) async fn refresh_and_up(&mut self, program: &Program) -> Seen {
+        self.step(Some(program), true, true).await
+    }
+
+    /// The resource goes.
+    pub(crate) async fn remove(&mut self) -> Seen {
+        self.step(None, true, false).await
+    }
+
+    async fn step(&mut self, program: Option<&Program>, update: bool, refresh: bool) -> Seen {
+        if self.side == Side::OpenTofu {
+            block_in_place(|| self.tofu_step(program, update, refresh, None))
+        } else {
+            self.bridge_step(program, update, refresh).await
+        }
+    }
+
+    /// What is there is imported, and then there is a preview of the program.
+    pub(crate) async fn import_and_preview(&mut self, program: &Program, id: &str) -> Seen {
+        if self.side == Side::OpenTofu {
+            return block_in_place(|| self.tofu_step(Some(program), false, false, Some(id)));
+        }
+        let bridge = self.bridge().await;
+        match bridge.import(&self.named(program), id).await {
+            Ok(Some(stored)) => self.stored = Some(stored),
+            Ok(None) => return Seen::nothing().refuse(When::Import, "there is no such thing"),
+            Err(text) => return Seen::nothing().refuse(When::Import, text),
+        }
+        self.program = Some(program.clone());
+        self.preview(program).await
+    }
+
+    /// The engine, or OpenTofu, forgets the resource, whose object stays.
+    pub(crate) fn forget(&mut self) {
+        if let Some(project) = &self.project {
+            project.forget(&self.name);
+        }
+        self.stored = None;
+    }
+
+    /// The provider's objects of this life, of a kind.
+    pub(crate) fn objects(&self, kind: &str) -> Vec<Json> {
+        self.objects_named(kind, &self.name)
+    }
+
+    /// The provider's objects of a kind, by the beginning of their names.
+    pub(crate) fn objects_named(&self, kind: &str, prefix: &str) -> Vec<Json> {
+        let files = std::fs::read_dir(self.folder.join("objects").join(kind)).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> = files.map(|file| file.path()).collect();
+        paths.sort();
+        let own = paths
+            .iter()
+            .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix)));
+        own.map(|path| {
+            let text = std::fs::read_to_string(path).expect("an object can be read");
+            serde_json::from_str(&text).expect("an object is JSON")
+        })
+        .collect()
+    }
+
+    /// The file of the only object, as the provider wrote it.
+    pub(crate) fn object_text(&self, kind: &str) -> String {
+        let path = self.folder.join("objects").join(kind).join(format!("{}-1.json", self.name));
+        std::fs::read_to_string(path).unwrap_or_default()
+    }
+
+    /// Somebody else changes the only object, or removes it.
+    pub(crate) fn change_object(&self, kind: &str, change: impl FnOnce(Json) -> Option<Json>) {
+        let folder = self.folder.join("objects").join(kind);
+        let path = folder.join(format!("{}-1.json", self.name));
+        let text =
+            std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        match change(serde_json::from_str(&text).expect("an object is JSON")) {
+            Some(object) => std::fs::write(path, object.to_string()),
+            None => std::fs::remove_file(path),
+        }
+        .expect("a file of ours");
+    }
+
+    /// Asks the provider to go wrong with this resource.
+    pub(crate) fn trouble(&self, troubles: &Json) {
+        let folder = self.folder.join("objects/trouble");
+        std::fs::create_dir_all(&folder).expect("a folder in a folder of ours");
+        std::fs::write(folder.join(format!("{}.json", self.name)), troubles.to_string())
+            .expect("a file of ours");
+    }
+
+    /// Whether what is stored is marked as half made.
+    pub(crate) fn is_tainted(&self) -> bool {
+        if let Some(project) = &self.project {
+            return project.state().get(&self.name).is_some_and(|state| state.is_tainted);
+        }
+        self.stored
+            .as_ref()
+            .is_some_and(|stored| Meta::from_properties(&stored.outputs).is_ok_and(|meta| meta.tainted))
+    }
+
+    /// Whether something is stored.
+    pub(crate) fn is_stored(&self) -> bool {
+        match &self.project {
+            Some(project) => project.state().contains_key(&self.name),
+            None => self.stored.is_some(),
+        }
+    }
+
+    /// The text of everything that is stored: of bridges what the engine stores, of OpenTofu its state.
+    pub(crate) fn stored_text(&self) -> String {
+        match &self.project {
+            Some(project) => {
+                std::fs::read_to_string(project.folder().join("terraform.tfstate")).unwrap_or_default()
+            }
+            None => self.stored.as_ref().map_or_else(String::new, |stored| {
+                format!("{} {}", json_of(&stored.inputs), json_of(&stored.outputs))
+            }),
+        }
+    }
+
+    /// The outputs that an engine has.
+    pub(crate) fn outputs(&self) -> Json {
+        self.stored.as_ref().map_or(Json::Null, |stored| json_of(&stored.outputs))
+    }
+
+    /// What the provider was asked about this life since this was called last.
+    pub(crate) fn asked(&mut self) -> Vec<Asked> {
+        let name = self.name.clone().into_bytes();
+        let own = self.all_asked().into_iter();
+        let own: Vec<Asked> =
+            own.filter(|asked| asked.message.windows(name.len()).any(|window| window == name)).collect();
+        let new = own[self.seen_requests.min(own.len())..].to_vec();
+        self.seen_requests = own.len();
+        new
+    }
+
+    /// All that the provider was asked, by whomever.
+    pub(crate) fn all_asked(&self) -> Vec<Asked> {
+        let file = self.folder.join(format!("requests-{}", self.provider.name()));
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let complete = text.rsplit_once('\n').map_or("", |(complete, _)| complete);
+        let records = complete.lines().map(|line| {
+            let record: RequestRecord = serde_json::from_str(line).expect("a line is a record");
+            let method = record.method.rsplit('/').next().unwrap_or_default().to_owned();
+            Asked { method, message: record.message().expect("a message in base64") }
+        });
+        records.collect()
+    }
+}
+
+/// The places in a tree at which something is not known.
+pub(crate) fn unknowns(json: &Json) -> usize {
+    match json {
+        Json::Array(items) => items.iter().map(unknowns).sum(),
+        Json::Object(members) => members.values().map(unknowns).sum(),
+        json => usize::from(*json == unknown()),
+    }
+}
