@@ -7,6 +7,7 @@ mod constraint;
 mod executable;
 mod hcl1;
 mod platform;
+pub mod web;
 
 pub use address::{AddressError, DEFAULT_HOST, DEFAULT_NAMESPACE, PartFault, ProviderAddress};
 pub use cache::{CachedProvider, NotCached, ProviderCache, Skipped};

@@ -1,0 +1,22 @@
+//! The way to registries, mirrors and the servers that archives lie on.
+//!
+//! Two layers. A [`Transport`] makes one exchange and is a seam: the real one is [`HttpTransport`], tests script their own.
+//! [`WebClient`] is what everything else uses: it follows redirects, tries again, sends a token only where it belongs, and never
+//! takes in more than it was told to. Redirects are followed here and not by the HTTP library because what may be sent along
+//! depends on them, and because addresses in a document are relative to where it was found in the end.
+
+mod client;
+mod clock;
+mod credentials;
+mod error;
+mod http;
+#[cfg(test)]
+pub(super) mod testing;
+mod transport;
+
+pub use client::{Ask, Fetched, Opened, WebClient, WebSettings};
+pub use clock::{Clock, SystemClock};
+pub use credentials::{CredentialsError, CredentialsSource, NoCredentials, Token, TokenError};
+pub use error::{WebError, WebFault};
+pub use http::{HttpSettings, HttpTransport, Proxies};
+pub use transport::{Body, BoxFuture, Request, Response, Transport, TransportError, TransportFault};

@@ -1,0 +1,312 @@
+//! Asks servers for documents: with redirects, retries, tokens and limits.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use serde::de::DeserializeOwned;
+use url::Url;
+
+use super::error::shown;
+use super::{
+    Body, Clock, CredentialsSource, Request, SystemClock, Transport, TransportError, TransportFault,
+    WebError, WebFault,
+};
+
+/// What registries are told, because some answer by it: the version of OpenTofu whose rules are followed.
+const TERRAFORM_VERSION: (&str, &str) = ("x-terraform-version", "1.12.6");
+/// The wait before the second attempt; it doubles from attempt to attempt.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+/// A server that wants to be left alone for longer is not asked again.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// The most attempts that can be configured.
+const MOST_ATTEMPTS: u32 = 20;
+
+/// Asks servers for documents. Cloning it shares its connections.
+#[derive(Clone, Debug)]
+pub struct WebClient {
+    transport: Arc<dyn Transport>,
+    credentials: Arc<dyn CredentialsSource>,
+    clock: Arc<dyn Clock>,
+    settings: WebSettings,
+}
+
+/// How patient a client is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WebSettings {
+    /// How often a document is asked for, at least once.
+    pub attempts: u32,
+    /// How often a download may stop without having brought anything, at least once.
+    pub download_attempts: u32,
+    /// How long one attempt at a document may take, with its body.
+    pub patience: Duration,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask<'a> {
+    /// Where.
+    pub url: &'a Url,
+    /// The host whose token goes along, as addresses have it. It is sent to the server of `url`, and to no other that it redirects
+    /// to.
+    pub token_of: Option<&'a str>,
+    /// Which kinds of content are wanted.
+    pub accept: &'static str,
+    /// The most bytes that the body may have.
+    pub largest: u64,
+    /// The most redirects that are followed.
+    pub redirects: u8,
+}
+
+/// A document.
+#[derive(Clone, Debug)]
+pub struct Fetched {
+    /// Where it was found in the end; what is relative in it is relative to this.
+    pub url: Url,
+    /// What kind of content the server says it is.
+    pub content_type: Option<String>,
+    /// It.
+    pub body: Bytes,
+}
+
+/// A document that is still to come.
+#[derive(Debug)]
+pub struct Opened {
+    /// Where it was found in the end.
+    pub url: Url,
+    /// 200, or 206 for a part.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The rest.
+    pub body: Box<dyn Body>,
+}
+
+impl Default for WebSettings {
+    fn default() -> Self {
+        Self { attempts: 3, download_attempts: 3, patience: Duration::from_secs(10) }
+    }
+}
+
+impl WebSettings {
+    /// What Terraform's and OpenTofu's variables say. What is no number in them has no effect, as it has there.
+    pub fn from_environment() -> Self {
+        Self::read(|name| std::env::var(name).ok())
+    }
+
+    fn read(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let number = |name| variable(name)?.trim().parse::<u32>().ok();
+        let attempts = |name| number(name).map(|retries| retries.saturating_add(1).min(MOST_ATTEMPTS));
+        let standard = Self::default();
+        let patience = number("TF_REGISTRY_CLIENT_TIMEOUT").filter(|seconds| *seconds > 0);
+        Self {
+            attempts: attempts("TF_REGISTRY_DISCOVERY_RETRY").unwrap_or(standard.attempts),
+            download_attempts: attempts("TF_PROVIDER_DOWNLOAD_RETRY").unwrap_or(standard.download_attempts),
+            patience: patience
+                .map_or(standard.patience, |seconds| Duration::from_secs(u64::from(seconds.min(86_400)))),
+        }
+    }
+}
+
+impl<'a> Ask<'a> {
+    /// The most bytes of a document that is no archive.
+    pub const DOCUMENT: u64 = 16 << 20;
+
+    /// For a document in JSON.
+    pub fn json(url: &'a Url) -> Self {
+        Self { url, token_of: None, accept: "application/json", largest: Self::DOCUMENT, redirects: 10 }
+    }
+
+    /// For any other document.
+    pub fn document(url: &'a Url) -> Self {
+        Self { accept: "*/*", ..Self::json(url) }
+    }
+
+    /// With the token for this host.
+    #[must_use]
+    pub fn with_token_of(self, host: &'a str) -> Self {
+        Self { token_of: Some(host), ..self }
+    }
+}
+
+impl WebClient {
+    /// A client.
+    pub fn new(transport: Arc<dyn Transport>, credentials: Arc<dyn CredentialsSource>) -> Self {
+        Self { transport, credentials, clock: Arc::new(SystemClock), settings: WebSettings::default() }
+    }
+
+    /// With another clock.
+    #[must_use]
+    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// With other patience.
+    #[must_use]
+    pub fn with_settings(self, settings: WebSettings) -> Self {
+        Self { settings, ..self }
+    }
+
+    /// The clock that it waits by.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// How patient it is.
+    pub fn settings(&self) -> WebSettings {
+        self.settings
+    }
+
+    /// A whole document.
+    ///
+    /// # Errors
+    /// When the server does not answer with one, as often as it is tried.
+    pub async fn fetch(&self, ask: &Ask<'_>) -> Result<Fetched, WebError> {
+        let mut attempt = 1;
+        loop {
+            let fetched = tokio::time::timeout(self.settings.patience, self.fetch_once(ask, attempt));
+            let error = match fetched.await {
+                Ok(Ok(fetched)) => return Ok(fetched),
+                Ok(Err(error)) => error,
+                Err(_) => {
+                    let detail = format!("no answer within {} s", self.settings.patience.as_secs());
+                    let error = TransportError::new(TransportFault::Timeout, detail);
+                    Refusal { error: WebError::new(ask.url, error), wait: None }
+                }
+            };
+            self.wait_before_next(error, attempt, self.settings.attempts).await?;
+            attempt += 1;
+        }
+    }
+
+    /// A document in JSON, and where it was found in the end.
+    ///
+    /// # Errors
+    /// As [`fetch`](Self::fetch), and when it is not what was expected.
+    pub async fn fetch_json<T: DeserializeOwned>(&self, ask: &Ask<'_>) -> Result<(T, Url), WebError> {
+        let Fetched { url, content_type, body } = self.fetch(ask).await?;
+        match serde_json::from_slice(&body) {
+            Ok(document) => Ok((document, url)),
+            Err(error) => {
+                let is_page = content_type.is_some_and(|kind| kind.starts_with("text/html"))
+                    || body.trim_ascii_start().starts_with(b"<");
+                let fault = if is_page { WebFault::WebPage } else { WebFault::Malformed(error.to_string()) };
+                Err(WebError::new(&url, fault))
+            }
+        }
+    }
+
+    /// The beginning of an answer, asked for once, with more headers.
+    pub(in super::super) async fn open(
+        &self,
+        ask: &Ask<'_>,
+        more: &[(HeaderName, HeaderValue)],
+        attempt: u32,
+    ) -> Result<Opened, Refusal> {
+        let mut url = ask.url.clone();
+        let token = match ask.token_of {
+            Some(host) => self
+                .credentials
+                .token(host)
+                .await
+                .map_err(|error| Refusal { error: WebError::new(&url, error), wait: None })?,
+            None => None,
+        };
+        for _ in 0..=ask.redirects {
+            let at_home = url.origin() == ask.url.origin();
+            let token = token.as_ref().filter(|_| at_home);
+            let refused = |fault: WebFault| Refusal { error: WebError::new(&url, fault), wait: None };
+            let mut headers: HeaderMap = more.iter().cloned().collect();
+            headers.insert(header::ACCEPT, HeaderValue::from_static(ask.accept));
+            headers.insert(TERRAFORM_VERSION.0, HeaderValue::from_static(TERRAFORM_VERSION.1));
+            if let Some(token) = token {
+                headers.insert(header::AUTHORIZATION, token.header());
+            }
+            let answer = self.transport.get(Request { url: url.clone(), headers }).await;
+            let answer = answer.map_err(|error| refused(error.into()))?;
+            match answer.status {
+                StatusCode::OK | StatusCode::PARTIAL_CONTENT => {
+                    let super::Response { status, headers, body } = answer;
+                    return Ok(Opened { url, status, headers, body });
+                }
+                StatusCode::MOVED_PERMANENTLY
+                | StatusCode::FOUND
+                | StatusCode::SEE_OTHER
+                | StatusCode::TEMPORARY_REDIRECT
+                | StatusCode::PERMANENT_REDIRECT => {
+                    let location = answer.headers.get(header::LOCATION).and_then(|value| value.to_str().ok());
+                    let next = location.and_then(|location| url.join(location).ok());
+                    let next = next.filter(|next| matches!(next.scheme(), "http" | "https"));
+                    let next = next.ok_or_else(|| refused(WebFault::RedirectToNowhere))?;
+                    if url.scheme() == "https" && next.scheme() == "http" {
+                        return Err(refused(WebFault::Downgrade(shown(&next))));
+                    }
+                    url = next;
+                }
+                status => {
+                    let wait = retry_after(&answer.headers, self.clock.now());
+                    let told = wait.filter(|wait| *wait > LONGEST_WAIT).map(|wait| wait.as_secs());
+                    let with_token = token.is_some();
+                    let fault = WebFault::Status { status, with_token, attempts: attempt, wait: told };
+                    return Err(Refusal { wait, ..refused(fault) });
+                }
+            }
+        }
+        Err(Refusal { error: WebError::new(ask.url, WebFault::Redirects(ask.redirects)), wait: None })
+    }
+
+    /// Waits until it is time for the next attempt.
+    ///
+    /// # Errors
+    /// What was refused, when there is no next attempt.
+    pub(in super::super) async fn wait_before_next(
+        &self,
+        refusal: Refusal,
+        attempt: u32,
+        attempts: u32,
+    ) -> Result<(), WebError> {
+        let Refusal { error, wait } = refusal;
+        let wait = wait.unwrap_or_else(|| FIRST_WAIT.saturating_mul(1 << attempt.saturating_sub(1).min(7)));
+        if attempt >= attempts || !error.is_passing() || wait > LONGEST_WAIT {
+            return Err(error);
+        }
+        self.clock.sleep(wait).await;
+        Ok(())
+    }
+
+    async fn fetch_once(&self, ask: &Ask<'_>, attempt: u32) -> Result<Fetched, Refusal> {
+        let Opened { url, headers, mut body, .. } = self.open(ask, &[], attempt).await?;
+        let refused = |fault: WebFault| Refusal { error: WebError::new(&url, fault), wait: None };
+        let mut bytes = Vec::new();
+        while let Some(chunk) = body.chunk().await.map_err(|error| refused(error.into()))? {
+            bytes.extend_from_slice(&chunk);
+            if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > ask.largest {
+                return Err(refused(WebFault::TooLarge(ask.largest)));
+            }
+        }
+        let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let content_type = content_type.map(str::to_ascii_lowercase);
+        Ok(Fetched { url, content_type, body: bytes.into() })
+    }
+}
+
+/// An attempt that failed.
+#[derive(Debug)]
+pub(in super::super) struct Refusal {
+    pub(in super::super) error: WebError,
+    /// How long the server wants to be left alone.
+    pub(in super::super) wait: Option<Duration>,
+}
+
+/// How long a server wants to be left alone: seconds, or a date.
+fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    Some(httpdate::parse_http_date(text).ok()?.duration_since(now).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,29 @@
+//! Time, so that tests need not wait for it.
+
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+use super::BoxFuture;
+
+/// Tells the time and lets it pass.
+pub trait Clock: fmt::Debug + Send + Sync + 'static {
+    /// The time of day.
+    fn now(&self) -> SystemTime;
+
+    /// Waits.
+    fn sleep(&self, duration: Duration) -> BoxFuture<'_, ()>;
+}
+
+/// The machine's clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(tokio::time::sleep(duration))
+    }
+}

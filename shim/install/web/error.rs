@@ -1,0 +1,241 @@
+//! What goes wrong between here and a server, and what to do about it.
+//!
+//! Addresses are shown without their query: registries sign links to archives there, and whoever has such a link has the archive.
+
+use http::StatusCode;
+use url::Url;
+
+use super::{CredentialsError, TransportError, TransportFault};
+
+/// Something could not be had from a server.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {fault}{}", shown(.url), advice(.url, .fault))]
+pub struct WebError {
+    /// What was asked for in the end, behind all redirects.
+    pub url: Box<Url>,
+    /// What went wrong. It is told by this error itself, because the advice belongs behind it.
+    pub fault: WebFault,
+}
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum WebFault {
+    /// There was no whole answer.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    /// The token could not be looked up.
+    #[error(transparent)]
+    Credentials(#[from] CredentialsError),
+    /// Another answer than what was asked for.
+    #[error("it answered {status}{}", tried(*.attempts))]
+    Status {
+        /// The status.
+        status: StatusCode,
+        /// Whether a token was sent.
+        with_token: bool,
+        /// How often it was tried.
+        attempts: u32,
+        /// For how many seconds the server wants to be left alone, if that is longer than anybody waits here.
+        wait: Option<u64>,
+    },
+    /// More than anybody sends who means well.
+    #[error("it sent more than {0} bytes")]
+    TooLarge(u64),
+    /// A web page, most likely that of a proxy or of a login.
+    #[error("it answered with a web page where JSON is expected")]
+    WebPage,
+    /// No JSON, or not what the protocol says.
+    #[error("its answer is not what the protocol says ({0})")]
+    Malformed(String),
+    /// From here to there for ever.
+    #[error("it redirects more than {0} times")]
+    Redirects(u8),
+    /// A redirect to nowhere.
+    #[error("it redirects to no address")]
+    RedirectToNowhere,
+    /// A redirect that would have been followed in the clear.
+    #[error("it redirects from https to {0}")]
+    Downgrade(String),
+}
+
+impl WebError {
+    pub(super) fn new(url: &Url, fault: impl Into<WebFault>) -> Self {
+        Self { url: Box::new(url.clone()), fault: fault.into() }
+    }
+
+    /// The server said that there is no such thing.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self.fault, WebFault::Status { status: StatusCode::NOT_FOUND | StatusCode::GONE, .. })
+    }
+
+    /// The same may well succeed a moment later.
+    pub(super) fn is_passing(&self) -> bool {
+        match &self.fault {
+            WebFault::Transport(error) => error.fault.is_passing(),
+            WebFault::Status { status, .. } => {
+                *status == StatusCode::TOO_MANY_REQUESTS
+                    || (status.is_server_error() && *status != StatusCode::NOT_IMPLEMENTED)
+            }
+            _ => false,
+        }
+    }
+
+    /// The server could not be asked at all, or could not answer: what is known already may be used in place of its answer.
+    pub fn is_unreachable(&self) -> bool {
+        match &self.fault {
+            WebFault::Transport(error) => error.fault != TransportFault::Tls,
+            WebFault::Status { status, .. } => {
+                status.is_server_error() || *status == StatusCode::TOO_MANY_REQUESTS
+            }
+            _ => false,
+        }
+    }
+}
+
+/// An address as it may be shown.
+pub(in super::super) fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    url.set_fragment(None);
+    // Only addresses that cannot have them refuse.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.to_string()
+}
+
+fn tried(attempts: u32) -> String {
+    if attempts > 1 { format!(" ({attempts} attempts)") } else { String::new() }
+}
+
+fn advice(url: &Url, fault: &WebFault) -> String {
+    let host = url.host_str().unwrap_or("the server");
+    match fault {
+        WebFault::Transport(error) => match error.fault {
+            TransportFault::NoRoute | TransportFault::Timeout => format!(
+                ". Where {host} is reached through a proxy, set HTTPS_PROXY; where there is no network, put providers into a \
+                 filesystem mirror or into the cache"
+            ),
+            TransportFault::Proxy => format!(". Check HTTPS_PROXY, and NO_PROXY if {host} needs no proxy"),
+            TransportFault::Tls => format!(
+                ". Where a proxy or a certificate authority of your own vouches for {host}, set SSL_CERT_FILE to a file with \
+                 its certificate in PEM"
+            ),
+            TransportFault::Setup => {
+                ". Install the system's certificates (the package ca-certificates), or set SSL_CERT_FILE"
+                    .to_owned()
+            }
+            TransportFault::Broken => ". Try again".to_owned(),
+        },
+        WebFault::Status { status, with_token, wait, .. } => match *status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if *with_token => {
+                format!(
+                    ". It does not take the token that is configured; renew it: {}",
+                    settings_of_token(url)
+                )
+            }
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                format!(". It wants to know who asks: {}", settings_of_token(url))
+            }
+            StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
+                ". Put the proxy's user and password into HTTPS_PROXY: http://USER:PASSWORD@PROXY".to_owned()
+            }
+            StatusCode::TOO_MANY_REQUESTS => {
+                let wait =
+                    wait.map_or_else(String::new, |seconds| format!(" (it asks to wait {seconds} seconds)"));
+                format!(
+                    ". {host} has had too many requests from this network{wait}; try later, or install from a mirror \
+                     (`provider_installation` in the CLI configuration)"
+                )
+            }
+            status if status.is_server_error() => format!(
+                ". That is a fault of {host}; try later, or install from a mirror (`provider_installation` in the CLI \
+                 configuration)"
+            ),
+            _ => String::new(),
+        },
+        WebFault::WebPage => format!(
+            ". It is likely a proxy's or a login's; check HTTPS_PROXY and NO_PROXY, and whether {host} is right"
+        ),
+        WebFault::Redirects(_) | WebFault::RedirectToNowhere | WebFault::Downgrade(_) => {
+            format!(". That is a fault of {host}, or of a proxy before it (HTTPS_PROXY, NO_PROXY)")
+        }
+        WebFault::TooLarge(_) | WebFault::Malformed(_) => format!(". Check whether {host} is right"),
+        WebFault::Credentials(_) => String::new(),
+    }
+}
+
+/// The settings that a token is found in. A variable's name cannot say a port.
+fn settings_of_token(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    let block = |host: &str| format!("add `credentials \"{host}\" {{ token = … }}` to the CLI configuration");
+    match url.port() {
+        Some(port) => block(&format!("{host}:{port}")),
+        None => {
+            let variable = host.replace('-', "__").replace('.', "_");
+            format!("set TF_TOKEN_{variable}, or {}", block(host))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(url: &str, fault: WebFault) -> String {
+        WebError::new(&Url::parse(url).expect("an address"), fault).to_string()
+    }
+
+    #[test]
+    fn an_address_is_shown_without_what_it_authorises() {
+        assert_eq!(
+            text("https://user:pass@example.com/a.zip?signature=s3cret#x", WebFault::Redirects(3)),
+            "https://example.com/a.zip: it redirects more than 3 times. That is a fault of example.com, or of a proxy before \
+             it (HTTPS_PROXY, NO_PROXY)"
+        );
+    }
+
+    #[test]
+    fn each_failure_names_the_setting_that_may_mend_it() {
+        let status = |code: u16, with_token| WebFault::Status {
+            status: StatusCode::from_u16(code).expect("a status"),
+            with_token,
+            attempts: 3,
+            wait: Some(900),
+        };
+        let transport = |fault| WebFault::Transport(TransportError::new(fault, "why"));
+        let url = "https://my-registry.example.com/x";
+        for (fault, says) in [
+            (
+                status(401, false),
+                "answered 401 Unauthorized (3 attempts). It wants to know who asks: set TF_TOKEN_my__registry_example_com, or add `credentials \"my-registry.example.com\"",
+            ),
+            (status(403, true), "does not take the token that is configured; renew it: set TF_TOKEN_"),
+            (status(407, false), "USER:PASSWORD@PROXY"),
+            (
+                status(429, false),
+                "too many requests from this network (it asks to wait 900 seconds); try later, or install from a mirror",
+            ),
+            (status(503, false), "a fault of my-registry.example.com; try later, or install from a mirror"),
+            (WebFault::WebPage, "a proxy's or a login's; check HTTPS_PROXY and NO_PROXY"),
+            (WebFault::Downgrade("http://x".to_owned()), "redirects from https to http://x"),
+            (transport(TransportFault::Tls), "set SSL_CERT_FILE"),
+            (
+                transport(TransportFault::NoRoute),
+                "cannot be reached (why). Where my-registry.example.com is reached through a proxy, set HTTPS_PROXY",
+            ),
+            (transport(TransportFault::Timeout), "set HTTPS_PROXY"),
+            (transport(TransportFault::Proxy), "Check HTTPS_PROXY"),
+            (transport(TransportFault::Setup), "ca-certificates"),
+        ] {
+            let text = text(url, fault);
+            assert!(text.starts_with("https://my-registry.example.com/x: ") && text.contains(says), "{text}");
+        }
+        let text = text("https://example.com:8443/", status(401, false));
+        assert!(
+            text.ends_with(
+                "who asks: add `credentials \"example.com:8443\" { token = … }` to the CLI configuration"
+            ),
+            "{text}"
+        );
+    }
+}

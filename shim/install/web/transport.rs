@@ -1,0 +1,93 @@
+//! One exchange over the network: the seam that tests replace.
+
+use std::fmt;
+use std::pin::Pin;
+
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use url::Url;
+
+/// A future that can be kept in a trait object.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Makes single exchanges: it follows no redirect and tries nothing twice.
+pub trait Transport: fmt::Debug + Send + Sync + 'static {
+    /// Sends a GET, and waits for the head of the answer.
+    fn get(&self, request: Request) -> BoxFuture<'_, Result<Response, TransportError>>;
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Where: `http` or `https`.
+    pub url: Url,
+    /// What is said along with it. A token in it is marked as sensitive.
+    pub headers: HeaderMap,
+}
+
+/// An answer whose body is still to come.
+#[derive(Debug)]
+pub struct Response {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// Its body.
+    pub body: Box<dyn Body>,
+}
+
+/// The body of an answer.
+pub trait Body: fmt::Debug + Send {
+    /// The next piece; nothing at the end. A body that ends too early is an error.
+    fn chunk(&mut self) -> BoxFuture<'_, Result<Option<Bytes>, TransportError>>;
+}
+
+/// An exchange that did not come to an end.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{fault} ({detail})")]
+pub struct TransportError {
+    /// What kind of failure it is, by which it is decided whether to try again and what to advise.
+    pub fault: TransportFault,
+    /// What exactly, as the network's layers tell it.
+    pub detail: String,
+}
+
+/// How an exchange can fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TransportFault {
+    /// The name is unknown, or nobody listens.
+    #[error("it cannot be reached")]
+    NoRoute,
+    /// Somebody answered who could not prove to be the one that was wanted, or no common way to speak was found.
+    #[error("no secure connection could be made")]
+    Tls,
+    /// The proxy refused.
+    #[error("the proxy did not connect to it")]
+    Proxy,
+    /// Nothing came for too long.
+    #[error("it did not answer in time")]
+    Timeout,
+    /// The connection broke on the way.
+    #[error("the connection broke")]
+    Broken,
+    /// What secures connections cannot be set up on this machine.
+    #[error("no connection could be prepared")]
+    Setup,
+}
+
+impl TransportError {
+    /// An error of this kind.
+    pub fn new(fault: TransportFault, detail: impl Into<String>) -> Self {
+        Self { fault, detail: detail.into() }
+    }
+}
+
+impl TransportFault {
+    /// Whether the same exchange may well succeed a moment later.
+    pub fn is_passing(self) -> bool {
+        match self {
+            Self::NoRoute | Self::Proxy | Self::Timeout | Self::Broken => true,
+            Self::Tls | Self::Setup => false,
+        }
+    }
+}
