@@ -22,8 +22,7 @@ use std::time::Duration;
 
 use dashmap::DashMap;
 use isthmus_shim::cache::SchemaCache;
-use isthmus_shim::state::Vault;
-use tokio::sync::OnceCell;
+use isthmus_shim::state::{LazyVault, Vault};
 use tokio::task::JoinSet;
 use tokio_util::task::TaskTracker;
 
@@ -58,10 +57,12 @@ pub struct Daemon {
     grace: Duration,
     /// The provider of every session that has chosen none of its own.
     only_instance: OnceLock<Arc<Instance>>,
+    /// The store of objects and the journal, opened when they are first needed.
+    vault: Result<Arc<LazyVault>, HomeError>,
+    /// Whether the user was told what there is to know of how the store is kept.
+    vault_complained: AtomicBool,
     /// What failed deletions have left.
     failed_deletes: FailedDeletes,
-    /// The store of objects, opened when it is first needed.
-    vault: OnceCell<Vault>,
     /// What providers have said of themselves before.
     schemas: Option<SchemaCache>,
     /// Whether somebody was told that nothing can be added to it.
@@ -77,6 +78,7 @@ impl Daemon {
             log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
             settings::DEFAULT_GRACE
         });
+        let vault = home::vault().map(Arc::new);
         Arc::new(Self {
             log,
             plugin_version,
@@ -85,8 +87,9 @@ impl Daemon {
             log_calls: settings::LOG_CALLS.is_on(),
             grace,
             only_instance: OnceLock::new(),
-            failed_deletes: home::failed_deletes(),
-            vault: OnceCell::new(),
+            failed_deletes: FailedDeletes::new(vault.as_ref().ok().cloned()),
+            vault,
+            vault_complained: AtomicBool::new(false),
             schemas: home::schema_cache(),
             schemas_complained: AtomicBool::new(false),
             tasks: TaskTracker::new(),
@@ -149,15 +152,13 @@ impl Daemon {
 
     /// The store of objects that an engine cannot hold itself.
     pub async fn vault(&self) -> Result<&Vault, OpenVaultError> {
-        self.vault
-            .get_or_try_init(|| async {
-                let vault = home::open_vault().await?;
-                if let Some(message) = vault.warning() {
-                    self.log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
-                }
-                Ok(vault)
-            })
-            .await
+        let vault = self.vault.as_ref().map_err(|error| *error)?.open().await?;
+        if let Some(message) = vault.warning()
+            && !self.vault_complained.swap(true, Ordering::Relaxed)
+        {
+            self.log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+        }
+        Ok(vault)
     }
 
     /// What failed deletions have left, which an engine cannot be told.

@@ -2,19 +2,30 @@
 //!
 //! The engine of 2017 sends no prior state, so what a provider made is kept here between its calls. A record is what
 //! Terraform's own stacks keep of an object (`tfstackdata1.StateResourceInstanceObjectV1`), encrypted as a whole, in a
-//! store that several processes share. A [`Vault`] is the way to it; [`Store`] is the seam beneath, of which SQLite is
-//! the first form. Today's engine stores state itself, all but what a failed deletion leaves: that is in the [`Journal`].
+//! store that several processes share. A [`Vault`] is the way to it; [`Store`] is the seam beneath, of which a SQLite file
+//! is the usual form. Every engine's changes are written down before they are made (`journal`), so that what was cut short is known.
 
+mod address;
+mod checksum;
 mod encryption;
 mod journal;
+mod key;
+mod keyring;
 mod record;
 mod sqlite;
 mod store;
 mod vault;
 
-pub use encryption::{KeyError, KeyFile};
-pub use journal::{Journal, Sent};
+#[cfg(test)]
+mod suite;
+
+pub use address::StoreAddress;
+pub use journal::{Begun, Condition, Intent, Intention, OpenIntent, Sent};
+pub use key::{KeyError, KeySource, Secret};
 pub use record::{RecordError, SavedObject, Status};
 pub use sqlite::SqliteStore;
-pub use store::{Pending, RecordNumber, SealedRecord, Store, StoreError, StoreKey};
-pub use vault::{Saved, Vault, VaultError};
+pub use store::{
+    Batch, Change, Claim, Committed, Durability, Fence, HeldLease, Kind, Lease, Page, Pending, Place,
+    RecordNumber, Refusal, SealedRecord, Store, StoreError, StoreKey,
+};
+pub use vault::{Fault, LazyVault, Rotated, Saved, SavedPage, Vault, VaultError};

@@ -4,16 +4,15 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use isthmus_shim::cache::SchemaCache;
-use isthmus_shim::state::{Vault, VaultError};
+use isthmus_shim::state::{LazyVault, VaultError};
 
-use crate::resource::FailedDeletes;
 use crate::settings;
 
 /// The Go bridge's variable for the folder of providers.
 const PROVIDER_CACHE: &str = "PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR";
 
 /// There is no folder.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("there is no home folder to keep the store of objects in; set ISTHMUS_HOME to a folder")]
 pub struct HomeError;
 
@@ -33,17 +32,11 @@ pub enum OpenVaultError {
 #[error("there is no home folder to look for providers in; set {PROVIDER_CACHE} to a folder")]
 pub struct NoProviderCache;
 
-/// Opens the store in the folder that the environment names.
-pub(super) async fn open_vault() -> Result<Vault, OpenVaultError> {
+/// The store that the environment names; nothing is opened yet.
+pub(super) fn vault() -> Result<LazyVault, HomeError> {
     let folder = folder(settings::HOME.read(), |name| std::env::var_os(name))?;
     let key = settings::KEY_FILE.read().map(PathBuf::from);
-    Ok(Vault::open(&folder, key.as_deref()).await?)
-}
-
-/// The journal of failed deletions, in the same folder and with the same key.
-pub(super) fn failed_deletes() -> FailedDeletes {
-    let folder = folder(settings::HOME.read(), |name| std::env::var_os(name)).ok();
-    FailedDeletes::new(folder, settings::KEY_FILE.read().map(PathBuf::from))
+    Ok(LazyVault::in_folder(&folder, key.as_deref()))
 }
 
 /// The folder of unpacked providers, which is shared with the Go bridge.

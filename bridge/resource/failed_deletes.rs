@@ -13,26 +13,23 @@
 //!
 //! A journal that cannot be used is warned of. The engine's own properties then have to do, as they do for other bridges.
 
-use std::path::PathBuf;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use isthmus_proto::property::{Struct, Value as Property};
 use isthmus_shim::provider::{Diagnostic, Object};
-use isthmus_shim::state::{Journal, Sent, StoreKey, VaultError};
+use isthmus_shim::state::{LazyVault, Sent, StoreKey, Vault, VaultError};
 use prost::Message as _;
 use sha2::{Digest as _, Sha256};
-use tokio::sync::OnceCell;
 
 use super::state::{Look, Prior, properties_in_any_case};
 use super::{Notes, Target};
 use crate::translate::property::bag_without_secrets;
 
-/// The journal, opened when there is reason to.
+/// The journal, which is part of the store of objects.
 #[derive(Debug)]
 pub struct FailedDeletes {
-    folder: Option<PathBuf>,
-    key_file: Option<PathBuf>,
-    journal: OnceCell<Journal>,
+    vault: Option<Arc<LazyVault>>,
 }
 
 /// The journal cannot be used.
@@ -47,25 +44,21 @@ enum JournalError {
 }
 
 impl FailedDeletes {
-    /// The journal in `folder` (`None`: there is no folder to keep anything in), encrypted with the key in a file that the
-    /// user has chosen, or else with the folder's own.
-    pub fn new(folder: Option<PathBuf>, key_file: Option<PathBuf>) -> Self {
-        Self { folder, key_file, journal: OnceCell::new() }
+    /// The journal in a vault; `None`: there is no folder to keep anything in.
+    pub fn new(vault: Option<Arc<LazyVault>>) -> Self {
+        Self { vault }
     }
 
     /// `None`: nothing was ever kept.
-    async fn existing(&self) -> Result<Option<&Journal>, JournalError> {
-        match (self.journal.get(), &self.folder) {
-            (Some(journal), _) => Ok(Some(journal)),
-            (None, Some(folder)) if Journal::exists(folder) => self.opened().await.map(Some),
-            (None, _) => Ok(None),
+    async fn existing(&self) -> Result<Option<&Vault>, JournalError> {
+        match &self.vault {
+            Some(vault) => Ok(vault.existing().await?),
+            None => Ok(None),
         }
     }
 
-    async fn opened(&self) -> Result<&Journal, JournalError> {
-        let folder = self.folder.as_deref().ok_or(JournalError::Home)?;
-        let open = || async { Ok(Journal::open(folder, self.key_file.as_deref()).await?) };
-        self.journal.get_or_try_init(open).await
+    async fn opened(&self) -> Result<&Vault, JournalError> {
+        Ok(self.vault.as_ref().ok_or(JournalError::Home)?.open().await?)
     }
 }
 
@@ -75,7 +68,7 @@ impl Target<'_> {
         let (key, journal) = self.journal_key()?;
         let found = async {
             let Some(journal) = journal.existing().await? else { return Ok(None) };
-            Ok::<_, JournalError>(journal.find(&key, &digest(sent)).await?)
+            Ok::<_, JournalError>(journal.remnant(&key, &digest(sent)).await?)
         };
         match found.await {
             // What was written by us can be read by us, unless a newer version has written it otherwise.
@@ -113,7 +106,7 @@ impl Target<'_> {
                 .map_err(|error| isthmus_shim::error_chain(&error))?;
             let left = Bytes::from(properties.encode_to_vec());
             let journal = journal.opened().await.map_err(|error| isthmus_shim::error_chain(&error))?;
-            let kept = journal.keep(&key, &digest(sent), left).await;
+            let kept = journal.keep_remnant(&key, &digest(sent), left).await;
             kept.map_err(|error| isthmus_shim::error_chain(&error))
         };
         if let Err(reason) = kept.await {
@@ -140,7 +133,7 @@ impl Target<'_> {
     async fn forget(&self, key: &StoreKey, journal: &FailedDeletes, sent: &Struct, notes: &mut Notes) {
         let forgotten = async {
             let Some(journal) = journal.existing().await? else { return Ok(()) };
-            Ok::<_, JournalError>(journal.forget(key, &digest(sent)).await?)
+            Ok::<_, JournalError>(journal.forget_remnant(key, &digest(sent)).await?)
         };
         if let Err(error) = forgotten.await {
             notes.warnings.push(Diagnostic::warning(

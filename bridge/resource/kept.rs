@@ -14,7 +14,7 @@ mod telling;
 use bytes::Bytes;
 use isthmus_proto::property::Struct;
 use isthmus_shim::provider::{Action, Object, Resource};
-use isthmus_shim::state::{RecordNumber, Saved, SavedObject, Status, StoreKey, Vault};
+use isthmus_shim::state::{Place, Saved, SavedObject, Status, StoreKey, Vault};
 use prost::Message as _;
 
 use super::autoname::{Naming, Wish};
@@ -64,7 +64,7 @@ struct Prior {
     status: Status,
     told: Told,
     /// Its record; `None`: it was imported.
-    number: Option<RecordNumber>,
+    place: Option<Place>,
 }
 
 impl Keeper<'_> {
@@ -140,7 +140,7 @@ impl Keeper<'_> {
                         // again.
                         if let Some(object) = &failure.object {
                             let saved = self.saved(object, prior.status, &config, &prior.told)?;
-                            self.keep(id, prior.number, &saved).await?;
+                            self.keep(id, prior.place, &saved).await?;
                         }
                         return Err(self.target.failed(failure.error).into());
                     }
@@ -150,7 +150,7 @@ impl Keeper<'_> {
         let outputs = self.outputs(&object, id, notes)?;
         let told = Told { inputs: Some(news.clone()), outputs: Some(outputs.clone()) };
         let saved = self.saved(&object, prior.status, &config, &told)?;
-        self.keep(id, prior.number, &saved).await.map_err(|error| error.after("changed", &self.key(id)))?;
+        self.keep(id, prior.place, &saved).await.map_err(|error| error.after("changed", &self.key(id)))?;
         Ok(outputs)
     }
 
@@ -158,7 +158,7 @@ impl Keeper<'_> {
     /// take it over.
     pub async fn get(&self, id: &str, notes: &mut Notes) -> Result<Option<Struct>, KeptError> {
         let Some(prior) = self.prior(id, Sought::Lookup, notes).await? else { return Ok(None) };
-        let object = match prior.number {
+        let object = match prior.place {
             // Importing has read it just now.
             None => Some(prior.object),
             Some(_) => self
@@ -195,12 +195,12 @@ impl Keeper<'_> {
     ) -> Result<Option<Prior>, KeptError> {
         let key = self.key(id);
         let mut candidates = Vec::new();
-        for (number, saved) in self.vault.find(&key).await? {
+        for (place, saved) in self.vault.find(&key).await? {
             // The companion is ours, and was checked with the record; what cannot be read tells nothing.
             let told = Told::decode(saved.companion.clone()).unwrap_or_default();
-            candidates.push((number, saved, told));
+            candidates.push((place, saved, told));
         }
-        let Some((number, saved, told)) =
+        let Some((place, saved, told)) =
             choose(candidates, sought).map_err(|count| KeptError::Ambiguous { key, count })?
         else {
             return Ok(None);
@@ -210,29 +210,19 @@ impl Keeper<'_> {
             .upgrade(&saved.object.object, &mut notes.warnings)
             .await
             .map_err(|error| self.target.failed(error))?;
-        Ok(Some(Prior { object, status: saved.object.status, told, number: Some(number) }))
+        Ok(Some(Prior { object, status: saved.object.status, told, place: Some(place) }))
     }
 
     async fn imported(&self, id: &str, notes: &mut Notes) -> Result<Option<Prior>, OperationError> {
         let imported =
             self.target.import_object(id, notes).await.map_err(|error| self.target.failed(error))?;
-        Ok(imported.map(|object| Prior {
-            object,
-            status: Status::Ready,
-            told: Told::default(),
-            number: None,
-        }))
+        Ok(imported.map(|object| Prior { object, status: Status::Ready, told: Told::default(), place: None }))
     }
 
-    async fn keep(
-        &self,
-        id: &str,
-        number: Option<RecordNumber>,
-        saved: &Saved,
-    ) -> Result<RecordNumber, KeptError> {
+    async fn keep(&self, id: &str, place: Option<Place>, saved: &Saved) -> Result<Place, KeptError> {
         let key = self.key(id);
-        Ok(match number {
-            Some(number) => self.vault.replace(number, &key, saved).await?,
+        Ok(match place {
+            Some(place) => self.vault.replace(place, &key, saved).await?,
             None => self.vault.add(&key, saved).await?,
         })
     }

@@ -1,197 +1,501 @@
-//! What came of operations that failed, where the engine cannot be told.
+//! The journal: what was begun, and how it ended where nobody else can be told.
 //!
-//! When a deletion fails half-way, a provider answers with what is left and with new private data of it. Core stores both;
-//! an engine has no place for them in its answer to a failed deletion, and goes on with what it had. So they are kept here,
-//! for the call that takes the matter up again: it is known by the properties that it sends, which are those that were sent
-//! to the deletion that failed. What is kept is the owner's business; the journal does not look into it.
+//! An *intent* is written before a provider is told to change anything, and is on the disk before the provider hears of
+//! it. When the change has ended and its outcome is where it belongs (an object in the store, an answer on its way to the
+//! engine), the intent goes. So what is in the journal at a start and is not being done by anybody is what may have
+//! happened without anybody knowing: it is listed, and reported, and never guessed at.
 //!
-//! It is a database of its own: most users have none, and as long as there is none nobody has to open it, which calls about
-//! resources would otherwise do every time.
+//! Each intent has a lease. It tells others that somebody is at it, keeps two processes from changing one object at once,
+//! and its *fence* keeps a process that slept for too long from storing what another one has overtaken.
+//!
+//! Beside intents stand *remnants* (`remnants`): what failed deletions have left.
 
-use std::path::Path;
+mod holder;
+mod remnants;
+#[cfg(test)]
+pub(super) mod testing {
+    /// What stands in the lease of a process of this machine that has ended.
+    pub(in crate::state) fn ended_holder() -> String {
+        super::holder::Holder::ended().text()
+    }
+}
+
 use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use prost::Message as _;
+use tokio::task::JoinHandle;
 
-use super::encryption::KeyFile;
-use super::sqlite::SqliteStore;
-use super::store::{Store, StoreKey};
-use super::vault::{VaultError, key_file};
+use super::encryption::random;
+use super::store::{
+    Batch, Change, Claim, Committed, Durability, Kind, Lease, Page, Place, RecordNumber, Refusal,
+    SealedRecord, Store, StoreKey,
+};
+use super::vault::{Envelope, Saved, Vault, VaultError};
+use holder::Holder;
 
-/// The database's name in its folder.
-const DATABASE: &str = "journal.sqlite";
+pub use remnants::Sent;
 
-/// How many entries a resource may have; the oldest go first. There is more than one only where several resources have one
-/// id.
-const ENTRIES: usize = 8;
+/// How long a process may be silent until another one may take over what it was doing.
+pub(super) const LEASE: Duration = Duration::from_secs(60);
 
-/// A digest of the properties that a call has sent.
-pub type Sent = [u8; 32];
-
-/// A journal. Its entries are encrypted as the vault's are, and with the same key.
-#[derive(Clone, Debug)]
-pub struct Journal {
-    store: Arc<dyn Store>,
-    key: KeyFile,
+/// What is about to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Intention {
+    /// An object is made.
+    Create,
+    /// An object is changed.
+    Update,
+    /// An object is deleted.
+    Delete,
 }
 
-/// An entry as it is encrypted. The digest is inside: from one that anybody can read, a short secret could be guessed.
+/// What is about to be done, and to what.
+#[derive(Clone, Debug)]
+pub struct Intent {
+    /// What.
+    pub intention: Intention,
+    /// To what. The id is empty as long as there is none.
+    pub key: StoreKey,
+    /// What the engine calls it: a URN, or a name.
+    pub subject: String,
+    /// The object before, where this side knows it.
+    pub prior: Option<Saved>,
+    /// What the owner of the resource wants to find again with the intent; the journal does not look into it.
+    pub companion: Bytes,
+}
+
+/// An intent whose end nobody has written down.
+#[derive(Clone, Debug)]
+pub struct OpenIntent {
+    /// Its number, by which it can be dismissed.
+    pub number: RecordNumber,
+    /// What was about to be done.
+    pub intent: Intent,
+    /// When.
+    pub since: SystemTime,
+    /// Who was about to do it, for messages.
+    pub holder: String,
+    /// What is known of it.
+    pub condition: Condition,
+}
+
+/// What is known of an open intent.
+#[derive(Clone, Debug)]
+pub enum Condition {
+    /// Somebody is at it.
+    UnderWay,
+    /// Whoever was at it has ended, or is not heard of: nobody knows what happened.
+    Interrupted,
+    /// It has ended, but its outcome could not be put where it belongs, or nobody knows what it is.
+    Ended {
+        /// What is known of it.
+        text: String,
+        /// The object that it left, where that is known.
+        object: Option<Box<Saved>>,
+    },
+}
+
+/// An intent that is in the journal, and what it gives the right to do. When it is dropped without an end, the intent stays
+/// open, and others may take over.
+#[derive(Debug)]
+pub struct Begun {
+    vault: Vault,
+    entry: Entry,
+    key: StoreKey,
+    place: Place,
+    lease: Option<Lease>,
+    renewing: JoinHandle<()>,
+}
+
+/// An intent as it is encrypted.
 #[derive(Clone, PartialEq, prost::Message)]
 struct Entry {
-    #[prost(bytes = "vec", tag = "1")]
-    sent: Vec<u8>,
-    #[prost(bytes = "bytes", tag = "2")]
-    left: Bytes,
+    #[prost(uint32, tag = "1")]
+    intention: u32,
+    #[prost(string, tag = "2")]
+    subject: String,
+    #[prost(message, optional, tag = "3")]
+    prior: Option<Envelope>,
+    #[prost(bytes = "bytes", tag = "4")]
+    companion: Bytes,
+    /// Milliseconds since 1970.
+    #[prost(uint64, tag = "5")]
+    since: u64,
+    #[prost(string, tag = "6")]
+    holder: String,
+    #[prost(string, tag = "7")]
+    lease_name: String,
+    #[prost(message, optional, tag = "8")]
+    ended: Option<Ended>,
 }
 
-impl Journal {
-    /// Whether there is a journal in a folder.
-    pub fn exists(folder: &Path) -> bool {
-        folder.join(DATABASE).exists()
+#[derive(Clone, PartialEq, prost::Message)]
+struct Ended {
+    #[prost(string, tag = "1")]
+    text: String,
+    #[prost(message, optional, tag = "2")]
+    object: Option<Envelope>,
+}
+
+impl Intention {
+    /// What is done, as in "it was created".
+    pub fn done(self) -> &'static str {
+        match self {
+            Self::Create => "created",
+            Self::Update => "updated",
+            Self::Delete => "deleted",
+        }
     }
 
-    /// Opens the journal in a folder, which is made where it is missing, and the key, as the vault does.
-    ///
-    /// # Errors
-    /// When the store or the key cannot be made, opened or used.
-    pub async fn open(folder: &Path, configured_key: Option<&Path>) -> Result<Self, VaultError> {
-        let store = SqliteStore::open(folder.join(DATABASE)).await?;
-        let key = key_file(&store, folder, configured_key).await?;
-        Ok(Self { store: Arc::new(store), key })
+    /// What doing it is called, as in "the creation of it".
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Create => "creation",
+            Self::Update => "update",
+            Self::Delete => "deletion",
+        }
     }
 
-    /// What was kept of a resource for a call that sends the same again.
+    fn number(self) -> u32 {
+        match self {
+            Self::Create => 1,
+            Self::Update => 2,
+            Self::Delete => 3,
+        }
+    }
+
+    fn of(number: u32) -> Option<Self> {
+        [Self::Create, Self::Update, Self::Delete].into_iter().find(|one| one.number() == number)
+    }
+}
+
+impl Vault {
+    /// Writes down an intent. It is durable when this returns, and not a moment before may the provider be told to do
+    /// anything. `record` is the record of the object that is to be changed: nobody else can begin to change the same one
+    /// until this has ended, or was not heard of for a minute.
     ///
     /// # Errors
-    /// When the store fails, or an entry cannot be decrypted.
-    pub async fn find(&self, key: &StoreKey, sent: &Sent) -> Result<Option<Bytes>, VaultError> {
-        for record in self.store.find(key).await? {
-            let entry = self.unseal(key, &record.bytes)?;
-            if entry.sent == sent {
-                return Ok(Some(entry.left));
+    /// [`VaultError::Busy`] when somebody else is changing the object; any other when the journal cannot be written. Nothing
+    /// is to be done then.
+    pub async fn begin(&self, intent: Intent, record: Option<RecordNumber>) -> Result<Begun, VaultError> {
+        let holder = Holder::this();
+        let lease_name = match record {
+            Some(RecordNumber(number)) => format!("object {number}"),
+            None => format!("intent {}", hex::encode(random::<16>())),
+        };
+        let Intent { intention, key, subject, prior, companion } = intent;
+        let entry = Entry {
+            intention: intention.number(),
+            subject,
+            prior: prior.as_ref().map(Envelope::from),
+            companion,
+            since: milliseconds(SystemTime::now()),
+            holder: holder.text(),
+            lease_name: lease_name.clone(),
+            ended: None,
+        };
+        let plain = entry.encode_to_vec();
+        let mut over = None;
+        loop {
+            let claim = Claim { name: lease_name.clone(), holder: holder.text(), time: LEASE, over };
+            let committed = self
+                .write(|cipher| Batch {
+                    claim: Some(claim.clone()),
+                    ..Batch::of(Change::Add {
+                        kind: Kind::Intent,
+                        key: key.clone(),
+                        bytes: cipher.seal(Kind::Intent, &key, &plain),
+                    })
+                })
+                .await?;
+            match committed {
+                Committed::Done { places, lease } => {
+                    let place = *places.first().expect("what was added has a place");
+                    let renewing = renew(Arc::clone(self.store()), lease.clone());
+                    return Ok(Begun { vault: self.clone(), entry, key, place, lease, renewing });
+                }
+                Committed::Refused(Refusal::Held(held)) => {
+                    let other = Holder::parse(&held.holder);
+                    // Once for each holder that has ended.
+                    if over != Some(held.fence) && other.as_ref().is_some_and(Holder::has_ended) {
+                        over = Some(held.fence);
+                        continue;
+                    }
+                    let holder = other.map_or(held.holder, |other| other.description());
+                    return Err(VaultError::Busy { key: Box::new(key), holder });
+                }
+                Committed::Refused(Refusal::Changed { .. } | Refusal::Lost(_)) => {
+                    return Err(self.changed(&key));
+                }
             }
         }
-        Ok(None)
     }
 
-    /// Keeps what is left of a resource, in the place of what was kept for the same call. It is durable when this returns.
+    /// What was begun and has no end yet, oldest first.
     ///
     /// # Errors
-    /// When the store fails.
-    pub async fn keep(&self, key: &StoreKey, sent: &Sent, left: Bytes) -> Result<(), VaultError> {
-        let entry = Entry { sent: sent.to_vec(), left };
-        let sealed = self.key.seal(key, &entry.encode_to_vec());
-        // Written before anything is removed, so that there is no moment without it.
-        let added = self.store.add(key, sealed).await?;
-        let mut others = 0;
-        for record in self.store.find(key).await?.into_iter().filter(|record| record.number != added) {
-            // What cannot be read any more is of no use to anybody.
-            let is_same = self.unseal(key, &record.bytes).map_or(true, |entry| entry.sent == sent);
-            others += 1;
-            if is_same || others >= ENTRIES {
-                self.store.remove(record.number).await?;
+    /// When the journal cannot be read.
+    pub async fn open_intents(&self) -> Result<Vec<OpenIntent>, VaultError> {
+        let mut open = Vec::new();
+        let mut after = Some(RecordNumber(0));
+        while let Some(from) = after {
+            let Page { records, damaged, next, fault } =
+                self.store().page(Kind::Intent, None, from, 256).await?;
+            for record in records {
+                open.push(self.open_intent(&record).await?);
             }
+            if let Some((number, _)) = damaged.first() {
+                let reason = format!("the intent {} is not as it was written", number.0);
+                return Err(VaultError::Incomplete { store: self.location(), reason });
+            }
+            if let Some(reason) = fault {
+                return Err(VaultError::Incomplete { store: self.location(), reason });
+            }
+            after = next;
         }
-        Ok(())
+        Ok(open)
     }
 
-    /// Forgets what was kept for such a call; there may be nothing.
+    /// Takes an intent out of the journal, because somebody has seen to what came of it. `false`: there was none.
     ///
     /// # Errors
-    /// When the store fails.
-    pub async fn forget(&self, key: &StoreKey, sent: &Sent) -> Result<(), VaultError> {
-        for record in self.store.find(key).await? {
-            if self.unseal(key, &record.bytes)?.sent == sent {
-                self.store.remove(record.number).await?;
-            }
-        }
-        Ok(())
+    /// When the journal cannot be written.
+    pub async fn dismiss(&self, number: RecordNumber) -> Result<bool, VaultError> {
+        let known = self.open_intents().await?.iter().any(|open| open.number == number);
+        let remove = Change::Remove { kind: Kind::Intent, number, version: None };
+        self.store().commit(Batch::of(remove)).await?;
+        Ok(known)
     }
 
-    fn unseal(&self, key: &StoreKey, sealed: &[u8]) -> Result<Entry, VaultError> {
-        let plain = self.key.unseal(key, sealed)?;
-        Entry::decode(Bytes::from(plain)).map_err(|error| VaultError::Envelope {
-            key: Box::new(key.clone()),
-            store: self.store.location(),
-            error,
+    async fn open_intent(&self, record: &SealedRecord) -> Result<OpenIntent, VaultError> {
+        let plain = self.unseal(Kind::Intent, record).await?;
+        let unreadable =
+            |error| VaultError::Envelope { key: Box::new(record.key.clone()), store: self.location(), error };
+        let entry = Entry::decode(&plain[..]).map_err(unreadable)?;
+        // Only this program writes them; what a newer one has added is none of these.
+        let intention = Intention::of(entry.intention).unwrap_or(Intention::Update);
+        let object = |envelope: Option<Envelope>| {
+            envelope.map(|envelope| self.object_in(&record.key, envelope.encode_to_vec().into())).transpose()
+        };
+        let holder = Holder::parse(&entry.holder);
+        let condition = match entry.ended {
+            Some(Ended { text, object: left }) => {
+                Condition::Ended { text, object: object(left)?.map(Box::new) }
+            }
+            None => {
+                let held = self.store().held(&entry.lease_name).await?;
+                let is_at_it = held.is_some_and(|held| held.holder == entry.holder && !held.is_over)
+                    && !holder.as_ref().is_some_and(Holder::has_ended);
+                if is_at_it { Condition::UnderWay } else { Condition::Interrupted }
+            }
+        };
+        Ok(OpenIntent {
+            number: record.place.number,
+            intent: Intent {
+                intention,
+                key: record.key.clone(),
+                subject: entry.subject,
+                prior: object(entry.prior)?,
+                companion: entry.companion,
+            },
+            since: UNIX_EPOCH + Duration::from_millis(entry.since),
+            holder: holder.map_or(entry.holder, |holder| holder.description()),
+            condition,
         })
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::state::KeyError;
-
-    fn key() -> StoreKey {
-        StoreKey { package: "random".to_owned(), type_name: "random_pet".to_owned(), id: "urn a".to_owned() }
-    }
-
-    fn left(text: &'static str) -> Bytes {
-        Bytes::from_static(text.as_bytes())
-    }
-
-    #[tokio::test]
-    async fn what_is_left_is_found_by_what_was_sent() {
-        let folder = tempfile::tempdir().expect("a folder");
-        assert!(!Journal::exists(folder.path()));
-        let journal = Journal::open(folder.path(), None).await.expect("a journal");
-        assert!(Journal::exists(folder.path()));
-        journal.keep(&key(), &[1; 32], left("one")).await.expect("kept");
-        journal.keep(&key(), &[2; 32], left("two")).await.expect("kept");
-        journal.keep(&key(), &[1; 32], left("uno")).await.expect("kept");
-
-        let again = Journal::open(folder.path(), None).await.expect("the same journal");
-        assert_eq!(again.find(&key(), &[1; 32]).await.expect("an answer"), Some(left("uno")));
-        assert_eq!(again.find(&key(), &[2; 32]).await.expect("an answer"), Some(left("two")));
-        assert_eq!(again.find(&key(), &[3; 32]).await.expect("an answer"), None);
-        let other = StoreKey { id: "urn b".to_owned(), ..key() };
-        assert_eq!(again.find(&other, &[1; 32]).await.expect("an answer"), None);
-
-        again.forget(&key(), &[1; 32]).await.expect("forgotten");
-        again.forget(&key(), &[1; 32]).await.expect("forgotten already");
-        assert_eq!(journal.find(&key(), &[1; 32]).await.expect("an answer"), None);
-        assert_eq!(journal.find(&key(), &[2; 32]).await.expect("an answer"), Some(left("two")));
-    }
-
-    #[tokio::test]
-    async fn the_oldest_entries_of_a_resource_go_first() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let journal = Journal::open(folder.path(), None).await.expect("a journal");
-        for sent in 0..10 {
-            journal.keep(&key(), &[sent; 32], left("something")).await.expect("kept");
+impl OpenIntent {
+    /// One sentence for whoever has to see to it.
+    pub fn report(&self) -> String {
+        let Intent { intention, key, subject, .. } = &self.intent;
+        let noun = intention.noun();
+        let what = match (subject.is_empty(), key.id.is_empty()) {
+            (true, _) => key.to_string(),
+            (false, true) => format!("{subject} ({} of package {})", key.type_name, key.package),
+            (false, false) => format!("{subject} ({key})"),
+        };
+        match &self.condition {
+            Condition::UnderWay => format!("the {noun} of {what} is under way ({})", self.holder),
+            Condition::Interrupted => format!(
+                "the {noun} of {what} was begun by {} and never ended: nobody knows whether it has happened",
+                self.holder
+            ),
+            Condition::Ended { text, .. } => {
+                format!("the {noun} of {what}, begun by {}: {text}", self.holder)
+            }
         }
-        assert_eq!(journal.store.find(&key()).await.expect("records").len(), ENTRIES);
-        assert_eq!(journal.find(&key(), &[1; 32]).await.expect("an answer"), None);
-        assert!(journal.find(&key(), &[2; 32]).await.expect("an answer").is_some());
+    }
+}
+
+impl Begun {
+    /// The intent's number.
+    pub fn number(&self) -> RecordNumber {
+        self.place.number
     }
 
-    #[tokio::test]
-    async fn no_file_holds_anything_in_the_clear() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let journal = Journal::open(folder.path(), None).await.expect("a journal");
-        journal.keep(&key(), b"a digest of all that was sent!!!", left("hunter2")).await.expect("kept");
-        for entry in std::fs::read_dir(folder.path()).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            let bytes = std::fs::read(&path).expect("a file");
-            for text in [&b"hunter2"[..], b"a digest of all"] {
-                assert!(!bytes.windows(text.len()).any(|window| window == text), "{}", path.display());
+    /// It has ended, and whoever has to know its outcome does: the engine, by an answer that is on its way. Waits for no
+    /// disk: should the machine fail now, the intent would be reported though it was not necessary.
+    ///
+    /// # Errors
+    /// When the journal cannot be written; the intent stays open.
+    pub async fn end(mut self) -> Result<(), VaultError> {
+        // Whoever has taken over does not lose anything by it.
+        let fences = Vec::new();
+        let batch = Batch { durability: Durability::Soon, fences, ..self.closing(Vec::new()) };
+        self.vault.store().commit(batch).await?;
+        self.lease = None;
+        Ok(())
+    }
+
+    /// It has ended, and left an object, which is stored in place of a record, or as a new one. Both happens at once.
+    ///
+    /// # Errors
+    /// [`VaultError::Overtaken`] when another process has taken over: the object is kept with the intent, which stays open.
+    /// After any other error the intent is open as well.
+    pub async fn store(
+        mut self,
+        place: Option<Place>,
+        key: &StoreKey,
+        saved: &Saved,
+    ) -> Result<Place, VaultError> {
+        let plain = Envelope::from(saved).encode_to_vec();
+        let mut place = place;
+        loop {
+            let lease = self.lease.clone();
+            let number = self.place.number;
+            let committed = self
+                .vault
+                .write(|cipher| {
+                    let kind = Kind::Object;
+                    let bytes = cipher.seal(kind, key, &plain);
+                    let change = match place {
+                        Some(place) => Change::Replace { kind, place, key: key.clone(), bytes },
+                        None => Change::Add { kind, key: key.clone(), bytes },
+                    };
+                    closing(number, lease.clone(), vec![change])
+                })
+                .await?;
+            match committed {
+                Committed::Done { places, .. } => {
+                    self.lease = None;
+                    return Ok(*places.first().expect("what was stored has a place"));
+                }
+                // Somebody has removed it; what the object is now must not be lost for that.
+                Committed::Refused(Refusal::Changed { kind: Kind::Object, version: None, .. }) => {
+                    place = None
+                }
+                Committed::Refused(_) => return Err(self.overtaken(Some(saved)).await),
             }
         }
     }
 
-    #[tokio::test]
-    async fn an_entry_of_another_key_is_told_and_then_replaced() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let journal = Journal::open(folder.path(), None).await.expect("a journal");
-        journal.keep(&key(), &[1; 32], left("one")).await.expect("kept");
-        let other = folder.path().join("other");
-        KeyFile::open_or_create(&other).expect("a key");
-        let journal = Journal::open(folder.path(), Some(&other)).await.expect("a journal");
-        let error = journal.find(&key(), &[1; 32]).await.expect_err("the wrong key");
-        assert!(matches!(error, VaultError::Key(KeyError::WrongKey { .. })), "{error}");
-        journal.keep(&key(), &[1; 32], left("uno")).await.expect("kept");
-        assert_eq!(journal.find(&key(), &[1; 32]).await.expect("an answer"), Some(left("uno")));
+    /// It has ended, and the object is gone; so is its record.
+    ///
+    /// # Errors
+    /// As of [`Self::store`].
+    pub async fn remove(mut self, place: Option<Place>) -> Result<(), VaultError> {
+        let remove = place.map(|place| Change::Remove {
+            kind: Kind::Object,
+            number: place.number,
+            version: Some(place.version),
+        });
+        let batch = self.closing(remove.into_iter().collect());
+        match self.vault.store().commit(batch).await? {
+            Committed::Done { .. } => {
+                self.lease = None;
+                Ok(())
+            }
+            Committed::Refused(_) => Err(self.overtaken(None).await),
+        }
     }
+
+    /// It has ended, but nobody knows how: the intent stays open, with what is known.
+    ///
+    /// # Errors
+    /// When the journal cannot be written; the intent stays open without it.
+    pub async fn leave_open(mut self, known: &str) -> Result<(), VaultError> {
+        self.note(known.to_owned(), None).await
+    }
+
+    /// What came of it cannot be stored where it belongs; it is kept here.
+    async fn overtaken(&mut self, saved: Option<&Saved>) -> VaultError {
+        let done = Intention::of(self.entry.intention).unwrap_or(Intention::Update).done();
+        let text = format!(
+            "it was {done}, but another process has taken over the object meanwhile, so its new state is not in the store"
+        );
+        if let Err(error) = self.note(text, saved).await {
+            return error;
+        }
+        VaultError::Overtaken { key: Box::new(self.key.clone()), done, store: self.vault.location() }
+    }
+
+    async fn note(&mut self, text: String, saved: Option<&Saved>) -> Result<(), VaultError> {
+        self.entry.ended = Some(Ended { text, object: saved.map(Envelope::from) });
+        let plain = self.entry.encode_to_vec();
+        let (place, key, lease) = (self.place, &self.key, self.lease.take());
+        let committed = self
+            .vault
+            .write(|cipher| Batch {
+                releases: lease.iter().cloned().collect(),
+                ..Batch::of(Change::Replace {
+                    kind: Kind::Intent,
+                    place,
+                    key: key.clone(),
+                    bytes: cipher.seal(Kind::Intent, key, &plain),
+                })
+            })
+            .await?;
+        match committed {
+            Committed::Done { .. } => Ok(()),
+            // Somebody has dismissed it.
+            Committed::Refused(_) => Err(self.vault.changed(&self.key)),
+        }
+    }
+
+    /// What ends the intent: it goes, and the lease with it.
+    fn closing(&self, changes: Vec<Change>) -> Batch {
+        closing(self.place.number, self.lease.clone(), changes)
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        self.renewing.abort();
+        if let Some(lease) = self.lease.take() {
+            // So that nobody waits for who does not do anything any more; the batch happens though nobody waits for it.
+            let releases = vec![lease];
+            drop(self.vault.store().commit(Batch {
+                releases,
+                durability: Durability::Soon,
+                ..Batch::default()
+            }));
+        }
+    }
+}
+
+fn closing(number: RecordNumber, lease: Option<Lease>, changes: Vec<Change>) -> Batch {
+    let mut changes = changes;
+    changes.push(Change::Remove { kind: Kind::Intent, number, version: None });
+    let fences: Vec<Lease> = lease.into_iter().collect();
+    Batch { fences: fences.clone(), changes, releases: fences, ..Batch::default() }
+}
+
+/// Keeps a lease for as long as its holder is at it.
+fn renew(store: Arc<dyn Store>, lease: Option<Lease>) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        let Some(lease) = lease else { return };
+        loop {
+            tokio::time::sleep(LEASE / 3).await;
+            // A store that cannot be reached now may be next time; one that was lost is found so at the end.
+            store.renew(&lease, LEASE).await.ok();
+        }
+    })
+}
+
+fn milliseconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,25 +1,36 @@
 //! The store as a SQLite file, shared by every process of one user on one machine.
 //!
 //! Write-ahead logging lets readers and a writer of several processes pass each other; `synchronous=FULL` makes each
-//! commit wait for the disk. SQLite blocks, so all of its work happens on the runtime's threads for that.
+//! commit wait for the disk. SQLite blocks, so reading happens on the runtime's threads for that, and writing on a thread
+//! of its own, which brings what comes at once to the disk at once (`writer`).
 //!
-//! The format's version is the file's `user_version`. Each record has a checksum beside it, which tells a damaged file
-//! from a wrong key. The folder and the file belong to the user alone; SQLite gives its log and index files the mode of
-//! the database.
+//! SQLite notices much of what can befall a file, but not everything: a flipped byte may also hide a row. So before a
+//! store says that it does not have an object, or lists all, the file's structure has been checked once; for small files,
+//! which nearly all are, before it says anything.
+//!
+//! The folder and the file belong to the user alone; SQLite gives its log and index files the mode of the database.
+
+mod format;
+mod writer;
+
+#[cfg(test)]
+mod tests;
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use rusqlite::{Connection, ErrorCode, Row, TransactionBehavior};
-use sha2::{Digest as _, Sha256};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Row};
 
-use super::store::{Pending, RecordNumber, SealedRecord, Store, StoreError, StoreKey};
-
-/// The version of the tables below.
-const FORMAT: i64 = 1;
+use super::checksum::{checksum, key_hash};
+use super::store::{
+    Batch, Committed, Fence, HeldLease, Kind, Lease, Page, Pending, Place, RecordNumber, SealedRecord, Store,
+    StoreError, StoreKey,
+};
+use writer::Writer;
 
 /// How long a process waits for another one's change. A change takes milliseconds, on a slow disk some hundred; who waits
 /// longer than this stands before a process that hangs.
@@ -28,28 +39,30 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How long to let another process finish before the log is switched again.
 const SWITCH_AGAIN: Duration = Duration::from_millis(5);
 
-const TABLES: &str = "
-    CREATE TABLE objects (
-        number   INTEGER PRIMARY KEY AUTOINCREMENT,
-        package  TEXT NOT NULL,
-        type     TEXT NOT NULL,
-        id       TEXT NOT NULL,
-        sealed   BLOB NOT NULL,
-        checksum BLOB NOT NULL
-    ) STRICT;
-    CREATE INDEX objects_by_key ON objects (package, type, id, number);
-";
+/// Files up to this size, in bytes, are checked when they are opened, which takes a few milliseconds.
+const SMALL: u64 = 4 << 20;
+
+/// How many prepared statements a connection keeps: there are about ten for each kind of record.
+const STATEMENTS: usize = 64;
 
 /// A SQLite file.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
     file: Arc<File>,
+    writer: Arc<Writer>,
 }
 
 #[derive(Debug)]
 struct File {
     path: PathBuf,
-    connection: Mutex<Connection>,
+    reader: Mutex<Reader>,
+}
+
+#[derive(Debug)]
+struct Reader {
+    connection: Connection,
+    /// What the check of the structure has found, once it was made.
+    verdict: Option<Result<(), String>>,
 }
 
 impl SqliteStore {
@@ -61,88 +74,80 @@ impl SqliteStore {
         let at = path.clone();
         tokio::task::spawn_blocking(move || open(path))
             .await
-            .map_err(|_| StoreError::BrokenOff { path: at })?
-            .map(|file| Self { file: Arc::new(file) })
+            .map_err(|_| StoreError::BrokenOff { location: at.display().to_string() })?
     }
 
     fn run<'a, T: Send + 'static>(
         &self,
-        work: impl FnOnce(&File) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnOnce(&File, &mut Reader) -> Result<T, StoreError> + Send + 'static,
     ) -> Pending<'a, T> {
         let file = Arc::clone(&self.file);
-        let path = file.path.clone();
-        // Started here and not at the first poll: a change that was begun is finished, even if nobody waits for it.
-        let done = tokio::task::spawn_blocking(move || work(&file));
-        Box::pin(async move { done.await.map_err(|_| StoreError::BrokenOff { path })? })
+        let done = tokio::task::spawn_blocking(move || {
+            let mut reader = file.reader.lock().unwrap_or_else(PoisonError::into_inner);
+            work(&file, &mut reader)
+        });
+        let location = self.location();
+        Box::pin(async move { done.await.map_err(|_| StoreError::BrokenOff { location })? })
     }
 }
 
 impl Store for SqliteStore {
-    fn find<'a>(&'a self, key: &'a StoreKey) -> Pending<'a, Vec<SealedRecord>> {
+    fn find<'a>(&'a self, kind: Kind, key: &'a StoreKey) -> Pending<'a, Vec<SealedRecord>> {
         let key = key.clone();
-        self.run(move |file| {
-            file.records(
-                "reading a record",
-                "SELECT number, package, type, id, sealed, checksum FROM objects
-                 WHERE package = ?1 AND type = ?2 AND id = ?3 ORDER BY number DESC",
-                (key.package, key.type_name, key.id),
+        self.run(move |file, reader| {
+            let doing = "reading a record";
+            let rows = rows(
+                &reader.connection,
+                &format!("{} WHERE key_hash = ?1 ORDER BY number DESC", select(kind)),
+                (key_hash(&key),),
             )
+            .map_err(|error| file.failed(doing, error))?;
+            let damaged = || StoreError::Damaged {
+                location: file.path.display().to_string(),
+                key: Box::new(key.clone()),
+            };
+            let records = rows
+                .into_iter()
+                .map(|row| row.judged(kind).ok().filter(|record| record.key == key).ok_or_else(damaged))
+                .collect::<Result<Vec<_>, _>>()?;
+            if records.is_empty() && kind == Kind::Object {
+                reader.check(file)?.map_err(|found| file.corrupt(doing, found))?;
+            }
+            Ok(records)
         })
     }
 
-    fn add<'a>(&'a self, key: &'a StoreKey, bytes: Vec<u8>) -> Pending<'a, RecordNumber> {
-        let key = key.clone();
-        self.run(move |file| {
-            file.with("adding a record", |connection| {
-                connection
-                    .prepare_cached(
-                        "INSERT INTO objects (package, type, id, sealed, checksum) VALUES (?1, ?2, ?3, ?4, ?5)",
-                    )?
-                    .insert((key.package, key.type_name, key.id, &bytes, checksum(&bytes)))
-                    .map(RecordNumber)
-            })
-        })
-    }
-
-    fn replace(&self, number: RecordNumber, bytes: Vec<u8>) -> Pending<'_, bool> {
-        self.run(move |file| {
-            file.with("replacing a record", |connection| {
-                connection
-                    .prepare_cached("UPDATE objects SET sealed = ?2, checksum = ?3 WHERE number = ?1")?
-                    .execute((number.0, &bytes, checksum(&bytes)))
-                    .map(|changed| changed == 1)
-            })
-        })
-    }
-
-    fn remove(&self, number: RecordNumber) -> Pending<'_, bool> {
-        self.run(move |file| {
-            file.with("removing a record", |connection| {
-                connection
-                    .prepare_cached("DELETE FROM objects WHERE number = ?1")?
-                    .execute((number.0,))
-                    .map(|changed| changed == 1)
-            })
-        })
-    }
-
-    fn list<'a>(&'a self, package: Option<&'a str>) -> Pending<'a, Vec<SealedRecord>> {
+    fn page<'a>(
+        &'a self,
+        kind: Kind,
+        package: Option<&'a str>,
+        after: RecordNumber,
+        at_most: u32,
+    ) -> Pending<'a, Page> {
         let package = package.map(str::to_owned);
-        self.run(move |file| {
-            file.records(
-                "listing records",
-                "SELECT number, package, type, id, sealed, checksum FROM objects
-                 WHERE ?1 IS NULL OR package = ?1 ORDER BY package, type, id, number",
-                (package,),
-            )
+        self.run(move |file, reader| page(file, reader, kind, package.as_deref(), after, at_most))
+    }
+
+    fn commit(&self, batch: Batch) -> Pending<'_, Committed> {
+        self.writer.commit(batch)
+    }
+
+    fn renew<'a>(&'a self, lease: &'a Lease, time: Duration) -> Pending<'a, bool> {
+        self.writer.renew(lease.clone(), time)
+    }
+
+    fn held<'a>(&'a self, name: &'a str) -> Pending<'a, Option<HeldLease>> {
+        let name = name.to_owned();
+        self.run(move |file, reader| {
+            held(&reader.connection, &name).map_err(|error| file.failed("looking at a lease", error))
         })
     }
 
-    fn is_empty(&self) -> Pending<'_, bool> {
-        self.run(|file| {
-            file.with("looking for records", |connection| {
-                connection.query_row("SELECT NOT EXISTS (SELECT 1 FROM objects)", (), |row| row.get(0))
-            })
+    fn is_empty(&self, kind: Kind) -> Pending<'_, bool> {
+        self.run(move |file, reader| {
+            let statement = format!("SELECT NOT EXISTS (SELECT 1 FROM {})", kind.table());
+            let found = reader.connection.query_row(&statement, (), |row| row.get(0));
+            found.map_err(|error| file.failed("looking for records", error))
         })
     }
 
@@ -152,55 +157,70 @@ impl Store for SqliteStore {
 }
 
 impl File {
-    fn with<T>(
-        &self,
-        doing: &'static str,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, StoreError> {
-        // A thread that panicked has left no half-made change: SQLite rolls back what is not committed.
-        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-        work(&connection).map_err(|error| StoreError::Database { path: self.path.clone(), doing, error })
+    fn failed(&self, doing: &'static str, error: rusqlite::Error) -> StoreError {
+        failed(&self.path, doing, Arc::new(error))
     }
 
-    fn records(
-        &self,
-        doing: &'static str,
-        statement: &str,
-        parameters: impl rusqlite::Params,
-    ) -> Result<Vec<SealedRecord>, StoreError> {
-        let rows = self.with(doing, |connection| {
-            connection
-                .prepare_cached(statement)?
-                .query_map(parameters, record)?
-                .collect::<Result<Vec<_>, _>>()
-        })?;
-        rows.into_iter()
-            .map(|(record, expected)| {
-                if checksum(&record.bytes)[..] == expected[..] {
-                    Ok(record)
-                } else {
-                    Err(StoreError::Damaged { path: self.path.clone(), key: Box::new(record.key) })
-                }
-            })
-            .collect()
+    fn corrupt(&self, doing: &'static str, found: String) -> StoreError {
+        StoreError::Corrupt { path: self.path.clone(), doing, error: found.into() }
     }
 }
 
-fn open(path: PathBuf) -> Result<File, StoreError> {
+impl Reader {
+    /// What the check of the file's structure says. It is made once: it reads the whole file.
+    fn check(&mut self, file: &File) -> Result<Result<(), String>, StoreError> {
+        if let Some(verdict) = &self.verdict {
+            return Ok(verdict.clone());
+        }
+        let found = self.connection.query_row("PRAGMA integrity_check(1)", (), |row| row.get::<_, String>(0));
+        let verdict = match found {
+            Ok(found) if found == "ok" => Ok(()),
+            Ok(found) => Err(found),
+            Err(error) if is_corruption(&error) => Err(error.to_string()),
+            Err(error) => return Err(file.failed("checking its structure", error)),
+        };
+        self.verdict = Some(verdict.clone());
+        Ok(verdict)
+    }
+}
+
+/// Whether the file itself is what is wrong.
+fn is_corruption(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::TypeMismatch)
+    )
+}
+
+fn failed(path: &Path, doing: &'static str, error: Arc<rusqlite::Error>) -> StoreError {
+    if is_corruption(&error) {
+        return StoreError::Corrupt { path: path.to_owned(), doing, error: Box::new(error) };
+    }
+    StoreError::Database { path: path.to_owned(), doing, error }
+}
+
+fn open(path: PathBuf) -> Result<SqliteStore, StoreError> {
     prepare_file(&path).map_err(|error| StoreError::Create { path: path.clone(), error })?;
-    let failed = |doing| {
-        let path = path.clone();
-        move |error| StoreError::Database { path, doing, error }
-    };
-    let mut connection = Connection::open(&path).map_err(failed("opening it"))?;
+    let mut connection = connect(&path)?;
+    format::ensure(&mut connection, &path)?;
+    let is_small = std::fs::metadata(&path).is_ok_and(|metadata| metadata.len() <= SMALL);
+    let file = File { path, reader: Mutex::new(Reader { connection, verdict: None }) };
+    if is_small {
+        // What it finds is told where it matters: what can still be read is to be readable.
+        file.reader.lock().unwrap_or_else(PoisonError::into_inner).check(&file)?.ok();
+    }
+    let writer = Writer::start(connect(&file.path)?, file.path.clone())?;
+    Ok(SqliteStore { file: Arc::new(file), writer: Arc::new(writer) })
+}
+
+fn connect(path: &Path) -> Result<Connection, StoreError> {
+    let failed = |doing| move |error| failed(path, doing, Arc::new(error));
+    let connection = Connection::open(path).map_err(failed("opening it"))?;
     connection.busy_timeout(PATIENCE).map_err(failed("setting it up"))?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
     write_ahead(&connection).map_err(failed("switching to write-ahead logging"))?;
     connection.pragma_update(None, "synchronous", "FULL").map_err(failed("setting it up"))?;
-    let found = ensure_tables(&mut connection).map_err(failed("making its tables"))?;
-    if found != FORMAT {
-        return Err(StoreError::Format { path, found, known: FORMAT });
-    }
-    Ok(File { path, connection: Mutex::new(connection) })
+    Ok(connection)
 }
 
 /// Switches to write-ahead logging, which costs nothing where the file has it already. Where a file system cannot do it the
@@ -223,24 +243,6 @@ fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     }
 }
 
-/// Makes the tables in an empty file, and tells the format. Under a lock, as several processes may find it empty at once.
-fn ensure_tables(connection: &mut Connection) -> rusqlite::Result<i64> {
-    let format = |connection: &Connection| connection.query_row("PRAGMA user_version", (), |row| row.get(0));
-    let found: i64 = format(connection)?;
-    if found != 0 {
-        return Ok(found);
-    }
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let found: i64 = format(&transaction)?;
-    if found != 0 {
-        return Ok(found);
-    }
-    transaction.execute_batch(TABLES)?;
-    transaction.pragma_update(None, "user_version", FORMAT)?;
-    transaction.commit()?;
-    Ok(FORMAT)
-}
-
 /// Makes the folder and the file for the user alone, and sees to it that their names are on the disk as well: SQLite takes
 /// care of what is in the file, not of where the file is.
 fn prepare_file(path: &Path) -> std::io::Result<()> {
@@ -258,152 +260,149 @@ fn prepare_file(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-fn record(row: &Row<'_>) -> rusqlite::Result<(SealedRecord, Vec<u8>)> {
-    let key = StoreKey { package: row.get(1)?, type_name: row.get(2)?, id: row.get(3)? };
-    Ok((SealedRecord { number: RecordNumber(row.get(0)?), key, bytes: row.get(4)? }, row.get(5)?))
+fn page(
+    file: &File,
+    reader: &mut Reader,
+    kind: Kind,
+    package: Option<&str>,
+    after: RecordNumber,
+    at_most: u32,
+) -> Result<Page, StoreError> {
+    let at_most = i64::from(at_most.max(1));
+    let mut page = Page::default();
+    // A listing that leaves out what a fault hides would be a wrong answer.
+    if kind == Kind::Object
+        && after.0 <= 0
+        && let Err(found) = reader.check(file)?
+    {
+        page.fault = Some(found);
+    }
+    let statement = format!(
+        "{} WHERE number > ?1 AND (?2 IS NULL OR package = ?2) ORDER BY number LIMIT ?3",
+        select(kind)
+    );
+    let connection = &reader.connection;
+    let found = match rows(connection, &statement, (after.0, package.map(str::as_bytes), at_most)) {
+        Ok(found) => {
+            if i64::try_from(found.len()) == Ok(at_most) {
+                page.next = found.last().map(|row| RecordNumber(row.number));
+            }
+            found
+        }
+        Err(error) if is_corruption(&error) => {
+            page.fault = Some(error.to_string());
+            let last = last_number(connection, kind).map_err(|_| file.failed("listing records", error))?;
+            let end = after.0.saturating_add(at_most).min(last);
+            page.next = (end < last).then_some(RecordNumber(end));
+            one_by_one(connection, kind, after.0 + 1..=end, &mut page)
+        }
+        Err(error) => return Err(file.failed("listing records", error)),
+    };
+    for row in found {
+        let number = RecordNumber(row.number);
+        match row.judged(kind) {
+            Ok(record) if package.is_none_or(|package| package == record.key.package) => {
+                page.records.push(record)
+            }
+            Ok(_) => {}
+            Err(key) => page.damaged.push((number, key)),
+        }
+    }
+    Ok(page)
 }
 
-fn checksum(bytes: &[u8]) -> [u8; 32] {
-    Sha256::digest(bytes).into()
+/// Where a walk through the records meets a broken part, others may still be reached by their numbers.
+fn one_by_one(
+    connection: &Connection,
+    kind: Kind,
+    numbers: std::ops::RangeInclusive<i64>,
+    page: &mut Page,
+) -> Vec<RawRow> {
+    let statement = format!("{} WHERE number = ?1", select(kind));
+    let mut found = Vec::new();
+    for number in numbers {
+        match rows(connection, &statement, (number,)) {
+            Ok(rows) => found.extend(rows),
+            Err(_) => page.damaged.push((RecordNumber(number), None)),
+        }
+    }
+    found
 }
 
-#[cfg(test)]
-mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+fn last_number(connection: &Connection, kind: Kind) -> rusqlite::Result<i64> {
+    let counter = connection.query_row("SELECT last FROM counter", (), |row| row.get(0));
+    let statement = format!("SELECT max(number) FROM {}", kind.table());
+    counter.or_else(|_| connection.query_row(&statement, (), |row| row.get(0)))
+}
 
-    use super::*;
+fn select(kind: Kind) -> String {
+    let table = kind.table();
+    format!("SELECT number, version, package, type, id, sealed, checksum FROM {table}")
+}
 
-    fn key(id: &str) -> StoreKey {
-        StoreKey { package: "random".to_owned(), type_name: "random_pet".to_owned(), id: id.to_owned() }
-    }
+/// A row whatever is in it.
+struct RawRow {
+    number: i64,
+    version: Option<i64>,
+    /// Package, type, id, sealed bytes, checksum.
+    columns: [Option<Vec<u8>>; 5],
+}
 
-    fn folder() -> tempfile::TempDir {
-        tempfile::tempdir().expect("a folder")
-    }
-
-    async fn open_in(folder: &tempfile::TempDir) -> SqliteStore {
-        SqliteStore::open(folder.path().join("home/state.sqlite")).await.expect("a store")
-    }
-
-    async fn bytes_of(store: &SqliteStore, id: &str) -> Vec<Vec<u8>> {
-        let records = store.find(&key(id)).await.expect("records");
-        records.into_iter().map(|record| record.bytes).collect()
-    }
-
-    #[tokio::test]
-    async fn records_are_found_replaced_listed_and_removed() {
-        let folder = folder();
-        let store = open_in(&folder).await;
-        assert!(store.is_empty().await.expect("an answer"));
-        let first = store.add(&key("a"), b"one".to_vec()).await.expect("added");
-        let second = store.add(&key("a"), b"two".to_vec()).await.expect("added");
-        store.add(&key("b"), b"three".to_vec()).await.expect("added");
-        assert_eq!(bytes_of(&store, "a").await, [b"two", b"one"], "newest first");
-        assert!(store.replace(first, b"uno".to_vec()).await.expect("replaced"));
-        assert!(store.remove(second).await.expect("removed"));
-        assert!(!store.remove(second).await.expect("an answer"), "it is gone already");
-        assert!(!store.replace(second, Vec::new()).await.expect("an answer"));
-        assert_eq!(bytes_of(&store, "a").await, [b"uno"]);
-        let listed = store.list(Some("random")).await.expect("records");
-        assert_eq!(listed.iter().map(|record| record.key.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
-        assert_eq!(store.list(Some("time")).await.expect("records"), []);
-        assert_eq!(store.list(None).await.expect("records").len(), 2);
-        assert!(!store.is_empty().await.expect("an answer"));
-    }
-
-    #[tokio::test]
-    async fn a_record_is_there_for_who_opens_the_file_later() {
-        let folder = folder();
-        let added = open_in(&folder).await.add(&key("a"), b"one".to_vec()).await.expect("added");
-        let again = open_in(&folder).await;
-        assert_eq!(bytes_of(&again, "a").await, [b"one"]);
-        again.remove(added).await.expect("removed");
-        let newer = again.add(&key("a"), b"two".to_vec()).await.expect("added");
-        assert_ne!(newer, added, "numbers are not used again");
-    }
-
-    #[tokio::test]
-    async fn a_commit_waits_for_the_disk_and_readers_do_not_wait_for_writers() {
-        let folder = folder();
-        let store = open_in(&folder).await;
-        let connection = store.file.connection.lock().expect("the connection");
-        let pragma = |name: &str| {
-            connection
-                .query_row(&format!("PRAGMA {name}"), (), |row| row.get::<_, rusqlite::types::Value>(0))
-                .expect("a value")
+impl RawRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let bytes = |index| {
+            Ok::<_, rusqlite::Error>(match row.get_ref(index)? {
+                ValueRef::Blob(bytes) => Some(bytes.to_vec()),
+                _ => None,
+            })
         };
-        assert_eq!(pragma("journal_mode"), rusqlite::types::Value::Text("wal".to_owned()));
-        assert_eq!(pragma("synchronous"), rusqlite::types::Value::Integer(2), "FULL");
+        Ok(Self {
+            number: row.get(0)?,
+            version: row.get(1).ok(),
+            columns: [bytes(2)?, bytes(3)?, bytes(4)?, bytes(5)?, bytes(6)?],
+        })
     }
 
-    #[tokio::test(flavor = "multi_thread")]
-    async fn connections_that_open_and_write_at_once_all_get_through() {
-        let folder = folder();
-        let mut writers = tokio::task::JoinSet::new();
-        for writer in 0..8 {
-            let path = folder.path().join("state.sqlite");
-            writers.spawn(async move {
-                let store = SqliteStore::open(path).await.expect("a store");
-                for number in 0..5 {
-                    store.add(&key(&format!("{writer}-{number}")), vec![1]).await.expect("added");
-                }
-            });
+    /// The record, if it is as it was written; else what its key seems to be.
+    fn judged(self, kind: Kind) -> Result<SealedRecord, Option<StoreKey>> {
+        let [package, type_name, id, sealed, expected] = self.columns;
+        let text = |bytes: Option<Vec<u8>>| String::from_utf8(bytes?).ok();
+        let (Some(package), Some(type_name), Some(id)) = (text(package), text(type_name), text(id)) else {
+            return Err(None);
+        };
+        let key = StoreKey { package, type_name, id };
+        let (Some(version), Some(bytes), Some(expected)) = (self.version, sealed, expected) else {
+            return Err(Some(key));
+        };
+        let place = Place { number: RecordNumber(self.number), version };
+        if checksum(kind, place, &key, &bytes)[..] == expected[..] {
+            Ok(SealedRecord { place, key, bytes })
+        } else {
+            Err(Some(key))
         }
-        writers.join_all().await;
-        let store = SqliteStore::open(folder.path().join("state.sqlite")).await.expect("a store");
-        assert_eq!(store.list(None).await.expect("records").len(), 40);
     }
+}
 
-    #[tokio::test]
-    async fn a_damaged_record_is_named() {
-        let folder = folder();
-        let store = open_in(&folder).await;
-        store.add(&key("a"), b"one".to_vec()).await.expect("added");
-        store
-            .file
-            .with("damaging it", |connection| connection.execute("UPDATE objects SET sealed = x'00'", ()))
-            .expect("damaged");
-        let error = store.find(&key("a")).await.expect_err("a damaged record");
-        let text = error.to_string();
-        assert!(text.contains("random_pet \"a\"") && text.contains("state.sqlite"), "{text}");
-        assert!(matches!(error, StoreError::Damaged { .. }), "{text}");
-    }
+fn rows(
+    connection: &Connection,
+    statement: &str,
+    parameters: impl rusqlite::Params,
+) -> rusqlite::Result<Vec<RawRow>> {
+    connection.prepare_cached(statement)?.query_map(parameters, RawRow::read)?.collect()
+}
 
-    #[tokio::test]
-    async fn a_file_that_is_no_database_is_named() {
-        let folder = folder();
-        let path = folder.path().join("state.sqlite");
-        std::fs::write(&path, "no database, but long enough to be taken for something".repeat(40))
-            .expect("written");
-        let error = SqliteStore::open(path).await.expect_err("no database");
-        assert!(error.to_string().contains("state.sqlite"), "{error}");
-    }
+fn held(connection: &Connection, name: &str) -> rusqlite::Result<Option<HeldLease>> {
+    connection
+        .prepare_cached("SELECT fence, holder, expires FROM leases WHERE name = ?1")?
+        .query_row((name,), |row| {
+            let expires: i64 = row.get(2)?;
+            Ok(HeldLease { fence: Fence(row.get(0)?), holder: row.get(1)?, is_over: expires <= now() })
+        })
+        .optional()
+}
 
-    #[tokio::test]
-    async fn a_file_of_a_newer_format_is_left_alone() {
-        let folder = folder();
-        let path = folder.path().join("state.sqlite");
-        let newer = Connection::open(&path).expect("a database");
-        newer.pragma_update(None, "user_version", 7).expect("written");
-        drop(newer);
-        let error = SqliteStore::open(path).await.expect_err("too new");
-        assert!(error.to_string().contains("has format 7"), "{error}");
-    }
-
-    #[tokio::test]
-    async fn nobody_else_can_read_the_files() {
-        let folder = folder();
-        let store = open_in(&folder).await;
-        store.add(&key("a"), b"one".to_vec()).await.expect("added");
-        let home = folder.path().join("home");
-        let mode = |path: &Path| std::fs::metadata(path).expect("a file").permissions().mode() & 0o777;
-        assert_eq!(mode(&home), 0o700);
-        let mut names = Vec::new();
-        for entry in std::fs::read_dir(&home).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            assert_eq!(mode(&path), 0o600, "{}", path.display());
-            names.push(path);
-        }
-        assert_eq!(names.len(), 3, "the database, its log and the log's index: {names:?}");
-    }
+/// Milliseconds since 1970. Leases go by it: a clock that is set forward ends them early, which fences make harmless.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

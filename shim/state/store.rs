@@ -3,10 +3,16 @@
 //! Records are opaque here: encryption and meaning are the vault's, so that every store has them alike. A provider's ids
 //! are not always unique (two `random_password`s are both `none`, two `local_file`s of one content share its hash), so
 //! a key may have several records, each with a number of its own.
+//!
+//! There is one way to change anything, a [`Batch`]: it happens as a whole or not at all, and only if everything that it
+//! depends on is still as it was (versions of records, leases). So an outcome can be stored, its intent closed and its
+//! lease given back by one wait for the disk, and nobody can write over what another process has changed meanwhile.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// What a record is found by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,25 +21,79 @@ pub struct StoreKey {
     pub package: String,
     /// The resource's type, in Terraform's spelling.
     pub type_name: String,
-    /// The provider's id.
+    /// The provider's id. It may be any text: of any length, with any characters.
     pub id: String,
 }
 
+/// How much of an id a message shows: ids may be as long as providers like.
+const SHOWN_ID: usize = 200;
+
 impl fmt::Display for StoreKey {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} {:?} of package {}", self.type_name, self.id, self.package)
+        let Self { package, type_name, id } = self;
+        match id.char_indices().nth(SHOWN_ID) {
+            None => write!(formatter, "{type_name} {id:?} of package {package}"),
+            Some((end, _)) => write!(formatter, "{type_name} {:?}… of package {package}", &id[..end]),
+        }
     }
 }
 
-/// Which record; never given out twice by one store.
+/// What a record is of. Each kind has a table of its own, all of the same form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// A resource's object.
+    Object,
+    /// Something that was begun, and of which it is not known how it ended.
+    Intent,
+    /// What a failed operation has left, and an engine cannot be told.
+    Remnant,
+    /// A key that records are encrypted with, itself encrypted.
+    Key,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Object, Self::Intent, Self::Remnant, Self::Key];
+
+    /// Its table.
+    pub(super) fn table(self) -> &'static str {
+        match self {
+            Self::Object => "objects",
+            Self::Intent => "intents",
+            Self::Remnant => "remnants",
+            Self::Key => "keys",
+        }
+    }
+
+    /// What stands for it in checksums and in what records are bound to.
+    pub(super) fn mark(self) -> u8 {
+        match self {
+            Self::Object => 1,
+            Self::Intent => 2,
+            Self::Remnant => 3,
+            Self::Key => 4,
+        }
+    }
+}
+
+/// Which record; never given out twice by one store, and larger for what was added later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RecordNumber(pub i64);
+
+/// A record as it was when it was read or written: whoever replaces it says what he takes it for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    /// Which one.
+    pub number: RecordNumber,
+    /// How often it has been written: 1 when it was added.
+    pub version: i64,
+}
 
 /// One record as it lies in the store.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SealedRecord {
-    /// Which one.
-    pub number: RecordNumber,
+    /// Which one, and of which version.
+    pub place: Place,
     /// What it is found by.
     pub key: StoreKey,
     /// Its encrypted bytes.
@@ -42,9 +102,176 @@ pub struct SealedRecord {
 
 impl fmt::Debug for SealedRecord {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { number, key, bytes } = self;
-        write!(formatter, "SealedRecord({}, {key}, {} bytes)", number.0, bytes.len())
+        let Self { place, key, bytes } = self;
+        write!(
+            formatter,
+            "SealedRecord({}, version {}, {key}, {} bytes)",
+            place.number.0,
+            place.version,
+            bytes.len()
+        )
     }
+}
+
+/// Some records of a kind, in the order of their numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    /// Those that are as they were written.
+    pub records: Vec<SealedRecord>,
+    /// Those that are not: their numbers, and what their keys seem to be, where there seem to be any.
+    pub damaged: Vec<(RecordNumber, Option<StoreKey>)>,
+    /// Where the next page begins. `None`: there is no more.
+    pub next: Option<RecordNumber>,
+    /// What is wrong with the database beneath, for which records may be missing here.
+    pub fault: Option<String>,
+}
+
+/// Changes that happen together, or not at all.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// What must be as it was for this to happen.
+    pub require: Vec<(Kind, Place)>,
+    /// Leases that must still be their holder's for this to happen, whether their time is over or not: what counts is that
+    /// nobody has taken them over.
+    pub fences: Vec<Lease>,
+    /// A lease to take.
+    pub claim: Option<Claim>,
+    /// What to change.
+    pub changes: Vec<Change>,
+    /// Leases to give back. They need not be the holder's any more.
+    pub releases: Vec<Lease>,
+    /// What the answer waits for.
+    pub durability: Durability,
+}
+
+/// What the answer to a batch waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// The machine may lose its power after the answer, and nothing is lost.
+    #[default]
+    Durable,
+    /// The process may be killed after the answer, and nothing is lost. What is lost when the machine fails is this batch
+    /// and what came later, never something before it.
+    Soon,
+}
+
+/// A change of one record.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Change {
+    /// A new record.
+    Add {
+        /// Of what.
+        kind: Kind,
+        /// What it is to be found by.
+        key: StoreKey,
+        /// Its encrypted bytes.
+        bytes: Vec<u8>,
+    },
+    /// Other bytes in a record. It is refused if the record has gone or was changed.
+    Replace {
+        /// Of what.
+        kind: Kind,
+        /// Which one.
+        place: Place,
+        /// What it is found by, which does not change.
+        key: StoreKey,
+        /// Its encrypted bytes.
+        bytes: Vec<u8>,
+    },
+    /// No such record any more. That it has gone already is no fault.
+    Remove {
+        /// Of what.
+        kind: Kind,
+        /// Which one.
+        number: RecordNumber,
+        /// It is refused if the record has another version. `None`: any will do.
+        version: Option<i64>,
+    },
+}
+
+impl fmt::Debug for Change {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Add { kind, key, bytes } => {
+                write!(formatter, "Add({kind:?}, {key}, {} bytes)", bytes.len())
+            }
+            Self::Replace { kind, place, key, bytes } => {
+                write!(formatter, "Replace({kind:?}, {place:?}, {key}, {} bytes)", bytes.len())
+            }
+            Self::Remove { kind, number, version } => {
+                write!(formatter, "Remove({kind:?}, {number:?}, {version:?})")
+            }
+        }
+    }
+}
+
+/// A wish for a lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// What of.
+    pub name: String,
+    /// Who takes it, in words of the vault's.
+    pub holder: String,
+    /// For how long, by the store's own clock.
+    pub time: Duration,
+    /// The lease that may be taken over though its time is not over: its holder is known to have ended.
+    pub over: Option<Fence>,
+}
+
+/// A number that grows with every lease that is given: what a holder was given before another one is smaller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Fence(pub i64);
+
+/// A lease that somebody has.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Lease {
+    /// What of.
+    pub name: String,
+    /// Which one.
+    pub fence: Fence,
+}
+
+/// What is known of a lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldLease {
+    /// Which one.
+    pub fence: Fence,
+    /// Who took it.
+    pub holder: String,
+    /// Whether its time is over, by the store's clock.
+    pub is_over: bool,
+}
+
+/// What became of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Committed {
+    /// It happened.
+    Done {
+        /// The records that were added and replaced, in the order of the changes.
+        places: Vec<Place>,
+        /// The lease that was taken.
+        lease: Option<Lease>,
+    },
+    /// Nothing of it happened.
+    Refused(Refusal),
+}
+
+/// Why nothing of a batch happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// A record has gone, or was changed.
+    Changed {
+        /// Of what.
+        kind: Kind,
+        /// Which one.
+        number: RecordNumber,
+        /// Its version now. `None`: it has gone.
+        version: Option<i64>,
+    },
+    /// A lease is not its holder's any more.
+    Lost(Lease),
+    /// The lease that was wanted is somebody else's.
+    Held(HeldLease),
 }
 
 /// What a call of a store yields, once awaited.
@@ -52,28 +279,34 @@ pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + S
 
 /// A database of records.
 ///
-/// A change is durable before its call returns: whoever has the answer may be killed, and the machine may lose its
-/// power, without the change being lost. Several processes may use one database at once.
+/// Several processes may use one database at once. What a call reads is as it was written, or the call says that it is
+/// not: each record has a checksum that covers its kind, its key, its number, its version and its bytes.
 pub trait Store: fmt::Debug + Send + Sync {
     /// The records of a key, newest first.
-    fn find<'a>(&'a self, key: &'a StoreKey) -> Pending<'a, Vec<SealedRecord>>;
+    fn find<'a>(&'a self, kind: Kind, key: &'a StoreKey) -> Pending<'a, Vec<SealedRecord>>;
 
-    /// Adds a record.
-    fn add<'a>(&'a self, key: &'a StoreKey, bytes: Vec<u8>) -> Pending<'a, RecordNumber>;
+    /// Some records after a number, at most so many.
+    fn page<'a>(
+        &'a self,
+        kind: Kind,
+        package: Option<&'a str>,
+        after: RecordNumber,
+        at_most: u32,
+    ) -> Pending<'a, Page>;
 
-    /// Replaces a record's bytes. `false`: there is no such record any more.
-    fn replace(&self, number: RecordNumber, bytes: Vec<u8>) -> Pending<'_, bool>;
+    /// Changes something. The batch happens even if nobody waits for the answer.
+    fn commit(&self, batch: Batch) -> Pending<'_, Committed>;
 
-    /// Removes a record. `false`: there is no such record any more.
-    fn remove(&self, number: RecordNumber) -> Pending<'_, bool>;
+    /// Prolongs a lease. `false`: somebody else has it by now.
+    fn renew<'a>(&'a self, lease: &'a Lease, time: Duration) -> Pending<'a, bool>;
 
-    /// All records, of one package or of all, sorted by key.
-    fn list<'a>(&'a self, package: Option<&'a str>) -> Pending<'a, Vec<SealedRecord>>;
+    /// What is known of a lease. `None`: nobody has it.
+    fn held<'a>(&'a self, name: &'a str) -> Pending<'a, Option<HeldLease>>;
 
-    /// Whether there is no record at all.
-    fn is_empty(&self) -> Pending<'_, bool>;
+    /// Whether there is no record of a kind.
+    fn is_empty(&self, kind: Kind) -> Pending<'_, bool>;
 
-    /// Where it is, for messages.
+    /// Where it is, for messages; without any password.
     fn location(&self) -> String;
 }
 
@@ -99,17 +332,59 @@ pub enum StoreError {
         doing: &'static str,
         /// Why.
         #[source]
-        error: rusqlite::Error,
+        error: Arc<rusqlite::Error>,
+    },
+    /// The file's own structure is broken.
+    #[error(
+        "the store {path} is damaged ({doing}); restore the file from a backup, or export what can still be read",
+        path = path.display()
+    )]
+    Corrupt {
+        /// Its file.
+        path: PathBuf,
+        /// What was being done.
+        doing: &'static str,
+        /// What was found.
+        #[source]
+        error: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The server refuses, or cannot be reached.
+    #[error("the store {location} cannot be used ({doing})")]
+    Server {
+        /// Where, without the password.
+        location: String,
+        /// What was being done.
+        doing: &'static str,
+        /// Why.
+        #[source]
+        error: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The connection was lost at the one moment when nobody can tell whether the change has happened.
+    #[error(
+        "the connection to the store {location} was lost while a change was being written, and the store could not tell \
+         afterwards whether it was; look at what the store has before doing it again"
+    )]
+    Unknown {
+        /// Where, without the password.
+        location: String,
+        /// How it was lost.
+        #[source]
+        error: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The address makes no sense.
+    #[error("{reason}; ISTHMUS_STORE is a file, or an address such as postgres://user@host/database")]
+    Address {
+        /// What is wrong with it; without the address, which may have a password in it.
+        reason: String,
     },
     /// The database belongs to something else, or to a newer version of this program.
     #[error(
-        "the store {path} has format {found}, but this version knows formats up to {known}; use the version of isthmus \
-         that wrote it, or a newer one",
-        path = path.display()
+        "the store {location} has format {found}, but this version knows formats up to {known}; use the version of isthmus \
+         that wrote it, or a newer one"
     )]
     Format {
-        /// Its file.
-        path: PathBuf,
+        /// Where.
+        location: String,
         /// What it says of itself.
         found: i64,
         /// What this version can read.
@@ -117,20 +392,19 @@ pub enum StoreError {
     },
     /// A record's bytes are not those that were written.
     #[error(
-        "the record of {key} in the store {path} is damaged: its bytes are not those that were written; restore the file \
-         from a backup, or remove the resource from the engine's state and import it again",
-        path = path.display()
+        "the record of {key} in the store {location} is damaged: its bytes are not those that were written; restore the \
+         store from a backup, or remove the resource from the engine's state and import it again"
     )]
     Damaged {
-        /// The database's file.
-        path: PathBuf,
+        /// Where.
+        location: String,
         /// Which record.
         key: Box<StoreKey>,
     },
     /// The work broke off.
-    #[error("the work on the store {path} broke off", path = path.display())]
+    #[error("the work on the store {location} broke off")]
     BrokenOff {
-        /// The database's file.
-        path: PathBuf,
+        /// Where.
+        location: String,
     },
 }

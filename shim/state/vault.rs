@@ -1,28 +1,43 @@
 //! Saved objects in a store: encrypted on the way in, checked on the way out.
 
+mod lazy;
+mod rotation;
+
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
 use isthmus_proto::tfplugin6::ResourceIdentityData;
 use isthmus_proto::tfstackdata1::StateResourceInstanceObjectV1;
 use prost::Message as _;
 
-use super::encryption::{KeyError, KeyFile};
+use super::address::StoreAddress;
+use super::encryption::{CipherKey, Unopened, key_of};
+use super::key::{KeyError, KeySource, MasterKey};
+use super::keyring::{self, Ring};
 use super::record::{RecordError, SavedObject};
 use super::sqlite::SqliteStore;
-use super::store::{RecordNumber, SealedRecord, Store, StoreError, StoreKey};
+use super::store::{
+    Batch, Change, Committed, Kind, Page, Place, RecordNumber, Refusal, SealedRecord, Store, StoreError,
+    StoreKey,
+};
 
-/// The database's name in its folder.
-const DATABASE: &str = "state.sqlite";
-/// The key file's name in the same folder, where no other is configured.
-const KEY: &str = "state.key";
+pub use lazy::LazyVault;
+pub use rotation::Rotated;
+
+/// How many records are read at once where many are: what is in memory at a time.
+const PAGE: u32 = 256;
+
+/// How often a change is tried again because the keys have changed meanwhile. Once is enough, unless they are changed
+/// again and again.
+const ATTEMPTS: usize = 5;
 
 /// A store of saved objects.
 #[derive(Clone, Debug)]
 pub struct Vault {
     store: Arc<dyn Store>,
-    key: KeyFile,
+    master: Arc<MasterKey>,
+    ring: Arc<RwLock<Arc<Ring>>>,
 }
 
 /// What is kept of one resource.
@@ -34,9 +49,31 @@ pub struct Saved {
     pub companion: Bytes,
 }
 
+/// Some of what is kept, in the order in which it was added.
+#[derive(Debug)]
+pub struct SavedPage {
+    /// What can be read.
+    pub records: Vec<(Place, StoreKey, Saved)>,
+    /// What cannot.
+    pub faults: Vec<Fault>,
+    /// Where the next page begins. `None`: there is no more.
+    pub next: Option<RecordNumber>,
+}
+
+/// Something in a store that cannot be read.
+#[derive(Debug)]
+pub struct Fault {
+    /// Which record; `None`: what is damaged is the database itself, and more than what is listed may be missing.
+    pub number: Option<RecordNumber>,
+    /// What it seems to be found by.
+    pub key: Option<StoreKey>,
+    /// What is wrong.
+    pub reason: String,
+}
+
 /// A record as it is encrypted: the object as Terraform writes it, and what that has no place for.
 #[derive(Clone, PartialEq, prost::Message)]
-struct Envelope {
+pub(super) struct Envelope {
     #[prost(message, optional, tag = "1")]
     object: Option<StateResourceInstanceObjectV1>,
     #[prost(message, optional, tag = "2")]
@@ -79,6 +116,61 @@ pub enum VaultError {
         #[source]
         error: prost::DecodeError,
     },
+    /// What is listed is not all that was kept.
+    #[error(
+        "the store {store} is damaged: {reason}; restore it from a backup, or export what can still be read"
+    )]
+    Incomplete {
+        /// Where.
+        store: String,
+        /// What was found.
+        reason: String,
+    },
+    /// Another process has changed the record since it was read.
+    #[error("the record of {key} in the store {store} was changed by another process meanwhile; do it again")]
+    Changed {
+        /// Which record.
+        key: Box<StoreKey>,
+        /// Where.
+        store: String,
+    },
+    /// Another process is changing the resource now.
+    #[error(
+        "{key} is being changed by another process ({holder}) right now; do it again when that has ended. If it ended \
+         without saying so, its claim ends within {} s", super::journal::LEASE.as_secs()
+    )]
+    Busy {
+        /// Which resource.
+        key: Box<StoreKey>,
+        /// Who is changing it.
+        holder: String,
+    },
+    /// Another process has taken over a change, because this one was not heard of for too long.
+    #[error(
+        "{key} was {done}, but its new state could not be stored in {store}: this process was not heard of for so long that \
+         another one has taken the resource over. What came of it is kept with the intent, which stays open"
+    )]
+    Overtaken {
+        /// Which resource.
+        key: Box<StoreKey>,
+        /// "created" or the like.
+        done: &'static str,
+        /// Where.
+        store: String,
+    },
+    /// The keys were changed too often while something was being written.
+    #[error("the keys of the store {store} are being changed; do it again when that has ended")]
+    Restless {
+        /// Where.
+        store: String,
+    },
+    /// A new key cannot take the place of the old one.
+    #[error("the new key cannot be put in the place of the old one, which stays in use; do it again")]
+    Publish {
+        /// Why.
+        #[source]
+        error: std::io::Error,
+    },
 }
 
 impl Vault {
@@ -88,19 +180,36 @@ impl Vault {
     /// # Errors
     /// When the store or the key cannot be made, opened or used.
     pub async fn open(folder: &Path, configured_key: Option<&Path>) -> Result<Self, VaultError> {
-        let store = SqliteStore::open(folder.join(DATABASE)).await?;
-        let key = key_file(&store, folder, configured_key).await?;
-        Ok(Self::new(Arc::new(store), key))
+        let source = match configured_key {
+            Some(path) => KeySource::File(path.to_owned()),
+            None => KeySource::Folder(folder.to_owned()),
+        };
+        Self::connect(&StoreAddress::in_folder(folder), &source).await
+    }
+
+    /// Opens the vault at an address, which is made where it is missing.
+    ///
+    /// # Errors
+    /// When the store or the key cannot be made, opened or used; [`KeyError::WrongKey`] when the store was encrypted with
+    /// another key.
+    pub async fn connect(address: &StoreAddress, key: &KeySource) -> Result<Self, VaultError> {
+        let StoreAddress::File(path) = address;
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(path.clone()).await?);
+        Self::over(store, key).await
     }
 
     /// A vault over any store.
-    pub fn new(store: Arc<dyn Store>, key: KeyFile) -> Self {
-        Self { store, key }
+    ///
+    /// # Errors
+    /// As of [`Self::connect`].
+    pub async fn over(store: Arc<dyn Store>, key: &KeySource) -> Result<Self, VaultError> {
+        let (master, ring) = keyring::open(&*store, key).await?;
+        Ok(Self { store, master: Arc::new(master), ring: Arc::new(RwLock::new(Arc::new(ring))) })
     }
 
     /// What the user should know about how the vault is kept.
     pub fn warning(&self) -> Option<String> {
-        self.key.warning()
+        self.master.warning.clone()
     }
 
     /// Where it is, for messages.
@@ -109,64 +218,157 @@ impl Vault {
     }
 
     /// What is kept under a key, newest first: providers' ids are not always unique.
-    pub async fn find(&self, key: &StoreKey) -> Result<Vec<(RecordNumber, Saved)>, VaultError> {
-        let records = self.store.find(key).await?;
-        records.iter().map(|record| Ok((record.number, self.unseal(record)?))).collect()
+    pub async fn find(&self, key: &StoreKey) -> Result<Vec<(Place, Saved)>, VaultError> {
+        let records = self.store.find(Kind::Object, key).await?;
+        let mut found = Vec::with_capacity(records.len());
+        for record in &records {
+            found.push((record.place, self.unsealed_object(record).await?));
+        }
+        Ok(found)
     }
 
-    /// Everything that is kept, of one package or of all, sorted by key.
-    pub async fn list(
+    /// Everything that is kept, of one package or of all, sorted by key. What can be much is better read in pages.
+    ///
+    /// # Errors
+    /// When anything of it cannot be read: a list with something missing would be a wrong answer.
+    pub async fn list(&self, package: Option<&str>) -> Result<Vec<(Place, StoreKey, Saved)>, VaultError> {
+        let mut listed = Vec::new();
+        let mut after = Some(RecordNumber(0));
+        while let Some(from) = after {
+            let page = self.page(package, from, PAGE).await?;
+            if let Some(fault) = page.faults.into_iter().next() {
+                return Err(VaultError::Incomplete { store: self.location(), reason: fault.reason });
+            }
+            listed.extend(page.records);
+            after = page.next;
+        }
+        listed.sort_by(|one, other| (&one.1, one.0).cmp(&(&other.1, other.0)));
+        Ok(listed)
+    }
+
+    /// Some of what is kept, of one package or of all, after a number: what can be read, and what cannot.
+    ///
+    /// # Errors
+    /// When nothing can be read at all.
+    pub async fn page(
         &self,
         package: Option<&str>,
-    ) -> Result<Vec<(RecordNumber, StoreKey, Saved)>, VaultError> {
-        let records = self.store.list(package).await?;
-        records
+        after: RecordNumber,
+        at_most: u32,
+    ) -> Result<SavedPage, VaultError> {
+        let Page { records, damaged, next, fault } =
+            self.store.page(Kind::Object, package, after, at_most).await?;
+        let mut faults: Vec<Fault> = damaged
             .into_iter()
-            .map(|record| {
-                let saved = self.unseal(&record)?;
-                Ok((record.number, record.key, saved))
+            .map(|(number, key)| {
+                let reason = match &key {
+                    Some(key) => format!("the record of {key} is not as it was written"),
+                    None => format!("the record {} is not as it was written", number.0),
+                };
+                Fault { number: Some(number), key, reason }
             })
-            .collect()
+            .collect();
+        faults.extend(fault.map(|reason| Fault { number: None, key: None, reason }));
+        let mut readable = Vec::with_capacity(records.len());
+        for record in records {
+            match self.unsealed_object(&record).await {
+                Ok(saved) => readable.push((record.place, record.key, saved)),
+                // It concerns all records.
+                Err(error @ (VaultError::Store(_) | VaultError::Key(KeyError::WrongKey { .. }))) => {
+                    return Err(error);
+                }
+                Err(error) => faults.push(Fault {
+                    number: Some(record.place.number),
+                    key: Some(record.key),
+                    reason: crate::error_chain(&error),
+                }),
+            }
+        }
+        Ok(SavedPage { records: readable, faults, next })
     }
 
     /// Keeps something new. It is durable when this returns.
-    pub async fn add(&self, key: &StoreKey, saved: &Saved) -> Result<RecordNumber, VaultError> {
-        Ok(self.store.add(key, self.seal(key, saved)).await?)
+    pub async fn add(&self, key: &StoreKey, saved: &Saved) -> Result<Place, VaultError> {
+        let plain = Envelope::from(saved).encode_to_vec();
+        let committed = self.write(|cipher| Batch::of(add(cipher, key, &plain))).await?;
+        self.place_of(committed, key)
     }
 
     /// Replaces what is kept (under the same key), or keeps it anew where another process has removed it meanwhile. It is
     /// durable when this returns.
-    pub async fn replace(
-        &self,
-        number: RecordNumber,
-        key: &StoreKey,
-        saved: &Saved,
-    ) -> Result<RecordNumber, VaultError> {
-        if self.store.replace(number, self.seal(key, saved)).await? {
-            return Ok(number);
+    ///
+    /// # Errors
+    /// [`VaultError::Changed`] when another process has changed it since it was read.
+    pub async fn replace(&self, place: Place, key: &StoreKey, saved: &Saved) -> Result<Place, VaultError> {
+        let plain = Envelope::from(saved).encode_to_vec();
+        let committed = self.write(|cipher| Batch::of(replace(cipher, place, key, &plain))).await?;
+        if let Committed::Refused(Refusal::Changed { kind: Kind::Object, version: None, .. }) = committed {
+            return self.add(key, saved).await;
         }
-        self.add(key, saved).await
+        self.place_of(committed, key)
     }
 
-    /// Forgets something; it may be forgotten already.
-    pub async fn remove(&self, number: RecordNumber) -> Result<(), VaultError> {
-        self.store.remove(number).await?;
+    /// Forgets something, whatever it is by now; it may be forgotten already.
+    pub async fn remove(&self, place: Place) -> Result<(), VaultError> {
+        let remove = Change::Remove { kind: Kind::Object, number: place.number, version: None };
+        // Nothing that it depends on: it cannot be refused.
+        self.store.commit(Batch::of(remove)).await?;
         Ok(())
     }
 
-    fn seal(&self, key: &StoreKey, saved: &Saved) -> Vec<u8> {
-        let envelope = Envelope {
-            object: Some(saved.object.to_message()),
-            identity: saved.object.object.identity.clone(),
-            companion: saved.companion.clone(),
-        };
-        self.key.seal(key, &envelope.encode_to_vec())
+    fn place_of(&self, committed: Committed, key: &StoreKey) -> Result<Place, VaultError> {
+        match committed {
+            Committed::Done { places, .. } => {
+                Ok(*places.first().expect("what was added or replaced has a place"))
+            }
+            Committed::Refused(_) => Err(self.changed(key)),
+        }
     }
 
-    fn unseal(&self, record: &SealedRecord) -> Result<Saved, VaultError> {
-        let plain = self.key.unseal(&record.key, &record.bytes)?;
-        let place = || (Box::new(record.key.clone()), self.store.location());
-        let envelope = Envelope::decode(Bytes::from(plain)).map_err(|error| {
+    pub(super) fn changed(&self, key: &StoreKey) -> VaultError {
+        VaultError::Changed { key: Box::new(key.clone()), store: self.location() }
+    }
+
+    /// Commits what is sealed with the key of the moment, and with another one if that has changed meanwhile.
+    pub(super) async fn write(&self, batch: impl Fn(&CipherKey) -> Batch) -> Result<Committed, VaultError> {
+        for _ in 0..ATTEMPTS {
+            let (cipher, row) = self.ring().writing();
+            let mut batch = batch(&cipher);
+            batch.require.push((Kind::Key, row));
+            match self.store.commit(batch).await? {
+                Committed::Refused(Refusal::Changed { kind: Kind::Key, .. }) => self.reload().await?,
+                committed => return Ok(committed),
+            }
+        }
+        Err(VaultError::Restless { store: self.location() })
+    }
+
+    pub(super) async fn unseal(&self, kind: Kind, record: &SealedRecord) -> Result<Vec<u8>, VaultError> {
+        let key = || Box::new(record.key.clone());
+        let damaged = || KeyError::Damaged { key: key(), store: self.location() };
+        let id = match key_of(&record.bytes) {
+            Ok(id) => id,
+            Err(Unopened::Form(form)) => return Err(KeyError::Form { key: key(), form }.into()),
+            Err(_) => return Err(damaged().into()),
+        };
+        let mut cipher = self.ring().key(id).cloned();
+        if cipher.is_none() {
+            // Another process has begun to use a new key, or this is no key of this store's at all.
+            self.reload().await?;
+            cipher = self.ring().key(id).cloned();
+        }
+        let plain = cipher.and_then(|cipher| cipher.unseal(kind, &record.key, &record.bytes).ok());
+        plain.ok_or_else(|| damaged().into())
+    }
+
+    async fn unsealed_object(&self, record: &SealedRecord) -> Result<Saved, VaultError> {
+        let plain = self.unseal(Kind::Object, record).await?;
+        self.object_in(&record.key, Bytes::from(plain))
+    }
+
+    pub(super) fn object_in(&self, key: &StoreKey, plain: Bytes) -> Result<Saved, VaultError> {
+        let place = || (Box::new(key.clone()), self.store.location());
+        let envelope = Envelope::decode(plain).map_err(|error| {
             let (key, store) = place();
             VaultError::Envelope { key, store, error }
         })?;
@@ -177,124 +379,45 @@ impl Vault {
         object.object.identity = envelope.identity;
         Ok(Saved { object, companion: envelope.companion })
     }
+
+    fn ring(&self) -> Arc<Ring> {
+        Arc::clone(&self.ring.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn reload(&self) -> Result<(), VaultError> {
+        let ring = keyring::reload(&*self.store, &self.master).await?;
+        *self.ring.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(ring);
+        Ok(())
+    }
+
+    pub(super) fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
 }
 
-/// The key of a store in a folder.
-pub(super) async fn key_file(
-    store: &SqliteStore,
-    folder: &Path,
-    configured: Option<&Path>,
-) -> Result<KeyFile, VaultError> {
-    if let Some(path) = configured {
-        return Ok(KeyFile::open(path)?);
+impl From<&Saved> for Envelope {
+    fn from(saved: &Saved) -> Self {
+        Self {
+            object: Some(saved.object.to_message()),
+            identity: saved.object.object.identity.clone(),
+            companion: saved.companion.clone(),
+        }
     }
-    let path = folder.join(KEY);
-    // In this order: another process makes its key before its first record.
-    let has_records = !store.is_empty().await?;
-    if has_records && !path.exists() {
-        return Err(KeyError::Missing { path, store: store.location() }.into());
-    }
-    Ok(KeyFile::open_or_create(&path)?)
 }
 
-#[cfg(test)]
-mod tests {
-    use isthmus_proto::tfplugin6::DynamicValue;
-
-    use super::*;
-    use crate::cty::json::Json;
-    use crate::provider::StoredObject;
-    use crate::state::Status;
-
-    fn key() -> StoreKey {
-        StoreKey {
-            package: "random".to_owned(),
-            type_name: "random_password".to_owned(),
-            id: "none".to_owned(),
-        }
+impl Batch {
+    /// A batch of one change.
+    pub fn of(change: Change) -> Self {
+        Self { changes: vec![change], ..Self::default() }
     }
+}
 
-    fn password(result: &str) -> Saved {
-        let value = Json::parse(format!(r#"{{"id":"none","result":"{result}"}}"#).as_bytes()).expect("JSON");
-        let identity = ResourceIdentityData {
-            identity_data: Some(DynamicValue { msgpack: vec![0x80].into(), json: Bytes::new() }),
-        };
-        Saved {
-            object: SavedObject {
-                object: StoredObject {
-                    value,
-                    schema_version: 3,
-                    private: Bytes::from_static(b"private"),
-                    identity: Some(identity),
-                },
-                status: Status::Damaged,
-                sensitive_paths: Vec::new(),
-                dependencies: Vec::new(),
-                create_before_destroy: true,
-                provider: "provider[\"random\"]".to_owned(),
-            },
-            companion: Bytes::from_static(b"inputs"),
-        }
-    }
+fn add(cipher: &CipherKey, key: &StoreKey, plain: &[u8]) -> Change {
+    let kind = Kind::Object;
+    Change::Add { kind, key: key.clone(), bytes: cipher.seal(kind, key, plain) }
+}
 
-    #[tokio::test]
-    async fn everything_that_was_kept_comes_back() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let first = Vault::open(folder.path(), None).await.expect("a vault");
-        first.add(&key(), &password("hunter2")).await.expect("kept");
-        let again = Vault::open(folder.path(), None).await.expect("the same vault");
-        let found = again.find(&key()).await.expect("records");
-        let [(number, saved)] = &found[..] else { panic!("one record, not {found:?}") };
-        assert_eq!(format!("{saved:?}"), format!("{:?}", password("hunter2")));
-        assert_eq!(again.list(Some("random")).await.expect("records")[0].1, key());
-        again.remove(*number).await.expect("forgotten");
-        again.remove(*number).await.expect("forgotten already");
-        assert!(first.find(&key()).await.expect("records").is_empty());
-        let anew = first.replace(*number, &key(), &password("hunter3")).await.expect("kept anew");
-        assert_ne!(anew, *number);
-        assert_eq!(again.find(&key()).await.expect("records").len(), 1);
-    }
-
-    #[tokio::test]
-    async fn no_file_holds_a_secret_in_the_clear() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let vault = Vault::open(folder.path(), None).await.expect("a vault");
-        vault.add(&key(), &password("hunter2hunter2")).await.expect("kept");
-        for entry in std::fs::read_dir(folder.path()).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            let bytes = std::fs::read(&path).expect("a file");
-            assert!(!bytes.windows(7).any(|window| window == b"hunter2"), "{}", path.display());
-        }
-    }
-
-    #[tokio::test]
-    async fn a_lost_key_is_not_replaced_by_a_new_one() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let vault = Vault::open(folder.path(), None).await.expect("a vault");
-        vault.add(&key(), &password("hunter2")).await.expect("kept");
-        std::fs::remove_file(folder.path().join(KEY)).expect("removed");
-        let error = Vault::open(folder.path(), None).await.expect_err("no key");
-        assert!(matches!(error, VaultError::Key(KeyError::Missing { .. })), "{error}");
-        assert!(
-            error.to_string().contains("state.key") && error.to_string().contains("state.sqlite"),
-            "{error}"
-        );
-    }
-
-    #[tokio::test]
-    async fn a_configured_key_is_used_and_another_one_is_refused() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (ours, other) = (folder.path().join("ours"), folder.path().join("other"));
-        KeyFile::open_or_create(&ours).expect("a key");
-        KeyFile::open_or_create(&other).expect("a key");
-        let home = folder.path().join("home");
-        let vault = Vault::open(&home, Some(&ours)).await.expect("a vault");
-        vault.add(&key(), &password("hunter2")).await.expect("kept");
-        assert!(!home.join(KEY).exists(), "no key is made beside the configured one");
-        let wrong = Vault::open(&home, Some(&other)).await.expect("a vault");
-        let error = wrong.find(&key()).await.expect_err("the wrong key");
-        assert!(matches!(error, VaultError::Key(KeyError::WrongKey { .. })), "{error}");
-        let error = Vault::open(&home, Some(&folder.path().join("none"))).await.expect_err("no key file");
-        assert!(matches!(error, VaultError::Key(KeyError::Read { .. })), "{error}");
-    }
+fn replace(cipher: &CipherKey, place: Place, key: &StoreKey, plain: &[u8]) -> Change {
+    let kind = Kind::Object;
+    Change::Replace { kind, place, key: key.clone(), bytes: cipher.seal(kind, key, plain) }
 }

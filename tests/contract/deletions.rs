@@ -19,7 +19,7 @@ async fn fails(session: &Session, stored: &Stored) {
 }
 
 fn journal(host: &Host) -> std::path::PathBuf {
-    host.folder().join("isthmus/journal.sqlite")
+    host.folder().join("isthmus/state.sqlite")
 }
 
 /// The private data that came with the last call of this name.
@@ -154,7 +154,7 @@ on_both_protocols! {
         let shown = host.engine.shown().into_iter().filter(|line| line.severity == Severity::Warning);
         let texts: Vec<String> = shown.map(|line| line.message).collect();
         for words in ["What an earlier deletion may have left is not known", "could not be kept"] {
-            let told = texts.iter().any(|text| text.contains(words) && text.contains("journal.sqlite"));
+            let told = texts.iter().any(|text| text.contains(words) && text.contains("state.sqlite"));
             assert!(told, "{words}: {texts:?}");
         }
         Ok(())

@@ -5,7 +5,7 @@
 //! apart, because it sends that again: its inputs in Diff and Update, its outputs in Delete.
 
 use isthmus_proto::property::{Struct, Value};
-use isthmus_shim::state::{RecordNumber, Saved, Status};
+use isthmus_shim::state::{Place, Saved, Status};
 use prost::Message as _;
 
 use super::Told;
@@ -25,7 +25,7 @@ pub(super) enum Sought<'a> {
     Lookup,
 }
 
-type Candidate = (RecordNumber, Saved, Told);
+type Candidate = (Place, Saved, Told);
 
 /// Chooses among the records of one id, newest first.
 ///
@@ -97,7 +97,7 @@ mod tests {
     use bytes::Bytes;
     use isthmus_shim::cty::json::Json;
     use isthmus_shim::provider::StoredObject;
-    use isthmus_shim::state::SavedObject;
+    use isthmus_shim::state::{RecordNumber, SavedObject};
 
     use super::*;
 
@@ -120,7 +120,8 @@ mod tests {
             inputs: Some(inputs(length)),
             outputs: Some([("length", Value::from(length)), ("result", result.into())].into()),
         };
-        (RecordNumber(number), Saved { object, companion: Bytes::new() }, told)
+        let place = Place { number: RecordNumber(number), version: 1 };
+        (place, Saved { object, companion: Bytes::new() }, told)
     }
 
     fn inputs(length: f64) -> Struct {
@@ -128,7 +129,7 @@ mod tests {
     }
 
     fn chosen(candidates: &[Candidate], sought: Sought<'_>) -> Result<Option<i64>, usize> {
-        choose(candidates.to_vec(), sought).map(|found| found.map(|(number, _, _)| number.0))
+        choose(candidates.to_vec(), sought).map(|found| found.map(|(place, _, _)| place.number.0))
     }
 
     #[test]

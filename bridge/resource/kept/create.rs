@@ -5,7 +5,7 @@
 
 use isthmus_proto::property::Struct;
 use isthmus_shim::provider::{Diagnostic, Object};
-use isthmus_shim::state::{RecordNumber, Status};
+use isthmus_shim::state::{Place, Status};
 
 use super::choose::is_mistakable;
 use super::{Keeper, KeptError, Told};
@@ -101,11 +101,11 @@ impl Keeper<'_> {
         notes: &mut Notes,
     ) -> KeptError {
         let cause = isthmus_shim::error_chain(&cause);
-        let number = self.keep_damaged(&id, object, config, inputs).await;
+        let place = self.keep_damaged(&id, object, config, inputs).await;
         match self.destroy(object, notes).await {
             Ok(()) => {
-                if let Some(number) = number
-                    && let Err(error) = self.vault.remove(number).await
+                if let Some(place) = place
+                    && let Err(error) = self.vault.remove(place).await
                 {
                     // The object is gone; a record of it is all that is left, and does no harm.
                     notes.warnings.push(Diagnostic::warning(
@@ -119,7 +119,7 @@ impl Keeper<'_> {
                 cause,
                 key: self.key(&id),
                 obstacle: failure.error.to_string(),
-                kept: number.is_some(),
+                kept: place.is_some(),
             },
         }
     }
@@ -131,7 +131,7 @@ impl Keeper<'_> {
         object: &Object,
         config: &Config,
         inputs: &Struct,
-    ) -> Option<RecordNumber> {
+    ) -> Option<Place> {
         let told = Told { inputs: Some(inputs.clone()), outputs: None };
         let saved = self.saved(object, Status::Damaged, config, &told).ok()?;
         self.keep(id, None, &saved).await.ok()

@@ -25,16 +25,16 @@ impl Keeper<'_> {
         let Some(prior) = self.condemned(id, properties, notes).await? else { return Ok(()) };
         match self.destroy(&prior.object, notes).await {
             Ok(()) => {
-                if let Some(number) = prior.number {
-                    self.vault.remove(number).await?;
+                if let Some(place) = prior.place {
+                    self.vault.remove(place).await?;
                 }
                 Ok(())
             }
             Err(failure) => {
-                if let (Some(object), Some(number)) = (&failure.object, prior.number) {
+                if let (Some(object), Some(place)) = (&failure.object, prior.place) {
                     let config = Config { value: object.value.clone(), secrets: Vec::new() };
                     let saved = self.saved(object, prior.status, &config, &prior.told)?;
-                    self.keep(id, Some(number), &saved).await?;
+                    self.keep(id, Some(place), &saved).await?;
                 }
                 Err(failure.error.into())
             }
@@ -60,7 +60,7 @@ impl Keeper<'_> {
             Err(_) => None,
         };
         let object = object.ok_or(not_stored)?;
-        Ok(Some(Prior { object, status: Status::Ready, told: Told::default(), number: None }))
+        Ok(Some(Prior { object, status: Status::Ready, told: Told::default(), place: None }))
     }
 
     fn object_from_properties(&self, id: &str, properties: &Struct) -> Result<StoredObject, StateError> {

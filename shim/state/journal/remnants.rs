@@ -1,0 +1,167 @@
+//! What came of operations that failed, where the engine cannot be told.
+//!
+//! When a deletion fails half-way, a provider answers with what is left and with new private data of it. Core stores both;
+//! an engine has no place for them in its answer to a failed deletion, and goes on with what it had. So they are kept here,
+//! for the call that takes the matter up again: it is known by the properties that it sends, which are those that were sent
+//! to the deletion that failed. What is kept is the owner's business; the journal does not look into it.
+
+use bytes::Bytes;
+use prost::Message as _;
+
+use crate::state::store::{Batch, Change, Kind, SealedRecord, StoreKey};
+use crate::state::vault::{Vault, VaultError};
+
+/// How many remnants a resource may have; the oldest go first. There is more than one only where several resources have one
+/// id.
+const MOST: usize = 8;
+
+/// A digest of the properties that a call has sent.
+pub type Sent = [u8; 32];
+
+/// A remnant as it is encrypted. The digest is inside: from one that anybody can read, a short secret could be guessed.
+#[derive(Clone, PartialEq, prost::Message)]
+struct Remnant {
+    #[prost(bytes = "vec", tag = "1")]
+    sent: Vec<u8>,
+    #[prost(bytes = "bytes", tag = "2")]
+    left: Bytes,
+}
+
+impl Vault {
+    /// What was kept of a resource for a call that sends the same again.
+    ///
+    /// # Errors
+    /// When the store fails, or a remnant cannot be decrypted.
+    pub async fn remnant(&self, key: &StoreKey, sent: &Sent) -> Result<Option<Bytes>, VaultError> {
+        for record in self.store().find(Kind::Remnant, key).await? {
+            let remnant = self.remnant_in(&record).await?;
+            if remnant.sent == sent {
+                return Ok(Some(remnant.left));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Keeps what is left of a resource, in the place of what was kept for the same call. It is durable when this returns.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn keep_remnant(&self, key: &StoreKey, sent: &Sent, left: Bytes) -> Result<(), VaultError> {
+        let plain = Remnant { sent: sent.to_vec(), left }.encode_to_vec();
+        let mut removed = Vec::new();
+        let mut others = 0;
+        for record in self.store().find(Kind::Remnant, key).await? {
+            // What cannot be read any more is of no use to anybody.
+            let is_same = self.remnant_in(&record).await.map_or(true, |remnant| remnant.sent == sent);
+            others += usize::from(!is_same);
+            if is_same || others >= MOST {
+                removed.push(Change::Remove {
+                    kind: Kind::Remnant,
+                    number: record.place.number,
+                    version: None,
+                });
+            }
+        }
+        self.write(|cipher| {
+            let mut batch = Batch::of(Change::Add {
+                kind: Kind::Remnant,
+                key: key.clone(),
+                bytes: cipher.seal(Kind::Remnant, key, &plain),
+            });
+            batch.changes.extend(removed.iter().cloned());
+            batch
+        })
+        .await?;
+        Ok(())
+    }
+
+    /// Forgets what was kept for such a call; there may be nothing.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn forget_remnant(&self, key: &StoreKey, sent: &Sent) -> Result<(), VaultError> {
+        let mut changes = Vec::new();
+        for record in self.store().find(Kind::Remnant, key).await? {
+            if self.remnant_in(&record).await?.sent == sent {
+                changes.push(Change::Remove {
+                    kind: Kind::Remnant,
+                    number: record.place.number,
+                    version: None,
+                });
+            }
+        }
+        if !changes.is_empty() {
+            self.store().commit(Batch { changes, ..Batch::default() }).await?;
+        }
+        Ok(())
+    }
+
+    async fn remnant_in(&self, record: &SealedRecord) -> Result<Remnant, VaultError> {
+        let plain = self.unseal(Kind::Remnant, record).await?;
+        Remnant::decode(Bytes::from(plain)).map_err(|error| VaultError::Envelope {
+            key: Box::new(record.key.clone()),
+            store: self.location(),
+            error,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key() -> StoreKey {
+        StoreKey { package: "random".to_owned(), type_name: "random_pet".to_owned(), id: "urn a".to_owned() }
+    }
+
+    fn left(text: &'static str) -> Bytes {
+        Bytes::from_static(text.as_bytes())
+    }
+
+    #[tokio::test]
+    async fn what_is_left_is_found_by_what_was_sent() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let vault = Vault::open(folder.path(), None).await.expect("a vault");
+        vault.keep_remnant(&key(), &[1; 32], left("one")).await.expect("kept");
+        vault.keep_remnant(&key(), &[2; 32], left("two")).await.expect("kept");
+        vault.keep_remnant(&key(), &[1; 32], left("uno")).await.expect("kept");
+
+        let again = Vault::open(folder.path(), None).await.expect("the same vault");
+        assert_eq!(again.remnant(&key(), &[1; 32]).await.expect("an answer"), Some(left("uno")));
+        assert_eq!(again.remnant(&key(), &[2; 32]).await.expect("an answer"), Some(left("two")));
+        assert_eq!(again.remnant(&key(), &[3; 32]).await.expect("an answer"), None);
+        let other = StoreKey { id: "urn b".to_owned(), ..key() };
+        assert_eq!(again.remnant(&other, &[1; 32]).await.expect("an answer"), None);
+
+        again.forget_remnant(&key(), &[1; 32]).await.expect("forgotten");
+        again.forget_remnant(&key(), &[1; 32]).await.expect("forgotten already");
+        assert_eq!(vault.remnant(&key(), &[1; 32]).await.expect("an answer"), None);
+        assert_eq!(vault.remnant(&key(), &[2; 32]).await.expect("an answer"), Some(left("two")));
+    }
+
+    #[tokio::test]
+    async fn the_oldest_remnants_of_a_resource_go_first() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let vault = Vault::open(folder.path(), None).await.expect("a vault");
+        for sent in 0..10 {
+            vault.keep_remnant(&key(), &[sent; 32], left("something")).await.expect("kept");
+        }
+        assert_eq!(vault.store().find(Kind::Remnant, &key()).await.expect("records").len(), MOST);
+        assert_eq!(vault.remnant(&key(), &[1; 32]).await.expect("an answer"), None);
+        assert!(vault.remnant(&key(), &[2; 32]).await.expect("an answer").is_some());
+    }
+
+    #[tokio::test]
+    async fn no_file_holds_a_remnant_in_the_clear() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let vault = Vault::open(folder.path(), None).await.expect("a vault");
+        vault.keep_remnant(&key(), b"a digest of all that was sent!!!", left("hunter2")).await.expect("kept");
+        for entry in std::fs::read_dir(folder.path()).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let bytes = std::fs::read(&path).expect("a file");
+            for text in [&b"hunter2"[..], b"a digest of all"] {
+                assert!(!bytes.windows(text.len()).any(|window| window == text), "{}", path.display());
+            }
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! The key that the user holds: where it comes from, and what can be wrong with it.
+//!
+//! It encrypts the keys that records are encrypted with (`keyring`), so that a store can be given another one, or
+//! another passphrase, without a moment at which part of it is readable by nobody.
+
+use std::fmt;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use argon2::{Algorithm, Argon2, Params, Version};
+
+use super::encryption::{CipherKey, random};
+use super::store::StoreKey;
+
+/// The key file's name in the store's folder, where no other key is configured.
+const FILE: &str = "state.key";
+
+/// What Argon2id costs: what OWASP recommends of it (19 MiB of memory, 2 passes, 1 lane), some 30 ms.
+const USUAL: Derivation = Derivation { memory: 19 * 1024, passes: 2, lanes: 1 };
+
+/// What a store may demand at most, whatever stands in it.
+const MOST: Derivation = Derivation { memory: 1 << 20, passes: 64, lanes: 64 };
+
+/// Where the user's key comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeySource {
+    /// A random key in `state.key` in a folder, which is made when it is first needed, for its owner alone.
+    Folder(PathBuf),
+    /// A file of 64 hexadecimal digits.
+    File(PathBuf),
+    /// 64 hexadecimal digits, from a variable of the environment.
+    Digits(Secret),
+    /// Words that a key is derived from, by Argon2id with the store's own salt.
+    Passphrase(Secret),
+}
+
+/// Text that is not shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Takes it.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Secret(…)")
+    }
+}
+
+/// How a key is derived from a passphrase. Stands in the store beside what is encrypted with the key.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct Recipe {
+    #[prost(bytes = "vec", tag = "1")]
+    pub(super) salt: Vec<u8>,
+    /// In KiB.
+    #[prost(uint32, tag = "2")]
+    pub(super) memory: u32,
+    #[prost(uint32, tag = "3")]
+    pub(super) passes: u32,
+    #[prost(uint32, tag = "4")]
+    pub(super) lanes: u32,
+}
+
+struct Derivation {
+    memory: u32,
+    passes: u32,
+    lanes: u32,
+}
+
+impl Recipe {
+    /// A new one, with a salt of its own.
+    pub(super) fn new() -> Self {
+        let Derivation { memory, passes, lanes } = USUAL;
+        Self { salt: random::<16>().to_vec(), memory, passes, lanes }
+    }
+}
+
+/// A key cannot be used, or something cannot be read with it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// The file cannot be read.
+    #[error("the key file {path} cannot be read; put back the file that the store was encrypted with", path = path.display())]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: std::io::Error,
+    },
+    /// The file cannot be made.
+    #[error("the key file {path} cannot be made; set ISTHMUS_HOME to a folder that can be written to", path = path.display())]
+    Create {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: std::io::Error,
+    },
+    /// There is something else in its place.
+    #[error(
+        "{place} does not hold a key, which would be 64 hexadecimal digits; put back what the store was encrypted with"
+    )]
+    Malformed {
+        /// The file or the variable.
+        place: String,
+    },
+    /// No key can be derived.
+    #[error("no key can be derived from the passphrase: {reason}")]
+    Derivation {
+        /// Why.
+        reason: String,
+    },
+    /// The store has records, but the key is gone.
+    #[error(
+        "the store {store} has encrypted records, but the key file {path} is missing; put back the file that was beside \
+         the store, or move the store away to begin anew",
+        path = path.display()
+    )]
+    Missing {
+        /// Which file.
+        path: PathBuf,
+        /// Which store.
+        store: String,
+    },
+    /// The store was encrypted with another key.
+    #[error(
+        "the store {store} was encrypted with another key than {origin}; use the key that it was encrypted with \
+         (ISTHMUS_KEY_FILE, ISTHMUS_KEY or ISTHMUS_PASSPHRASE), the same one on every machine that shares the store"
+    )]
+    WrongKey {
+        /// Where the key came from.
+        origin: String,
+        /// Which store.
+        store: String,
+    },
+    /// The record is not what was sealed.
+    #[error(
+        "the record of {key} in the store {store} is damaged: it cannot be decrypted with the key that it was encrypted \
+         with; restore the store from a backup, or remove the resource from the engine's state and import it again"
+    )]
+    Damaged {
+        /// Which record.
+        key: Box<StoreKey>,
+        /// Which store.
+        store: String,
+    },
+    /// The record was sealed in a form that this version does not know.
+    #[error(
+        "the record of {key} is encrypted in form {form}, which this version does not know; use the version of isthmus \
+         that wrote it, or a newer one"
+    )]
+    Form {
+        /// Which record.
+        key: Box<StoreKey>,
+        /// Its form.
+        form: u8,
+    },
+}
+
+/// The user's key.
+#[derive(Debug)]
+pub(super) struct MasterKey {
+    pub(super) cipher: CipherKey,
+    /// How it was derived, where it was.
+    pub(super) recipe: Option<Recipe>,
+    /// Where it came from, for messages.
+    pub(super) origin: String,
+    /// What the user should know of how it is kept.
+    pub(super) warning: Option<String>,
+}
+
+impl KeySource {
+    /// The file of a folder's own key.
+    pub(super) fn file_in(folder: &Path) -> PathBuf {
+        folder.join(FILE)
+    }
+
+    /// The key. `recipe` is how it is derived from a passphrase. A folder's key is made where it is missing and `store`,
+    /// which has nothing yet, is `None`.
+    ///
+    /// # Errors
+    /// When there is no key where it should be.
+    pub(super) fn load(&self, recipe: &Recipe, store: Option<&str>) -> Result<MasterKey, KeyError> {
+        match self {
+            Self::Folder(folder) => {
+                let path = Self::file_in(folder);
+                match path.try_exists() {
+                    Ok(true) => {}
+                    Ok(false) => {
+                        if let Some(store) = store {
+                            return Err(KeyError::Missing { path, store: store.to_owned() });
+                        }
+                        create(&path).map_err(|error| KeyError::Create { path: path.clone(), error })?;
+                    }
+                    Err(error) => return Err(KeyError::Read { path, error }),
+                }
+                read(&path)
+            }
+            Self::File(path) => read(path),
+            Self::Digits(Secret(digits)) => {
+                let cipher = parse(digits)
+                    .ok_or_else(|| KeyError::Malformed { place: "the variable ISTHMUS_KEY".to_owned() })?;
+                let origin = "that in the variable ISTHMUS_KEY".to_owned();
+                Ok(MasterKey { cipher, recipe: None, origin, warning: None })
+            }
+            Self::Passphrase(Secret(words)) => derive(words, recipe),
+        }
+    }
+}
+
+/// Makes a key file with a random key, for its owner alone, unless there is one.
+pub(super) fn create(path: &Path) -> std::io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        use std::os::unix::fs::DirBuilderExt as _;
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    // Beside its place, and moved there when it is whole: of several processes that make it at once, one makes it and all
+    // use it.
+    let mut file = tempfile::Builder::new().prefix(".key-").tempfile_in(folder)?;
+    writeln!(file, "{}", hex::encode(random::<32>()))?;
+    file.as_file().sync_all()?;
+    match file.persist_noclobber(path) {
+        Ok(_) => {}
+        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error.error),
+    }
+    // The name must be as durable as the records that depend on the key.
+    std::fs::File::open(folder)?.sync_all()
+}
+
+fn read(path: &Path) -> Result<MasterKey, KeyError> {
+    let read = || -> std::io::Result<(String, u32)> {
+        let mode = std::fs::metadata(path)?.permissions().mode();
+        Ok((std::fs::read_to_string(path)?, mode))
+    };
+    let (text, mode) = read().map_err(|error| KeyError::Read { path: path.to_owned(), error })?;
+    let path = path.display();
+    let cipher = parse(&text).ok_or_else(|| KeyError::Malformed { place: format!("the key file {path}") })?;
+    let warning = (mode & 0o077 != 0)
+        .then(|| format!("the key file {path} can be read by others than its owner; run `chmod 600 {path}`"));
+    Ok(MasterKey { cipher, recipe: None, origin: format!("that in the file {path}"), warning })
+}
+
+fn parse(digits: &str) -> Option<CipherKey> {
+    let mut bytes = [0; 32];
+    hex::decode_to_slice(digits.trim(), &mut bytes).ok()?;
+    Some(CipherKey::new(bytes))
+}
+
+fn derive(words: &str, recipe: &Recipe) -> Result<MasterKey, KeyError> {
+    let failed = |reason: String| KeyError::Derivation { reason };
+    let Recipe { salt, memory, passes, lanes } = recipe;
+    if *memory > MOST.memory || *passes > MOST.passes || *lanes > MOST.lanes {
+        return Err(failed(format!("the store demands {memory} KiB of memory and {passes} passes for it")));
+    }
+    let cost = Params::new(*memory, *passes, *lanes, Some(32)).map_err(|error| failed(error.to_string()))?;
+    let mut bytes = [0; 32];
+    Argon2::new(Algorithm::Argon2id, Version::V0x13, cost)
+        .hash_password_into(words.as_bytes(), salt, &mut bytes)
+        .map_err(|error| failed(error.to_string()))?;
+    Ok(MasterKey {
+        cipher: CipherKey::new(bytes),
+        recipe: Some(recipe.clone()),
+        origin: "that of the passphrase".to_owned(),
+        warning: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir().expect("a folder")
+    }
+
+    fn load(source: &KeySource) -> Result<MasterKey, KeyError> {
+        source.load(&Recipe { salt: vec![1; 16], memory: 8, passes: 1, lanes: 1 }, None)
+    }
+
+    #[test]
+    fn a_key_that_was_made_belongs_to_its_owner_alone() {
+        let folder = folder();
+        let made = load(&KeySource::Folder(folder.path().to_owned())).expect("a key");
+        let path = folder.path().join("state.key");
+        assert_eq!(std::fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600);
+        assert_eq!(made.warning, None);
+        let names = std::fs::read_dir(folder.path()).expect("a folder").count();
+        assert_eq!(names, 1, "nothing else is left behind");
+        assert_eq!(load(&KeySource::File(path)).expect("the same").cipher.id(), made.cipher.id());
+    }
+
+    #[test]
+    fn a_key_that_others_can_read_is_warned_about() {
+        let folder = folder();
+        let source = KeySource::Folder(folder.path().to_owned());
+        load(&source).expect("a key");
+        let path = folder.path().join("state.key");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).expect("a mode");
+        let warning = load(&source).expect("a key").warning.expect("a warning");
+        assert!(warning.contains("chmod 600") && warning.contains("state.key"), "{warning}");
+    }
+
+    #[test]
+    fn of_several_that_make_the_key_at_once_all_use_the_same() {
+        let folder = folder();
+        let source = KeySource::Folder(folder.path().to_owned());
+        let ids: Vec<_> = std::thread::scope(|scope| {
+            let makers: Vec<_> =
+                (0..8).map(|_| scope.spawn(|| load(&source).expect("a key").cipher.id())).collect();
+            makers.into_iter().map(|maker| maker.join().expect("a maker")).collect()
+        });
+        assert!(ids.iter().all(|other| *other == ids[0]), "{ids:?}");
+    }
+
+    #[test]
+    fn a_place_without_a_key_is_named() {
+        let folder = folder();
+        let path = folder.path().join("state.key");
+        for text in ["", "0123", &"g".repeat(64), &"0".repeat(65)] {
+            std::fs::write(&path, text).expect("written");
+            let error = load(&KeySource::File(path.clone())).expect_err(text);
+            assert!(error.to_string().contains("state.key"), "{error}");
+            let error = load(&KeySource::Digits(Secret::new(text))).expect_err(text);
+            assert!(error.to_string().contains("ISTHMUS_KEY"), "{error}");
+        }
+        let error = load(&KeySource::File(folder.path().join("missing"))).expect_err("no file");
+        assert!(matches!(error, KeyError::Read { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_passphrase_gives_the_same_key_with_the_same_salt_only() {
+        let source = KeySource::Passphrase(Secret::new("correct horse"));
+        let recipe = Recipe { salt: vec![1; 16], memory: 64, passes: 1, lanes: 1 };
+        let id = |source: &KeySource, recipe: &Recipe| source.load(recipe, None).expect("a key").cipher.id();
+        let usual = id(&source, &recipe);
+        assert_eq!(id(&source, &recipe), usual);
+        assert_ne!(id(&source, &Recipe { salt: vec![2; 16], ..recipe.clone() }), usual);
+        assert_ne!(id(&KeySource::Passphrase(Secret::new("correct house")), &recipe), usual);
+        assert!(!format!("{source:?}").contains("horse"), "{source:?}");
+    }
+
+    #[test]
+    fn argon2id_gives_what_its_specification_says() {
+        // The vector of RFC 9106 has a secret and associated data, which are not used here; this one is of its reference
+        // program: argon2 somesalt -id -t 2 -m 16 -p 1, for "password".
+        let recipe = Recipe { salt: b"somesalt".to_vec(), memory: 65536, passes: 2, lanes: 1 };
+        let key = derive("password", &recipe).expect("a key");
+        assert_eq!(
+            hex::encode(key.cipher.bytes()),
+            "09316115d5cf24ed5a15a31a3ba326e5cf32edc24702987c02b6566f61913cf7"
+        );
+    }
+
+    #[test]
+    fn a_store_cannot_demand_any_effort_for_a_passphrase() {
+        let recipe = Recipe { salt: vec![1; 16], memory: u32::MAX, passes: 1, lanes: 1 };
+        let error = derive("words", &recipe).expect_err("too much");
+        assert!(error.to_string().contains("KiB of memory"), "{error}");
+    }
+}

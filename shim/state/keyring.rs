@@ -1,0 +1,229 @@
+//! The keys that records are encrypted with.
+//!
+//! They are random, and lie in the store itself, encrypted with the user's key. So a wrong key is known at once, before
+//! any record is looked at, and another one needs a few new rows first and not a new store. Each is kept twice: without
+//! it everything would be lost.
+//!
+//! Whoever writes a record demands in the same batch that the row of its key is still as it was. That is what lets a
+//! rotation end while other processes write: once it has changed the row, no record of the old key can come any more.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use prost::Message as _;
+
+use super::encryption::{CipherKey, KeyId, key_of};
+use super::key::{KeyError, KeySource, MasterKey, Recipe};
+use super::store::{Batch, Change, Committed, Kind, Page, Place, RecordNumber, Store, StoreError, StoreKey};
+use super::vault::VaultError;
+
+/// How often each key is kept.
+const COPIES: usize = 2;
+
+/// A row of the store.
+#[derive(Clone, PartialEq, prost::Message)]
+struct Row {
+    /// The key, sealed with the user's.
+    #[prost(bytes = "vec", tag = "1")]
+    sealed: Vec<u8>,
+    /// How the user's key is derived, where it is from a passphrase.
+    #[prost(message, optional, tag = "2")]
+    recipe: Option<Recipe>,
+    /// Whether nothing is to be written with it any more.
+    #[prost(bool, tag = "3")]
+    retired: bool,
+}
+
+/// A row, and where it is.
+#[derive(Clone, Debug)]
+pub(super) struct RingRow {
+    pub(super) place: Place,
+    key: StoreKey,
+    row: Row,
+    /// Which key it has.
+    pub(super) holds: KeyId,
+    /// Which key it is sealed with.
+    pub(super) master: KeyId,
+}
+
+/// The keys as they were when they were last read.
+#[derive(Debug)]
+pub(super) struct Ring {
+    keys: HashMap<KeyId, Arc<CipherKey>>,
+    /// What records are written with, and its row.
+    writing: (Arc<CipherKey>, Place),
+}
+
+impl Ring {
+    pub(super) fn key(&self, id: KeyId) -> Option<&Arc<CipherKey>> {
+        self.keys.get(&id)
+    }
+
+    pub(super) fn keys(&self) -> impl Iterator<Item = &Arc<CipherKey>> {
+        self.keys.values()
+    }
+
+    pub(super) fn writing(&self) -> (Arc<CipherKey>, Place) {
+        self.writing.clone()
+    }
+
+    /// The keys in those of the rows that the user's key opens. `None`: in none.
+    pub(super) fn of(rows: &[RingRow], master: &MasterKey) -> Option<Self> {
+        let mut keys = HashMap::new();
+        let mut writing = None;
+        for row in rows.iter().filter(|row| row.master == master.cipher.id()) {
+            let Ok(bytes) = master.cipher.unseal(Kind::Key, &row.key, &row.row.sealed) else { continue };
+            let Ok(bytes) = <[u8; 32]>::try_from(bytes) else { continue };
+            let key = Arc::new(CipherKey::new(bytes));
+            if !row.row.retired {
+                writing = Some((Arc::clone(&key), row.place));
+            }
+            keys.insert(key.id(), key);
+        }
+        Some(Self { keys, writing: writing? })
+    }
+}
+
+/// The rows of a store, oldest first, and whether there are damaged ones.
+pub(super) async fn rows(store: &dyn Store) -> Result<(Vec<RingRow>, bool), StoreError> {
+    let mut found = Vec::new();
+    let mut is_damaged = false;
+    let mut after = Some(RecordNumber(0));
+    while let Some(from) = after {
+        let Page { records, damaged, next, fault } = store.page(Kind::Key, None, from, 100).await?;
+        is_damaged |= !damaged.is_empty() || fault.is_some();
+        for record in records {
+            let row = Row::decode(&record.bytes[..]).ok().and_then(|row| {
+                let mut holds = KeyId::default();
+                hex::decode_to_slice(&record.key.id, &mut holds).ok()?;
+                let master = key_of(&row.sealed).ok()?;
+                Some(RingRow { place: record.place, key: record.key, row, holds, master })
+            });
+            match row {
+                Some(row) => found.push(row),
+                None => is_damaged = true,
+            }
+        }
+        after = next;
+    }
+    Ok((found, is_damaged))
+}
+
+/// Finds the user's key that fits the rows, and opens them; makes the first key of a store that has none.
+pub(super) async fn open(store: &dyn Store, source: &KeySource) -> Result<(MasterKey, Ring), VaultError> {
+    let (rows, is_damaged) = rows(store).await?;
+    if rows.is_empty() && is_damaged {
+        let key = Box::new(key_of_row(KeyId::default()));
+        return Err(StoreError::Damaged { location: store.location(), key }.into());
+    }
+    if rows.is_empty() {
+        return begin(store, source).await;
+    }
+    let master = fitting(store, source, &rows).await?;
+    match Ring::of(&rows, &master) {
+        Some(ring) => Ok((master, ring)),
+        None => Err(wrong(store, &master)),
+    }
+}
+
+/// The keys of a store again, after another process has changed them.
+pub(super) async fn reload(store: &dyn Store, master: &MasterKey) -> Result<Ring, VaultError> {
+    let (rows, _) = rows(store).await?;
+    Ring::of(&rows, master).ok_or_else(|| wrong(store, master))
+}
+
+/// The user's key: of a passphrase the one whose salt is that of a row.
+pub(super) async fn fitting(
+    store: &dyn Store,
+    source: &KeySource,
+    rows: &[RingRow],
+) -> Result<MasterKey, VaultError> {
+    let mut recipes: Vec<Recipe> = Vec::new();
+    for recipe in rows.iter().filter_map(|row| row.row.recipe.clone()) {
+        if !recipes.contains(&recipe) {
+            recipes.push(recipe);
+        }
+    }
+    if recipes.is_empty() {
+        recipes.push(Recipe::new());
+    }
+    let mut last = None;
+    // The newest first: the older ones are there during a rotation only.
+    for recipe in recipes.into_iter().rev() {
+        let master = load(source, recipe, (!rows.is_empty()).then(|| store.location())).await?;
+        if rows.iter().any(|row| row.master == master.cipher.id()) {
+            return Ok(master);
+        }
+        last = Some(master);
+    }
+    Ok(last.expect("there is a recipe, so there was a key"))
+}
+
+/// Deriving a key takes a while, and files may lie on other machines.
+pub(super) async fn load(
+    source: &KeySource,
+    recipe: Recipe,
+    store: Option<String>,
+) -> Result<MasterKey, KeyError> {
+    let source = source.clone();
+    let loaded = tokio::task::spawn_blocking(move || source.load(&recipe, store.as_deref())).await;
+    loaded.unwrap_or_else(|_| Err(KeyError::Derivation { reason: "the work broke off".to_owned() }))
+}
+
+/// The first keys of a store. Several processes may do this at once; the keys of all of them are good then.
+async fn begin(store: &dyn Store, source: &KeySource) -> Result<(MasterKey, Ring), VaultError> {
+    let first = store.page(Kind::Object, None, RecordNumber(0), 1).await?;
+    let has_records = !first.records.is_empty() || !first.damaged.is_empty();
+    let master = load(source, Recipe::new(), has_records.then(|| store.location())).await?;
+    let mut changes = Vec::new();
+    if has_records {
+        // Before there were keys in the store, the user's own was what records were encrypted with.
+        let is_ours = |bytes: &[u8]| key_of(bytes).is_ok_and(|id| id == master.cipher.id());
+        if first.records.iter().any(|record| !is_ours(&record.bytes)) {
+            return Err(wrong(store, &master));
+        }
+        changes.extend(added(&master.cipher, &master));
+    }
+    changes.extend(added(&CipherKey::random(), &master));
+    store.commit(Batch { changes, ..Batch::default() }).await?;
+    let (rows, _) = rows(store).await?;
+    let ring = Ring::of(&rows, &master).ok_or_else(|| wrong(store, &master))?;
+    Ok((master, ring))
+}
+
+/// The rows that a key gets.
+pub(super) fn added(key: &CipherKey, master: &MasterKey) -> Vec<Change> {
+    let row_key = key_of_row(key.id());
+    (0..COPIES)
+        .map(|_| {
+            let sealed = master.cipher.seal(Kind::Key, &row_key, key.bytes());
+            let row = Row { sealed, recipe: master.recipe.clone(), retired: false };
+            Change::Add { kind: Kind::Key, key: row_key.clone(), bytes: row.encode_to_vec() }
+        })
+        .collect()
+}
+
+impl RingRow {
+    /// What keeps records from being written with the key; `None`: nothing is any more.
+    pub(super) fn retired(&self) -> Option<Change> {
+        if self.row.retired {
+            return None;
+        }
+        let row = Row { retired: true, ..self.row.clone() };
+        let (place, key) = (self.place, self.key.clone());
+        Some(Change::Replace { kind: Kind::Key, place, key, bytes: row.encode_to_vec() })
+    }
+}
+
+fn key_of_row(id: KeyId) -> StoreKey {
+    StoreKey { package: String::new(), type_name: "key".to_owned(), id: hex::encode(id) }
+}
+
+pub(super) fn wrong(store: &dyn Store, master: &MasterKey) -> VaultError {
+    KeyError::WrongKey { origin: master.origin.clone(), store: store.location() }.into()
+}
+
+/// Nothing but the rows' own changes is refused to whoever changes them.
+pub(super) fn was_done(committed: &Committed) -> bool {
+    matches!(committed, Committed::Done { .. })
+}

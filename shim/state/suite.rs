@@ -1,0 +1,30 @@
+//! What every store must do, as tests that run over each of them.
+//!
+//! A test is a function that is given a [`World`]: a database of its own that can be opened any number of times, and
+//! damaged behind the store's back.
+
+mod damage;
+mod intents;
+mod leases;
+mod records;
+mod rotation;
+mod vaults;
+mod world;
+
+pub(super) use world::{World, envelope, results, saved};
+
+/// Instantiates tests for each store.
+macro_rules! over_each_store {
+    ($($test:ident),+ $(,)?) => {
+        mod sqlite {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $test() {
+                    super::$test(&crate::state::suite::World::sqlite()).await;
+                }
+            )+
+        }
+    };
+}
+
+use over_each_store;

@@ -1,0 +1,100 @@
+//! Rows that are not as they were written.
+
+use super::over_each_store;
+use super::world::{World, add, commit, commit_one, key, result, results, saved};
+use crate::state::VaultError;
+use crate::state::store::{Batch, Kind, RecordNumber, StoreError};
+
+over_each_store! {
+    whatever_is_changed_in_a_row_it_is_found_out,
+    rows_that_have_changed_places_are_found_out,
+    what_can_still_be_read_is_listed_with_what_cannot,
+    a_store_with_one_damaged_key_row_can_be_read,
+    a_store_whose_keys_are_all_damaged_says_so,
+}
+
+async fn whatever_is_changed_in_a_row_it_is_found_out(world: &World) {
+    let store = world.store().await;
+    let place = commit_one(&store, add("id", b"sealed")).await.expect("a place");
+    let number = place.number.0;
+    let mut changes = vec!["version = version + 1".to_owned(), format!("number = {}", number + 50)];
+    let columns: [(&str, &[u8]); 4] =
+        [("package", b"random"), ("type", b"random_pet"), ("id", b"id"), ("sealed", b"sealed")];
+    for (column, bytes) in columns {
+        for position in 0..bytes.len() {
+            let mut damaged = bytes.to_vec();
+            damaged[position] ^= 1;
+            changes.push(format!("{column} = {}", world.bytes(&damaged)));
+        }
+        changes.push(format!("{column} = {}", world.bytes(&bytes[1..])));
+        changes.push(format!("{column} = {}", world.bytes(&[bytes, b"\xff"].concat())));
+    }
+    let record = store.find(Kind::Object, &key("id")).await.expect("records").remove(0);
+    for checksum in [vec![0; 32], vec![]] {
+        changes.push(format!("checksum = {}", world.bytes(&checksum)));
+    }
+    for change in changes {
+        world.sql("DELETE FROM objects").await;
+        let place = commit_one(&store, add("id", b"sealed")).await.expect("a place");
+        assert_eq!(
+            world.sql(&format!("UPDATE objects SET {change} WHERE number = {}", place.number.0)).await,
+            1
+        );
+        let error = store.find(Kind::Object, &key("id")).await.expect_err(&change);
+        assert!(matches!(error, StoreError::Damaged { .. }), "{change}: {error}");
+        assert!(error.to_string().contains("random_pet \"id\""), "{change}: {error}");
+        let page = store.page(Kind::Object, None, RecordNumber(0), 10).await.expect("a page");
+        assert_eq!((page.records.len(), page.damaged.len()), (0, 1), "{change}: {page:?}");
+    }
+    assert_eq!(record.bytes, b"sealed");
+}
+
+async fn rows_that_have_changed_places_are_found_out(world: &World) {
+    let store = world.store().await;
+    let changes = vec![add("a", b"one"), add("a", b"two")];
+    let places = commit(&store, Batch { changes, ..Batch::default() }).await;
+    let [first, second] = places[..] else { panic!("two places, not {places:?}") };
+    for (from, to) in [(first.number.0, 1000), (second.number.0, first.number.0), (1000, second.number.0)] {
+        world.sql(&format!("UPDATE objects SET number = {to} WHERE number = {from}")).await;
+    }
+    let error = store.find(Kind::Object, &key("a")).await.expect_err("a wrong place");
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+}
+
+async fn what_can_still_be_read_is_listed_with_what_cannot(world: &World) {
+    let vault = world.vault().await;
+    for id in ["a", "b", "c"] {
+        vault.add(&key(id), &saved(id)).await.expect("kept");
+    }
+    let change =
+        format!("UPDATE objects SET sealed = {} WHERE id = {}", world.bytes(b"x"), world.bytes(b"b"));
+    assert_eq!(world.sql(&change).await, 1);
+    let error = vault.list(None).await.expect_err("a list with a hole");
+    assert!(matches!(error, VaultError::Incomplete { .. }), "{error}");
+    assert!(error.to_string().contains("random_pet \"b\""), "{error}");
+    let page = vault.page(None, RecordNumber(0), 10).await.expect("what can be read");
+    let readable: Vec<String> = page.records.iter().map(|(_, _, saved)| result(saved)).collect();
+    assert_eq!(readable, ["a", "c"]);
+    assert_eq!(page.faults.len(), 1, "{:?}", page.faults);
+    assert_eq!(page.faults[0].key, Some(key("b")));
+}
+
+async fn a_store_with_one_damaged_key_row_can_be_read(world: &World) {
+    world.vault().await.add(&key("a"), &saved("hunter2")).await.expect("kept");
+    let change = format!(
+        "UPDATE keys SET sealed = {} WHERE number = (SELECT min(number) FROM keys)",
+        world.bytes(b"x")
+    );
+    assert_eq!(world.sql(&change).await, 1);
+    let vault = world.vault().await;
+    assert_eq!(results(&vault, "a").await, ["hunter2"]);
+    vault.add(&key("b"), &saved("hunter3")).await.expect("kept");
+    assert_eq!(results(&world.vault().await, "b").await, ["hunter3"]);
+}
+
+async fn a_store_whose_keys_are_all_damaged_says_so(world: &World) {
+    world.vault().await.add(&key("a"), &saved("hunter2")).await.expect("kept");
+    world.sql(&format!("UPDATE keys SET sealed = {}", world.bytes(b"x"))).await;
+    let error = crate::state::Vault::over(world.store().await, &world.own_key()).await.expect_err("no key");
+    assert!(matches!(error, VaultError::Store(StoreError::Damaged { .. })), "{error}");
+}

@@ -1,0 +1,183 @@
+//! The journal: what was begun, and how it ended.
+
+use bytes::Bytes;
+
+use super::over_each_store;
+use super::world::{World, key, result, results, saved};
+use crate::state::store::{Kind, RecordNumber};
+use crate::state::{Condition, Intent, Intention, Vault, VaultError};
+
+over_each_store! {
+    an_intent_is_there_from_its_beginning_to_its_end,
+    an_object_is_stored_with_the_end_of_its_intent,
+    an_intent_without_an_end_is_interrupted_when_its_process_has_ended,
+    nobody_else_changes_an_object_that_is_being_changed,
+    who_was_killed_is_overtaken_at_once,
+    the_outcome_of_who_was_overtaken_is_kept_with_the_intent,
+    an_object_that_somebody_removed_meanwhile_is_kept_anew,
+    what_is_known_of_an_unknown_end_is_kept,
+    an_open_intent_is_dismissed_by_its_number,
+}
+
+fn intent(intention: Intention, id: &str) -> Intent {
+    Intent {
+        intention,
+        key: key(id),
+        subject: "urn:pulumi:dev::zoo::random:index/pet:Pet::mascot".to_owned(),
+        prior: (intention != Intention::Create).then(|| saved("before")),
+        companion: Bytes::from_static(b"inputs"),
+    }
+}
+
+async fn conditions(vault: &Vault) -> Vec<Condition> {
+    vault.open_intents().await.expect("intents").into_iter().map(|open| open.condition).collect()
+}
+
+/// As if whoever holds leases and intents had been killed, and its number were somebody else's now.
+async fn kill_holders(world: &World) {
+    let text = format!("'{}'", crate::state::journal::testing::ended_holder());
+    assert!(world.sql(&format!("UPDATE leases SET holder = {text}")).await > 0, "there are leases");
+}
+
+async fn an_intent_is_there_from_its_beginning_to_its_end(world: &World) {
+    let (ours, theirs) = (world.vault().await, world.vault().await);
+    let begun = ours.begin(intent(Intention::Update, "a"), None).await.expect("begun");
+    let open = theirs.open_intents().await.expect("intents");
+    let [open] = &open[..] else { panic!("one intent, not {open:?}") };
+    assert_eq!(open.number, begun.number());
+    assert_eq!((open.intent.intention, &open.intent.key), (Intention::Update, &key("a")));
+    assert_eq!(open.intent.prior.as_ref().map(result).as_deref(), Some("before"));
+    assert_eq!(open.intent.companion, "inputs");
+    assert!(open.since.elapsed().is_ok_and(|age| age.as_secs() < 60), "{:?}", open.since);
+    assert!(matches!(open.condition, Condition::UnderWay), "{open:?}");
+    let report = open.report();
+    assert!(report.contains("the update of urn:pulumi:dev") && report.contains("is under way"), "{report}");
+    begun.end().await.expect("ended");
+    assert!(theirs.open_intents().await.expect("intents").is_empty());
+}
+
+async fn an_object_is_stored_with_the_end_of_its_intent(world: &World) {
+    let vault = world.vault().await;
+    let begun = vault.begin(intent(Intention::Create, ""), None).await.expect("begun");
+    let made = begun.store(None, &key("a"), &saved("one")).await.expect("stored");
+    assert_eq!(results(&vault, "a").await, ["one"]);
+    let begun = vault.begin(intent(Intention::Update, "a"), Some(made.number)).await.expect("begun");
+    let changed = begun.store(Some(made), &key("a"), &saved("two")).await.expect("stored");
+    assert_eq!(results(&vault, "a").await, ["two"]);
+    let begun = vault.begin(intent(Intention::Delete, "a"), Some(made.number)).await.expect("begun");
+    begun.remove(Some(changed)).await.expect("removed");
+    assert!(vault.find(&key("a")).await.expect("records").is_empty());
+    assert!(conditions(&vault).await.is_empty());
+}
+
+async fn an_intent_without_an_end_is_interrupted_when_its_process_has_ended(world: &World) {
+    let vault = world.vault().await;
+    let begun = vault.begin(intent(Intention::Create, ""), None).await.expect("begun");
+    kill_holders(world).await;
+    let open = world.vault().await.open_intents().await.expect("intents");
+    assert!(matches!(open[..], [_]) && matches!(open[0].condition, Condition::Interrupted), "{open:?}");
+    let report = open[0].report();
+    assert!(report.contains("nobody knows whether it has happened"), "{report}");
+    begun.end().await.expect("ended");
+    // An operation that broke off within a process that goes on.
+    drop(vault.begin(intent(Intention::Create, ""), None).await.expect("begun"));
+    loop {
+        match &conditions(&vault).await[..] {
+            [Condition::Interrupted] => break,
+            [Condition::UnderWay] => tokio::task::yield_now().await,
+            other => panic!("one open intent, not {other:?}"),
+        }
+    }
+}
+
+async fn nobody_else_changes_an_object_that_is_being_changed(world: &World) {
+    let (ours, theirs) = (world.vault().await, world.vault().await);
+    let place = ours.add(&key("a"), &saved("one")).await.expect("kept");
+    let other = ours.add(&key("a"), &saved("other")).await.expect("kept");
+    let begun = ours.begin(intent(Intention::Update, "a"), Some(place.number)).await.expect("begun");
+    let error = theirs.begin(intent(Intention::Delete, "a"), Some(place.number)).await.expect_err("busy");
+    assert!(matches!(error, VaultError::Busy { .. }), "{error}");
+    let process = format!("process {}", std::process::id());
+    assert!(error.to_string().contains(&process) && error.to_string().contains("60 s"), "{error}");
+    assert_eq!(conditions(&theirs).await.len(), 1, "what was refused is not in the journal");
+    // Another object of the same id is another object.
+    theirs
+        .begin(intent(Intention::Update, "a"), Some(other.number))
+        .await
+        .expect("begun")
+        .end()
+        .await
+        .expect("ended");
+    begun.end().await.expect("ended");
+    theirs
+        .begin(intent(Intention::Delete, "a"), Some(place.number))
+        .await
+        .expect("begun")
+        .end()
+        .await
+        .expect("ended");
+}
+
+async fn who_was_killed_is_overtaken_at_once(world: &World) {
+    let vault = world.vault().await;
+    let place = vault.add(&key("a"), &saved("one")).await.expect("kept");
+    let killed = vault.begin(intent(Intention::Update, "a"), Some(place.number)).await.expect("begun");
+    kill_holders(world).await;
+    let again = world.vault().await;
+    let begun = again.begin(intent(Intention::Update, "a"), Some(place.number)).await.expect("no waiting");
+    begun.store(Some(place), &key("a"), &saved("two")).await.expect("stored");
+    assert_eq!(conditions(&again).await.len(), 1, "what came of the first one is still not known");
+    drop(killed);
+}
+
+async fn the_outcome_of_who_was_overtaken_is_kept_with_the_intent(world: &World) {
+    let (sleeper, other) = (world.vault().await, world.vault().await);
+    let place = sleeper.add(&key("a"), &saved("one")).await.expect("kept");
+    let slept = sleeper.begin(intent(Intention::Update, "a"), Some(place.number)).await.expect("begun");
+    world.let_leases_expire().await;
+    let begun = other.begin(intent(Intention::Update, "a"), Some(place.number)).await.expect("taken over");
+    let error = slept.store(Some(place), &key("a"), &saved("sleeper's")).await.expect_err("overtaken");
+    assert!(matches!(error, VaultError::Overtaken { done: "updated", .. }), "{error}");
+    begun.store(Some(place), &key("a"), &saved("other's")).await.expect("stored");
+    assert_eq!(results(&other, "a").await, ["other's"]);
+    let open = other.open_intents().await.expect("intents");
+    let [open] = &open[..] else { panic!("one intent, not {open:?}") };
+    let Condition::Ended { text, object: Some(object) } = &open.condition else { panic!("{open:?}") };
+    assert_eq!(result(object), "sleeper's");
+    assert!(text.contains("another process has taken over"), "{text}");
+}
+
+async fn an_object_that_somebody_removed_meanwhile_is_kept_anew(world: &World) {
+    let vault = world.vault().await;
+    let place = vault.add(&key("a"), &saved("one")).await.expect("kept");
+    let begun = vault.begin(intent(Intention::Update, "a"), Some(place.number)).await.expect("begun");
+    world.vault().await.remove(place).await.expect("removed by hand");
+    begun.store(Some(place), &key("a"), &saved("two")).await.expect("stored");
+    assert_eq!(results(&vault, "a").await, ["two"]);
+}
+
+async fn what_is_known_of_an_unknown_end_is_kept(world: &World) {
+    let vault = world.vault().await;
+    let begun = vault.begin(intent(Intention::Create, ""), None).await.expect("begun");
+    begun.leave_open("the provider crashed while it was creating").await.expect("noted");
+    let open = vault.open_intents().await.expect("intents");
+    let [open] = &open[..] else { panic!("one intent, not {open:?}") };
+    assert!(open.report().contains("the provider crashed"), "{}", open.report());
+    assert!(matches!(open.condition, Condition::Ended { object: None, .. }), "{open:?}");
+}
+
+async fn an_open_intent_is_dismissed_by_its_number(world: &World) {
+    let vault = world.vault().await;
+    vault
+        .begin(intent(Intention::Create, ""), None)
+        .await
+        .expect("begun")
+        .leave_open("x")
+        .await
+        .expect("noted");
+    let number = vault.open_intents().await.expect("intents")[0].number;
+    assert!(!vault.dismiss(RecordNumber(number.0 + 1)).await.expect("an answer"));
+    assert!(vault.dismiss(number).await.expect("an answer"));
+    assert!(!vault.dismiss(number).await.expect("an answer"), "it is dismissed already");
+    assert!(vault.store().is_empty(Kind::Intent).await.expect("an answer"));
+}

@@ -1,0 +1,224 @@
+//! Another key for a store, at whatever moment that is cut short.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use super::over_each_store;
+use super::world::{World, key, results, saved};
+use crate::state::store::{
+    Batch, Committed, HeldLease, Kind, Lease, Page, Pending, RecordNumber, SealedRecord, Store, StoreError,
+    StoreKey,
+};
+use crate::state::{Intent, Intention, KeyError, KeySource, Secret, Vault, VaultError};
+
+over_each_store! {
+    after_a_rotation_only_the_new_key_opens_the_store,
+    a_rotation_that_is_cut_short_anywhere_can_be_done_again,
+    who_writes_during_a_rotation_loses_nothing,
+    a_passphrase_takes_the_place_of_a_key_file_and_gets_another_one,
+    the_own_key_file_is_replaced,
+    a_record_that_cannot_be_read_stops_a_rotation,
+}
+
+fn digits(digit: &str) -> KeySource {
+    KeySource::Digits(Secret::new(digit.repeat(64)))
+}
+
+async fn open(world: &World, source: &KeySource) -> Result<Vault, VaultError> {
+    Vault::over(world.store().await, source).await
+}
+
+fn is_wrong_key<T: std::fmt::Debug>(outcome: &Result<T, VaultError>) -> bool {
+    matches!(outcome, Err(VaultError::Key(KeyError::WrongKey { .. })))
+}
+
+async fn after_a_rotation_only_the_new_key_opens_the_store(world: &World) {
+    let old = open(world, &digits("a")).await.expect("a vault");
+    for id in ["a", "b", "c"] {
+        old.add(&key(id), &saved(id)).await.expect("kept");
+    }
+    old.keep_remnant(&key("r"), &[1; 32], "left".into()).await.expect("kept");
+    let intent = Intent {
+        intention: Intention::Delete,
+        key: key("a"),
+        subject: "urn".to_owned(),
+        prior: None,
+        companion: bytes::Bytes::new(),
+    };
+    let begun = old.begin(intent, None).await.expect("begun");
+    let other = open(world, &digits("a")).await.expect("another process");
+    let rotated = old.rotate(&digits("b")).await.expect("rotated");
+    assert_eq!(rotated.records, 5);
+    assert!(is_wrong_key(&open(world, &digits("a")).await));
+    let new = open(world, &digits("b")).await.expect("the new key");
+    for id in ["a", "b", "c"] {
+        assert_eq!(results(&new, id).await, [id]);
+    }
+    assert_eq!(new.remnant(&key("r"), &[1; 32]).await.expect("an answer"), Some("left".into()));
+    assert_eq!(new.open_intents().await.expect("intents").len(), 1);
+    // Who still has the old key is told so, and writes nothing that nobody could read.
+    assert!(is_wrong_key(&other.add(&key("d"), &saved("d")).await));
+    assert!(is_wrong_key(&other.find(&key("a")).await));
+    drop(begun);
+}
+
+/// A store that breaks after so many commits, as if the process had been killed.
+#[derive(Debug)]
+struct Breaking {
+    store: Arc<dyn Store>,
+    commits_left: AtomicUsize,
+}
+
+impl Store for Breaking {
+    fn find<'a>(&'a self, kind: Kind, key: &'a StoreKey) -> Pending<'a, Vec<SealedRecord>> {
+        self.store.find(kind, key)
+    }
+    fn page<'a>(
+        &'a self,
+        kind: Kind,
+        package: Option<&'a str>,
+        after: RecordNumber,
+        at_most: u32,
+    ) -> Pending<'a, Page> {
+        self.store.page(kind, package, after, at_most)
+    }
+    fn commit(&self, batch: Batch) -> Pending<'_, Committed> {
+        let left =
+            self.commits_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        if left.is_err() {
+            return Box::pin(async { Err(StoreError::BrokenOff { location: "killed".to_owned() }) });
+        }
+        self.store.commit(batch)
+    }
+    fn renew<'a>(&'a self, lease: &'a Lease, time: Duration) -> Pending<'a, bool> {
+        self.store.renew(lease, time)
+    }
+    fn held<'a>(&'a self, name: &'a str) -> Pending<'a, Option<HeldLease>> {
+        self.store.held(name)
+    }
+    fn is_empty(&self, kind: Kind) -> Pending<'_, bool> {
+        self.store.is_empty(kind)
+    }
+    fn location(&self) -> String {
+        self.store.location()
+    }
+}
+
+async fn a_rotation_that_is_cut_short_anywhere_can_be_done_again(world: &World) {
+    let vault = open(world, &digits("0")).await.expect("a vault");
+    for id in ["a", "b", "c"] {
+        vault.add(&key(id), &saved(id)).await.expect("kept");
+    }
+    drop(vault);
+    let mut source = digits("0");
+    // Until a rotation needs no more commits than it was allowed.
+    for commits in 0.. {
+        let next = KeySource::Digits(Secret::new(format!("{:064x}", commits + 1)));
+        let store = world.store().await;
+        let breaking = Breaking { store, commits_left: AtomicUsize::new(commits) };
+        let breaking = Vault::over(Arc::new(breaking), &source).await.expect("a vault");
+        let is_done = breaking.rotate(&next).await.is_ok();
+        if !is_done {
+            // What was begun is readable with the old key, which whoever has not heard of it uses.
+            let old = open(world, &source).await.expect("the old key");
+            for id in ["a", "b", "c"] {
+                assert_eq!(results(&old, id).await, [id], "after {commits} commits");
+            }
+            // With the new one too, as soon as there is anything of it.
+            if let Ok(new) = open(world, &next).await {
+                for id in ["a", "b", "c"] {
+                    assert_eq!(results(&new, id).await, [id], "after {commits} commits");
+                }
+                new.rotate(&next).await.expect("done again with the new key");
+            } else {
+                assert_eq!(commits, 0, "the first commit brings the new key");
+                old.rotate(&next).await.expect("done again with the old key");
+            }
+        }
+        let new = open(world, &next).await.expect("the new key");
+        for id in ["a", "b", "c"] {
+            assert_eq!(results(&new, id).await, [id]);
+        }
+        assert!(is_wrong_key(&open(world, &source).await), "after {commits} commits");
+        source = next;
+        if is_done {
+            assert!(commits >= 3, "{commits}");
+            break;
+        }
+    }
+}
+
+async fn who_writes_during_a_rotation_loses_nothing(world: &World) {
+    let old = open(world, &digits("a")).await.expect("a vault");
+    for number in 0..40 {
+        old.add(&key("before"), &saved(&number.to_string())).await.expect("kept");
+    }
+    let writer = open(world, &digits("a")).await.expect("another process");
+    let writing = tokio::spawn(async move {
+        let mut kept = Vec::new();
+        for number in 0..200 {
+            let result = number.to_string();
+            match writer.add(&key("during"), &saved(&result)).await {
+                Ok(_) => kept.push(result),
+                Err(error) => {
+                    assert!(matches!(error, VaultError::Key(KeyError::WrongKey { .. })), "{error}");
+                    break;
+                }
+            }
+        }
+        kept
+    });
+    old.rotate(&digits("b")).await.expect("rotated");
+    let mut kept = writing.await.expect("written");
+    let new = open(world, &digits("b")).await.expect("the new key");
+    assert_eq!(results(&new, "before").await.len(), 40);
+    kept.reverse();
+    assert_eq!(results(&new, "during").await, kept, "what was kept can be read");
+}
+
+async fn a_passphrase_takes_the_place_of_a_key_file_and_gets_another_one(world: &World) {
+    let passphrase = |words: &str| KeySource::Passphrase(Secret::new(words));
+    let vault = world.vault().await;
+    vault.add(&key("a"), &saved("hunter2")).await.expect("kept");
+    vault.rotate(&passphrase("one")).await.expect("rotated");
+    assert!(is_wrong_key(&open(world, &world.own_key()).await));
+    let vault = open(world, &passphrase("one")).await.expect("a vault");
+    vault.rotate(&passphrase("two")).await.expect("rotated");
+    assert!(is_wrong_key(&open(world, &passphrase("one")).await));
+    let vault = open(world, &passphrase("two")).await.expect("a vault");
+    assert_eq!(results(&vault, "a").await, ["hunter2"]);
+    // The same words again: another key for the records, and another salt.
+    vault.rotate(&passphrase("two")).await.expect("rotated");
+    let vault = open(world, &passphrase("two")).await.expect("a vault");
+    assert_eq!(results(&vault, "a").await, ["hunter2"]);
+}
+
+async fn the_own_key_file_is_replaced(world: &World) {
+    let vault = world.vault().await;
+    vault.add(&key("a"), &saved("hunter2")).await.expect("kept");
+    let file = world.folder().join("state.key");
+    let before = std::fs::read(&file).expect("a key");
+    vault.rotate_own_key(world.folder()).await.expect("rotated");
+    assert_ne!(std::fs::read(&file).expect("a key"), before);
+    assert_eq!(results(&world.vault().await, "a").await, ["hunter2"]);
+    let old = world.folder().join("old");
+    std::fs::write(&old, before).expect("written");
+    assert!(is_wrong_key(&open(world, &KeySource::File(old)).await));
+    let names = std::fs::read_dir(world.folder()).expect("a folder").filter_map(Result::ok);
+    let keys = names.filter(|entry| entry.file_name().to_string_lossy().contains("key")).count();
+    assert_eq!(keys, 1, "no other key is left behind");
+}
+
+async fn a_record_that_cannot_be_read_stops_a_rotation(world: &World) {
+    let vault = open(world, &digits("a")).await.expect("a vault");
+    vault.add(&key("a"), &saved("hunter2")).await.expect("kept");
+    vault.add(&key("b"), &saved("hunter3")).await.expect("kept");
+    world
+        .sql(&format!("UPDATE objects SET sealed = {} WHERE id = {}", world.bytes(b"x"), world.bytes(b"a")))
+        .await;
+    let error = vault.rotate(&digits("b")).await.expect_err("a damaged record");
+    assert!(matches!(error, VaultError::Incomplete { .. }), "{error}");
+    let old = open(world, &digits("a")).await.expect("the old key still serves");
+    assert_eq!(results(&old, "b").await, ["hunter3"]);
+}
