@@ -56,14 +56,7 @@ fn what_the_provider_cannot_import_fails_with_its_reason() {
 #[test]
 fn several_resources_are_imported_by_a_file_by_ids_and_by_identities() {
     let project = Project::new("an import of several", &[Provider::Conformance]);
-    for (name, note) in [("ann", Some("first")), ("bob", None), ("cy", Some("third"))] {
-        let id = format!("{name}-1");
-        let state = json!({
-            "id": id, "name": name, "note": note, "serial": 1, "official": true, "places": ["here"], "weight": null,
-        });
-        let passport = json!({"id": id, "revision": 1, "state": state, "notes": {}});
-        project.write_object(&format!("passport/{id}.json"), &passport);
-    }
+    write_passports(&project);
     let entry = |name: &str, id: &str| {
         json!({
             "type": "conformance:index/passport:Passport",
@@ -114,19 +107,39 @@ fn several_resources_are_imported_by_a_file_by_ids_and_by_identities() {
 }
 
 #[test]
-fn a_resource_is_imported_on_the_command_line_by_its_identity() {
-    let project = Project::new("an import by identity", &[Provider::Conformance]);
-    // Another resource of the package has to be there: the command line takes the provider from the state.
-    let program = "resources:\n  bob:\n    type: conformance:Passport\n    properties: {name: bob}\n";
-    let ann = "  ann:\n    type: conformance:Passport\n    properties: {name: ann}\n    options: {retainOnDelete: true}\n";
-    project.program(&format!("{program}{ann}"));
-    project.up_at_once();
-    project.program(program);
-    project.up_at_once();
-    let words = ["import", "--yes", "--protect=false", "conformance:index/passport:Passport", "again"];
-    let imported = project.run(&[&words[..], &[r#"{"id": "ann-1"}"#]].concat()).succeeded();
-    assert_eq!(imported.steps("again"), ["import"], "{imported}");
-    assert_eq!(project.resource("again")["id"], "ann-1");
+fn a_program_imports_and_reads_by_identities_and_so_does_the_command_line() {
+    let project = Project::new("imports by identity", &[Provider::Conformance]);
+    write_passports(&project);
+    project.program(
+        "resources:\n  ann:\n    type: conformance:Passport\n    \
+         properties: {name: ann, note: first, official: true, places: [here]}\n    \
+         options: {import: '{\"id\": \"ann-1\", \"serial\": 1}'}\n  \
+         bob:\n    type: conformance:Passport\n    get: {id: '{\"id\": \"bob-1\"}'}\n\
+         outputs:\n  serial: ${bob.serial}\n",
+    );
+    let up = project.up();
+    assert_eq!((up.steps("ann"), up.steps("bob")), (vec!["import"], vec!["read"]), "{up}");
+    assert_eq!(["ann", "bob"].map(|name| project.resource(name)["id"].clone()), ["ann-1", "bob-1"]);
+    assert_eq!(project.outputs()["serial"], 1);
+    project.expect_no_changes();
+
+    // The provider is the one that the state has; there has to be one.
+    let words = ["import", "--yes", "--protect=false", "conformance:index/passport:Passport", "cy"];
+    let imported = project.run(&[&words[..], &[r#"{"id": "cy-1"}"#]].concat()).succeeded();
+    assert_eq!(imported.steps("cy"), ["import"], "{imported}");
+    assert_eq!(project.resource("cy")["id"], "cy-1");
     project.destroy();
-    assert_eq!(project.objects("passport"), Vec::<String>::new());
+    assert_eq!(project.objects("passport"), ["bob-1"], "what was only read is not the program's");
+}
+
+/// Passports called ann, bob and cy, that somebody else has made.
+fn write_passports(project: &Project) {
+    for (name, note) in [("ann", Some("first")), ("bob", None), ("cy", Some("third"))] {
+        let id = format!("{name}-1");
+        let state = json!({
+            "id": id, "name": name, "note": note, "serial": 1, "official": true, "places": ["here"], "weight": null,
+        });
+        let passport = json!({"id": id, "revision": 1, "state": state, "notes": {}});
+        project.write_object(&format!("passport/{id}.json"), &passport);
+    }
 }

@@ -38,7 +38,10 @@ fn what_was_half_created_is_kept_with_the_reasons_and_replaced_by_the_same_progr
     let reasons = kept["initErrors"].to_string();
     assert!(reasons.contains("Creation incomplete") && reasons.contains("half of it was done"), "{reasons}");
 
-    // It is tainted, and goes first: the new one has its name.
+    // A refresh makes the engine forget the reasons, and does not make it whole.
+    project.run(&["refresh", "--yes", "--skip-preview"]).succeeded();
+    assert_eq!(project.resource("thing")["initErrors"], Value::Null);
+    // It goes first: the new one has its name.
     let mended = project.up();
     assert_eq!(mended.steps("thing"), ["delete-replaced", "replace", "create-replacement"], "{mended}");
     let whole = project.resource("thing");
@@ -59,7 +62,7 @@ fn what_was_half_updated_is_kept_with_the_reasons_and_finished_by_the_same_progr
     assert_eq!((&kept["id"], &kept["outputs"]["parts"]), (&json!("one-1"), &json!(["a", "b", "c"])));
     assert!(kept["initErrors"].to_string().contains("Update incomplete"), "{kept}");
 
-    let mended = project.up();
+    let mended = project.up_at_once();
     assert_eq!(mended.steps("thing"), ["update"], "{mended}");
     let whole = project.resource("thing");
     assert_eq!((&whole["initErrors"], &whole["outputs"]["written"]), (&Value::Null, &json!(6)));
@@ -80,7 +83,7 @@ fn an_update_that_failed_when_all_was_done_is_finished_without_a_change() {
     let before = project.object("flaky/one-1.json");
 
     // There is no difference; the engine sends an update to hear that all is well, and the provider has nothing to do.
-    let mended = project.up();
+    let mended = project.up_at_once();
     let compared = mended.calls("Diff");
     let answered: Vec<_> = compared.iter().filter_map(|call| call.response.as_ref()).collect();
     assert!(
@@ -128,6 +131,23 @@ fn a_refresh_after_a_failed_deletion_hands_the_engine_what_is_left() {
 }
 
 #[test]
+fn what_a_replacement_could_not_delete_is_deleted_by_the_next_run_with_what_is_left() {
+    let project = project("half deleted, and replaced");
+    project.up_at_once();
+    upset(&project, "delete", "half");
+    project.program(&PROGRAM.replace("name: one", "name: two"));
+    let failed = project.up_fails().says("Deletion incomplete");
+    assert_eq!(failed.steps("thing"), ["create-replacement", "replace", "delete-replaced"], "{failed}");
+    assert_eq!(project.objects("flaky"), ["one-1", "two-1"]);
+
+    let mended = project.up_at_once();
+    assert_eq!(mended.steps("thing"), ["same", "delete-replaced"], "{mended}");
+    assert_eq!(deleted(&project), (json!({"attempts": 2, "last": "delete half"}), json!(["a", "b"])));
+    assert_eq!(project.objects("flaky"), ["two-1"]);
+    project.destroy();
+}
+
+#[test]
 fn a_program_that_wants_it_back_mends_a_failed_deletion() {
     let project = project("half deleted, and wanted again");
     project.up_at_once();
@@ -136,7 +156,7 @@ fn a_program_that_wants_it_back_mends_a_failed_deletion() {
     project.up_fails().says("Deletion incomplete");
 
     project.program(PROGRAM);
-    let mended = project.up();
+    let mended = project.up_at_once();
     assert_eq!(mended.steps("thing"), ["update"], "half of it is there: {mended}");
     let outputs = project.resource("thing")["outputs"].take();
     assert_eq!((&outputs["parts"], &outputs["written"]), (&json!(["a", "b", "c", "d"]), &json!(4)));
