@@ -18,6 +18,7 @@ mod list;
 mod plan_memory;
 mod read;
 mod state;
+mod stored_inputs;
 mod timeouts;
 mod update;
 mod write_only;
@@ -25,7 +26,6 @@ mod write_only;
 use std::sync::Arc;
 
 use isthmus_proto::property::Struct;
-use isthmus_shim::cty::AttributePath;
 use isthmus_shim::provider::{Diagnostic, Provider};
 
 use crate::package::catalogue::Identity;
@@ -92,14 +92,5 @@ impl<'a> Target<'a> {
     pub(crate) fn config(&self, inputs: &Struct, unknowns: Unknowns) -> Result<Config, OperationError> {
         config_from_inputs(inputs, &self.shape.object, &self.shape.schema.block, unknowns)
             .map_err(|failures| OperationError::Inputs(failures.into_iter().map(Failure::from).collect()))
-    }
-
-    /// Where stored inputs are secret. They may come from another version of the provider, so what does not fit any more
-    /// is passed over.
-    fn secrets_of(&self, inputs: &Struct) -> Vec<AttributePath> {
-        let inputs = write_only::without_marks(inputs.clone(), &self.shape.object);
-        config_from_inputs(&inputs, &self.shape.object, &self.shape.schema.block, Unknowns::Keep)
-            .map(|config| config.secrets)
-            .unwrap_or_default()
     }
 }

@@ -70,7 +70,7 @@ pub async fn diff(
     let Comparison { olds, mut news, ignore_changes, name_is_made_up } = comparison;
     let prior = target.prior(olds, notes).await?;
     let resource = target.ignoring(&mut news, olds, &prior, ignore_changes)?;
-    let mut config = target.config(&news, Unknowns::Keep)?;
+    let mut config = target.config_as_far_as_it_fits(&news, Unknowns::Keep)?;
     target.keep_timeouts(&mut config.value, &prior.object.value);
     if prior.condition == Condition::Tainted {
         // Nobody knows in which state a failed creation left it: like core, start over, with nothing handed on.

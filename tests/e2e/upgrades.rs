@@ -101,6 +101,24 @@ fn a_newer_provider_finds_nothing_changed_and_an_older_one_is_refused() {
 }
 
 #[test]
+fn a_provider_that_is_replaced_in_its_place_upgrades_what_it_reads_and_what_it_deletes() {
+    let project = Project::new("a provider replaced in its place", &[Provider::Conformance]);
+    project.set(SCHEMAS, "0");
+    project.program(&program(0, "One", &BOTH));
+    project.up_at_once();
+    project.set(SCHEMAS, "2");
+    project.run(&["refresh", "--yes", "--skip-preview"]).succeeded();
+    for resource in project.resources_in_the_clear(["new", "old"]) {
+        let outputs = &resource["outputs"];
+        assert_eq!((&outputs["title"], outputs.get("oldTitle")), (&json!("One"), None));
+        assert_eq!((&outputs["size"], stored_version(&resource)), (&json!(5), json!("2")));
+    }
+    project.set(SCHEMAS, "3");
+    project.destroy();
+    assert_eq!((project.objects("versioned"), project.objects("legacy_versioned")), (vec![], vec![]));
+}
+
+#[test]
 fn a_newer_provider_upgrades_identities_and_an_older_one_is_refused() {
     let project = Project::new("identities of several ages", &[Provider::Conformance]);
     let identities = |version: u32| project.set("CONFORMANCE_IDENTITY_VERSION", &version.to_string());
