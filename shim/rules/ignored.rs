@@ -22,7 +22,7 @@ pub fn keep_ignored(prior: &Value, mut planned: Value, paths: &[AttributePath]) 
 
 fn put_back(prior: &Value, planned: &mut Value, path: &[PathStep]) {
     let Some((first, rest)) = path.split_first() else {
-        if !(is_map(prior) && !planned.is_known()) {
+        if planned.is_known() || !is_map(prior) {
             *planned = prior.clone();
         }
         return;
