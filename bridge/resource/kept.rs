@@ -13,11 +13,12 @@ mod telling;
 
 use bytes::Bytes;
 use isthmus_proto::property::Struct;
-use isthmus_shim::provider::{Action, Object, Resource};
+use isthmus_shim::provider::{Action, Limit, Object, ProviderError, Resource};
 use isthmus_shim::state::{Place, Saved, SavedObject, Status, StoreKey, Vault};
 use prost::Message as _;
 
 use super::autoname::{Naming, Wish};
+use super::timeouts::{Operation, Remedy};
 use super::{Checked, Notes, OperationError, StateError, Target};
 use crate::translate::attribute_paths::{property_path, top_level_property};
 use crate::translate::inputs::{Config, Unknowns};
@@ -68,6 +69,12 @@ struct Prior {
 }
 
 impl Keeper<'_> {
+    /// The same, about to do this. The engine sets it no time.
+    #[must_use]
+    pub fn doing(self, operation: Operation) -> Self {
+        Self { target: self.target.timed(operation, 0.0, None), ..self }
+    }
+
     /// Judges inputs of the resource `name`. What is to be added to them stands in [`Checked::inputs`] beside them. A name
     /// that was made up before is among the inputs: the engine has stored it, and sends it until it replaces the resource.
     pub async fn check(&self, name: &str, inputs: Struct, notes: &mut Notes) -> Result<Checked, KeptError> {
@@ -170,6 +177,16 @@ impl Keeper<'_> {
         object.map(|object| self.outputs(&object, id, notes)).transpose()
     }
 
+    /// As [`Target::explained`], in words for an engine that knows nothing of what the provider keeps.
+    pub fn explained(&self, error: KeptError, limit: &Limit) -> KeptError {
+        match error {
+            KeptError::Operation(error) => {
+                KeptError::Operation(self.target.explained_with(Remedy::Repeat, error, limit))
+            }
+            other => other,
+        }
+    }
+
     /// The resource before the call: from the store, or else imported. `None`: it is gone.
     async fn prior(
         &self,
@@ -180,10 +197,17 @@ impl Keeper<'_> {
         if let Some(prior) = self.stored(id, sought, notes).await? {
             return Ok(Some(prior));
         }
-        self.imported(id, notes).await.map_err(|cause| KeptError::Unknown {
-            key: self.key(id),
-            store: self.vault.location(),
-            cause: cause.to_string(),
+        self.imported(id, notes).await.map_err(|cause| match cause {
+            // That nobody waits for the import any more says nothing of the resource.
+            OperationError::Provider { error, text, outcome_unknown }
+                if matches!(*error, ProviderError::Cut { .. }) =>
+            {
+                OperationError::Provider { error, text, outcome_unknown }.into()
+            }
+            cause => {
+                let (key, store) = (self.key(id), self.vault.location());
+                KeptError::Unknown { key, store, cause: cause.to_string() }
+            }
         })
     }
 

@@ -19,7 +19,7 @@ use tonic::{Request, Response, Status};
 
 use super::{limit, session_of, status};
 use crate::daemon::{Call, Instance, Session};
-use crate::resource::{self, Keeper, KeptError, Notes, Target, Timeouts};
+use crate::resource::{self, Keeper, KeptError, Notes, Operation, Target, Timeouts};
 use crate::settings;
 
 use name::{NameProperties, NamePropertiesError, resource_name, without_names};
@@ -73,7 +73,7 @@ impl ResourceProvider for LumiService {
         // A resource that cannot be named was refused before this call.
         let name = resource_name(&request.r#type, &properties, configured).unwrap_or_default();
         let inputs = without_names(Some(properties), &keeper.target.shape);
-        let checked = work.limit().within(keeper.check(&name, inputs.clone(), &mut notes)).await;
+        let checked = work.limited(&keeper, keeper.check(&name, inputs.clone(), &mut notes)).await;
         let checked = work.finish(&keeper, notes, checked).await?;
         // Only what comes on top of the inputs, which is a made-up name: the engine stores it and sends it again. A provider's
         // own defaults are not among it: it fills them in by itself, the same each time, and the engine would hold on to
@@ -98,7 +98,7 @@ impl ResourceProvider for LumiService {
         let mut notes = Notes::default();
         let olds = without_names(request.olds, &keeper.target.shape);
         let news = without_names(request.news, &keeper.target.shape);
-        let replaces = work.limit().within(keeper.diff(&request.id, &olds, &news, &mut notes)).await;
+        let replaces = work.limited(&keeper, keeper.diff(&request.id, &olds, &news, &mut notes)).await;
         let replaces = work.finish(&keeper, notes, replaces).await?;
         Ok(Response::new(DiffResponse { replaces }))
     }
@@ -106,10 +106,10 @@ impl ResourceProvider for LumiService {
     async fn create(&self, request: Request<CreateRequest>) -> Result<Response<CreateResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
         work.through(move |work| async move {
-            let keeper = work.configured_keeper(&request.r#type).await?;
+            let keeper = work.configured_keeper(&request.r#type).await?.doing(Operation::Create);
             let mut notes = Notes::default();
             let inputs = without_names(request.properties, &keeper.target.shape);
-            let made = work.limit().within(keeper.create(&inputs, &mut notes)).await;
+            let made = work.limited(&keeper, keeper.create(&inputs, &mut notes)).await;
             let made = work.finish(&keeper, notes, made).await?;
             Ok(CreateResponse { id: made.id, properties: Some(made.outputs) })
         })
@@ -118,9 +118,9 @@ impl ResourceProvider for LumiService {
 
     async fn get(&self, request: Request<GetRequest>) -> Result<Response<GetResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
-        let keeper = work.configured_keeper(&request.r#type).await?;
+        let keeper = work.configured_keeper(&request.r#type).await?.doing(Operation::Read);
         let mut notes = Notes::default();
-        let properties = work.limit().within(keeper.get(&request.id, &mut notes)).await;
+        let properties = work.limited(&keeper, keeper.get(&request.id, &mut notes)).await;
         let properties = work.finish(&keeper, notes, properties).await?;
         Ok(Response::new(GetResponse { properties }))
     }
@@ -128,11 +128,11 @@ impl ResourceProvider for LumiService {
     async fn update(&self, request: Request<UpdateRequest>) -> Result<Response<UpdateResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
         work.through(move |work| async move {
-            let keeper = work.configured_keeper(&request.r#type).await?;
+            let keeper = work.configured_keeper(&request.r#type).await?.doing(Operation::Update);
             let mut notes = Notes::default();
             let olds = without_names(request.olds, &keeper.target.shape);
             let news = without_names(request.news, &keeper.target.shape);
-            let outputs = work.limit().within(keeper.update(&request.id, &olds, &news, &mut notes)).await;
+            let outputs = work.limited(&keeper, keeper.update(&request.id, &olds, &news, &mut notes)).await;
             let outputs = work.finish(&keeper, notes, outputs).await?;
             Ok(UpdateResponse { properties: Some(outputs) })
         })
@@ -142,10 +142,10 @@ impl ResourceProvider for LumiService {
     async fn delete(&self, request: Request<DeleteRequest>) -> Result<Response<()>, Status> {
         let (work, request) = Work::begin(request).await?;
         work.through(move |work| async move {
-            let keeper = work.configured_keeper(&request.r#type).await?;
+            let keeper = work.configured_keeper(&request.r#type).await?.doing(Operation::Delete);
             let mut notes = Notes::default();
             let properties = without_names(request.properties, &keeper.target.shape);
-            let deleted = work.limit().within(keeper.delete(&request.id, &properties, &mut notes)).await;
+            let deleted = work.limited(&keeper, keeper.delete(&request.id, &properties, &mut notes)).await;
             work.finish(&keeper, notes, deleted).await
         })
         .await
@@ -206,6 +206,16 @@ impl Work {
     /// How long somebody waits for the call. This engine sets no time.
     fn limit(&self) -> Limit {
         limit(&self.session, &self.call)
+    }
+
+    /// Does an operation for as long as somebody waits for it.
+    async fn limited<T>(
+        &self,
+        keeper: &Keeper<'_>,
+        operation: impl Future<Output = Result<T, KeptError>>,
+    ) -> Result<T, KeptError> {
+        let limit = self.limit();
+        limit.within(operation).await.map_err(|error| keeper.explained(error, &limit))
     }
 
     /// Shows the provider's warnings, and turns the error where there is one.

@@ -139,6 +139,23 @@ impl Resource for Faulty {
         operate(call, "update", planned)
     }
 
+    /// What is not a mode is nowhere to be found.
+    fn import(&self, call: &Call, id: &str) -> Result<Outcome, Status> {
+        if !MODES.contains(&id) {
+            let detail = format!("No object of type {} can be imported but by a mode.", call.type_name());
+            return Ok(Diagnostic::error("Resource Import Not Implemented", detail).into());
+        }
+        let mut object = Object::default();
+        for (name, text) in [("id", id), ("mode", "none"), ("payload", "")] {
+            object.set_text(name, text);
+        }
+        for name in ["during", "size"] {
+            object.set(name, Value::Null);
+        }
+        disturb(call, &object, id)?;
+        Ok(answer(call, id, object))
+    }
+
     fn upgraded(&self, call: &Call, outcome: Outcome) -> Result<Outcome, Status> {
         let Answer::State(state) = &outcome.state else { return Ok(outcome) };
         let stored = Object::from_value(state).unwrap_or_default();

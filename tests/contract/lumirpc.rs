@@ -3,6 +3,7 @@
 //! [`engine`] plays the engine, call for call: one process of the plugin for each command, ended by SIGKILL; names, checks,
 //! comparisons and then changes, deletions last; its state is only what that engine keeps. The providers are real.
 
+mod cut;
 mod engine;
 mod names;
 mod programs;

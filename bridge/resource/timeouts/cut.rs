@@ -6,9 +6,28 @@ use super::duration::text as go_text;
 use super::{Operation, Target};
 use crate::resource::OperationError;
 
+/// What the reader can do about a change of which nobody knows whether it was made.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::resource) enum Remedy {
+    /// Look, with today's command line.
+    Refresh,
+    /// Try again. The engine of 2017 neither refreshes nor imports; the store knows what there was.
+    Repeat,
+}
+
 impl Target<'_> {
     /// An error of the operation in words about time, if that is what it is about.
     pub fn explained(&self, error: OperationError, limit: &Limit) -> OperationError {
+        self.explained_with(Remedy::Refresh, error, limit)
+    }
+
+    /// The same for readers who have that remedy.
+    pub(in crate::resource) fn explained_with(
+        &self,
+        remedy: Remedy,
+        error: OperationError,
+        limit: &Limit,
+    ) -> OperationError {
         match error {
             OperationError::Provider { error, outcome_unknown, text } => match &*error {
                 ProviderError::Cut { provider, operation, cut, during } => {
@@ -16,7 +35,7 @@ impl Target<'_> {
                     let text = format!(
                         "{}. {ended}. {}",
                         self.what_happened(*cut),
-                        self.what_to_do(*cut, outcome_unknown)
+                        self.what_to_do(*cut, outcome_unknown, remedy)
                     );
                     OperationError::Provider { text, error, outcome_unknown }
                 }
@@ -70,7 +89,7 @@ impl Target<'_> {
         }
     }
 
-    fn what_to_do(&self, cut: Cut, outcome_unknown: bool) -> String {
+    fn what_to_do(&self, cut: Cut, outcome_unknown: bool, remedy: Remedy) -> String {
         let again = match cut {
             Cut::TimedOut(_) => "raise the timeout, and run this again",
             Cut::BrokenOff(_) => "run this again",
@@ -79,15 +98,27 @@ impl Target<'_> {
             return format!("Nothing was changed by it: {again}");
         }
         let type_name = &self.shape.terraform_type;
-        match self.timeouts.operation {
-            Some(Operation::Create) => format!(
+        match (self.timeouts.operation, remedy) {
+            (Some(Operation::Create), Remedy::Repeat) => format!(
+                "Whether there is a new {type_name} now is unknown: look for it where the provider keeps it, and delete it \
+                 there, because nothing else knows of it; then {again}"
+            ),
+            (Some(Operation::Delete), Remedy::Repeat) => format!(
+                "Whether the {type_name} is still there is unknown: {again}; if it is gone, that counts as deleted"
+            ),
+            (Some(Operation::Update | Operation::Read) | None, Remedy::Repeat) => {
+                format!(
+                    "Whether the {type_name} was changed is unknown: {again}, and the change is made again"
+                )
+            }
+            (Some(Operation::Create), Remedy::Refresh) => format!(
                 "Whether there is a new {type_name} now is unknown: look for it where the provider keeps it, and import it by \
                  `pulumi import` or delete it there; then {again}"
             ),
-            Some(Operation::Delete) => {
+            (Some(Operation::Delete), Remedy::Refresh) => {
                 format!("Whether the {type_name} is still there is unknown: run `pulumi refresh`, {again}")
             }
-            Some(Operation::Update | Operation::Read) | None => {
+            (Some(Operation::Update | Operation::Read) | None, Remedy::Refresh) => {
                 format!("Whether the {type_name} was changed is unknown: run `pulumi refresh`, {again}")
             }
         }
