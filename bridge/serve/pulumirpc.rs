@@ -3,6 +3,7 @@
 //! Each method takes a message apart, calls what does the work, and puts the answer together. What an engine expects of
 //! each is written beside the contract in `proto/pulumirpc/provider.proto`.
 
+mod listing;
 mod messages;
 mod work;
 
@@ -16,10 +17,8 @@ use isthmus_proto::pulumirpc::{
     GetMappingResponse, GetMappingsRequest, GetMappingsResponse, GetSchemaRequest, GetSchemaResponse,
     InvokeRequest, InvokeResponse, ListRequest, ListResponse, ParameterizeRequest, ParameterizeResponse,
     PluginAttach, PluginInfo, ProviderHandshakeRequest, ProviderHandshakeResponse, ReadRequest, ReadResponse,
-    UpdateRequest, UpdateResponse, list_response, parameterize_request,
+    UpdateRequest, UpdateResponse, parameterize_request,
 };
-use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
 use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status};
 
@@ -366,22 +365,19 @@ impl ResourceProvider for PulumiService {
         let begun = waited_for.within(resource::begin_list(&instance, query, &mut notes)).await;
         report(&session, &instance, &notes, "").await;
         let begun = begun.map_err(status::of_operation)?;
-        let (results, stream) = mpsc::channel(LISTED_AHEAD);
+        let (results, stream) = listing::results();
         let daemon = Arc::clone(session.daemon());
         daemon.spawn(async move {
-            let _call = call;
             match begun {
-                resource::Started::Unknown => {
-                    let computed = list_response::Response::Computed(list_response::Computed {});
-                    // Whoever does not listen any more misses nothing.
-                    let _ = results.send(Ok(ListResponse { response: Some(computed) })).await;
-                }
+                resource::Started::Unknown => results.computed(),
                 resource::Started::Page(page) => {
-                    waited_for.within(send_page(&session, &instance, *page, &results)).await
+                    let sending = listing::send_page(&session, &instance, *page, results, call.broken_off());
+                    waited_for.within(sending).await;
                 }
             }
+            drop(call);
         });
-        Ok(Response::new(Box::pin(ReceiverStream::new(stream))))
+        Ok(Response::new(Box::pin(stream)))
     }
 
     async fn update(&self, request: Request<UpdateRequest>) -> Result<Response<UpdateResponse>, Status> {
@@ -472,50 +468,6 @@ impl ResourceProvider for PulumiService {
         };
         let providers = provider.into_iter().collect();
         Ok(Response::new(GetMappingsResponse { providers }))
-    }
-}
-
-/// How many results of a list wait for the engine, before the provider waits.
-const LISTED_AHEAD: usize = 64;
-
-/// Sends one page of a list, until the engine does not listen any more.
-async fn send_page(
-    session: &Arc<Session>,
-    instance: &Instance,
-    mut page: resource::Page,
-    results: &mpsc::Sender<Result<ListResponse, Status>>,
-) {
-    loop {
-        let mut notes = Notes::default();
-        let found = tokio::select! {
-            found = page.next(instance, &mut notes) => found,
-            () = results.closed() => return,
-        };
-        for warning in &notes.warnings {
-            session.warn(resource::describe(warning, page.shape()), "");
-        }
-        session.settle(!notes.warnings.is_empty()).await;
-        let sent = match found {
-            Ok(Some(found)) => {
-                let result =
-                    list_response::Result { id: found.identity.to_string(), name: found.display_name };
-                let response = Some(list_response::Response::Result(result));
-                results.send(Ok(ListResponse { response })).await
-            }
-            Ok(None) => break,
-            Err(error) => {
-                let _ = results.send(Err(status::of_operation(error))).await;
-                return;
-            }
-        };
-        if sent.is_err() {
-            return;
-        }
-    }
-    if let Some(continuation_token) = page.end(instance) {
-        let continuation = list_response::Continuation { continuation_token };
-        let response = Some(list_response::Response::Continuation(continuation));
-        let _ = results.send(Ok(ListResponse { response })).await;
     }
 }
 

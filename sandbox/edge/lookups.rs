@@ -1,5 +1,6 @@
 //! The calls about what has no state: data sources, functions, ephemeral resources, lists. Actions have their own file.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use isthmus_shim::cty::Value;
@@ -9,6 +10,7 @@ use super::values::{client_of, decode, diagnostic_messages, encode, encode_as, i
 use super::{Answered, Edge, message};
 use crate::calls::CallRecord;
 use crate::diagnostics::{Diagnostic, Diagnostics};
+use crate::provider::Provider;
 use crate::resources::{Answer, NoteList};
 use crate::switches::Deferrable;
 use crate::token::Fault;
@@ -247,7 +249,33 @@ impl Edge {
         let events = listed.await?.unwrap_or_else(|diagnostic| vec![trouble(diagnostic)]);
         let config = decode(listing.as_ref(), &self.provider.search().kind)?;
         let mode = object::Object::from_value(&config).unwrap_or_default();
-        Ok(misbehaving(mode.text("mode").unwrap_or_default(), events))
+        let mode = mode.text("mode").unwrap_or_default();
+        let events = misbehaving(mode, events);
+        Ok(if mode == "endless" {
+            Box::new(Endless { events, provider: Arc::clone(&self.provider) })
+        } else {
+            events
+        })
+    }
+}
+
+/// A list that only the client ends, which is recorded as the call `ListResource ended`.
+struct Endless {
+    events: Box<dyn Iterator<Item = Answered<message::list_resource::Event>> + Send>,
+    provider: Arc<Provider>,
+}
+
+impl Iterator for Endless {
+    type Item = Answered<message::list_resource::Event>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.events.next()
+    }
+}
+
+impl Drop for Endless {
+    fn drop(&mut self) {
+        self.provider.record(&CallRecord::of("ListResource ended"));
     }
 }
 

@@ -71,7 +71,7 @@ impl Provider {
         };
         let mut events =
             self.stream::<_, tfplugin6::invoke_action::Event>(rpc, request).await.map_err(broken)?;
-        while let Some(event) = events.next().await.map_err(broken)? {
+        while let Some(event) = events.next(self.caller()).await.map_err(broken)? {
             match event.r#type {
                 Some(Event::Progress(event)) => progress(event.message),
                 Some(Event::Completed(event)) => {

@@ -10,7 +10,7 @@ use tokio::sync::{Mutex, OnceCell};
 use super::deferral::Postponement;
 use super::diagnostics::errors_of;
 use super::limit::{Entered, InFlight, Limit};
-use super::pieces::Pieces;
+use super::pieces::{Pieces, Watch};
 use super::{
     CallMessages, CallObserver, CallReport, Client, Cut, Deferral, Diagnostic, ProviderError, Resource, Rpc,
     dynamic,
@@ -234,7 +234,7 @@ impl Provider {
         &self,
         rpc: Rpc,
         request: Request,
-    ) -> Result<Pieces<'_, Piece>, ProviderError>
+    ) -> Result<Pieces<Piece>, ProviderError>
     where
         Request: prost::Message + Send + Sync + 'static,
         Piece: prost::Message + Default + Send + Sync + 'static,
@@ -329,12 +329,12 @@ impl DataSourceAnswer {
 pub(super) struct Caller<'a> {
     name: &'a str,
     plugin: &'a Plugin,
-    pub(super) client: &'a Client,
-    pub(super) observer: &'a CallObserver,
-    pub(super) in_flight: &'a Arc<InFlight>,
+    client: &'a Client,
+    observer: &'a CallObserver,
+    in_flight: &'a Arc<InFlight>,
 }
 
-impl<'a> Caller<'a> {
+impl Caller<'_> {
     async fn schema(
         &self,
         known: Option<&KnownSchema>,
@@ -373,7 +373,7 @@ impl<'a> Caller<'a> {
     }
 
     /// The request as it is sent, if the observer wants to see it.
-    pub(super) fn shown(&self, request: &impl prost::Message) -> Option<Vec<u8>> {
+    fn shown(&self, request: &impl prost::Message) -> Option<Vec<u8>> {
         self.observer.wants_messages().then(|| request.encode_to_vec())
     }
 
@@ -464,50 +464,33 @@ impl<'a> Caller<'a> {
         ProviderError::Cut { provider: self.name.to_owned(), operation, during, cut }
     }
 
-    async fn stream<Request, Piece>(
-        self,
-        rpc: Rpc,
-        request: Request,
-    ) -> Result<Pieces<'a, Piece>, ProviderError>
+    async fn stream<Request, Piece>(self, rpc: Rpc, request: Request) -> Result<Pieces<Piece>, ProviderError>
     where
         Request: prost::Message + Send + Sync + 'static,
         Piece: prost::Message + Default + Send + Sync + 'static,
     {
-        let shown = self.shown(&request);
+        let request_shown = self.shown(&request);
         self.require_alive(rpc)?;
         let entered = self.in_flight.enter().await;
-        let begun = Instant::now();
-        match self.part(rpc, self.client.stream(rpc, request)).await? {
-            Ok(pieces) => Ok(Pieces::new(self, entered, rpc, begun, shown, pieces)),
-            Err(status) => {
-                self.tell(rpc, begun, shown.as_deref(), Err(&status));
+        let mut watch = Watch::new(self.observer.clone(), self.client.version(), rpc, request_shown);
+        match self.part(rpc, self.client.stream(rpc, request)).await {
+            Ok(Ok(pieces)) => Ok(Pieces::new(pieces, watch, entered)),
+            Ok(Err(status)) => {
+                watch.end(Err(&status));
                 Err(self.failure(rpc, status).await)
+            }
+            Err(cut) => {
+                watch.end(Err(&tonic::Status::cancelled("the call was broken off")));
+                Err(cut)
             }
         }
     }
 
     /// Nothing can be asked of a process that is gone.
-    pub(super) fn require_alive(&self, rpc: Rpc) -> Result<(), ProviderError> {
+    fn require_alive(&self, rpc: Rpc) -> Result<(), ProviderError> {
         let Some(exit) = self.plugin.exit() else { return Ok(()) };
         let operation = rpc.name(self.client.version());
         Err(ProviderError::Gone { provider: self.name.to_owned(), operation, during: false, exit })
-    }
-
-    /// Tells the observer of a call that is over. It sees the messages if it was to see the request.
-    pub(super) fn tell(
-        &self,
-        rpc: Rpc,
-        begun: Instant,
-        request: Option<&[u8]>,
-        response: Result<Option<&[u8]>, &tonic::Status>,
-    ) {
-        let operation = rpc.name(self.client.version());
-        let answered = response.is_ok();
-        self.observer.report(CallReport { operation, elapsed: begun.elapsed(), answered });
-        if let Some(request) = request {
-            let response = response.map(Option::unwrap_or_default);
-            self.observer.show(CallMessages { path: rpc.path(self.client.version()), request, response });
-        }
     }
 
     /// What the failure of a call says of the provider.

@@ -4,14 +4,12 @@
 //! identity, which is what it can be imported by.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use isthmus_proto::tfplugin6;
 use isthmus_proto::tfplugin6::list_resource::Event;
-use prost::Message as _;
 
-use super::limit::Entered;
-use super::{CallMessages, CallReport, Diagnostic, IdentitySchema, Provider, ProviderError, Rpc, dynamic};
+use super::pieces::Pieces;
+use super::{Diagnostic, IdentitySchema, Provider, ProviderError, Rpc, dynamic};
 use crate::cty::json::Json;
 use crate::cty::{Type, Value};
 
@@ -34,14 +32,9 @@ pub struct Listing {
     type_name: Arc<str>,
     identity: IdentitySchema,
     object_type: Type,
-    events: tonic::Streaming<Event>,
-    /// As long as it is open, the provider is busy with it.
-    _entered: Entered,
+    events: Pieces<Event>,
     /// How many more are wanted.
     left: Option<u64>,
-    begun: Instant,
-    /// The request as it was sent, if somebody wants to see it.
-    shown: Option<Vec<u8>>,
 }
 
 /// One object that was found.
@@ -94,38 +87,13 @@ impl Provider {
             include_resource_object: include_object,
             limit: number,
         };
-        let caller = self.caller();
-        caller.require_alive(rpc)?;
-        let entered = caller.in_flight.enter().await;
-        let (begun, shown) = (Instant::now(), caller.shown(&request));
-        match caller.part(rpc, caller.client.stream(rpc, request)).await? {
-            Ok(events) => Ok(Listing {
-                type_name: Arc::from(type_name),
-                identity,
-                object_type: resource.schema().block.implied_type.clone(),
-                events,
-                _entered: entered,
-                left: limit,
-                begun,
-                shown,
-            }),
-            Err(status) => Err(self.broke_off(begun, shown.as_deref(), status).await),
-        }
-    }
-
-    async fn broke_off(&self, begun: Instant, shown: Option<&[u8]>, status: tonic::Status) -> ProviderError {
-        let rpc = Rpc::ListResource;
-        self.report_list(begun, false);
-        if let Some(request) = shown {
-            let path = rpc.path(self.protocol());
-            self.caller().observer.show(CallMessages { path, request, response: Err(&status) });
-        }
-        self.caller().failure(rpc, status).await
-    }
-
-    fn report_list(&self, begun: Instant, answered: bool) {
-        let operation = self.operation(Rpc::ListResource);
-        self.caller().observer.report(CallReport { operation, elapsed: begun.elapsed(), answered });
+        Ok(Listing {
+            type_name: Arc::from(type_name),
+            identity,
+            object_type: resource.schema().block.implied_type.clone(),
+            events: self.stream(rpc, request).await?,
+            left: limit,
+        })
     }
 }
 
@@ -141,21 +109,10 @@ impl Listing {
     ) -> Result<Option<Listed>, ProviderError> {
         let rpc = Rpc::ListResource;
         while self.left != Some(0) {
-            let event = match provider.caller().part(rpc, self.events.message()).await? {
-                Ok(Some(event)) => event,
-                Ok(None) => {
-                    self.left = Some(0);
-                    provider.report_list(self.begun, true);
-                    return Ok(None);
-                }
-                Err(status) => {
-                    return Err(provider.broke_off(self.begun, self.shown.as_deref(), status).await);
-                }
+            let Some(event) = self.events.next(provider.caller()).await? else {
+                self.left = Some(0);
+                return Ok(None);
             };
-            if let Some(request) = &self.shown {
-                let (path, response) = (rpc.path(provider.protocol()), event.encode_to_vec());
-                provider.caller().observer.show(CallMessages { path, request, response: Ok(&response) });
-            }
             let has_something_to_say = !event.diagnostic.is_empty();
             provider.refuse_errors(rpc, event.diagnostic, warnings)?;
             let invalid = |reason: &str| provider.invalid_answer(rpc, &self.type_name, reason);
@@ -184,9 +141,6 @@ impl Listing {
                 }
             };
             self.left = self.left.map(|left| left - 1);
-            if self.left == Some(0) {
-                provider.report_list(self.begun, true);
-            }
             return Ok(Some(Listed { identity, display_name: event.display_name, object }));
         }
         Ok(None)

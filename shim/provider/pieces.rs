@@ -1,74 +1,198 @@
 //! An answer that comes in pieces, one message after the other.
 //!
-//! It is watched like any other call: the observer is told once, when the last piece has come or none will come any more.
-//! Nothing is kept of the pieces, however many there are; only the last one is, where somebody wants to see it.
+//! It is watched like any other call: the observer is told once that it is over, when the last piece has come or none will come
+//! any more, and sees each piece as it comes. Nothing is kept of the pieces, however many there are. Whoever reads them names
+//! the provider each time, because an answer may be read on long after the call that began it.
 
 use std::time::Instant;
 
 use super::instance::Caller;
 use super::limit::Entered;
-use super::{ProviderError, Rpc};
+use super::{CallMessages, CallObserver, CallReport, ProviderError, Rpc};
+use crate::plugin::ProtocolVersion;
 
-/// The pieces of one answer, as they come.
+/// The pieces of one answer, as they come. Dropping them tells the provider that nobody wants the rest.
 #[derive(Debug)]
-pub(super) struct Pieces<'a, Piece> {
-    caller: Caller<'a>,
-    rpc: Rpc,
-    begun: Instant,
-    request: Option<Vec<u8>>,
-    last: Vec<u8>,
+pub(super) struct Pieces<Piece> {
     pieces: tonic::Streaming<Piece>,
-    told: bool,
+    watch: Watch,
     /// As long as it is open, the provider is busy with it.
     _entered: Entered,
 }
 
-impl<'a, Piece: prost::Message> Pieces<'a, Piece> {
-    /// The pieces of a call that has begun. With `request`, the observer sees the messages.
-    pub(super) fn new(
-        caller: Caller<'a>,
-        entered: Entered,
-        rpc: Rpc,
-        begun: Instant,
-        request: Option<Vec<u8>>,
-        pieces: tonic::Streaming<Piece>,
-    ) -> Self {
-        Self { caller, rpc, begun, request, last: Vec::new(), pieces, told: false, _entered: entered }
+/// What the observer is told of a call.
+#[derive(Debug)]
+pub(super) struct Watch {
+    observer: CallObserver,
+    version: ProtocolVersion,
+    rpc: Rpc,
+    begun: Instant,
+    /// The request as it was sent, if the observer wants to see it.
+    request: Option<Vec<u8>>,
+    progress: Progress,
+}
+
+/// How much of the call it has been told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    /// Nothing.
+    Begun,
+    /// A piece or more.
+    UnderWay,
+    /// That it is over.
+    Over,
+}
+
+impl<Piece: prost::Message> Pieces<Piece> {
+    /// The pieces of a call that has begun.
+    pub(super) fn new(pieces: tonic::Streaming<Piece>, watch: Watch, entered: Entered) -> Self {
+        Self { pieces, watch, _entered: entered }
     }
 
-    /// The next piece; none when the provider has ended its answer.
-    pub(super) async fn next(&mut self) -> Result<Option<Piece>, ProviderError> {
-        match self.caller.part(self.rpc, self.pieces.message()).await? {
+    /// The next piece; none when the provider, which is `caller`'s, has ended its answer.
+    pub(super) async fn next(&mut self, caller: Caller<'_>) -> Result<Option<Piece>, ProviderError> {
+        let rpc = self.watch.rpc;
+        let piece = match caller.part(rpc, self.pieces.message()).await {
+            Ok(piece) => piece,
+            Err(cut) => {
+                self.watch.end(Err(&tonic::Status::cancelled("the call was broken off")));
+                return Err(cut);
+            }
+        };
+        match piece {
             Ok(Some(piece)) => {
-                if self.request.is_some() {
-                    self.last = piece.encode_to_vec();
-                }
+                self.watch.see(&piece);
                 Ok(Some(piece))
             }
             Ok(None) => {
-                self.tell(Ok(()));
+                self.watch.end(Ok(()));
                 Ok(None)
             }
             Err(status) => {
-                self.tell(Err(&status));
-                Err(self.caller.failure(self.rpc, status).await)
+                self.watch.end(Err(&status));
+                Err(caller.failure(rpc, status).await)
             }
         }
     }
 }
 
-impl<Piece> Pieces<'_, Piece> {
-    fn tell(&mut self, outcome: Result<(), &tonic::Status>) {
-        if !std::mem::replace(&mut self.told, true) {
-            let response = outcome.map(|()| Some(&*self.last));
-            self.caller.tell(self.rpc, self.begun, self.request.as_deref(), response);
+impl Watch {
+    /// Of a call that begins now. With `request`, the observer sees the messages.
+    pub(super) fn new(
+        observer: CallObserver,
+        version: ProtocolVersion,
+        rpc: Rpc,
+        request: Option<Vec<u8>>,
+    ) -> Self {
+        Self { observer, version, rpc, begun: Instant::now(), request, progress: Progress::Begun }
+    }
+
+    fn see(&mut self, piece: &impl prost::Message) {
+        if self.request.is_some() {
+            self.show(Ok(&piece.encode_to_vec()));
+        }
+        self.progress = Progress::UnderWay;
+    }
+
+    /// Tells that the call is over, once.
+    pub(super) fn end(&mut self, outcome: Result<(), &tonic::Status>) {
+        let before = std::mem::replace(&mut self.progress, Progress::Over);
+        if before == Progress::Over {
+            return;
+        }
+        let (operation, answered) = (self.rpc.name(self.version), outcome.is_ok());
+        self.observer.report(CallReport { operation, elapsed: self.begun.elapsed(), answered });
+        match outcome {
+            Err(status) => self.show(Err(status)),
+            Ok(()) if before == Progress::Begun => self.show(Ok(&[])),
+            Ok(()) => {}
+        }
+    }
+
+    fn show(&self, response: Result<&[u8], &tonic::Status>) {
+        if let Some(request) = &self.request {
+            self.observer.show(CallMessages { path: self.rpc.path(self.version), request, response });
         }
     }
 }
 
 /// Whoever has what was wanted need not wait for the end.
-impl<Piece> Drop for Pieces<'_, Piece> {
+impl Drop for Watch {
     fn drop(&mut self) {
-        self.tell(Ok(()));
+        self.end(Ok(()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use isthmus_proto::tfplugin6;
+
+    use super::*;
+
+    type Event = tfplugin6::list_resource::Event;
+
+    /// A call that is watched, and what the observer was told.
+    fn watched(is_shown: bool) -> (Watch, Arc<Mutex<Vec<String>>>) {
+        let told: Arc<Mutex<Vec<String>>> = Arc::default();
+        let (reports, messages) = (Arc::clone(&told), Arc::clone(&told));
+        let observer = CallObserver::default()
+            .with_reports(move |report| {
+                let line = format!("{} answered: {}", report.operation, report.answered);
+                reports.lock().expect("nobody panics").push(line);
+            })
+            .with_messages(move |messages_of_call| {
+                let line = match messages_of_call.response {
+                    Ok(response) => format!("saw {} bytes", response.len()),
+                    Err(status) => format!("saw {:?}", status.code()),
+                };
+                messages.lock().expect("nobody panics").push(line);
+            });
+        let request = is_shown.then(Vec::new);
+        (Watch::new(observer, ProtocolVersion::V6, Rpc::ListResource, request), told)
+    }
+
+    fn piece(name: &str) -> Event {
+        Event { display_name: name.to_owned(), ..Event::default() }
+    }
+
+    fn lines(told: &Arc<Mutex<Vec<String>>>) -> Vec<String> {
+        told.lock().expect("nobody panics").clone()
+    }
+
+    #[test]
+    fn each_piece_is_seen_as_it_comes_and_the_end_is_told_once() {
+        let (mut watch, told) = watched(true);
+        watch.see(&piece("a"));
+        assert_eq!(lines(&told), ["saw 3 bytes"]);
+        watch.see(&piece("long"));
+        watch.end(Ok(()));
+        drop(watch);
+        assert_eq!(lines(&told), ["saw 3 bytes", "saw 6 bytes", "ListResource answered: true"]);
+    }
+
+    #[test]
+    fn a_failure_is_seen_and_told_however_many_pieces_came_before() {
+        let (mut watch, told) = watched(true);
+        watch.see(&piece("a"));
+        watch.end(Err(&tonic::Status::internal("broken")));
+        drop(watch);
+        assert_eq!(lines(&told), ["saw 3 bytes", "ListResource answered: false", "saw Internal"]);
+    }
+
+    #[test]
+    fn an_answer_without_a_piece_is_seen_to_be_empty() {
+        let (mut watch, told) = watched(true);
+        watch.end(Ok(()));
+        assert_eq!(lines(&told), ["ListResource answered: true", "saw 0 bytes"]);
+    }
+
+    #[test]
+    fn what_nobody_reads_on_is_over_too() {
+        let (mut watch, told) = watched(false);
+        watch.see(&piece("a"));
+        drop(watch);
+        assert_eq!(lines(&told), ["ListResource answered: true"]);
     }
 }

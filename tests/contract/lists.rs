@@ -1,6 +1,6 @@
 //! Lists: what there is of a resource type, by what it can be imported by.
 
-use isthmus_proto::pulumirpc::ListRequest;
+use isthmus_proto::pulumirpc::{ListRequest, ListResponse};
 
 use crate::harness::engine::Severity;
 use crate::harness::{Code, Host, Session, Setup, bag, json, on_both_protocols, unknown};
@@ -198,4 +198,58 @@ on_both_protocols! {
         assert!(status.message().contains("no list resource sandbox_note"), "{status}");
         Ok(())
     }
+
+    async fn the_provider_is_told_when_the_engine_does_not_listen_any_more(protocol) {
+        let (host, session) = Setup::sandbox(protocol).session().await?;
+        make(&session, &["one"]).await?;
+        let mut stream = session.client().list(unread()).await?.into_inner();
+        assert!(stream.message().await?.is_some());
+        drop(stream);
+        host.provider_is_in("ListResource ended", 1).await;
+        assert_eq!(session.list(all_notes()).await?.results.len(), 1, "the provider goes on");
+        Ok(())
+    }
+
+    async fn a_list_that_nobody_reads_ends_when_it_is_cancelled(protocol) {
+        let (host, session) = Setup::sandbox(protocol).with("ISTHMUS_GRACE", "0.1").session().await?;
+        make(&session, &["one"]).await?;
+        let mut stream = session.client().list(unread()).await?.into_inner();
+        assert!(stream.message().await?.is_some());
+        session.cancel().await?;
+        session.cancel().await?;
+        host.provider_is_in("ListResource ended", 1).await;
+        assert_broken_off(stream).await;
+        assert_eq!(session.list(all_notes()).await?.results.len(), 1, "the provider goes on");
+        Ok(())
+    }
+
+    async fn a_list_that_nobody_reads_does_not_hold_up_the_daemons_end(protocol) {
+        let (mut host, session) = Setup::sandbox(protocol).with("ISTHMUS_GRACE", "0.1").session().await?;
+        make(&session, &["one"]).await?;
+        let mut stream = session.client().list(unread()).await?.into_inner();
+        assert!(stream.message().await?.is_some());
+        host.signal(rustix::process::Signal::TERM);
+        host.provider_is_in("ListResource ended", 1).await;
+        assert_broken_off(stream).await;
+        drop(session);
+        assert_eq!(host.exit().await.code(), Some(0));
+        Ok(())
+    }
+}
+
+/// A page without an end, which is more than anybody reads ahead.
+fn unread() -> ListRequest {
+    ListRequest { page_size: i64::MAX, ..notes_that("endless") }
+}
+
+/// What had been sent can be read, and behind it stands that this was not all.
+async fn assert_broken_off(mut stream: tonic::Streaming<ListResponse>) {
+    let end = loop {
+        match stream.message().await {
+            Ok(Some(_)) => {}
+            end => break end,
+        }
+    };
+    let status = end.expect_err("it has no end of its own");
+    assert_eq!(status.code(), Code::Cancelled, "{status}");
 }

@@ -1,5 +1,6 @@
 //! Lists, event by event.
 
+use prost::Message as _;
 use tfplugin6::diagnostic::Severity;
 use tfplugin6::resource_identity_schema::IdentityAttribute;
 

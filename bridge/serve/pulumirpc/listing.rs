@@ -1,0 +1,86 @@
+//! One page of a list on its way to the engine.
+//!
+//! The provider's stream stays open as long as there is something to send, so whoever does not read holds up the provider, and
+//! would hold up the daemon's end. So a page is given up when the engine's call is: at once when the engine has gone, and when it
+//! is broken off, with a status behind whatever the engine has not read.
+
+use std::sync::Arc;
+
+use isthmus_proto::pulumirpc::{ListResponse, list_response};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
+use tonic::Status;
+
+use super::super::status;
+use crate::daemon::{Instance, Session};
+use crate::resource::{self, Notes};
+
+/// How many results of a list wait for the engine, before the provider waits.
+const LISTED_AHEAD: usize = 64;
+
+/// The way to the engine. There is always room for one last word.
+pub(super) struct Results {
+    results: mpsc::Sender<Result<ListResponse, Status>>,
+    last: mpsc::OwnedPermit<Result<ListResponse, Status>>,
+}
+
+/// A way to the engine, and where it comes out.
+pub(super) fn results() -> (Results, ReceiverStream<Result<ListResponse, Status>>) {
+    let (results, stream) = mpsc::channel(LISTED_AHEAD + 1);
+    let last = results.clone().try_reserve_owned().expect("an empty channel has room and a receiver");
+    (Results { results, last }, ReceiverStream::new(stream))
+}
+
+impl Results {
+    /// Says that what is asked for depends on something that is not known yet.
+    pub(super) fn computed(self) {
+        self.end(Ok(list_response::Response::Computed(list_response::Computed {})));
+    }
+
+    /// The last word. Whoever does not listen any more misses nothing.
+    fn end(self, answer: Result<list_response::Response, Status>) {
+        self.last.send(answer.map(|response| ListResponse { response: Some(response) }));
+    }
+}
+
+/// Sends one page of a list, until the engine does not listen any more or nobody waits for it (`broken_off`).
+pub(super) async fn send_page(
+    session: &Arc<Session>,
+    instance: &Instance,
+    mut page: resource::Page,
+    results: Results,
+    broken_off: CancellationToken,
+) {
+    loop {
+        let mut notes = Notes::default();
+        let found = tokio::select! {
+            found = page.next(instance, &mut notes) => found,
+            () = results.results.closed() => return,
+        };
+        for warning in &notes.warnings {
+            session.warn(resource::describe(warning, page.shape()), "");
+        }
+        session.settle(!notes.warnings.is_empty()).await;
+        let response = match found {
+            Ok(Some(found)) => list_response::Response::Result(list_response::Result {
+                id: found.identity.to_string(),
+                name: found.display_name,
+            }),
+            Ok(None) => break,
+            Err(error) => return results.end(Err(status::of_operation(error))),
+        };
+        let answer = Ok(ListResponse { response: Some(response) });
+        tokio::select! {
+            sent = results.results.send(answer) => if sent.is_err() { return },
+            () = broken_off.cancelled() => {
+                let text = "the list was cancelled before all of it was read; begin it again";
+                return results.end(Err(Status::cancelled(text)));
+            }
+        }
+    }
+    if let Some(continuation_token) = page.end(instance) {
+        let continuation = list_response::Continuation { continuation_token };
+        results.end(Ok(list_response::Response::Continuation(continuation)));
+    }
+}
