@@ -131,10 +131,54 @@ on_both_protocols! {
 
     async fn a_failed_deletion_is_an_error_that_names_what_stays(protocol) {
         let (_host, session) = Setup::sandbox(protocol).session().await?;
-        for mode in ["error", "partial", "leftover"] {
+        for (mode, words) in [
+            ("error", "sandbox_faulty failed"),
+            ("partial", "sandbox_faulty failed half way"),
+            ("leftover", "it has deleted the object without an error, and answered with one that is still there"),
+            ("garbage", "ApplyResourceChange of sandbox_faulty with something invalid"),
+            ("wrong-type", "ApplyResourceChange of sandbox_faulty with something invalid"),
+        ] {
             let made = session.faulty().make(&json!({"mode": mode, "during": "delete"})).await?;
-            session.faulty().delete(&made).await.expect_err(mode);
+            let status = session.faulty().delete(&made).await.expect_err(mode);
+            assert!(status.message().contains(words), "{mode}: {status}");
         }
+        Ok(())
+    }
+
+    async fn every_failed_change_says_what_is_wrong_and_whether_it_may_have_happened(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        let faulty = session.faulty();
+        for (mode, code, words, exists) in CREATIONS {
+            let made = faulty.make(&json!({"mode": "none", "during": "update"})).await?;
+            let news = json!({"mode": mode, "during": "update"});
+            let status = faulty.update(&made, &news).await.expect_err(mode);
+            assert_eq!(status.code(), code, "{mode}: {status}");
+            assert!(status.message().contains(words), "{mode}: {status}");
+            assert_eq!(half_made(&status).is_some(), exists, "{mode}: {status}");
+        }
+        Ok(())
+    }
+
+    async fn an_import_that_cannot_be_used_says_why(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        let invalid = "ImportResourceState of sandbox_faulty with something invalid";
+        for (mode, words) in [
+            ("error", "sandbox_faulty failed"),
+            ("misplaced", "sandbox_faulty failed somewhere"),
+            ("refusal", "sandbox_faulty was asked to refuse"),
+            ("garbage", invalid),
+            ("wrong-type", invalid),
+            ("unknown", "some values are unknown, which only plans may have"),
+            ("nothing", "the imported object is null"),
+            ("empty", "the imported object is null"),
+            ("absent", "the imported object is null"),
+        ] {
+            let status = session.faulty().import(mode).await.expect_err(mode);
+            assert!(status.message().contains(words), "{mode}: {status}");
+            assert_eq!(status.code(), Code::Aborted, "{mode}: {status}");
+        }
+        let imported = session.faulty().import("json").await?.expect("what is odd but right is no failure");
+        assert_eq!(imported.outputs["mode"], "none");
         Ok(())
     }
 

@@ -205,6 +205,31 @@ on_both_protocols! {
         Ok(())
     }
 
+    /// What is deleted has no configuration: the time stands in the state, and for this SDK in the private bytes too.
+    async fn the_sdk_itself_ends_what_takes_longer_than_it_may(protocol) {
+        let (host, session) = Setup::conformance(protocol).session().await?;
+        let timed = session.resource("conformance:index/legacyTimed:LegacyTimed", "timed");
+        for (operation, name) in [("delete", "one"), ("read", "two")] {
+            let made = timed.make(&json!({"name": name, "waitIn": operation})).await?;
+            assert_eq!(made.outputs.get("timeouts"), None, "the program has set none");
+            let slow = match operation {
+                "delete" => timed.within(0.3).delete(&made).await.expect_err("it waits"),
+                _ => timed.within(0.3).refresh(&made).await.map(|_| ()).expect_err("it waits"),
+            };
+            for words in [&*format!("this {operation} waited for ever"), "context deadline exceeded"] {
+                assert!(slow.message().contains(words), "{words:?} is not in: {slow}");
+            }
+            assert!(!slow.message().contains("was asked to stop"), "the provider has ended it: {slow}");
+            let updated = timed.update(&made, &json!({"name": name})).await?;
+            timed.within(60.0).delete(&updated).await?;
+            let file = host.folder().join(format!("objects/legacy_timed_deleted/{name}-1.json"));
+            let told: Json = serde_json::from_slice(&std::fs::read(file).expect("it is told")).expect("JSON");
+            assert_eq!(told, json!({"delete": "1m0s"}));
+        }
+        assert!(!host.call_names().iter().any(|call| call == stop(protocol)), "nobody else ended anything");
+        Ok(())
+    }
+
     async fn a_resource_without_timeouts_is_bound_by_them_and_its_provider_asked_to_stop(protocol) {
         let (host, session) = Setup::sandbox(protocol).session().await?;
         let faulty = session.faulty();
