@@ -14,7 +14,6 @@ use isthmus_proto::pulumirpc::{
     ErrorResourceInitFailed, ParameterizeRequest, ProviderHandshakeRequest, ReadRequest, UpdateRequest,
     parameterize_request,
 };
-use isthmus_sandbox::Protocol;
 use prost::Message as _;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, ChildStdin, Command};
@@ -23,7 +22,7 @@ use tonic::{Code, Status};
 
 use crate::engine::{Engine, Line};
 use crate::kinds::Provider;
-use crate::providers::{Tools, variables};
+use crate::providers::{Setting, Tools, variables};
 
 /// How long anything may take. It is longer than a loaded machine needs, because running out of it is a failure.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -54,6 +53,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) variables: &'a [(String, String)],
     /// An empty folder.
     pub(crate) home: &'a Path,
+    /// The provider's configuration.
+    pub(crate) configuration: Struct,
 }
 
 /// What an engine stores of a resource.
@@ -103,7 +104,13 @@ impl Named {
 
 impl Daemon {
     /// Starts one for this provider and configures it. Several can share the folder.
-    pub(crate) async fn start(tools: &Tools, provider: Provider, protocol: Protocol, folder: &Path) -> Self {
+    pub(crate) async fn start(
+        tools: &Tools,
+        provider: Provider,
+        setting: Setting,
+        configuration: Struct,
+        folder: &Path,
+    ) -> Self {
         let home = folder.join(format!("daemon-{}", provider.name()));
         std::fs::create_dir_all(folder.join("objects")).expect("a folder in a folder of ours");
         let providers = home.join("providers");
@@ -111,15 +118,16 @@ impl Daemon {
         let launch = Launch {
             bridge: Path::new(env!("CARGO_BIN_EXE_isthmus")),
             provider: &providers.join(format!("terraform-provider-{}", provider.name())),
-            variables: &variables(protocol, folder).map(|(name, value)| (name.to_owned(), value)),
+            variables: &variables(setting, folder).map(|(name, value)| (name.to_owned(), value)),
             home: &home,
+            configuration,
         };
         Self::launch(&launch).await.unwrap_or_else(|reason| panic!("the daemon is not ready: {reason}"))
     }
 
     /// Starts either program and configures its provider; or says why it refuses.
     pub(crate) async fn launch(launch: &Launch<'_>) -> Result<Self, String> {
-        let Launch { bridge, provider, variables, home } = launch;
+        let Launch { bridge, provider, variables, home, configuration } = launch;
         let engine = Engine::start().await;
         std::fs::create_dir_all(home).expect("a folder in a folder of ours");
         let plugin = home.join(PLUGIN);
@@ -158,11 +166,11 @@ impl Daemon {
         let mut daemon =
             Self { engine, client, takes_secrets: false, _child: child, group, _stdin: stdin, stderr };
         let provider = provider.to_str().expect("a path in UTF-8");
-        daemon.introduce(provider).await.map_err(|status| said(&status))?;
+        daemon.introduce(provider, configuration).await.map_err(|status| said(&status))?;
         Ok(daemon)
     }
 
-    async fn introduce(&mut self, provider: &str) -> Result<(), Status> {
+    async fn introduce(&mut self, provider: &str, configuration: &Struct) -> Result<(), Status> {
         let mut client = self.client.clone();
         let handshake = ProviderHandshakeRequest {
             engine_address: self.engine.address().to_owned(),
@@ -178,9 +186,19 @@ impl Daemon {
         }
         let args = parameterize_request::ParametersArgs { args: vec![provider.to_owned()] };
         let parameters = Some(parameterize_request::Parameters::Args(args));
-        client.parameterize(ParameterizeRequest { parameters }).await?;
+        let package = client.parameterize(ParameterizeRequest { parameters }).await?.into_inner().name;
+        let check = CheckRequest {
+            urn: format!("urn:pulumi:test::tofu::pulumi:providers:{package}::default"),
+            olds: Some(Struct::new()),
+            news: Some(configuration.clone()),
+            ..CheckRequest::default()
+        };
+        let checked = client.check_config(check).await?.into_inner();
+        if let Some(failure) = checked.failures.first() {
+            return Err(Status::invalid_argument(failure.reason.clone()));
+        }
         let configure = ConfigureRequest {
-            args: Some(Struct::new()),
+            args: Some(checked.inputs.unwrap_or_default()),
             accept_secrets: true,
             accept_resources: true,
             sends_old_inputs: true,

@@ -20,11 +20,16 @@ pub(crate) struct Kind {
     pub(crate) drift: &'static [(&'static str, &'static [&'static str])],
     /// What a name may begin with, so that creating the object fails.
     pub(crate) failing: &'static [&'static str],
-    /// Whether objects are written with all of their members, because they are of object types, whose members are
+    /// Whether objects inside are written with all of their members, because they are of object types, whose members are
     /// required.
     pub(crate) complete: bool,
-    /// Whether there can only be one in a project, because the ids of several depend on the order of their creation.
+    /// Whether there can only be one in a project, because the ids of several depend on the order of their creation, or
+    /// nothing tells several apart.
     pub(crate) alone: bool,
+    /// Whether programs set its `timeouts`.
+    pub(crate) timeouts: Timeouts,
+    /// What numbers there are where nothing else is said.
+    pub(crate) numbers: &'static [&'static str],
 }
 
 /// A provider of the tests.
@@ -46,6 +51,18 @@ impl Provider {
     }
 }
 
+/// What a program does with a resource's `timeouts`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timeouts {
+    /// It never has any.
+    Unset,
+    /// It sets them, changes them, takes them back.
+    Any,
+    /// It sets them once. To the older SDK it is no change when they go; an engine then stores that the program has none,
+    /// and those in the state are taken for what its option `customTimeouts` has put there.
+    Once,
+}
+
 /// Where a resource's marker stands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Marker {
@@ -55,6 +72,8 @@ pub(crate) enum Marker {
     Name(&'static str),
     /// Under the key `marker` of this map.
     Key(&'static str),
+    /// Nowhere: there is only one of its type.
+    None,
 }
 
 /// What an attribute may be.
@@ -68,19 +87,16 @@ pub(crate) enum Values {
     Numbers(&'static [&'static str]),
 }
 
-const FRACTIONS: Values = Values::Numbers(&[
-    "0",
-    "-1",
-    "0.5",
-    "0.1",
-    "-2.25",
-    "3.14",
-    "1e21",
-    "123456789.125",
-    "9007199254740991",
-    "1e-7",
-]);
+const WHOLE_NUMBERS: &[&str] = &["0", "1", "2", "-7", "42", "8080", "1000000", "9007199254740991"];
+/// Those of 32 bits.
+const SMALL_NUMBERS: &[&str] = &["0", "1", "2", "-7", "42", "8080", "1000000"];
+/// Those that 32 bits of a binary fraction hold.
+const SMALL_FRACTIONS: &[&str] = &["0", "1", "-7", "0.5", "-2.25", "1024", "0.0625"];
+const ANY_NUMBERS: &[&str] =
+    &["0", "-1", "0.5", "0.1", "-2.25", "3.14", "1e21", "123456789.125", "9007199254740991", "1e-7"];
+const FRACTIONS: Values = Values::Numbers(ANY_NUMBERS);
 const WORDS: Values = Values::Texts(&["a", "two words", "ünï", "${x}", "%{y}", "1", "true"]);
+const WARN: Values = Values::Texts(&["warn", "nothing"]);
 const PORTS: Values = Values::Numbers(&["1", "22", "80", "443", "65535"]);
 
 /// What most kinds are.
@@ -95,6 +111,32 @@ const KIND: Kind = Kind {
     failing: &[],
     complete: false,
     alone: false,
+    timeouts: Timeouts::Unset,
+    numbers: WHOLE_NUMBERS,
+};
+
+/// A type of attribute in all flavours.
+const FLAVOURS: Kind =
+    Kind { imports: true, drift: &[("/state/plain", &["null"]), ("/state/secret", &["null"])], ..KIND };
+
+/// Something of a schema of every shape. Nothing tells two of a type apart.
+const SHAPES: Kind = Kind { marker: Marker::None, alone: true, ..KIND };
+
+/// What takes some time, but no time here.
+const JOBS: Kind = Kind {
+    provider: Provider::Sandbox,
+    values: &[("takes", Values::Texts(&["1ms", "2ms"]))],
+    timeouts: Timeouts::Any,
+    ..SHAPES
+};
+
+/// The configuration of a provider.
+pub(crate) const CONFIGURATION: Kind = Kind {
+    marker: Marker::None,
+    values: &[("directory", Values::Never)],
+    complete: true,
+    numbers: SMALL_NUMBERS,
+    ..KIND
 };
 
 /// All of them.
@@ -115,6 +157,7 @@ pub(crate) const KINDS: &[Kind] = &[
     },
     Kind {
         type_name: "sandbox_server",
+        timeouts: Timeouts::Any,
         provider: Provider::Sandbox,
         marker: Marker::Text("name"),
         values: &[
@@ -141,7 +184,18 @@ pub(crate) const KINDS: &[Kind] = &[
         ..KIND
     },
     Kind {
+        type_name: "sandbox_firewall",
+        provider: Provider::Sandbox,
+        marker: Marker::None,
+        alone: true,
+        values: &[("ports", PORTS), ("priority", PORTS)],
+        imports: true,
+        ..KIND
+    },
+    // One of the sandbox's in each part of the kinds.
+    Kind {
         type_name: "conformance_record",
+        timeouts: Timeouts::Any,
         values: &[
             ("title", Values::Texts(&["", "a", "two words", "ünï", "warn", "fail-update"])),
             ("quota", FRACTIONS),
@@ -176,6 +230,7 @@ pub(crate) const KINDS: &[Kind] = &[
     },
     Kind {
         type_name: "conformance_legacy",
+        timeouts: Timeouts::Once,
         values: &[("port", PORTS), ("cidr", Values::Texts(&["10.0.0.0/8", "192.168.0.0/16"]))],
         imports: true,
         drift: &[
@@ -197,4 +252,119 @@ pub(crate) const KINDS: &[Kind] = &[
     Kind { type_name: "conformance_place", imports: true, ..KIND },
     Kind { type_name: "conformance_blocks", imports: true, ..KIND },
     Kind { type_name: "conformance_identified", ..KIND },
+    Kind { type_name: "conformance_attribute_bool", ..FLAVOURS },
+    Kind { type_name: "conformance_attribute_int32", numbers: SMALL_NUMBERS, ..FLAVOURS },
+    Kind { type_name: "conformance_attribute_int64", ..FLAVOURS },
+    Kind { type_name: "conformance_attribute_float32", numbers: SMALL_FRACTIONS, ..FLAVOURS },
+    Kind { type_name: "conformance_attribute_float64", numbers: ANY_NUMBERS, ..FLAVOURS },
+    Kind { type_name: "conformance_attribute_number", numbers: ANY_NUMBERS, ..FLAVOURS },
+    Kind { type_name: "conformance_attribute_string", ..FLAVOURS },
+    Kind { type_name: "conformance_attribute_list", ..FLAVOURS },
+    Kind { type_name: "conformance_attribute_set", ..FLAVOURS },
+    Kind { type_name: "conformance_attribute_map", ..FLAVOURS },
+    Kind { type_name: "conformance_attribute_object", complete: true, ..FLAVOURS },
+    Kind { type_name: "conformance_attribute_dynamic", ..FLAVOURS },
+    Kind { type_name: "conformance_attribute_list_nested", on_protocol_5: false, ..FLAVOURS },
+    Kind {
+        type_name: "conformance_attribute_set_nested",
+        on_protocol_5: false,
+        // The framework refuses a plan in which a default has made two elements one.
+        values: &[("defaulted", Values::Never)],
+        ..FLAVOURS
+    },
+    Kind { type_name: "conformance_attribute_map_nested", on_protocol_5: false, ..FLAVOURS },
+    Kind { type_name: "conformance_attribute_single_nested", on_protocol_5: false, ..FLAVOURS },
+    // Lists and single blocks with sets inside, whose members are computed, never come to rest: the framework plans such
+    // members anew each time, and OpenTofu shows an update after each update as well.
+    Kind { type_name: "conformance_block_list", imports: true, ..KIND },
+    Kind { type_name: "conformance_block_set", imports: true, ..KIND },
+    Kind { type_name: "conformance_block_single", imports: true, ..KIND },
+    Kind {
+        type_name: "conformance_timed_block",
+        values: &[("wait_in", Values::Never)],
+        timeouts: Timeouts::Any,
+        imports: true,
+        ..KIND
+    },
+    Kind {
+        type_name: "conformance_timed_attribute",
+        on_protocol_5: false,
+        values: &[("wait_in", Values::Never)],
+        timeouts: Timeouts::Any,
+        imports: true,
+        ..KIND
+    },
+    Kind { type_name: "conformance_diary", imports: true, ..KIND },
+    Kind {
+        type_name: "conformance_planner",
+        values: &[
+            ("on_validate", WARN),
+            ("on_plan", Values::Texts(&["warn", "replace", "unknown"])),
+            ("on_apply", WARN),
+            ("on_read", WARN),
+            ("on_destroy", WARN),
+        ],
+        imports: true,
+        ..KIND
+    },
+    Kind { type_name: "conformance_flaky", values: &[("trouble", Values::Never)], ..KIND },
+    Kind { type_name: "conformance_versioned", imports: true, ..KIND },
+    Kind { type_name: "conformance_movable", ..KIND },
+    Kind { type_name: "conformance_passport", ..KIND },
+    Kind { type_name: "conformance_nomad", ..KIND },
+    Kind { type_name: "conformance_vault", ..KIND },
+    Kind { type_name: "conformance_audited", imports: true, ..KIND },
+    Kind { type_name: "conformance_deferred", values: &[("wait_for", Values::Never)], imports: true, ..KIND },
+    Kind {
+        type_name: "conformance_legacy_planned",
+        values: &[("on_plan", Values::Never)],
+        imports: true,
+        ..KIND
+    },
+    Kind {
+        type_name: "conformance_legacy_timed",
+        values: &[("wait_in", Values::Never)],
+        timeouts: Timeouts::Once,
+        imports: true,
+        ..KIND
+    },
+    Kind { type_name: "conformance_legacy_versioned", imports: true, ..KIND },
+    Kind { type_name: "conformance_legacy_flaky", values: &[("trouble", Values::Never)], ..KIND },
+    Kind { type_name: "conformance_legacy_sets", ..KIND },
+    Kind { type_name: "conformance_legacy_imported", imports: true, ..KIND },
+    Kind { type_name: "conformance_legacy_identified", imports: true, ..KIND },
+    Kind { type_name: "conformance_block_limits", values: &[("subnet", Values::Never)], ..SHAPES },
+    Kind { type_name: "conformance_block_nesting", ..SHAPES },
+    Kind { type_name: "conformance_block_dynamic", ..SHAPES },
+    Kind { type_name: "conformance_nesting", on_protocol_5: false, ..SHAPES },
+    Kind { type_name: "conformance_nesting_deep", on_protocol_5: false, ..SHAPES },
+    Kind { type_name: "conformance_kinds", ..SHAPES },
+    Kind { type_name: "conformance_objects", complete: true, ..SHAPES },
+    Kind { type_name: "conformance_deep", complete: true, ..SHAPES },
+    Kind {
+        type_name: "conformance_dynamics",
+        // All elements are of one type, which nobody declares.
+        values: &[("any_list", Values::Never), ("any_map", Values::Never)],
+        complete: true,
+        ..SHAPES
+    },
+    Kind { type_name: "conformance_flags", complete: true, ..SHAPES },
+    Kind { type_name: "conformance_flags_nested", on_protocol_5: false, ..SHAPES },
+    Kind { type_name: "conformance_write_only", complete: true, ..SHAPES },
+    Kind { type_name: "conformance_write_only_nested", on_protocol_5: false, complete: true, ..SHAPES },
+    Kind { type_name: "conformance_obsolete", ..SHAPES },
+    Kind { type_name: "conformance_casing", ..SHAPES },
+    Kind { type_name: "conformance_plurals", ..SHAPES },
+    Kind { type_name: "conformance_keywords", ..SHAPES },
+    Kind { type_name: "conformance_id_required", ..SHAPES },
+    Kind { type_name: "conformance_id_absent", ..SHAPES },
+    Kind { type_name: "conformance_name_computed", ..SHAPES },
+    Kind { type_name: "conformance_clash", ..SHAPES },
+    Kind { type_name: "conformance_nothing", ..SHAPES },
+    Kind { type_name: "sandbox_job", ..JOBS },
+    Kind { type_name: "sandbox_task", complete: true, ..JOBS },
+    Kind { type_name: "sandbox_chore", ..JOBS },
+    Kind { type_name: "conformance_id_taken", ..SHAPES },
+    Kind { type_name: "conformance_name_inner", ..SHAPES },
+    Kind { type_name: "conformance_name_number", ..SHAPES },
 ];

@@ -15,6 +15,24 @@ use isthmus_shim::provider::{CallObserver, Provider as RunningProvider};
 use crate::go_tools;
 use crate::kinds::Provider;
 
+/// How the providers of a world are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setting {
+    pub(crate) protocol: Protocol,
+    /// Whether the sandbox answers as the older SDK does.
+    pub(crate) legacy: bool,
+}
+
+impl Setting {
+    /// Protocol 6, and nothing special.
+    pub(crate) const PLAIN: Self = Self { protocol: Protocol::V6, legacy: false };
+
+    /// Four seeds in a row bring all there are. The older SDK is on protocol 5: on 6, the sandbox has what that cannot have.
+    pub(crate) const fn of(seed: u64) -> Self {
+        Self { protocol: if seed % 2 == 1 { Protocol::V6 } else { Protocol::V5 }, legacy: seed % 4 == 2 }
+    }
+}
+
 /// Folders and programs.
 #[derive(Clone, Debug)]
 pub(crate) struct Tools {
@@ -60,14 +78,15 @@ impl Tools {
 }
 
 /// The variables by which both providers behave the same whoever starts them.
-pub(crate) fn variables(protocol: Protocol, folder: &Path) -> [(&'static str, String); 7] {
+pub(crate) fn variables(setting: Setting, folder: &Path) -> [(&'static str, String); 8] {
     let inside = |name: &str| folder.join(name).to_str().expect("a path in UTF-8").to_owned();
     [
-        ("SANDBOX_PROTOCOL", protocol.to_string()),
+        ("SANDBOX_PROTOCOL", setting.protocol.to_string()),
+        ("SANDBOX_LEGACY", setting.legacy.to_string()),
         ("SANDBOX_IDS", "derived".to_owned()),
         ("SANDBOX_DIR", inside("objects")),
         ("SANDBOX_REQUESTS", inside("requests-sandbox")),
-        ("CONFORMANCE_PROTOCOL", protocol.to_string()),
+        ("CONFORMANCE_PROTOCOL", setting.protocol.to_string()),
         ("CONFORMANCE_DIR", inside("objects")),
         ("CONFORMANCE_REQUESTS", inside("requests-conformance")),
     ]
@@ -83,7 +102,7 @@ impl Schemas {
     /// Asks each provider, which more is told by its environment.
     pub(crate) async fn of_all(
         tools: &Tools,
-        protocol: Protocol,
+        setting: Setting,
         more: &[(&'static str, &str)],
     ) -> BTreeMap<Provider, Arc<Self>> {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -93,7 +112,7 @@ impl Schemas {
         for provider in Provider::ALL {
             let program = programs.join(format!("terraform-provider-{}", provider.name()));
             let mut spec = LaunchSpec::new(provider.name(), &program);
-            let variables = variables(protocol, folder.path()).into_iter();
+            let variables = variables(setting, folder.path()).into_iter();
             let more = more.iter().map(|(name, value)| (*name, (*value).to_owned()));
             spec.environment =
                 variables.chain(more).map(|(name, value)| (name.into(), value.into())).collect();
@@ -127,9 +146,13 @@ impl Schemas {
         self.shape(type_name).schema.block.implied_type.clone()
     }
 
+    /// The provider's configuration, as both sides see it.
+    pub(crate) fn configuration(&self) -> Arc<ResourceShape> {
+        self.package.config_shape().expect("the provider's configuration has a schema")
+    }
+
     /// The type of the provider's configuration.
     pub(crate) fn provider(&self) -> Type {
-        let shape = self.package.config_shape().expect("the provider's configuration has a schema");
-        shape.schema.block.implied_type.clone()
+        self.configuration().schema.block.implied_type.clone()
     }
 }

@@ -1,8 +1,9 @@
 //! What a run has come to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use crate::kinds::KINDS;
 use crate::rules::Tally;
 use crate::steps::{Decision, Edit, Outside, Step};
 
@@ -13,10 +14,13 @@ const TOLD: usize = 400;
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     pub(crate) steps: usize,
+    types: BTreeSet<&'static str>,
     decisions: BTreeMap<Decision, usize>,
     happenings: BTreeMap<&'static str, usize>,
     /// How often a provider has failed, to both sides.
     pub(crate) failures_of_providers: usize,
+    /// How many configurations of providers were compared.
+    pub(crate) configurations: usize,
     our_requests: usize,
     their_requests: usize,
     pub(crate) tally: Tally,
@@ -25,7 +29,8 @@ pub(crate) struct Report {
 
 impl Report {
     /// Counts a step and what was decided in it.
-    pub(crate) fn count(&mut self, decision: Decision, step: &Step) {
+    pub(crate) fn count(&mut self, type_name: &'static str, decision: Decision, step: &Step) {
+        self.types.insert(type_name);
         self.steps += 1;
         *self.decisions.entry(decision).or_default() += 1;
         let edit = match step.edit {
@@ -75,6 +80,11 @@ impl Report {
         text
     }
 
+    /// The kinds that no step was about.
+    pub(crate) fn missed(&self) -> Vec<&'static str> {
+        KINDS.iter().map(|kind| kind.type_name).filter(|name| !self.types.contains(name)).collect()
+    }
+
     /// The counts, for people.
     pub(crate) fn text(&self) -> String {
         let mut text = "| what | how often |\n|---|---|\n".to_owned();
@@ -82,6 +92,7 @@ impl Report {
             writeln!(text, "| {name} | {count} |").expect("text can be written to");
         };
         line("steps", self.steps);
+        line("types of resources", self.types.len());
         for (decision, count) in &self.decisions {
             line(&format!("decided: {decision}"), *count);
         }
@@ -89,6 +100,7 @@ impl Report {
             line(happening, *count);
         }
         line("the provider failed", self.failures_of_providers);
+        line("configurations of providers", self.configurations);
         line("requests about resources by isthmus", self.our_requests);
         line("requests about resources by OpenTofu", self.their_requests);
         text += "\n| rule | reason | how often |\n|---|---|---|\n";

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::{Value as Json, json};
+
 use crate::compare::{Difference, What};
 use crate::steps::Decision;
 
@@ -28,7 +30,11 @@ pub(crate) const RULES: &[Rule] = &[
             difference.what == What::TheirsRepeated
                 && matches!(
                     difference.method,
-                    "ValidateResourceConfig" | "PlanResourceChange" | "UpgradeResourceState"
+                    "ValidateResourceConfig"
+                        | "PlanResourceChange"
+                        | "UpgradeResourceState"
+                        | "ValidateProviderConfig"
+                        | "ConfigureProvider"
                 )
         },
     },
@@ -41,6 +47,28 @@ pub(crate) const RULES: &[Rule] = &[
                     difference.method,
                     "ValidateResourceConfig" | "PlanResourceChange" | "UpgradeResourceState"
                 )
+        },
+    },
+    Rule {
+        id: "the release",
+        reason: "OpenTofu tells providers the release of Terraform that it is at least as good as; isthmus tells a newer one, \
+                 because some providers ask for that before they offer what is newest",
+        covers: |difference| {
+            let What::Field { path, .. } = &difference.what else { return false };
+            difference.method == "ConfigureProvider" && path == "/terraform_version"
+        },
+    },
+    Rule {
+        id: "no blocks",
+        reason: "the older SDK answers null where there are no blocks; isthmus makes that none in whatever a provider answers, as \
+                 core does in what was read, and OpenTofu in that alone",
+        covers: |difference| {
+            let (What::Field { ours, theirs, .. } | What::State { ours, theirs, .. }) = &difference.what
+            else {
+                return false;
+            };
+            let is_none = *ours == Some(json!([])) || *ours == Some(json!({"(set)": []}));
+            is_none && *theirs == Some(Json::Null)
         },
     },
     Rule {

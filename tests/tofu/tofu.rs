@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use base64::Engine as _;
-use isthmus_sandbox::Protocol;
 use isthmus_shim::cty::json::Json as Document;
 use serde_json::{Map, Value as Json, json};
 
 use crate::kinds::Provider;
-use crate::providers::{Tools, variables};
+use crate::providers::{Setting, Tools, variables};
 use crate::steps::Decision;
 
 /// A project and its state.
@@ -19,6 +18,8 @@ pub(crate) struct Tofu {
     program: PathBuf,
     folder: PathBuf,
     environment: Vec<(String, String)>,
+    /// The configurations of the providers, by their names.
+    providers: Map<String, Json>,
 }
 
 /// A resource in the configuration.
@@ -45,7 +46,7 @@ pub(crate) struct InState {
 
 impl Tofu {
     /// An empty project in a folder of its own.
-    pub(crate) fn new(tools: &Tools, protocol: Protocol, folder: &Path) -> Self {
+    pub(crate) fn new(tools: &Tools, setting: Setting, folder: &Path) -> Self {
         let providers = folder.join("providers");
         std::fs::create_dir_all(folder.join("objects")).expect("a folder in a folder of ours");
         tools.link_providers(&providers);
@@ -59,14 +60,21 @@ impl Tofu {
         );
         std::fs::write(&settings, text).expect("a file in a folder of ours");
         let mut environment: Vec<(String, String)> =
-            variables(protocol, folder).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+            variables(setting, folder).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         let path = |path: &Path| path.to_str().expect("a path in UTF-8").to_owned();
         environment.push(("TF_CLI_CONFIG_FILE".to_owned(), path(&settings)));
         environment.push(("HOME".to_owned(), path(folder)));
         environment.push(("TMPDIR".to_owned(), path(&std::env::temp_dir())));
         environment.push(("PATH".to_owned(), std::env::var("PATH").unwrap_or_default()));
         environment.push(("CHECKPOINT_DISABLE".to_owned(), "1".to_owned()));
-        Self { program: tools.tofu(), folder: folder.to_owned(), environment }
+        let providers =
+            Provider::ALL.map(|provider| (provider.name().to_owned(), json!({}))).into_iter().collect();
+        Self { program: tools.tofu(), folder: folder.to_owned(), environment, providers }
+    }
+
+    /// Sets the configuration of a provider.
+    pub(crate) fn configure(&mut self, provider: Provider, configuration: Map<String, Json>) {
+        self.providers.insert(provider.name().to_owned(), Json::Object(configuration));
     }
 
     /// Sets an environment variable for it and for its providers.
@@ -109,8 +117,7 @@ impl Tofu {
         });
         let mut program = json!({
             "terraform": {"required_providers": required.into_iter().collect::<Map<_, _>>()},
-            "provider": Provider::ALL.map(|provider| (provider.name().to_owned(), json!({})))
-                .into_iter().collect::<Map<_, _>>(),
+            "provider": self.providers,
         });
         if !by_type.is_empty() {
             program["resource"] = json!(by_type);

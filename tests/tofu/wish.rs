@@ -8,7 +8,7 @@ use isthmus::package::shape::{Field, ObjectShape, ResourceShape, Shape};
 use isthmus_proto::property::{Struct, Value as Property};
 use serde_json::{Map, Value as Json};
 
-use crate::kinds::{Kind, Marker, Values};
+use crate::kinds::{Kind, Marker, Timeouts, Values};
 use crate::lottery::Lottery;
 
 /// A value that is written into a program.
@@ -57,12 +57,11 @@ const TEXTS: &[&str] = &[
     " blank ",
     "0.10",
 ];
-const WHOLE_NUMBERS: &[&str] = &["0", "1", "2", "-7", "42", "8080", "1000000", "9007199254740991"];
 
 impl Wishes<'_> {
     /// A new configuration.
     pub(crate) fn new_wish(&self, lottery: &mut Lottery) -> Members {
-        let mut wish = self.object(&self.shape.object, lottery, 45);
+        let mut wish = self.object(&self.shape.object, lottery, 45, false);
         self.mark(&mut wish, lottery, true);
         wish
     }
@@ -84,7 +83,7 @@ impl Wishes<'_> {
     pub(crate) fn change(&self, wish: &Members, lottery: &mut Lottery) -> Members {
         let mut changed = wish.clone();
         for _ in 0..=lottery.below(3) {
-            self.change_object(&self.shape.object, &mut changed, lottery);
+            self.change_object(&self.shape.object, &mut changed, lottery, false);
         }
         let renames = lottery.percent(12);
         self.mark(&mut changed, lottery, renames);
@@ -108,6 +107,7 @@ impl Wishes<'_> {
                     wish.insert(name.to_owned(), Wish::Text(format!("{marker}{letter}")));
                 }
             }
+            Marker::None => {}
             Marker::Key(name) => {
                 let map = wish.entry(name.to_owned()).or_insert_with(|| Wish::Members(Members::new()));
                 if let Wish::Members(map) = map {
@@ -117,10 +117,10 @@ impl Wishes<'_> {
         }
     }
 
-    fn object(&self, shape: &ObjectShape, lottery: &mut Lottery, chance: usize) -> Members {
+    fn object(&self, shape: &ObjectShape, lottery: &mut Lottery, chance: usize, complete: bool) -> Members {
         let mut members = Members::new();
         for field in shape.fields.iter().filter(|field| self.can_be_set(field)) {
-            if field.required || self.kind.complete || lottery.percent(chance) {
+            if field.required || complete || lottery.percent(chance) {
                 members.insert(field.terraform.to_string(), self.field(field, lottery));
             }
         }
@@ -128,10 +128,10 @@ impl Wishes<'_> {
     }
 
     fn can_be_set(&self, field: &Field) -> bool {
-        // An id that can be set is one of the older SDK, which says so of all ids and refuses all. Timeouts are an option of
-        // the engine's, which Diff is not told: it takes those of the state, and OpenTofu those of the program.
-        (field.required || field.optional)
-            && !matches!(field.terraform.as_ref(), "id" | "timeouts")
+        // An id that can be set is one of the older SDK, which says so of all ids and refuses all.
+        let may_be = field.required || (field.optional && &*field.terraform != "id");
+        may_be
+            && (self.kind.timeouts != Timeouts::Unset || &*field.terraform != "timeouts")
             && !matches!(self.values_of(&field.terraform), Some(Values::Never))
     }
 
@@ -140,7 +140,12 @@ impl Wishes<'_> {
     }
 
     fn field(&self, field: &Field, lottery: &mut Lottery) -> Wish {
-        self.value(&field.shape, &field.terraform, is_some(field), lottery)
+        match &field.shape {
+            Shape::Object(object) if &*field.terraform == "timeouts" => {
+                Wish::Members(timeouts(object, self.kind.complete, lottery))
+            }
+            shape => self.value(shape, &field.terraform, is_some(field), lottery),
+        }
     }
 
     fn value(&self, shape: &Shape, name: &str, some: bool, lottery: &mut Lottery) -> Wish {
@@ -149,7 +154,7 @@ impl Wishes<'_> {
             Shape::Number => {
                 let numbers = match self.values_of(name) {
                     Some(Values::Numbers(numbers)) => numbers,
-                    _ => WHOLE_NUMBERS,
+                    _ => self.kind.numbers,
                 };
                 Wish::Number((*lottery.pick(numbers)).to_owned())
             }
@@ -175,23 +180,31 @@ impl Wishes<'_> {
                     .map(|_| ((*lottery.pick(&keys)).to_owned(), self.value(element, name, false, lottery)));
                 Wish::Members(entries.collect())
             }
-            Shape::Object(object) => Wish::Members(self.object(object, lottery, 50)),
+            Shape::Object(object) => Wish::Members(self.object(object, lottery, 50, self.kind.complete)),
             Shape::Tuple(elements) => {
                 Wish::List(elements.iter().map(|element| self.value(element, name, true, lottery)).collect())
             }
         }
     }
 
-    fn change_object(&self, shape: &ObjectShape, members: &mut Members, lottery: &mut Lottery) {
+    fn change_object(
+        &self,
+        shape: &ObjectShape,
+        members: &mut Members,
+        lottery: &mut Lottery,
+        complete: bool,
+    ) {
         let fields: Vec<&Field> = shape.fields.iter().filter(|field| self.can_be_set(field)).collect();
         if fields.is_empty() {
             return;
         }
         let field = *lottery.pick(&fields);
         let name = field.terraform.as_ref();
-        let removable = !field.required && !self.kind.complete;
+        let removable = !field.required && !complete;
         match members.get_mut(name) {
+            Some(_) if name == "timeouts" && self.kind.timeouts == Timeouts::Once => {}
             Some(_) if removable && lottery.percent(30) => drop(members.remove(name)),
+            Some(value) if name == "timeouts" => *value = self.field(field, lottery),
             Some(value) if lottery.percent(70) => {
                 self.change_value(&field.shape, name, is_some(field), value, lottery);
             }
@@ -234,10 +247,24 @@ impl Wishes<'_> {
                     _ => drop(entries.remove(&key)),
                 }
             }
-            (Shape::Object(object), Wish::Members(members)) => self.change_object(object, members, lottery),
+            (Shape::Object(object), Wish::Members(members)) => {
+                self.change_object(object, members, lottery, self.kind.complete);
+            }
             _ => *value = self.value(shape, name, some, lottery),
         }
     }
+}
+
+/// Some timeouts, all of which are longer than anything takes.
+fn timeouts(shape: &ObjectShape, complete: bool, lottery: &mut Lottery) -> Members {
+    let mut members = Members::new();
+    for field in &shape.fields {
+        if complete || lottery.percent(50) {
+            let text = lottery.pick(&["90s", "10m", "1h", "1h30m"]);
+            members.insert(field.terraform.to_string(), Wish::Text((*text).to_owned()));
+        }
+    }
+    members
 }
 
 /// Whether a field's collection cannot be empty. That of blocks with labels cannot be written with none.

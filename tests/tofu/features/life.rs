@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use isthmus::package::shape::ResourceShape;
 use isthmus::translate::meta::Meta;
-use isthmus_sandbox::{Protocol, RequestRecord};
+use isthmus_proto::property::Struct;
+use isthmus_sandbox::RequestRecord;
 use serde_json::Value as Json;
 use tokio::sync::OnceCell;
 use tokio::task::block_in_place;
@@ -21,7 +22,7 @@ use super::program::Program;
 use crate::bag::{json_of, unknown};
 use crate::daemon::{Daemon, Launch, Named, Stored};
 use crate::kinds::Provider;
-use crate::providers::{Schemas, Tools, variables};
+use crate::providers::{Schemas, Setting, Tools, variables};
 use crate::steps::Decision;
 use crate::tofu::Tofu;
 
@@ -58,7 +59,7 @@ pub(crate) struct Stage {
 impl Stage {
     /// Nothing is started yet, but to ask for schemas.
     pub(crate) async fn new(tools: Tools, folder: PathBuf) -> Self {
-        let schemas = Schemas::of_all(&tools, Protocol::V6, &[("SANDBOX_ODD", "usable")]).await;
+        let schemas = Schemas::of_all(&tools, Setting::PLAIN, &[("SANDBOX_ODD", "usable")]).await;
         Self { tools, schemas, folder, bridges: Default::default() }
     }
 }
@@ -174,7 +175,7 @@ impl Life {
         };
         if side == Side::OpenTofu {
             life.folder = shared.join(&life.name);
-            life.project = Some(Tofu::new(&life.stage.tools, Protocol::V6, &life.folder));
+            life.project = Some(Tofu::new(&life.stage.tools, Setting::PLAIN, &life.folder));
         }
         life
     }
@@ -210,7 +211,7 @@ impl Life {
         let programs = home.join("providers");
         self.stage.tools.link_providers(&programs);
         let mut all: Vec<(String, String)> =
-            variables(Protocol::V6, folder).map(|(name, value)| (name.to_owned(), value)).into();
+            variables(Setting::PLAIN, folder).map(|(name, value)| (name.to_owned(), value)).into();
         all.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         let go_bridge = self.stage.tools.go_bridge();
         let launch = Launch {
@@ -221,6 +222,7 @@ impl Life {
             provider: &programs.join(format!("terraform-provider-{}", self.provider.name())),
             variables: &all,
             home,
+            configuration: Struct::new(),
         };
         Daemon::launch(&launch).await
     }
