@@ -31,7 +31,7 @@ use crate::resource::FailedDeletes;
 use crate::settings;
 
 pub use calls::{Begun, Call, Calls};
-pub use home::{HomeError, NoProviderCache, OpenVaultError};
+pub use home::{HomeError, NoProviderCache, OpenVaultError, PlaceError, vault};
 pub use instance::Instance;
 pub use leases::{Leases, MOST_LEASES, NoRoom};
 pub use listings::{Listings, Paused};
@@ -58,7 +58,7 @@ pub struct Daemon {
     /// The provider of every session that has chosen none of its own.
     only_instance: OnceLock<Arc<Instance>>,
     /// The store of objects and the journal, opened when they are first needed.
-    vault: Result<Arc<LazyVault>, HomeError>,
+    vault: Result<Arc<LazyVault>, PlaceError>,
     /// Whether the user was told what there is to know of how the store is kept.
     vault_complained: AtomicBool,
     /// What failed deletions have left.
@@ -78,7 +78,7 @@ impl Daemon {
             log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
             settings::DEFAULT_GRACE
         });
-        let vault = home::vault().map(Arc::new);
+        let vault = vault().map(Arc::new);
         Arc::new(Self {
             log,
             plugin_version,
@@ -152,7 +152,7 @@ impl Daemon {
 
     /// The store of objects that an engine cannot hold itself.
     pub async fn vault(&self) -> Result<&Vault, OpenVaultError> {
-        let vault = self.vault.as_ref().map_err(|error| *error)?.open().await?;
+        let vault = self.vault.as_ref().map_err(PlaceError::clone)?.open().await?;
         if let Some(message) = vault.warning()
             && !self.vault_complained.swap(true, Ordering::Relaxed)
         {

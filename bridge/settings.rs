@@ -46,11 +46,43 @@ pub const HOME: Setting = Setting {
 };
 
 /// The key that the store is encrypted with.
+pub const KEY: Setting = Setting {
+    name: "ISTHMUS_KEY",
+    value: "64 hexadecimal digits",
+    default: "`ISTHMUS_KEY_FILE` or `ISTHMUS_PASSPHRASE`",
+    effect: "The key that the store of objects is encrypted with, itself. Only one of the three may be set.",
+};
+
+/// The key that the store is encrypted with.
 pub const KEY_FILE: Setting = Setting {
     name: "ISTHMUS_KEY_FILE",
     value: "a file of 64 hexadecimal digits",
     default: "a random key in `state.key` in `ISTHMUS_HOME`, made when it is first needed",
     effect: "The key that the store of objects is encrypted with.",
+};
+
+/// What the key is derived from that the store is encrypted with.
+pub const PASSPHRASE: Setting = Setting {
+    name: "ISTHMUS_PASSPHRASE",
+    value: "words",
+    default: "`ISTHMUS_KEY_FILE` or `ISTHMUS_KEY`",
+    effect: "What the key that the store of objects is encrypted with is derived from, by Argon2id.",
+};
+
+/// Where the store of objects is.
+pub const STORE: Setting = Setting {
+    name: "ISTHMUS_STORE",
+    value: "a file, or `postgres://USER:PASSWORD@HOST/DATABASE`",
+    default: "`state.sqlite` in `ISTHMUS_HOME`",
+    effect: "Where the store of objects and the journal are; see below.",
+};
+
+/// Whom a server's certificate has to be from.
+pub const STORE_CA: Setting = Setting {
+    name: "ISTHMUS_STORE_CA",
+    value: "a file of certificates in PEM",
+    default: "the system's authorities",
+    effect: "The authorities that the certificate of the server in `ISTHMUS_STORE` is checked with.",
 };
 
 /// What providers are told of the program.
@@ -118,16 +150,20 @@ const TOOLS_DIR: Setting = Setting {
 };
 
 /// All of them, in the order of the reference page.
-pub const ALL: [Setting; 11] = [
+pub const ALL: [Setting; 15] = [
     GRACE,
     HOME,
+    KEY,
     KEY_FILE,
     LOG_CALLS,
     NAME_PROPERTIES,
+    PASSPHRASE,
     PROVIDER,
     PROVIDER_META,
     SCHEMA_CACHE,
     SENSITIVE_OUTPUTS,
+    STORE,
+    STORE_CA,
     TOOLS_DIR,
     WRITE_ONLY,
 ];

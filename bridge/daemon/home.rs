@@ -2,9 +2,10 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use isthmus_shim::cache::SchemaCache;
-use isthmus_shim::state::{LazyVault, VaultError};
+use isthmus_shim::state::{KeySource, LazyVault, Secret, StoreAddress, StoreError, VaultError};
 
 use crate::settings;
 
@@ -16,12 +17,28 @@ const PROVIDER_CACHE: &str = "PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR";
 #[error("there is no home folder to keep the store of objects in; set ISTHMUS_HOME to a folder")]
 pub struct HomeError;
 
-/// The store of objects cannot be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenVaultError {
+/// The settings do not say where the store of objects is, or with which key.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum PlaceError {
     /// There is no place for it.
     #[error(transparent)]
     Home(#[from] HomeError),
+    /// The address makes no sense.
+    #[error(transparent)]
+    Address(#[from] Arc<StoreError>),
+    /// It is not clear which key is meant.
+    #[error(
+        "several keys are configured for the store of objects; set one of ISTHMUS_KEY_FILE, ISTHMUS_KEY and ISTHMUS_PASSPHRASE"
+    )]
+    SeveralKeys,
+}
+
+/// The store of objects cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenVaultError {
+    /// Nobody knows where it is.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
     /// It cannot be used.
     #[error(transparent)]
     Vault(#[from] VaultError),
@@ -33,10 +50,36 @@ pub enum OpenVaultError {
 pub struct NoProviderCache;
 
 /// The store that the environment names; nothing is opened yet.
-pub(super) fn vault() -> Result<LazyVault, HomeError> {
-    let folder = folder(settings::HOME.read(), |name| std::env::var_os(name))?;
-    let key = settings::KEY_FILE.read().map(PathBuf::from);
-    Ok(LazyVault::in_folder(&folder, key.as_deref()))
+///
+/// # Errors
+/// When the settings make no sense.
+pub fn vault() -> Result<LazyVault, PlaceError> {
+    let folder = folder(settings::HOME.read(), |name| std::env::var_os(name));
+    Ok(LazyVault::new(address(folder.clone())?, key(folder)?))
+}
+
+fn address(folder: Result<PathBuf, HomeError>) -> Result<StoreAddress, PlaceError> {
+    let Some(configured) = settings::STORE.read() else {
+        return Ok(StoreAddress::in_folder(&folder?));
+    };
+    let Some(text) = configured.to_str() else { return Ok(StoreAddress::File(PathBuf::from(configured))) };
+    Ok(match StoreAddress::parse(text).map_err(Arc::new)? {
+        StoreAddress::Server(server) => {
+            StoreAddress::Server(server.trusting(settings::STORE_CA.read().map(PathBuf::from)))
+        }
+        file => file,
+    })
+}
+
+fn key(folder: Result<PathBuf, HomeError>) -> Result<KeySource, PlaceError> {
+    let text = |setting: &settings::Setting| setting.read().map(|value| value.to_string_lossy().into_owned());
+    match (settings::KEY_FILE.read(), text(&settings::KEY), text(&settings::PASSPHRASE)) {
+        (None, None, None) => Ok(KeySource::Folder(folder?)),
+        (Some(file), None, None) => Ok(KeySource::File(PathBuf::from(file))),
+        (None, Some(digits), None) => Ok(KeySource::Digits(Secret::new(digits))),
+        (None, None, Some(words)) => Ok(KeySource::Passphrase(Secret::new(words))),
+        _ => Err(PlaceError::SeveralKeys),
+    }
 }
 
 /// The folder of unpacked providers, which is shared with the Go bridge.

@@ -36,7 +36,7 @@ pub struct FailedDeletes {
 #[derive(Debug, thiserror::Error)]
 enum JournalError {
     /// There is no place for it.
-    #[error("there is no home folder to keep it in; set ISTHMUS_HOME to a folder")]
+    #[error("there is no place to keep it in; set ISTHMUS_HOME to a folder")]
     Home,
     /// The store or its key.
     #[error(transparent)]

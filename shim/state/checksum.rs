@@ -6,7 +6,52 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::store::{Kind, Place, StoreKey};
+use super::store::{Kind, Page, Place, RecordNumber, SealedRecord, StoreKey};
+
+/// A row of a store, whatever is in it.
+pub(super) struct StoredRow {
+    pub(super) number: i64,
+    pub(super) version: Option<i64>,
+    /// Package, type, id, sealed bytes, checksum.
+    pub(super) columns: [Option<Vec<u8>>; 5],
+}
+
+impl StoredRow {
+    /// The record, if it is as it was written; else what its key seems to be.
+    pub(super) fn judged(self, kind: Kind) -> Result<SealedRecord, Option<StoreKey>> {
+        let [package, type_name, id, sealed, expected] = self.columns;
+        let text = |bytes: Option<Vec<u8>>| String::from_utf8(bytes?).ok();
+        let (Some(package), Some(type_name), Some(id)) = (text(package), text(type_name), text(id)) else {
+            return Err(None);
+        };
+        let key = StoreKey { package, type_name, id };
+        let (Some(version), Some(bytes), Some(expected)) = (self.version, sealed, expected) else {
+            return Err(Some(key));
+        };
+        let place = Place { number: RecordNumber(self.number), version };
+        if checksum(kind, place, &key, &bytes)[..] == expected[..] {
+            Ok(SealedRecord { place, key, bytes })
+        } else {
+            Err(Some(key))
+        }
+    }
+}
+
+impl Page {
+    /// Puts rows where they belong. One of another package was met on the way.
+    pub(super) fn sort(&mut self, rows: Vec<StoredRow>, kind: Kind, package: Option<&str>) {
+        for row in rows {
+            let number = RecordNumber(row.number);
+            match row.judged(kind) {
+                Ok(record) if package.is_none_or(|package| package == record.key.package) => {
+                    self.records.push(record);
+                }
+                Ok(_) => {}
+                Err(key) => self.damaged.push((number, key)),
+            }
+        }
+    }
+}
 
 /// The checksum of a record.
 pub(super) fn checksum(kind: Kind, place: Place, key: &StoreKey, bytes: &[u8]) -> [u8; 32] {

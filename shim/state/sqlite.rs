@@ -25,9 +25,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Row};
 
-use super::checksum::{checksum, key_hash};
+use super::checksum::{StoredRow, key_hash};
 use super::store::{
-    Batch, Committed, Fence, HeldLease, Kind, Lease, Page, Pending, Place, RecordNumber, SealedRecord, Store,
+    Batch, Committed, Fence, HeldLease, Kind, Lease, Page, Pending, RecordNumber, SealedRecord, Store,
     StoreError, StoreKey,
 };
 use writer::Writer;
@@ -298,16 +298,7 @@ fn page(
         }
         Err(error) => return Err(file.failed("listing records", error)),
     };
-    for row in found {
-        let number = RecordNumber(row.number);
-        match row.judged(kind) {
-            Ok(record) if package.is_none_or(|package| package == record.key.package) => {
-                page.records.push(record)
-            }
-            Ok(_) => {}
-            Err(key) => page.damaged.push((number, key)),
-        }
-    }
+    page.sort(found, kind, package);
     Ok(page)
 }
 
@@ -317,7 +308,7 @@ fn one_by_one(
     kind: Kind,
     numbers: std::ops::RangeInclusive<i64>,
     page: &mut Page,
-) -> Vec<RawRow> {
+) -> Vec<StoredRow> {
     let statement = format!("{} WHERE number = ?1", select(kind));
     let mut found = Vec::new();
     for number in numbers {
@@ -340,55 +331,27 @@ fn select(kind: Kind) -> String {
     format!("SELECT number, version, package, type, id, sealed, checksum FROM {table}")
 }
 
-/// A row whatever is in it.
-struct RawRow {
-    number: i64,
-    version: Option<i64>,
-    /// Package, type, id, sealed bytes, checksum.
-    columns: [Option<Vec<u8>>; 5],
-}
-
-impl RawRow {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let bytes = |index| {
-            Ok::<_, rusqlite::Error>(match row.get_ref(index)? {
-                ValueRef::Blob(bytes) => Some(bytes.to_vec()),
-                _ => None,
-            })
-        };
-        Ok(Self {
-            number: row.get(0)?,
-            version: row.get(1).ok(),
-            columns: [bytes(2)?, bytes(3)?, bytes(4)?, bytes(5)?, bytes(6)?],
+/// A row, whatever is in it.
+fn stored_row(row: &Row<'_>) -> rusqlite::Result<StoredRow> {
+    let bytes = |index| {
+        Ok::<_, rusqlite::Error>(match row.get_ref(index)? {
+            ValueRef::Blob(bytes) => Some(bytes.to_vec()),
+            _ => None,
         })
-    }
-
-    /// The record, if it is as it was written; else what its key seems to be.
-    fn judged(self, kind: Kind) -> Result<SealedRecord, Option<StoreKey>> {
-        let [package, type_name, id, sealed, expected] = self.columns;
-        let text = |bytes: Option<Vec<u8>>| String::from_utf8(bytes?).ok();
-        let (Some(package), Some(type_name), Some(id)) = (text(package), text(type_name), text(id)) else {
-            return Err(None);
-        };
-        let key = StoreKey { package, type_name, id };
-        let (Some(version), Some(bytes), Some(expected)) = (self.version, sealed, expected) else {
-            return Err(Some(key));
-        };
-        let place = Place { number: RecordNumber(self.number), version };
-        if checksum(kind, place, &key, &bytes)[..] == expected[..] {
-            Ok(SealedRecord { place, key, bytes })
-        } else {
-            Err(Some(key))
-        }
-    }
+    };
+    Ok(StoredRow {
+        number: row.get(0)?,
+        version: row.get(1).ok(),
+        columns: [bytes(2)?, bytes(3)?, bytes(4)?, bytes(5)?, bytes(6)?],
+    })
 }
 
 fn rows(
     connection: &Connection,
     statement: &str,
     parameters: impl rusqlite::Params,
-) -> rusqlite::Result<Vec<RawRow>> {
-    connection.prepare_cached(statement)?.query_map(parameters, RawRow::read)?.collect()
+) -> rusqlite::Result<Vec<StoredRow>> {
+    connection.prepare_cached(statement)?.query_map(parameters, stored_row)?.collect()
 }
 
 fn held(connection: &Connection, name: &str) -> rusqlite::Result<Option<HeldLease>> {

@@ -11,7 +11,7 @@ mod rotation;
 mod vaults;
 mod world;
 
-pub(super) use world::{World, envelope, results, saved};
+pub(super) use world::{Server, World, add, bytes_of, commit_one, envelope, key, results, saved};
 
 /// Instantiates tests for each store.
 macro_rules! over_each_store {
@@ -21,6 +21,14 @@ macro_rules! over_each_store {
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $test() {
                     super::$test(&crate::state::suite::World::sqlite()).await;
+                }
+            )+
+        }
+        mod postgres {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $test() {
+                    super::$test(&crate::state::suite::World::postgres().await).await;
                 }
             )+
         }

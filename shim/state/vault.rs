@@ -11,10 +11,11 @@ use isthmus_proto::tfplugin6::ResourceIdentityData;
 use isthmus_proto::tfstackdata1::StateResourceInstanceObjectV1;
 use prost::Message as _;
 
-use super::address::StoreAddress;
 use super::encryption::{CipherKey, Unopened, key_of};
 use super::key::{KeyError, KeySource, MasterKey};
 use super::keyring::{self, Ring};
+use super::location::StoreAddress;
+use super::postgres::PostgresStore;
 use super::record::{RecordError, SavedObject};
 use super::sqlite::SqliteStore;
 use super::store::{
@@ -193,8 +194,10 @@ impl Vault {
     /// When the store or the key cannot be made, opened or used; [`KeyError::WrongKey`] when the store was encrypted with
     /// another key.
     pub async fn connect(address: &StoreAddress, key: &KeySource) -> Result<Self, VaultError> {
-        let StoreAddress::File(path) = address;
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(path.clone()).await?);
+        let store: Arc<dyn Store> = match address {
+            StoreAddress::File(path) => Arc::new(SqliteStore::open(path.clone()).await?),
+            StoreAddress::Server(server) => Arc::new(PostgresStore::connect(server).await?),
+        };
         Self::over(store, key).await
     }
 

@@ -1,7 +1,8 @@
 //! A database for one test.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use tempfile::TempDir;
@@ -9,21 +10,100 @@ use tempfile::TempDir;
 use crate::cty::json::Json;
 use crate::provider::StoredObject;
 use crate::state::store::{Batch, Change, Committed, Kind, Place, Store, StoreError, StoreKey};
-use crate::state::{KeySource, Saved, SavedObject, SqliteStore, Status, Vault};
+use crate::state::{KeySource, PostgresStore, Saved, SavedObject, SqliteStore, Status, StoreAddress, Vault};
+
+#[path = "../../../tests/postgres/server.rs"]
+mod server;
 
 /// A database for one test, and the folder of its keys.
 pub(in crate::state) struct World {
     folder: TempDir,
+    database: Database,
+}
+
+enum Database {
+    File,
+    /// Its name.
+    Server(String),
+}
+
+/// The server of all tests of this program. It ends with the program, whose end closes its standard input.
+pub(in crate::state) struct Server {
+    process: server::PostgresServer,
+    certificates: TempDir,
+}
+
+impl Server {
+    /// The server, which is started when it is first needed.
+    pub(in crate::state) fn shared() -> &'static Self {
+        static SERVER: OnceLock<Server> = OnceLock::new();
+        SERVER.get_or_init(|| {
+            let certificates = tempfile::tempdir().expect("a folder");
+            let key = rcgen::KeyPair::generate().expect("a key");
+            let certificate = rcgen::CertificateParams::new(["localhost".to_owned()])
+                .and_then(|parameters| parameters.self_signed(&key))
+                .expect("a certificate");
+            std::fs::write(certificates.path().join("server.crt"), certificate.pem()).expect("written");
+            std::fs::write(certificates.path().join("server.key"), key.serialize_pem()).expect("written");
+            let process = server::PostgresServer::start(Some(certificates.path()))
+                .unwrap_or_else(|reason| panic!("these tests need a PostgreSQL server: {reason}"));
+            Self { process, certificates }
+        })
+    }
+
+    pub(in crate::state) fn port(&self) -> u16 {
+        self.process.port
+    }
+
+    /// The certificate that the server presents, which has signed itself.
+    pub(in crate::state) fn certificate(&self) -> PathBuf {
+        self.certificates.path().join("server.crt")
+    }
+
+    /// The address of a database, by the server's socket.
+    pub(in crate::state) fn address(&self, database: &str) -> String {
+        self.process.address(database)
+    }
+
+    /// Speaks to the server without the store.
+    pub(in crate::state) async fn execute(&self, database: &str, statement: &str) -> u64 {
+        let config: tokio_postgres::Config = self.address(database).parse().expect("an address");
+        let (client, connection) = config.connect(tokio_postgres::NoTls).await.expect("a connection");
+        let connection = tokio::spawn(connection);
+        client.batch_execute("SET search_path = isthmus, public").await.expect("a setting");
+        let changed =
+            client.execute(statement, &[]).await.unwrap_or_else(|error| panic!("{statement}: {error:?}"));
+        drop(client);
+        connection.await.expect("the end of the connection").expect("a quiet end");
+        changed
+    }
 }
 
 impl World {
     pub(in crate::state) fn sqlite() -> Self {
-        Self { folder: tempfile::tempdir().expect("a folder") }
+        Self { folder: tempfile::tempdir().expect("a folder"), database: Database::File }
+    }
+
+    pub(in crate::state) async fn postgres() -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("test_{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let server = tokio::task::spawn_blocking(Server::shared).await.expect("the server");
+        server.execute("postgres", &format!("CREATE DATABASE {name} TEMPLATE template0")).await;
+        Self { folder: tempfile::tempdir().expect("a folder"), database: Database::Server(name) }
     }
 
     /// Where keys are.
     pub(in crate::state) fn folder(&self) -> &std::path::Path {
         self.folder.path()
+    }
+
+    pub(in crate::state) fn address(&self) -> StoreAddress {
+        match &self.database {
+            Database::File => StoreAddress::File(self.file()),
+            Database::Server(name) => {
+                StoreAddress::parse(&Server::shared().address(name)).expect("an address")
+            }
+        }
     }
 
     fn file(&self) -> PathBuf {
@@ -32,7 +112,10 @@ impl World {
 
     /// Opens the database once more.
     pub(in crate::state) async fn try_store(&self) -> Result<Arc<dyn Store>, StoreError> {
-        Ok(Arc::new(SqliteStore::open(self.file()).await?))
+        Ok(match &self.address() {
+            StoreAddress::File(path) => Arc::new(SqliteStore::open(path.clone()).await?),
+            StoreAddress::Server(address) => Arc::new(PostgresStore::connect(address).await?),
+        })
     }
 
     pub(in crate::state) async fn store(&self) -> Arc<dyn Store> {
@@ -50,25 +133,44 @@ impl World {
 
     /// Changes the database behind the store's back. Yields how many rows were changed.
     pub(in crate::state) async fn sql(&self, statement: &str) -> u64 {
-        let connection = rusqlite::Connection::open(self.file()).expect("a database");
-        connection.busy_timeout(std::time::Duration::from_secs(30)).expect("patience");
-        connection.execute(statement, ()).expect("a change") as u64
+        match &self.database {
+            Database::File => {
+                let connection = rusqlite::Connection::open(self.file()).expect("a database");
+                connection.busy_timeout(std::time::Duration::from_secs(30)).expect("patience");
+                connection.execute(statement, ()).expect("a change") as u64
+            }
+            Database::Server(name) => Server::shared().execute(name, statement).await,
+        }
     }
 
     /// Bytes as they are written in a statement.
     pub(in crate::state) fn bytes(&self, bytes: &[u8]) -> String {
-        format!("x'{}'", hex::encode(bytes))
+        match &self.database {
+            Database::File => format!("x'{}'", hex::encode(bytes)),
+            Database::Server(_) => format!("'\\x{}'::bytea", hex::encode(bytes)),
+        }
     }
 
     /// Makes the database one of another version.
     pub(in crate::state) async fn set_format(&self, format: i64) {
-        let connection = rusqlite::Connection::open(self.file()).expect("a database");
-        connection.pragma_update(None, "user_version", format).expect("a change");
+        match &self.database {
+            Database::File => {
+                let connection = rusqlite::Connection::open(self.file()).expect("a database");
+                connection.pragma_update(None, "user_version", format).expect("a change");
+            }
+            Database::Server(_) => {
+                self.sql(&format!("UPDATE format SET version = {format}")).await;
+            }
+        }
     }
 
     /// The end of every lease, moved into the past.
     pub(in crate::state) async fn let_leases_expire(&self) {
-        assert!(self.sql("UPDATE leases SET expires = 1").await > 0, "there are leases");
+        let past = match &self.database {
+            Database::File => "1",
+            Database::Server(_) => "'epoch'",
+        };
+        assert!(self.sql(&format!("UPDATE leases SET expires = {past}")).await > 0, "there are leases");
     }
 }
 

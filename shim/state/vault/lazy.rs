@@ -5,8 +5,8 @@ use std::path::Path;
 use tokio::sync::OnceCell;
 
 use super::{Vault, VaultError};
-use crate::state::address::StoreAddress;
 use crate::state::key::KeySource;
+use crate::state::location::StoreAddress;
 
 /// A vault, and where it is.
 #[derive(Debug)]
@@ -47,6 +47,7 @@ impl LazyVault {
         let is_there = match &self.address {
             _ if self.vault.initialized() => true,
             StoreAddress::File(path) => path.exists(),
+            StoreAddress::Server(_) => true,
         };
         if is_there { self.open().await.map(Some) } else { Ok(None) }
     }

@@ -1,0 +1,216 @@
+//! Where a store is: a file, or a database of a PostgreSQL server.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode};
+
+use super::store::StoreError;
+
+/// The database's name in its folder.
+const DATABASE: &str = "state.sqlite";
+
+/// How long a server may take to answer to a connection, unless the address says otherwise.
+const CONNECTING: Duration = Duration::from_secs(10);
+
+/// How long a connection may hold what nobody acknowledges, unless the address says otherwise.
+const SILENCE: Duration = Duration::from_secs(20);
+
+/// Where a store is.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum StoreAddress {
+    /// A SQLite file.
+    File(PathBuf),
+    /// A database of a PostgreSQL server.
+    Server(ServerAddress),
+}
+
+/// A database of a PostgreSQL server, and what is known of how to speak to it.
+#[derive(Clone)]
+pub struct ServerAddress {
+    pub(super) config: Config,
+    /// The certificates of the authorities that are trusted, in PEM. `None`: those of the system.
+    pub(super) authorities: Option<PathBuf>,
+}
+
+impl StoreAddress {
+    /// The store of a folder.
+    pub fn in_folder(folder: &Path) -> Self {
+        Self::File(folder.join(DATABASE))
+    }
+
+    /// The store that a text names: an address that begins with `postgres://` or `postgresql://`, or else a file.
+    ///
+    /// Of such an address everything is known that libpq knows and that means something here. Without `sslmode`, TLS is
+    /// demanded of every server that is not on this machine; with TLS, the server's certificate and its name are always
+    /// checked, whatever `sslmode` says.
+    ///
+    /// # Errors
+    /// When the address makes no sense. What it says has no password in it.
+    pub fn parse(text: &str) -> Result<Self, StoreError> {
+        let fault = |reason: String| StoreError::Address { reason };
+        match text.split_once("://") {
+            None => Ok(Self::File(PathBuf::from(text))),
+            Some(("postgres" | "postgresql", _)) => {
+                ServerAddress::parse(text).map(Self::Server).map_err(fault)
+            }
+            Some((scheme, _)) => Err(fault(format!("there is no store of the kind {scheme:?}"))),
+        }
+    }
+}
+
+impl ServerAddress {
+    fn parse(text: &str) -> Result<Self, String> {
+        let (base, query) = text.split_once('?').unwrap_or((text, ""));
+        let mut authorities = None;
+        let mut is_mode_given = false;
+        let mut kept = Vec::new();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            match pair.split_once('=').unwrap_or((pair, "")) {
+                // The client beneath does not know it.
+                ("sslrootcert", path) => authorities = Some(PathBuf::from(decoded(path)?)),
+                // What these two check is checked in any case.
+                ("sslmode", "verify-ca" | "verify-full") => {
+                    is_mode_given = true;
+                    kept.push("sslmode=require");
+                }
+                ("sslmode", _) => {
+                    is_mode_given = true;
+                    kept.push(pair);
+                }
+                _ => kept.push(pair),
+            }
+        }
+        let text = if kept.is_empty() { base.to_owned() } else { format!("{base}?{}", kept.join("&")) };
+        // Its errors name options, never their values.
+        let mut config: Config = text.parse().map_err(|error| crate::error_chain(&error))?;
+        if config.get_hosts().is_empty() {
+            return Err("the address of the store names no host".to_owned());
+        }
+        if !is_mode_given {
+            let is_near = config.get_hosts().iter().all(is_on_this_machine);
+            config.ssl_mode(if is_near { SslMode::Disable } else { SslMode::Require });
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("isthmus");
+        }
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECTING);
+        }
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(SILENCE);
+        }
+        Ok(Self { config, authorities })
+    }
+
+    /// The same, trusting the authorities in a file unless the address names another one.
+    #[must_use]
+    pub fn trusting(mut self, authorities: Option<PathBuf>) -> Self {
+        self.authorities = self.authorities.or(authorities);
+        self
+    }
+
+    /// For messages: no user, no password.
+    pub(super) fn location(&self) -> String {
+        let hosts = self.config.get_hosts().iter().enumerate().map(|(index, host)| {
+            let ports = self.config.get_ports();
+            let port = ports.get(index).or(ports.first()).copied().unwrap_or(5432);
+            match host {
+                Host::Tcp(name) => format!("{name}:{port}"),
+                Host::Unix(folder) => format!("{}:{port}", folder.display()),
+            }
+        });
+        let hosts: Vec<String> = hosts.collect();
+        format!("postgres://{}/{}", hosts.join(","), self.config.get_dbname().unwrap_or_default())
+    }
+}
+
+impl fmt::Debug for ServerAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.location())
+    }
+}
+
+fn is_on_this_machine(host: &Host) -> bool {
+    match host {
+        Host::Unix(_) => true,
+        Host::Tcp(name) => {
+            name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+        }
+    }
+}
+
+fn decoded(text: &str) -> Result<String, String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digits = [rest.next().unwrap_or(0), rest.next().unwrap_or(0)];
+        let mut decoded = [0];
+        hex::decode_to_slice(digits, &mut decoded)
+            .map_err(|_| "sslrootcert has a % that is not followed by two hexadecimal digits".to_owned())?;
+        bytes.extend(decoded);
+    }
+    String::from_utf8(bytes).map_err(|_| "sslrootcert is not UTF-8".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(text: &str) -> ServerAddress {
+        match StoreAddress::parse(text).expect("an address") {
+            StoreAddress::Server(server) => server,
+            StoreAddress::File(path) => panic!("{text} is no file {}", path.display()),
+        }
+    }
+
+    #[test]
+    fn an_address_is_a_file_or_a_server() {
+        assert!(
+            matches!(StoreAddress::parse("/a/b"), Ok(StoreAddress::File(path)) if path == Path::new("/a/b"))
+        );
+        let server = server("postgres://me:hunter2@db.example:6432/states");
+        assert_eq!(server.location(), "postgres://db.example:6432/states");
+        assert!(!format!("{server:?}").contains("hunter2"));
+        for (text, words) in [
+            ("mysql://db/states", "\"mysql\""),
+            ("postgres://db:hunter2/states", "port"),
+            ("postgres://me:hunter2@db/states?nonsense=1", "nonsense"),
+            ("postgres:///states", "names no host"),
+            ("postgres://db/states?sslrootcert=%zz", "hexadecimal"),
+        ] {
+            let error = StoreAddress::parse(text).expect_err(text).to_string();
+            assert!(error.contains(words) && error.contains("ISTHMUS_STORE"), "{text}: {error}");
+            assert!(!error.contains("hunter2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn tls_is_demanded_of_other_machines_unless_the_address_says_otherwise() {
+        let mode = |text: &str| server(text).config.get_ssl_mode();
+        assert_eq!(mode("postgres://db.example/states"), SslMode::Require);
+        assert_eq!(mode("postgres://db.example/states?sslmode=disable"), SslMode::Disable);
+        assert_eq!(mode("postgres://localhost/states"), SslMode::Disable);
+        assert_eq!(mode("postgres://127.0.0.1/states"), SslMode::Disable);
+        assert_eq!(mode("postgres://localhost/states?sslmode=verify-full"), SslMode::Require);
+        assert_eq!(mode("postgres://%2Frun%2Fpostgresql/states"), SslMode::Disable);
+        assert_eq!(mode("postgres://localhost,db.example/states"), SslMode::Require);
+    }
+
+    #[test]
+    fn an_authority_is_named_by_the_address_or_beside_it() {
+        let named = server("postgres://db/states?sslrootcert=%2Fetc%2Fca%20x.pem&sslmode=verify-full");
+        let both = named.trusting(Some(PathBuf::from("/other.pem")));
+        assert_eq!(both.authorities, Some(PathBuf::from("/etc/ca x.pem")));
+        let beside = server("postgres://db/states").trusting(Some(PathBuf::from("/other.pem")));
+        assert_eq!(beside.authorities, Some(PathBuf::from("/other.pem")));
+    }
+}

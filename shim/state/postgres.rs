@@ -1,0 +1,402 @@
+//! The store as a database of a PostgreSQL server, shared by any number of processes on any number of machines.
+//!
+//! Connections get lost. What only reads is done again when the server is back, and so is a change as long as its commit
+//! was not asked for. When a connection is lost in that very moment, the store looks afterwards for what the change would
+//! have left behind: numbers are given out before and checksums are of random bytes, so what is there is there because of
+//! it. What is not there when the server's own process for the lost connection has ended will not come any more. Only if
+//! the server does not come back in time does nobody know, and it is said so.
+
+mod batch;
+mod connection;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod tls;
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::time::{Instant, sleep, timeout_at};
+use tokio_postgres::{Error, Row};
+
+use super::checksum::{StoredRow, key_hash};
+use super::location::ServerAddress;
+use super::store::{
+    Batch, Change, Committed, HeldLease, Kind, Lease, Page, Pending, Place, RecordNumber, SealedRecord,
+    Store, StoreError, StoreKey,
+};
+use batch::{Failure, Traces};
+use connection::{Connection, Pool, is_passing};
+use tls::Tls;
+
+/// How long a call goes on trying while the server is not there. A restart takes seconds, a switch to a standby some ten.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long to wait before another attempt: first, and at most.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
+
+/// A database of a PostgreSQL server.
+#[derive(Clone)]
+pub struct PostgresStore {
+    server: Arc<Server>,
+    /// Where changes go on that nobody waits for any more.
+    runtime: Handle,
+}
+
+struct Server {
+    pool: Pool,
+    location: String,
+    patience: Duration,
+}
+
+/// What somebody does with a connection.
+type Work<'c, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'c>>;
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "PostgresStore({})", self.server.location)
+    }
+}
+
+impl PostgresStore {
+    /// Connects to the server, and makes the tables or brings them up to date.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses, or the tables are of a newer version.
+    pub async fn connect(address: &ServerAddress) -> Result<Self, StoreError> {
+        Self::connect_with(address, PATIENCE).await
+    }
+
+    async fn connect_with(address: &ServerAddress, patience: Duration) -> Result<Self, StoreError> {
+        let location = address.location();
+        let fault = |doing, error: Box<dyn std::error::Error + Send + Sync>| StoreError::Server {
+            location: location.clone(),
+            doing,
+            error,
+        };
+        let authorities = address.authorities.clone();
+        // Files are read.
+        let tls = tokio::task::spawn_blocking(move || Tls::new(authorities.as_deref()))
+            .await
+            .map_err(|_| StoreError::BrokenOff { location: location.clone() })?
+            .map_err(|error| fault("setting up TLS", error.into()))?;
+        let pool = Pool::new(address.config.clone(), tls);
+        // Not again and again: an address is wrong more often than a server is just being started.
+        let opening = async {
+            let mut used = pool.take().await?;
+            let version = tables::ensure(&mut used.connection).await?;
+            used.put_back();
+            Ok::<_, Error>(version)
+        };
+        let found = timeout_at(Instant::now() + patience, opening)
+            .await
+            .map_err(|late| fault("connecting", late.into()))?
+            .map_err(|error| fault("connecting", error.into()))?;
+        if found > tables::FORMAT {
+            return Err(StoreError::Format { location, found, known: tables::FORMAT });
+        }
+        let server = Server { pool, location, patience };
+        Ok(Self { server: Arc::new(server), runtime: Handle::current() })
+    }
+}
+
+impl Server {
+    fn failed(
+        &self,
+        doing: &'static str,
+        error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> StoreError {
+        StoreError::Server { location: self.location.clone(), doing, error: error.into() }
+    }
+
+    /// Does what may be done again, until it succeeds or the patience is over.
+    async fn repeat<T>(
+        &self,
+        doing: &'static str,
+        work: impl for<'c> Fn(&'c mut Connection) -> Work<'c, T> + Send + Sync,
+    ) -> Result<T, StoreError> {
+        let deadline = Instant::now() + self.patience;
+        let mut pause = PAUSES.0;
+        loop {
+            let attempt = async {
+                let mut used = self.pool.take().await?;
+                let result = work(&mut used.connection).await?;
+                used.put_back();
+                Ok::<_, Error>(result)
+            };
+            match timeout_at(deadline, attempt).await {
+                Ok(Ok(result)) => return Ok(result),
+                Ok(Err(error)) if is_passing(&error) && Instant::now() + pause < deadline => {}
+                Ok(Err(error)) => return Err(self.failed(doing, error)),
+                Err(late) => return Err(self.failed(doing, late)),
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(PAUSES.1);
+        }
+    }
+
+    async fn commit(&self, batch: Batch) -> Result<Committed, StoreError> {
+        let doing = "changing records";
+        let deadline = Instant::now() + self.patience;
+        let mut pause = PAUSES.0;
+        loop {
+            let mut backend = None;
+            let is_asked_for = AtomicBool::new(false);
+            let attempt = async {
+                let mut used = self.pool.take().await?;
+                backend = Some(used.connection.backend.clone());
+                let committed = batch::commit(&mut used.connection, &batch, &is_asked_for).await?;
+                used.put_back();
+                Ok::<_, Failure>(committed)
+            };
+            match timeout_at(deadline, attempt).await {
+                Ok(Ok(committed)) => return Ok(committed),
+                Ok(Err(Failure::Before(error)))
+                    if is_passing(&error) && Instant::now() + pause < deadline => {}
+                Ok(Err(Failure::Before(error))) => return Err(self.failed(doing, error)),
+                Ok(Err(Failure::AtCommit(error, _))) if error.code().is_some() && !is_passing(&error) => {
+                    // The server has refused it.
+                    return Err(self.failed(doing, error));
+                }
+                Ok(Err(Failure::AtCommit(error, traces))) => {
+                    let has_happened = match backend {
+                        Some(backend) => self.has_happened(&batch, &traces, &backend).await,
+                        None => None,
+                    };
+                    match has_happened {
+                        Some(true) => {
+                            return Ok(Committed::Done { places: traces.places(), lease: traces.lease });
+                        }
+                        Some(false) => {}
+                        None => {
+                            let location = self.location.clone();
+                            return Err(StoreError::Unknown { location, error: error.into() });
+                        }
+                    }
+                }
+                Err(late) if !is_asked_for.load(Ordering::Relaxed) => return Err(self.failed(doing, late)),
+                Err(late) => {
+                    return Err(StoreError::Unknown { location: self.location.clone(), error: late.into() });
+                }
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(PAUSES.1);
+        }
+    }
+
+    /// Whether a batch whose commit has had no answer has happened. `None`: nobody knows.
+    async fn has_happened(&self, batch: &Batch, traces: &Traces, backend: &(i32, String)) -> Option<bool> {
+        let deadline = Instant::now() + self.patience;
+        loop {
+            // In this order: what a process that has ended has done can be seen by then.
+            let has_ended = self.has_ended(backend).await.ok()?;
+            let trace = traces.records.first().copied();
+            let found = self
+                .repeat("looking for a change", |connection| Box::pin(look(connection, trace)))
+                .await
+                .ok()?;
+            match found {
+                Found::Made => return Some(true),
+                // Without a trace; but it can be done as often as one likes.
+                Found::NoTrace => return is_repeatable(batch).then_some(false),
+                Found::Unmade if has_ended => return Some(false),
+                Found::Unmade => {}
+                Found::Overwritten => return None,
+            }
+            if Instant::now() + PAUSES.0 > deadline {
+                return None;
+            }
+            sleep(PAUSES.0).await;
+        }
+    }
+
+    async fn has_ended(&self, backend: &(i32, String)) -> Result<bool, StoreError> {
+        let (process, since) = backend.clone();
+        self.repeat("looking for a lost connection", |connection| {
+            let since = since.clone();
+            Box::pin(async move {
+                let text = "SELECT NOT EXISTS (SELECT 1 FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2)";
+                let statement = connection.prepared(text).await?;
+                connection.client.query_one(&statement, &[&process, &since]).await?.try_get(0)
+            })
+        })
+        .await
+    }
+}
+
+/// What is to be seen of a batch.
+enum Found {
+    Made,
+    Unmade,
+    /// Somebody has changed the record since, or there is another reason why it is as it is.
+    Overwritten,
+    NoTrace,
+}
+
+/// A batch happens as a whole, so that one of its traces is enough.
+async fn look(connection: &mut Connection, trace: Option<(Kind, Place, [u8; 32])>) -> Result<Found, Error> {
+    let Some((kind, place, sum)) = trace else { return Ok(Found::NoTrace) };
+    let text = format!("SELECT version, checksum FROM isthmus.{} WHERE number = $1", kind.table());
+    let statement = connection.prepared(&text).await?;
+    let row = connection.client.query_opt(&statement, &[&place.number.0]).await?;
+    let Some(row) = row else {
+        // What was to be added has a number that nobody else knows.
+        return Ok(if place.version == 1 { Found::Unmade } else { Found::Overwritten });
+    };
+    let (version, found): (i64, Vec<u8>) = (row.try_get(0)?, row.try_get(1)?);
+    Ok(if version == place.version && found == sum {
+        Found::Made
+    } else if version < place.version {
+        Found::Unmade
+    } else {
+        Found::Overwritten
+    })
+}
+
+/// Whether a batch may be done twice.
+fn is_repeatable(batch: &Batch) -> bool {
+    let removes = |change: &Change| matches!(change, Change::Remove { version: None, .. });
+    batch.claim.is_none() && batch.fences.is_empty() && batch.changes.iter().all(removes)
+}
+
+impl Store for PostgresStore {
+    fn find<'a>(&'a self, kind: Kind, key: &'a StoreKey) -> Pending<'a, Vec<SealedRecord>> {
+        Box::pin(async move {
+            let text = format!("{} WHERE key_hash = $1 ORDER BY number DESC", select(kind));
+            let hash = key_hash(key);
+            let rows = self
+                .server
+                .repeat("reading a record", |connection| {
+                    let text = text.clone();
+                    Box::pin(async move {
+                        let statement = connection.prepared(&text).await?;
+                        rows(&connection.client.query(&statement, &[&&hash[..]]).await?)
+                    })
+                })
+                .await?;
+            rows.into_iter()
+                .map(|row| {
+                    row.judged(kind).ok().filter(|record| record.key == *key).ok_or_else(|| {
+                        StoreError::Damaged { location: self.location(), key: Box::new(key.clone()) }
+                    })
+                })
+                .collect()
+        })
+    }
+
+    fn page<'a>(
+        &'a self,
+        kind: Kind,
+        package: Option<&'a str>,
+        after: RecordNumber,
+        at_most: u32,
+    ) -> Pending<'a, Page> {
+        Box::pin(async move {
+            let at_most = i64::from(at_most.max(1));
+            let text = format!(
+                "{} WHERE number > $1 AND ($2::bytea IS NULL OR package = $2) ORDER BY number LIMIT $3",
+                select(kind)
+            );
+            let found = self
+                .server
+                .repeat("listing records", |connection| {
+                    let text = text.clone();
+                    let package = package.map(|package| package.as_bytes().to_vec());
+                    Box::pin(async move {
+                        let statement = connection.prepared(&text).await?;
+                        rows(&connection.client.query(&statement, &[&after.0, &package, &at_most]).await?)
+                    })
+                })
+                .await?;
+            let is_full = i64::try_from(found.len()) == Ok(at_most);
+            let last = found.last().map(|row| RecordNumber(row.number));
+            let mut page = Page { next: last.filter(|_| is_full), ..Page::default() };
+            page.sort(found, kind, package);
+            Ok(page)
+        })
+    }
+
+    fn commit(&self, batch: Batch) -> Pending<'_, Committed> {
+        let server = Arc::clone(&self.server);
+        let location = self.location();
+        let done = self.runtime.spawn(async move { server.commit(batch).await });
+        Box::pin(async move { done.await.map_err(|_| StoreError::BrokenOff { location })? })
+    }
+
+    fn renew<'a>(&'a self, lease: &'a Lease, time: Duration) -> Pending<'a, bool> {
+        Box::pin(async move {
+            #[expect(clippy::cast_precision_loss, reason = "a lease is not a million years long")]
+            let time = time.as_millis() as f64;
+            let changed = self
+                .server
+                .repeat("prolonging a lease", |connection| {
+                    let lease = lease.clone();
+                    Box::pin(async move {
+                        let text = "UPDATE isthmus.leases SET expires = clock_timestamp() + $3 * interval '1 millisecond'
+                             WHERE name = $1 AND fence = $2";
+                        let statement = connection.prepared(text).await?;
+                        connection.client.execute(&statement, &[&lease.name, &lease.fence.0, &time]).await
+                    })
+                })
+                .await?;
+            Ok(changed == 1)
+        })
+    }
+
+    fn held<'a>(&'a self, name: &'a str) -> Pending<'a, Option<HeldLease>> {
+        Box::pin(async move {
+            self.server
+                .repeat("looking at a lease", |connection| {
+                    let name = name.to_owned();
+                    Box::pin(async move { batch::held(connection, &name).await })
+                })
+                .await
+        })
+    }
+
+    fn is_empty(&self, kind: Kind) -> Pending<'_, bool> {
+        Box::pin(async move {
+            let text = format!("SELECT NOT EXISTS (SELECT 1 FROM isthmus.{})", kind.table());
+            self.server
+                .repeat("looking for records", |connection| {
+                    let text = text.clone();
+                    Box::pin(async move {
+                        let statement = connection.prepared(&text).await?;
+                        connection.client.query_one(&statement, &[]).await?.try_get(0)
+                    })
+                })
+                .await
+        })
+    }
+
+    fn location(&self) -> String {
+        self.server.location.clone()
+    }
+}
+
+fn select(kind: Kind) -> String {
+    let table = kind.table();
+    format!("SELECT number, version, package, type, id, sealed, checksum FROM isthmus.{table}")
+}
+
+fn rows(rows: &[Row]) -> Result<Vec<StoredRow>, Error> {
+    rows.iter()
+        .map(|row| {
+            Ok(StoredRow {
+                number: row.try_get(0)?,
+                version: row.try_get(1)?,
+                columns: [
+                    row.try_get(2)?,
+                    row.try_get(3)?,
+                    row.try_get(4)?,
+                    row.try_get(5)?,
+                    row.try_get(6)?,
+                ],
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,141 @@
+//! TLS to the server: rustls, as everywhere, with the system's authorities or those of a file.
+//!
+//! The server's certificate and its name are always checked: what is not checked protects from nobody.
+
+use std::io;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream as RustlsStream;
+
+/// TLS cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TlsError {
+    #[error("the authorities in {path} cannot be read; ISTHMUS_STORE_CA is a file of certificates in PEM")]
+    Authorities {
+        path: String,
+        #[source]
+        error: rustls::pki_types::pem::Error,
+    },
+    #[error(
+        "the system has no authorities to check the server's certificate with; set ISTHMUS_STORE_CA to a file of them"
+    )]
+    NoAuthorities,
+    #[error("TLS cannot be set up")]
+    Configuration(#[from] rustls::Error),
+}
+
+/// Makes connections with TLS.
+#[derive(Clone)]
+pub(super) struct Tls(Arc<ClientConfig>);
+
+impl Tls {
+    /// Trusts the authorities in a file, or the system's.
+    pub(super) fn new(authorities: Option<&Path>) -> Result<Self, TlsError> {
+        let mut roots = RootCertStore::empty();
+        match authorities {
+            Some(path) => {
+                let fault = |error| TlsError::Authorities { path: path.display().to_string(), error };
+                for certificate in CertificateDer::pem_file_iter(path).map_err(fault)? {
+                    roots.add(certificate.map_err(fault)?)?;
+                }
+                if roots.is_empty() {
+                    return Err(fault(rustls::pki_types::pem::Error::NoItemsFound));
+                }
+            }
+            // What the system has that cannot be read is of no use; what can may be enough.
+            None => {
+                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+                if roots.is_empty() {
+                    return Err(TlsError::NoAuthorities);
+                }
+            }
+        }
+        let config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Ok(Self(Arc::new(config)))
+    }
+}
+
+/// One connection that is about to be made.
+pub(super) struct Connect {
+    connector: TlsConnector,
+    name: ServerName<'static>,
+}
+
+impl<S> MakeTlsConnect<S> for Tls
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    type Stream = Stream<S>;
+    type TlsConnect = Connect;
+    type Error = rustls::pki_types::InvalidDnsNameError;
+
+    fn make_tls_connect(&mut self, domain: &str) -> Result<Connect, Self::Error> {
+        // A socket file has no name; servers do not offer TLS on it either.
+        let domain = if domain.is_empty() { "localhost" } else { domain };
+        let name = ServerName::try_from(domain.to_owned())?;
+        Ok(Connect { connector: TlsConnector::from(Arc::clone(&self.0)), name })
+    }
+}
+
+impl<S> TlsConnect<S> for Connect
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    type Stream = Stream<S>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Stream<S>>> + Send>>;
+
+    fn connect(self, stream: S) -> Self::Future {
+        Box::pin(async move { Ok(Stream(self.connector.connect(self.name, stream).await?)) })
+    }
+}
+
+/// A connection with TLS.
+pub(super) struct Stream<S>(RustlsStream<S>);
+
+impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Stream<S> {
+    fn channel_binding(&self) -> ChannelBinding {
+        ChannelBinding::none()
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, buffer)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}
