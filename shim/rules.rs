@@ -11,6 +11,7 @@ mod normalise;
 mod plan_check;
 mod proposed_new;
 mod replacement;
+mod sensitive;
 #[cfg(test)]
 pub(crate) mod testing;
 mod write_only;
@@ -27,6 +28,7 @@ pub use normalise::{empty_block, normalise_blocks};
 pub use plan_check::check_planned;
 pub use proposed_new::{planned_from_config, proposed_new};
 pub use replacement::{InvalidReplacePath, replacement_paths};
+pub use sensitive::sensitive_paths;
 pub use write_only::{without_write_only, write_only_paths};
 
 /// A rule that a provider's answer broke.

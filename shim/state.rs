@@ -3,8 +3,10 @@
 //! The engine of 2017 sends no prior state, so what a provider made is kept here between its calls. A record is what
 //! Terraform's own stacks keep of an object (`tfstackdata1.StateResourceInstanceObjectV1`), encrypted as a whole, in a
 //! store that several processes share. A [`Vault`] is the way to it; [`Store`] is the seam beneath, of which a SQLite file
-//! is the usual form, and a PostgreSQL database that of several replicas. Every engine's changes are written down before they are made (`journal`), so that what was cut short is known.
+//! is the usual form, and a PostgreSQL database that of several replicas. Every engine's changes are written down before
+//! they are made (`journal`), so that what was cut short is known.
 
+mod addresses;
 mod checksum;
 mod encryption;
 mod journal;
@@ -15,16 +17,21 @@ mod postgres;
 mod record;
 mod sqlite;
 mod store;
+pub mod tfstate;
 mod vault;
 
 #[cfg(test)]
 mod suite;
 
+pub use addresses::{
+    AddressSyntaxError, ComponentAddress, DeposedKey, InstanceKey, ModuleStep, ObjectAddress,
+    ProviderConfigAddress, ResourceAddress, ResourceMode,
+};
 pub use journal::{Begun, Condition, Intent, Intention, OpenIntent, Sent};
 pub use key::{KeyError, KeySource, Secret};
 pub use location::{ServerAddress, StoreAddress};
 pub use postgres::PostgresStore;
-pub use record::{RecordError, SavedObject, Status};
+pub use record::{Beside, RecordError, SavedObject, Status};
 pub use sqlite::SqliteStore;
 pub use store::{
     Batch, Change, Claim, Committed, Durability, Fence, HeldLease, Kind, Lease, Page, Pending, Place,

@@ -9,25 +9,31 @@ mod choose;
 mod create;
 mod delete;
 mod error;
+mod take_over;
 mod telling;
 
 use bytes::Bytes;
 use isthmus_proto::property::Struct;
-use isthmus_shim::provider::{Action, Limit, Object, ProviderError, Resource};
-use isthmus_shim::state::{Place, Saved, SavedObject, Status, StoreKey, Vault};
+use isthmus_shim::cty::AttributePath;
+use isthmus_shim::provider::{Action, Diagnostic, Limit, Object, ProviderError, Resource, StoredObject};
+use isthmus_shim::rules::sensitive_paths;
+use isthmus_shim::state::{
+    ObjectAddress, Place, ProviderConfigAddress, Saved, SavedObject, Status, StoreKey, Vault,
+};
 use prost::Message as _;
 
 use super::autoname::{Naming, Wish};
 use super::timeouts::{Operation, Remedy};
 use super::{Checked, Notes, OperationError, StateError, Target};
 use crate::translate::attribute_paths::{property_path, top_level_property};
-use crate::translate::inputs::{Config, Unknowns};
+use crate::translate::inputs::Unknowns;
 use crate::translate::outputs::{OutputError, OutputOptions, outputs_from_state};
 use crate::translate::raw_state::raw_state;
 
 use choose::{Sought, choose};
 pub use create::Made;
 pub use error::KeptError;
+pub use take_over::{Conflicts, Foreign, TakenOver};
 
 /// The property that stands for a replacement which no property asks for.
 const ID: &str = "id";
@@ -66,6 +72,20 @@ struct Prior {
     told: Told,
     /// Its record; `None`: it was imported.
     place: Option<Place>,
+    annotations: Annotations,
+}
+
+/// What the engine of 2017 knows nothing of, and a Terraform state said of an object: it stays true whatever becomes of the
+/// value.
+#[derive(Clone, Debug, Default)]
+struct Annotations {
+    /// The provider's address; empty: none but the type is known.
+    provider: String,
+    dependencies: Vec<String>,
+    create_before_destroy: bool,
+    address: Option<ObjectAddress>,
+    /// Secret beyond what the schema says.
+    secrets: Vec<AttributePath>,
 }
 
 impl Keeper<'_> {
@@ -146,7 +166,16 @@ impl Keeper<'_> {
                         // What became of it half-way is kept, with what the engine was told before: it will send that
                         // again.
                         if let Some(object) = &failure.object {
-                            let saved = self.saved(object, prior.status, &config, &prior.told)?;
+                            let saved = self
+                                .saved(
+                                    object,
+                                    prior.status,
+                                    &config.secrets,
+                                    &prior.told,
+                                    prior.annotations,
+                                    notes,
+                                )
+                                .await?;
                             self.keep(id, prior.place, &saved).await?;
                         }
                         return Err(self.target.failed(failure.error).into());
@@ -156,7 +185,8 @@ impl Keeper<'_> {
         };
         let outputs = self.outputs(&object, id, notes)?;
         let told = Told { inputs: Some(news.clone()), outputs: Some(outputs.clone()) };
-        let saved = self.saved(&object, prior.status, &config, &told)?;
+        let saved =
+            self.saved(&object, prior.status, &config.secrets, &told, prior.annotations, notes).await?;
         self.keep(id, prior.place, &saved).await.map_err(|error| error.after("changed", &self.key(id)))?;
         Ok(outputs)
     }
@@ -220,6 +250,10 @@ impl Keeper<'_> {
         let key = self.key(id);
         let mut candidates = Vec::new();
         for (place, saved) in self.vault.find(&key).await? {
+            // No engine knows of an object that was replaced under Terraform and could not be deleted yet.
+            if take_over::is_deposed(&saved.object) {
+                continue;
+            }
             // The companion is ours, and was checked with the record; what cannot be read tells nothing.
             let told = Told::decode(saved.companion.clone()).unwrap_or_default();
             candidates.push((place, saved, told));
@@ -229,18 +263,48 @@ impl Keeper<'_> {
         else {
             return Ok(None);
         };
-        let object = self
-            .resource()?
-            .upgrade(&saved.object.object, &mut notes.warnings)
-            .await
-            .map_err(|error| self.target.failed(error))?;
-        Ok(Some(Prior { object, status: saved.object.status, told, place: Some(place) }))
+        let saved = saved.object;
+        let status = saved.status;
+        let annotations = Annotations {
+            provider: saved.provider.clone(),
+            dependencies: saved.dependencies.clone(),
+            create_before_destroy: saved.create_before_destroy,
+            address: saved.address.clone(),
+            secrets: saved.sensitive_paths.clone(),
+        };
+        let object = self.current(saved, notes).await?;
+        Ok(Some(Prior { object, status, told, place: Some(place), annotations }))
+    }
+
+    /// A saved object by the provider's current schemas.
+    async fn current(&self, saved: SavedObject, notes: &mut Notes) -> Result<Object, OperationError> {
+        let resource = self.resource()?;
+        let identity = match &saved.identity {
+            Some(identity) => resource
+                .identity_from_store(identity, &mut notes.warnings)
+                .await
+                .map_err(|error| self.target.failed(error))?,
+            None => None,
+        };
+        let stored = StoredObject {
+            value: saved.value,
+            schema_version: saved.schema_version,
+            private: saved.private,
+            identity,
+        };
+        resource.upgrade(&stored, &mut notes.warnings).await.map_err(|error| self.target.failed(error))
     }
 
     async fn imported(&self, id: &str, notes: &mut Notes) -> Result<Option<Prior>, OperationError> {
         let imported =
             self.target.import_object(id, notes).await.map_err(|error| self.target.failed(error))?;
-        Ok(imported.map(|object| Prior { object, status: Status::Ready, told: Told::default(), place: None }))
+        Ok(imported.map(|object| Prior {
+            object,
+            status: Status::Ready,
+            told: Told::default(),
+            place: None,
+            annotations: Annotations::default(),
+        }))
     }
 
     async fn keep(&self, id: &str, place: Option<Place>, saved: &Saved) -> Result<Place, KeptError> {
@@ -251,26 +315,49 @@ impl Keeper<'_> {
         })
     }
 
-    fn saved(
+    /// The object as it is kept. `secrets` are places that are secret beyond what the schema says.
+    async fn saved(
         &self,
         object: &Object,
         status: Status,
-        config: &Config,
+        secrets: &[AttributePath],
         told: &Told,
+        annotations: Annotations,
+        notes: &mut Notes,
     ) -> Result<Saved, OperationError> {
-        let stored = isthmus_shim::provider::StoredObject {
-            value: raw_state(&object.value, &self.target.shape).map_err(StateError::from)?,
-            schema_version: self.target.shape.schema.version,
-            private: object.private.clone(),
-            identity: object.identity.clone(),
+        let value = raw_state(&object.value, &self.target.shape).map_err(StateError::from)?;
+        let identity = match self.resource()?.identity_to_store(object, &mut notes.warnings).await {
+            Ok(identity) => identity,
+            // The object exists, and providers do without.
+            Err(error) => {
+                let title = "The resource's identity is not stored";
+                notes.warnings.push(Diagnostic::warning(title, self.target.words(&error)));
+                None
+            }
+        };
+        let mut paths = sensitive_paths(&self.target.shape.schema.block, &object.value);
+        for secret in secrets.iter().chain(&annotations.secrets) {
+            if !paths.contains(secret) {
+                paths.push(secret.clone());
+            }
+        }
+        let provider = if annotations.provider.is_empty() {
+            let address = format!("registry.terraform.io/hashicorp/{}", self.provider_type);
+            ProviderConfigAddress::new(address).to_string()
+        } else {
+            annotations.provider
         };
         let object = SavedObject {
-            object: stored,
+            value,
+            schema_version: self.target.shape.schema.version,
+            private: object.private.clone(),
+            identity,
             status,
-            sensitive_paths: config.secrets.clone(),
-            dependencies: Vec::new(),
-            create_before_destroy: false,
-            provider: format!("provider[\"registry.terraform.io/hashicorp/{}\"]", self.provider_type),
+            sensitive_paths: paths,
+            dependencies: annotations.dependencies,
+            create_before_destroy: annotations.create_before_destroy,
+            provider,
+            address: annotations.address,
         };
         Ok(Saved { object, companion: Bytes::from(told.encode_to_vec()) })
     }

@@ -3,6 +3,7 @@
 //! As in MessagePack the type directs both ways, and a dynamic value is an object of its `value` and its `type`. There is
 //! no form for unknown values and infinities.
 
+mod pretty;
 mod read;
 mod tree;
 mod write;

@@ -2,6 +2,7 @@
 
 mod apply;
 mod final_plan;
+mod flat;
 mod import;
 mod moving;
 mod plan;

@@ -80,7 +80,12 @@ fn visit_attributes(
     }
 }
 
-fn each_element(value: &Value, path: &mut AttributePath, visit: &mut dyn FnMut(&Value, &mut AttributePath)) {
+/// Visits the objects that a nested block or attribute collects.
+pub(super) fn each_element(
+    value: &Value,
+    path: &mut AttributePath,
+    visit: &mut dyn FnMut(&Value, &mut AttributePath),
+) {
     let mut at = |step: PathStep, element: &Value| {
         path.push(step);
         visit(element, path);

@@ -1,7 +1,8 @@
 //! A saved object as Terraform's stacks write it.
 //!
-//! The message has a place for all that a client must keep of a managed resource but its identity, which is kept beside
-//! it (see `vault`). Objects are written byte for byte as Terraform does, so that they can be given to it.
+//! The message has a place for all that a client must keep of a managed resource but its identity, and what a state calls
+//! it; both are kept beside it ([`Beside`]). Objects are written byte for byte as Terraform does, so that they can be given
+//! to it. They need no schema to be read: the value is JSON, and so is the identity.
 
 use bytes::Bytes;
 use isthmus_proto::tfplan::{self, path::step::Selector};
@@ -9,16 +10,23 @@ use isthmus_proto::tfstackdata1::{
     StateResourceInstanceObjectV1, state_resource_instance_object_v1::Status as WireStatus,
 };
 
+use super::addresses::{DeposedKey, ObjectAddress};
 use crate::cty::json::{Json, JsonSyntaxError};
 use crate::cty::msgpack;
 use crate::cty::{AttributePath, PathStep, Type, Value};
-use crate::provider::StoredObject;
+use crate::provider::StoredIdentity;
 
 /// An object, and what Terraform keeps with it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedObject {
-    /// Value, version of its schema, private data, identity.
-    pub object: StoredObject,
+    /// The value, by the schema of that version.
+    pub value: Json,
+    /// Which version; never negative.
+    pub schema_version: i64,
+    /// The provider's own data, returned to it as it came.
+    pub private: Bytes,
+    /// What the provider knows the object by, beside its value.
+    pub identity: Option<StoredIdentity>,
     /// Whether the object can be relied on.
     pub status: Status,
     /// Which parts of the value are secret, beyond what the schema says.
@@ -29,6 +37,24 @@ pub struct SavedObject {
     pub create_before_destroy: bool,
     /// The provider, as `provider["registry.terraform.io/hashicorp/random"]`.
     pub provider: String,
+    /// What a Terraform state calls the object, if it is known from one.
+    pub address: Option<ObjectAddress>,
+}
+
+/// What of an object is kept beside its message, which has no place for it.
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+pub struct Beside {
+    /// The identity, a JSON object.
+    #[prost(bytes = "bytes", optional, tag = "1")]
+    identity: Option<Bytes>,
+    #[prost(int64, tag = "2")]
+    identity_version: i64,
+    /// See [`SavedObject::address`]; empty: there is none.
+    #[prost(string, tag = "3")]
+    address: String,
+    /// Empty: it is the current object of that address.
+    #[prost(string, tag = "4")]
+    deposed: String,
 }
 
 /// Whether an object can be relied on.
@@ -61,6 +87,15 @@ pub enum RecordError {
     /// A path that cannot be read.
     #[error("a sensitive path of the saved object cannot be read: {0}")]
     Path(&'static str),
+    /// The identity beside it is not JSON.
+    #[error("the saved object's identity is not JSON")]
+    Identity(#[source] JsonSyntaxError),
+    /// The address beside it is none.
+    #[error("the saved object's address cannot be read")]
+    Address(#[source] super::addresses::AddressSyntaxError),
+    /// The address beside it has no such form.
+    #[error("the saved object's deposed key is not eight hexadecimal digits")]
+    Deposed,
 }
 
 impl SavedObject {
@@ -69,10 +104,10 @@ impl SavedObject {
     /// An element of a set has no name in the format, so a path into a set ends at the set: all of it is secret then.
     pub fn to_message(&self) -> StateResourceInstanceObjectV1 {
         StateResourceInstanceObjectV1 {
-            value_json: Bytes::from(self.object.value.to_string()),
+            value_json: Bytes::from(self.value.to_string()),
             sensitive_paths: self.sensitive_paths.iter().map(path_to_message).collect(),
             // Terraform counts schema versions from 0; a provider that announces less has none.
-            schema_version: u64::try_from(self.object.schema_version).unwrap_or(0),
+            schema_version: u64::try_from(self.schema_version).unwrap_or(0),
             status: match self.status {
                 Status::Ready => WireStatus::Ready,
                 Status::Damaged => WireStatus::Damaged,
@@ -81,11 +116,44 @@ impl SavedObject {
             dependencies: self.dependencies.clone(),
             create_before_destroy: self.create_before_destroy,
             provider_config_addr: self.provider.clone(),
-            provider_specific_data: self.object.private.clone(),
+            provider_specific_data: self.private.clone(),
         }
     }
 
-    /// The object that a message stands for, without identity.
+    /// What the message has no place for.
+    pub fn beside(&self) -> Beside {
+        let address = self.address.as_ref();
+        Beside {
+            identity: self.identity.as_ref().map(|identity| Bytes::from(identity.json.to_string())),
+            identity_version: self.identity.as_ref().map_or(0, |identity| identity.schema_version),
+            address: address.map(ToString::to_string).unwrap_or_default(),
+            deposed: address
+                .and_then(|address| address.deposed.as_ref())
+                .map_or_else(String::new, |key| key.as_str().to_owned()),
+        }
+    }
+
+    /// The object that a message and what was kept beside it stand for.
+    ///
+    /// # Errors
+    /// When they are no object that can be used.
+    pub fn from_parts(message: StateResourceInstanceObjectV1, beside: Beside) -> Result<Self, RecordError> {
+        let mut saved = Self::from_message(message)?;
+        if let Some(json) = beside.identity {
+            let json = Json::parse(&json).map_err(RecordError::Identity)?;
+            saved.identity = Some(StoredIdentity { schema_version: beside.identity_version, json });
+        }
+        if !beside.address.is_empty() {
+            let mut address: ObjectAddress = beside.address.parse().map_err(RecordError::Address)?;
+            if !beside.deposed.is_empty() {
+                address.deposed = Some(DeposedKey::parse(&beside.deposed).ok_or(RecordError::Deposed)?);
+            }
+            saved.address = Some(address);
+        }
+        Ok(saved)
+    }
+
+    /// The object that a message stands for, without what is kept beside it.
     ///
     /// # Errors
     /// When the message is no object that can be used.
@@ -102,12 +170,10 @@ impl SavedObject {
         let schema_version = i64::try_from(message.schema_version)
             .map_err(|_| RecordError::SchemaVersion(message.schema_version))?;
         Ok(Self {
-            object: StoredObject {
-                value,
-                schema_version,
-                private: message.provider_specific_data,
-                identity: None,
-            },
+            value,
+            schema_version,
+            private: message.provider_specific_data,
+            identity: None,
             status,
             sensitive_paths: message
                 .sensitive_paths
@@ -118,11 +184,12 @@ impl SavedObject {
             dependencies: message.dependencies,
             create_before_destroy: message.create_before_destroy,
             provider: message.provider_config_addr,
+            address: None,
         })
     }
 }
 
-fn path_to_message(path: &AttributePath) -> tfplan::Path {
+pub(super) fn path_to_message(path: &AttributePath) -> tfplan::Path {
     let mut steps = Vec::with_capacity(path.len());
     for step in path {
         let selector = match step {
@@ -144,7 +211,7 @@ fn element_key(key: &Value, key_type: &Type) -> Selector {
     Selector::ElementKey(tfplan::DynamicValue { msgpack: msgpack.into() })
 }
 
-fn path_from_message(path: tfplan::Path) -> Result<AttributePath, &'static str> {
+pub(super) fn path_from_message(path: tfplan::Path) -> Result<AttributePath, &'static str> {
     path.steps
         .into_iter()
         .map(|step| match step.selector {
@@ -200,9 +267,9 @@ mod tests {
         let bytes = hex::decode(READY).expect("hexadecimal");
         let saved = read(&bytes).expect("an object");
         assert_eq!(saved.status, Status::Ready);
-        assert_eq!(saved.object.value.to_string(), r#"{"id":"a","tags":["x"]}"#);
-        assert_eq!(saved.object.schema_version, 1);
-        assert_eq!(saved.object.private, Bytes::from(r#"{"k":"v"}"#));
+        assert_eq!(saved.value.to_string(), r#"{"id":"a","tags":["x"]}"#);
+        assert_eq!(saved.schema_version, 1);
+        assert_eq!(saved.private, Bytes::from(r#"{"k":"v"}"#));
         assert_eq!(saved.sensitive_paths, [tag(PathStep::Index(0))]);
         assert_eq!(saved.dependencies, ["null_resource.b"]);
         assert_eq!(saved.provider, r#"provider["registry.terraform.io/hashicorp/null"]"#);
@@ -214,6 +281,33 @@ mod tests {
         let saved = read(&hex::decode(DAMAGED).expect("hexadecimal")).expect("an object");
         assert_eq!(saved.status, Status::Damaged);
         assert_eq!(hex::encode(saved.to_message().encode_to_vec()), DAMAGED);
+    }
+
+    #[test]
+    fn what_is_kept_beside_an_object_comes_back() {
+        let mut saved = read(&hex::decode(READY).expect("hexadecimal")).expect("an object");
+        let json = Json::parse(br#"{"id":"a"}"#).expect("JSON");
+        saved.identity = Some(StoredIdentity { schema_version: 2, json });
+        let mut address: ObjectAddress = r#"module.m["k"].null_resource.a[1]"#.parse().expect("an address");
+        address.deposed = DeposedKey::parse("0123cafe");
+        saved.address = Some(address);
+        let (message, beside) = (saved.to_message(), saved.beside());
+        let beside = Beside::decode(&beside.encode_to_vec()[..]).expect("a message");
+        assert_eq!(SavedObject::from_parts(message, beside).expect("an object"), saved);
+    }
+
+    #[test]
+    fn what_is_wrong_beside_an_object_is_refused() {
+        let wrong = [
+            Beside { identity: Some("{".into()), ..Beside::default() },
+            Beside { address: "null_resource".to_owned(), ..Beside::default() },
+            Beside { address: "null_resource.a".to_owned(), deposed: "CAFE".to_owned(), ..Beside::default() },
+        ];
+        for beside in wrong {
+            let message =
+                StateResourceInstanceObjectV1::decode(&hex::decode(DAMAGED).expect("hexadecimal")[..]);
+            SavedObject::from_parts(message.expect("a message"), beside).expect_err("not an object");
+        }
     }
 
     #[test]

@@ -7,7 +7,6 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
-use isthmus_proto::tfplugin6::ResourceIdentityData;
 use isthmus_proto::tfstackdata1::StateResourceInstanceObjectV1;
 use prost::Message as _;
 
@@ -16,7 +15,7 @@ use super::key::{KeyError, KeySource, MasterKey};
 use super::keyring::{self, Ring};
 use super::location::StoreAddress;
 use super::postgres::PostgresStore;
-use super::record::{RecordError, SavedObject};
+use super::record::{Beside, RecordError, SavedObject};
 use super::sqlite::SqliteStore;
 use super::store::{
     Batch, Change, Committed, Kind, Page, Place, RecordNumber, Refusal, SealedRecord, Store, StoreError,
@@ -77,10 +76,11 @@ pub struct Fault {
 pub(super) struct Envelope {
     #[prost(message, optional, tag = "1")]
     object: Option<StateResourceInstanceObjectV1>,
-    #[prost(message, optional, tag = "2")]
-    identity: Option<ResourceIdentityData>,
+    // 2 was an identity without its version.
     #[prost(bytes = "bytes", tag = "3")]
     companion: Bytes,
+    #[prost(message, optional, tag = "4")]
+    beside: Option<Beside>,
 }
 
 /// A vault cannot be used.
@@ -375,11 +375,11 @@ impl Vault {
             let (key, store) = place();
             VaultError::Envelope { key, store, error }
         })?;
-        let mut object = SavedObject::from_message(envelope.object.unwrap_or_default()).map_err(|error| {
+        let (message, beside) = (envelope.object.unwrap_or_default(), envelope.beside.unwrap_or_default());
+        let object = SavedObject::from_parts(message, beside).map_err(|error| {
             let (key, store) = place();
             VaultError::Record { key, store, error }
         })?;
-        object.object.identity = envelope.identity;
         Ok(Saved { object, companion: envelope.companion })
     }
 
@@ -402,8 +402,8 @@ impl From<&Saved> for Envelope {
     fn from(saved: &Saved) -> Self {
         Self {
             object: Some(saved.object.to_message()),
-            identity: saved.object.object.identity.clone(),
             companion: saved.companion.clone(),
+            beside: Some(saved.object.beside()),
         }
     }
 }

@@ -58,8 +58,7 @@ pub(super) fn choose(mut candidates: Vec<Candidate>, sought: Sought<'_>) -> Resu
         Sought::Comparison(_) | Sought::Change(_) if fitting.is_empty() => others,
         Sought::Comparison(_) | Sought::Change(_) | Sought::Lookup => fitting,
     };
-    let are_alike =
-        left.windows(2).all(|pair| pair[0].1.object.object.value == pair[1].1.object.object.value);
+    let are_alike = left.windows(2).all(|pair| pair[0].1.object.value == pair[1].1.object.value);
     if is_alone || are_inputs_same || are_alike { Ok(left.into_iter().next()) } else { Err(left.len()) }
 }
 
@@ -96,25 +95,22 @@ fn said(bag: &Struct) -> impl Iterator<Item = (&str, &Value)> {
 mod tests {
     use bytes::Bytes;
     use isthmus_shim::cty::json::Json;
-    use isthmus_shim::provider::StoredObject;
     use isthmus_shim::state::{RecordNumber, SavedObject};
 
     use super::*;
 
     fn password(number: i64, length: f64, result: &str) -> Candidate {
-        let object = StoredObject {
+        let object = SavedObject {
             value: Json::Object(vec![("result".to_owned(), Json::String(result.to_owned()))]),
             schema_version: 0,
             private: Bytes::new(),
             identity: None,
-        };
-        let object = SavedObject {
-            object,
             status: Status::Ready,
             sensitive_paths: Vec::new(),
             dependencies: Vec::new(),
             create_before_destroy: false,
             provider: String::new(),
+            address: None,
         };
         let told = Told {
             inputs: Some(inputs(length)),

@@ -8,7 +8,7 @@ use isthmus_shim::provider::{Diagnostic, Object};
 use isthmus_shim::state::{Place, Status};
 
 use super::choose::is_mistakable;
-use super::{Keeper, KeptError, Told};
+use super::{Annotations, Keeper, KeptError, Told};
 use crate::resource::{Notes, OperationError};
 use crate::translate::inputs::{Config, Unknowns};
 use crate::translate::outputs::OutputError;
@@ -85,7 +85,8 @@ impl Keeper<'_> {
     ) -> Result<Made, KeptError> {
         let outputs = self.outputs(object, &id, notes)?;
         let told = Told { inputs: Some(inputs.clone()), outputs: Some(outputs.clone()) };
-        let saved = self.saved(object, Status::Ready, config, &told)?;
+        let saved =
+            self.saved(object, Status::Ready, &config.secrets, &told, Annotations::default(), notes).await?;
         self.keep(&id, None, &saved).await.map_err(|error| error.after("made", &self.key(&id)))?;
         Ok(Made { id, outputs })
     }
@@ -101,7 +102,7 @@ impl Keeper<'_> {
         notes: &mut Notes,
     ) -> KeptError {
         let cause = isthmus_shim::error_chain(&cause);
-        let place = self.keep_damaged(&id, object, config, inputs).await;
+        let place = self.keep_damaged(&id, object, config, inputs, notes).await;
         match self.destroy(object, notes).await {
             Ok(()) => {
                 if let Some(place) = place
@@ -131,9 +132,12 @@ impl Keeper<'_> {
         object: &Object,
         config: &Config,
         inputs: &Struct,
+        notes: &mut Notes,
     ) -> Option<Place> {
         let told = Told { inputs: Some(inputs.clone()), outputs: None };
-        let saved = self.saved(object, Status::Damaged, config, &told).ok()?;
+        let saved =
+            self.saved(object, Status::Damaged, &config.secrets, &told, Annotations::default(), notes);
+        let saved = saved.await.ok()?;
         self.keep(id, None, &saved).await.ok()
     }
 }

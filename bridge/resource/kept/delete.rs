@@ -5,10 +5,9 @@ use isthmus_shim::cty::json::Json;
 use isthmus_shim::provider::{Object, StoredObject};
 use isthmus_shim::state::Status;
 
-use super::{ID, Keeper, KeptError, Prior, Sought, Told};
+use super::{Annotations, ID, Keeper, KeptError, Prior, Sought, Told};
 use crate::package::shape::IdRule;
 use crate::resource::{Notes, OperationError, StateError};
-use crate::translate::inputs::Config;
 use crate::translate::raw_state::raw_state_without_delta;
 
 /// A deletion that failed.
@@ -32,8 +31,8 @@ impl Keeper<'_> {
             }
             Err(failure) => {
                 if let (Some(object), Some(place)) = (&failure.object, prior.place) {
-                    let config = Config { value: object.value.clone(), secrets: Vec::new() };
-                    let saved = self.saved(object, prior.status, &config, &prior.told)?;
+                    let saved =
+                        self.saved(object, prior.status, &[], &prior.told, prior.annotations, notes).await?;
                     self.keep(id, Some(place), &saved).await?;
                 }
                 Err(failure.error.into())
@@ -60,7 +59,8 @@ impl Keeper<'_> {
             Err(_) => None,
         };
         let object = object.ok_or(not_stored)?;
-        Ok(Some(Prior { object, status: Status::Ready, told: Told::default(), place: None }))
+        let (status, told, annotations) = (Status::Ready, Told::default(), Annotations::default());
+        Ok(Some(Prior { object, status, told, place: None, annotations }))
     }
 
     fn object_from_properties(&self, id: &str, properties: &Struct) -> Result<StoredObject, StateError> {

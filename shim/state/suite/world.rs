@@ -8,7 +8,7 @@ use bytes::Bytes;
 use tempfile::TempDir;
 
 use crate::cty::json::Json;
-use crate::provider::StoredObject;
+use crate::provider::StoredIdentity;
 use crate::state::store::{Batch, Change, Committed, Kind, Place, Store, StoreError, StoreKey};
 use crate::state::{KeySource, PostgresStore, Saved, SavedObject, SqliteStore, Status, StoreAddress, Vault};
 
@@ -211,25 +211,18 @@ pub(in crate::state) async fn bytes_of(store: &Arc<dyn Store>, id: &str) -> Vec<
 /// A saved object with a secret.
 pub(in crate::state) fn saved(result: &str) -> Saved {
     let value = Json::parse(format!(r#"{{"id":"none","result":"{result}"}}"#).as_bytes()).expect("JSON");
-    let identity = isthmus_proto::tfplugin6::ResourceIdentityData {
-        identity_data: Some(isthmus_proto::tfplugin6::DynamicValue {
-            msgpack: vec![0x80].into(),
-            json: Bytes::new(),
-        }),
-    };
     Saved {
         object: SavedObject {
-            object: StoredObject {
-                value,
-                schema_version: 3,
-                private: Bytes::from_static(b"private"),
-                identity: Some(identity),
-            },
+            value,
+            schema_version: 3,
+            private: Bytes::from_static(b"private"),
+            identity: Some(StoredIdentity { schema_version: 2, json: Json::Object(Vec::new()) }),
             status: Status::Damaged,
             sensitive_paths: Vec::new(),
             dependencies: Vec::new(),
             create_before_destroy: true,
             provider: "provider[\"random\"]".to_owned(),
+            address: "random_password.a".parse().ok(),
         },
         companion: Bytes::from_static(b"inputs"),
     }
@@ -242,7 +235,7 @@ pub(in crate::state) async fn results(vault: &Vault, id: &str) -> Vec<String> {
 }
 
 pub(in crate::state) fn result(saved: &Saved) -> String {
-    let Json::Object(members) = &saved.object.object.value else { panic!("no object: {saved:?}") };
+    let Json::Object(members) = &saved.object.value else { panic!("no object: {saved:?}") };
     match members.iter().find(|(name, _)| name == "result") {
         Some((_, Json::String(text))) => text.clone(),
         other => panic!("no result: {other:?}"),
