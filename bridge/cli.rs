@@ -3,6 +3,7 @@
 mod demo;
 mod lumi;
 mod plugin;
+mod state;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -54,6 +55,8 @@ enum Subcommands {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Look at the store of objects, and take them to Terraform or OpenTofu and from there.
+    State(state::State),
 }
 
 /// Does what the arguments ask for; the first is the name that the program was started by.
@@ -67,6 +70,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Role::Command => match Command::parse_from(&arguments).subcommand {
             Subcommands::Demo(demo) => demo::run(&demo),
             Subcommands::Plugin { arguments } => plugin::run(&arguments),
+            Subcommands::State(state) => state::run(&state),
         },
     }
 }

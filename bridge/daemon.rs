@@ -31,7 +31,7 @@ use crate::resource::FailedDeletes;
 use crate::settings;
 
 pub use calls::{Begun, Call, Calls};
-pub use home::{HomeError, NoProviderCache, OpenVaultError, PlaceError, vault};
+pub use home::{HomeError, NoProviderCache, OpenVaultError, PlaceError, provider_cache, vault};
 pub use instance::Instance;
 pub use leases::{Leases, MOST_LEASES, NoRoom};
 pub use listings::{Listings, Paused};

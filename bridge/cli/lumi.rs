@@ -108,7 +108,8 @@ async fn serve(package: &str, address: Option<String>) -> Result<ExitCode, Start
     Ok(serve_until_told(listener, &daemon, true).await?)
 }
 
-async fn start(
+/// Starts a provider under the name of a package.
+pub(super) async fn start(
     package: &str,
     executable: PathBuf,
     log: &EngineLog,
@@ -133,7 +134,11 @@ fn engine_address(words: &[OsString]) -> Option<String> {
 }
 
 /// The provider's program: the configured one, or the first on the search path.
-fn provider(package: &str, configured: Option<OsString>, path: Option<OsString>) -> Option<PathBuf> {
+pub(super) fn provider(
+    package: &str,
+    configured: Option<OsString>,
+    path: Option<OsString>,
+) -> Option<PathBuf> {
     if let Some(configured) = configured {
         return Some(isthmus_shim::install::find_executable(Path::new(&configured)));
     }

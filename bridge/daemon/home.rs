@@ -83,7 +83,7 @@ fn key(folder: Result<PathBuf, HomeError>) -> Result<KeySource, PlaceError> {
 }
 
 /// The folder of unpacked providers, which is shared with the Go bridge.
-pub(super) fn provider_cache() -> Result<PathBuf, NoProviderCache> {
+pub fn provider_cache() -> Result<PathBuf, NoProviderCache> {
     provider_folder(|name| std::env::var_os(name)).ok_or(NoProviderCache)
 }
 

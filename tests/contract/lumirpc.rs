@@ -5,9 +5,12 @@
 
 mod cut;
 mod engine;
+mod interchange;
 mod names;
 mod programs;
+mod state_commands;
 mod telling;
+mod tofu;
 mod together;
 mod tools;
 

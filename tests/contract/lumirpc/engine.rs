@@ -148,6 +148,11 @@ impl Engine {
         &found.unwrap_or_else(|| panic!("no resource {name} in {:?}", self.environment)).1
     }
 
+    /// Adds a resource to the environment that another engine has made.
+    pub(crate) fn knows(&mut self, name: &str, state: State) {
+        self.environment.push((name.to_owned(), state));
+    }
+
     /// Starts the plugin.
     pub(crate) async fn start(&self) -> Plugin {
         self.try_start().await.unwrap_or_else(|failure| panic!("the plugin did not start: {failure}"))

@@ -1,0 +1,114 @@
+//! What can go wrong with `isthmus state`, and what to do then.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use isthmus_shim::install::AddressError;
+use isthmus_shim::state::tfstate::{Collision, TfStateError};
+use isthmus_shim::state::{AddressSyntaxError, VaultError};
+
+use crate::daemon::OpenVaultError;
+
+/// The exit code where there is no such record.
+const NO_SUCH_RECORD: u8 = 3;
+
+/// A command failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StateError {
+    /// There is no store that could be used.
+    #[error(transparent)]
+    Open(#[from] OpenVaultError),
+    /// The store cannot be read or written.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+    /// Nothing is known by that.
+    #[error("there is no record {selector} in the store {store}; `isthmus state list` shows what there is")]
+    NoSuchRecord {
+        /// As it was written.
+        selector: String,
+        /// Where.
+        store: String,
+    },
+    /// Several are known by that.
+    #[error("{selector} is {count} records in the store: {numbers}; name one by its number")]
+    SeveralRecords {
+        /// As it was written.
+        selector: String,
+        /// How many.
+        count: usize,
+        /// Which.
+        numbers: String,
+    },
+    /// A file cannot be read.
+    #[error("{file} cannot be read", file = .file.display())]
+    Read {
+        /// Which.
+        file: PathBuf,
+        /// Why.
+        #[source]
+        error: std::io::Error,
+    },
+    /// A file cannot be written.
+    #[error("{file} cannot be written", file = .file.display())]
+    Write {
+        /// Which.
+        file: PathBuf,
+        /// Why.
+        #[source]
+        error: std::io::Error,
+    },
+    /// A file is in the way.
+    #[error("{file} is there already; write another file with --output, or overwrite it with --force", file = .0.display())]
+    Exists(PathBuf),
+    /// A file is no state.
+    #[error("{file} cannot be used", file = .file.display())]
+    TfState {
+        /// Which.
+        file: PathBuf,
+        /// Why.
+        #[source]
+        error: TfStateError,
+    },
+    /// A file does not say what objects are to be called.
+    #[error(
+        "{file} does not say what objects are to be called: {reason}. It is a JSON object such as \
+         {{\"random_pet.dog\": \"random_pet/able-dog\"}}, an address for each record",
+        file = .file.display()
+    )]
+    Addresses {
+        /// Which.
+        file: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Two objects have one address.
+    #[error("the records cannot be written to one state; give one of them another address with --addresses")]
+    Collision(#[from] Collision),
+    /// A provider's address is none.
+    #[error("--provider {option}")]
+    ProviderAddress {
+        /// The option as it was given.
+        option: String,
+        /// What is wrong with it.
+        #[source]
+        error: AddressError,
+    },
+    /// A state names a provider in a way that nobody understands.
+    #[error("the provider of {address} cannot be read")]
+    ProviderConfig {
+        /// The object.
+        address: String,
+        /// What is wrong.
+        #[source]
+        error: AddressSyntaxError,
+    },
+}
+
+impl StateError {
+    pub(super) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::NoSuchRecord { .. } => ExitCode::from(NO_SUCH_RECORD),
+            _ => ExitCode::FAILURE,
+        }
+    }
+}

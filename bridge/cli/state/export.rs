@@ -1,0 +1,177 @@
+//! `isthmus state export`: objects for Terraform and OpenTofu.
+//!
+//! Values, private data and schema versions go over as they are in the store, so that the other side goes on where the
+//! engine of 2017 has left off.
+
+mod addresses;
+
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use isthmus_shim::install::ProviderAddress;
+use isthmus_shim::state::ProviderConfigAddress;
+use isthmus_shim::state::tfstate::{Instance, TfState};
+
+use super::error::StateError;
+use super::record::{Record, records};
+use super::{Outcome, open_vault, print, warn};
+use addresses::Addresses;
+
+const EXAMPLES: &str = "\
+Examples:
+  isthmus state export --output terraform.tfstate
+  isthmus state export --package random --addresses names.json --output terraform.tfstate
+  isthmus state export --provider acme=example.com/acme/acme | tofu state push -
+
+An object that came from a Terraform state keeps its address there. Others are called by their ids, as random_pet.able-dog;
+--addresses gives them the names of your configuration: a JSON object such as {\"random_pet.dog\": \"random_pet/able-dog\"},
+an address for each record that is to have one (records by NUMBER or TYPE/ID).
+
+The file holds every value in the clear, secrets and private data included; it can be read by its owner only.";
+
+/// Write objects to a terraform.tfstate.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Export {
+    /// The file to write; without it, standard output.
+    #[arg(long, short)]
+    output: Option<PathBuf>,
+    /// Overwrite the file.
+    #[arg(long, requires = "output")]
+    force: bool,
+    /// Only objects of this package.
+    #[arg(long)]
+    package: Option<String>,
+    /// A file that says what objects are to be called.
+    #[arg(long, value_name = "FILE")]
+    addresses: Option<PathBuf>,
+    /// The address of a package's provider, where it is not the one that the records have.
+    #[arg(long, value_name = "PACKAGE=ADDRESS", value_parser = pair)]
+    provider: Vec<(String, String)>,
+    /// The lineage of an existing state that this one is to follow; without it, a new one is made up.
+    #[arg(long)]
+    lineage: Option<String>,
+    /// The serial, which has to be larger than that of an existing state.
+    #[arg(long, default_value_t = 1)]
+    serial: u64,
+}
+
+/// The two sides of `NAME=VALUE`.
+pub(super) fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
+            Ok((name.to_owned(), value.to_owned()))
+        }
+        _ => Err("it is written NAME=VALUE".to_owned()),
+    }
+}
+
+impl Export {
+    pub(super) async fn run(&self) -> Result<Outcome, StateError> {
+        let vault = open_vault().await?;
+        let providers = self.providers()?;
+        let found = records(&vault, self.package.as_deref()).await?;
+        let addresses = Addresses::read(self.addresses.as_deref(), &found, &vault)?;
+        let count = found.len();
+        let instances: Vec<Instance> = addresses
+            .give(found)
+            .into_iter()
+            .map(|(address, record)| Instance::new(address, with_provider(record, &providers).object))
+            .collect();
+        let mut state = TfState::new(self.lineage.clone().unwrap_or_else(random_uuid));
+        state.serial = self.serial;
+        state.instances = instances;
+        self.deliver(state.write()?.as_bytes())?;
+        if let Some(output) = &self.output {
+            print(&format!("wrote {count} objects to {}\n", output.display()));
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn providers(&self) -> Result<Vec<(&str, String)>, StateError> {
+        let read = |(package, address): &'_ (String, String)| match ProviderAddress::parse(address) {
+            Ok(known) => Ok(ProviderConfigAddress::new(known.to_string()).to_string()),
+            Err(error) => Err(StateError::ProviderAddress { option: format!("{package}={address}"), error }),
+        };
+        self.provider.iter().map(|option| Ok((option.0.as_str(), read(option)?))).collect()
+    }
+
+    fn deliver(&self, bytes: &[u8]) -> Result<(), StateError> {
+        let Some(output) = &self.output else {
+            let mut out = std::io::stdout().lock();
+            let written = out.write_all(bytes).and_then(|()| out.flush());
+            return written
+                .map_err(|error| StateError::Write { file: PathBuf::from("standard output"), error });
+        };
+        warn("the file holds secrets in the clear; delete it when it has served its purpose");
+        write_private(output, bytes, self.force)
+    }
+}
+
+/// Writes a file that only its owner can read, whole or not at all.
+fn write_private(file: &Path, bytes: &[u8], overwrite: bool) -> Result<(), StateError> {
+    let failed = |error| StateError::Write { file: file.to_owned(), error };
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // A new file of mode 0600.
+    let mut new = tempfile::Builder::new()
+        .prefix(".isthmus-")
+        .permissions(std::fs::Permissions::from_mode(0o600))
+        .tempfile_in(folder)
+        .map_err(failed)?;
+    new.write_all(bytes).and_then(|()| new.as_file().sync_all()).map_err(failed)?;
+    let placed = if overwrite { new.persist(file) } else { new.persist_noclobber(file) };
+    match placed {
+        Ok(_) => Ok(()),
+        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => {
+            Err(StateError::Exists(file.to_owned()))
+        }
+        Err(error) => Err(failed(error.error)),
+    }
+}
+
+fn with_provider(mut record: Record, providers: &[(&str, String)]) -> Record {
+    if let Some((_, provider)) = providers.iter().find(|(package, _)| *package == record.key.package) {
+        record.object.provider.clone_from(provider);
+    }
+    record
+}
+
+/// A random UUID, of version 4.
+fn random_uuid() -> String {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).expect("the system's random numbers are there once it has started");
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{}-{}-{}-{}-{}", &digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lineage_is_a_random_uuid() {
+        let uuid = random_uuid();
+        let lengths: Vec<usize> = uuid.split('-').map(str::len).collect();
+        assert_eq!(lengths, [8, 4, 4, 4, 12], "{uuid}");
+        assert!(uuid[14..].starts_with('4') && uuid[19..].starts_with(['8', '9', 'a', 'b']), "{uuid}");
+        assert_ne!(uuid, random_uuid());
+    }
+
+    #[test]
+    fn a_file_is_not_overwritten_without_being_asked_and_belongs_to_its_owner() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("terraform.tfstate");
+        write_private(&file, b"one", false).expect("written");
+        assert_eq!(std::fs::metadata(&file).expect("a file").permissions().mode() & 0o777, 0o600);
+        let error = write_private(&file, b"two", false).expect_err("it is there");
+        assert!(error.to_string().contains("--force"), "{error}");
+        assert_eq!(std::fs::read(&file).expect("a file"), b"one");
+        write_private(&file, b"two", true).expect("overwritten");
+        assert_eq!(std::fs::read(&file).expect("a file"), b"two");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
+    }
+}

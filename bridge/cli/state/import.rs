@@ -1,0 +1,236 @@
+//! `isthmus state import`: objects from Terraform and OpenTofu.
+//!
+//! Each object goes by its provider once: that alone knows whether it can be used, what its id is, and what of it is secret.
+//! One object that cannot be had does not keep the others away; running the command again does no harm, because what is in
+//! the store already stays as it is.
+
+mod providers;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use isthmus_shim::state::tfstate::{Instance, TfState};
+use isthmus_shim::state::{ProviderConfigAddress, ResourceMode, Vault};
+
+use super::error::StateError;
+use super::export::pair;
+use super::{Outcome, open_vault, print, warn};
+use crate::daemon::Instance as Provider;
+use crate::package::catalogue::TokenError;
+use crate::resource::{Conflicts, Foreign, Keeper, KeptError, Notes, TakenOver, Target, Timeouts, describe};
+use providers::{Providers, Unavailable};
+
+const EXAMPLES: &str = "\
+Examples:
+  isthmus state import terraform.tfstate
+  tofu state pull | isthmus state import -
+  isthmus state import old.tfstate --provider acme=./terraform-provider-acme --package acme=corp
+
+Every provider in the state is started once, from --provider, from the cache of providers, or as terraform-provider-TYPE
+from PATH; it is not configured, and nothing that exists is touched. Only managed resources are taken over. The id that is
+shown for each is the one that an engine knows it by: where several objects have one id, later ones get a number.
+
+Exits with 1 when something could not be taken over. What is in the store already is left alone, so that the command can be
+run again.";
+
+/// Take objects over from a terraform.tfstate.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Import {
+    /// The state file, of version 4; `-` is standard input.
+    file: PathBuf,
+    /// The program of a provider, by its type or its whole address.
+    #[arg(long, value_name = "TYPE=FILE", value_parser = pair)]
+    provider: Vec<(String, String)>,
+    /// What a provider's package is called, by the provider's type or its whole address; without it, like the type.
+    #[arg(long, value_name = "TYPE=PACKAGE", value_parser = pair)]
+    package: Vec<(String, String)>,
+    /// What to do with an object of which the store has another form.
+    #[arg(long, value_enum, default_value_t = OnConflict::Refuse)]
+    on_conflict: OnConflict,
+}
+
+/// What to do with an object of which the store has another form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum OnConflict {
+    /// Leave the store as it is, and say so.
+    Refuse,
+    /// Put the new one in the place of the old.
+    Replace,
+    /// Keep both, unless they certainly are the same object.
+    Both,
+}
+
+/// Why an object is not taken over.
+#[derive(Debug, thiserror::Error)]
+enum ObjectError {
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+    #[error("its provider has no such resource")]
+    Type(#[from] TokenError),
+    #[error(transparent)]
+    Kept(#[from] KeptError),
+}
+
+impl ObjectError {
+    /// What the user is told. An operation's errors tell their causes themselves.
+    fn words(&self) -> String {
+        match self {
+            Self::Kept(KeptError::Operation(error)) => error.to_string(),
+            error => isthmus_shim::error_chain(error),
+        }
+    }
+}
+
+impl Import {
+    pub(super) async fn run(&self) -> Result<Outcome, StateError> {
+        let state = TfState::parse(&read(&self.file)?)
+            .map_err(|error| StateError::TfState { file: self.file.clone(), error })?;
+        let vault = open_vault().await?;
+        let mut providers = Providers::new(&self.provider, &self.package);
+        let outcome = self.take_all(state.instances, &vault, &mut providers).await;
+        providers.end().await;
+        outcome
+    }
+
+    async fn take_all(
+        &self,
+        instances: Vec<Instance>,
+        vault: &Vault,
+        providers: &mut Providers<'_>,
+    ) -> Result<Outcome, StateError> {
+        let mut counts = Counts::default();
+        for instance in instances {
+            if instance.address.resource.mode == ResourceMode::Data {
+                counts.data += 1;
+                continue;
+            }
+            let name = name(&instance);
+            let config: ProviderConfigAddress = instance
+                .provider
+                .parse()
+                .map_err(|error| StateError::ProviderConfig { address: name.clone(), error })?;
+            let taken = self.take(instance, &config, vault, providers).await;
+            counts.count(&name, taken);
+        }
+        print(&counts.summary());
+        Ok(if counts.failed > 0 { Outcome::Incomplete } else { Outcome::Done })
+    }
+
+    async fn take(
+        &self,
+        instance: Instance,
+        config: &ProviderConfigAddress,
+        vault: &Vault,
+        providers: &mut Providers<'_>,
+    ) -> Result<TakenOver, ObjectError> {
+        let provider = providers.of(&config.provider).await?;
+        let type_name = instance.address.resource.type_name.clone();
+        let keeper = keeper(&provider, &type_name, vault)?;
+        let (object, flat) = instance.into_saved();
+        let mut notes = Notes::default();
+        let taken = keeper.take_over(Foreign { object, flat }, self.conflicts(), &mut notes).await;
+        for warning in &notes.warnings {
+            warn(&describe(warning, &keeper.target.shape.object));
+        }
+        Ok(taken?)
+    }
+
+    fn conflicts(&self) -> Conflicts {
+        match self.on_conflict {
+            OnConflict::Refuse => Conflicts::Refuse,
+            OnConflict::Replace => Conflicts::Replace,
+            OnConflict::Both => Conflicts::KeepBoth,
+        }
+    }
+}
+
+/// What works with resources of a type.
+fn keeper<'a>(provider: &'a Provider, type_name: &str, vault: &'a Vault) -> Result<Keeper<'a>, TokenError> {
+    let package = provider.package.identity();
+    Ok(Keeper {
+        target: Target {
+            provider: &provider.provider,
+            shape: provider.package.resource(type_name)?,
+            package,
+            keep_secrets: false,
+            timeouts: Timeouts::default(),
+            memory: None,
+        },
+        vault,
+        package: &package.name,
+        provider_type: &package.provider_type,
+        withhold_sensitive: false,
+    })
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, StateError> {
+    let bytes = if file == Path::new("-") {
+        use std::io::Read as _;
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+    } else {
+        std::fs::read(file)
+    };
+    bytes.map_err(|error| StateError::Read { file: file.to_owned(), error })
+}
+
+fn name(instance: &Instance) -> String {
+    let address = &instance.address;
+    match &address.deposed {
+        None => address.to_string(),
+        Some(key) => format!("{address} (deposed {})", key.as_str()),
+    }
+}
+
+/// What came of all objects.
+#[derive(Debug, Default)]
+struct Counts {
+    added: usize,
+    same: usize,
+    replaced: usize,
+    failed: usize,
+    data: usize,
+}
+
+impl Counts {
+    fn count(&mut self, name: &str, taken: Result<TakenOver, ObjectError>) {
+        match taken {
+            Ok(TakenOver::Added { id }) => {
+                self.added += 1;
+                print(&format!("{name}: added, id {id:?}\n"));
+            }
+            Ok(TakenOver::Same { id }) => {
+                self.same += 1;
+                print(&format!("{name}: in the store already, id {id:?}\n"));
+            }
+            Ok(TakenOver::Replaced { id }) => {
+                self.replaced += 1;
+                print(&format!("{name}: replaced, id {id:?}\n"));
+            }
+            Ok(TakenOver::Conflict { id, number, is_certain }) => {
+                self.failed += 1;
+                let otherwise = if is_certain { "" } else { ", or keep both with --on-conflict both" };
+                warn(&format!(
+                    "{name}: not taken over, because record {} has other values for id {id:?}; look at it with `isthmus \
+                     state show {}`, and put this one in its place with --on-conflict replace{otherwise}",
+                    number.0, number.0
+                ));
+            }
+            Err(error) => {
+                self.failed += 1;
+                warn(&format!("{name}: not taken over: {}", error.words()));
+            }
+        }
+    }
+
+    fn summary(&self) -> String {
+        let Self { added, same, replaced, failed, data } = self;
+        let mut text =
+            format!("{added} added, {same} already there, {replaced} replaced, {failed} not taken over");
+        if *data > 0 {
+            text.push_str(&format!("; {data} from data sources, which are only read, left out"));
+        }
+        text + "\n"
+    }
+}

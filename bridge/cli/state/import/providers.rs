@@ -1,0 +1,125 @@
+//! The providers of a state, each started when its first object comes.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use isthmus_shim::install::{
+    DEFAULT_HOST, ProviderAddress, ProviderCache, VersionConstraint, find_executable,
+};
+
+use crate::cli::lumi;
+use crate::daemon::{self, Instance};
+use crate::engine::EngineLog;
+use crate::package::parameters::EXECUTABLE_PREFIX;
+
+/// How long a provider may take to end.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// The registry that states of Terraform name; OpenTofu takes it for its own where nothing speaks against that.
+const TERRAFORM_HOST: &str = "registry.terraform.io";
+
+/// A provider cannot be had.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(super) enum Unavailable {
+    #[error(
+        "the provider {address} is neither in the cache of providers nor on PATH as {EXECUTABLE_PREFIX}{provider_type}; \
+         name its program with --provider {provider_type}=FILE"
+    )]
+    NotFound { address: String, provider_type: String },
+    #[error("the provider {address} cannot be started from {file}", file = .file.display())]
+    Start {
+        address: String,
+        file: PathBuf,
+        #[source]
+        error: Arc<daemon::StartError>,
+    },
+}
+
+/// The providers that were needed so far.
+#[derive(Debug)]
+pub(super) struct Providers<'a> {
+    files: &'a [(String, String)],
+    packages: &'a [(String, String)],
+    log: EngineLog,
+    known: HashMap<String, Result<Arc<Instance>, Unavailable>>,
+}
+
+impl<'a> Providers<'a> {
+    /// None yet. `files` and `packages` are what the user says of them, by type or address.
+    pub(super) fn new(files: &'a [(String, String)], packages: &'a [(String, String)]) -> Self {
+        Self { files, packages, log: EngineLog::start(None), known: HashMap::new() }
+    }
+
+    /// The provider of this address, started but not configured.
+    pub(super) async fn of(&mut self, address: &str) -> Result<Arc<Instance>, Unavailable> {
+        if let Some(known) = self.known.get(address) {
+            return known.clone();
+        }
+        let started = self.start(address).await;
+        self.known.insert(address.to_owned(), started.clone());
+        started
+    }
+
+    async fn start(&self, address: &str) -> Result<Arc<Instance>, Unavailable> {
+        let provider_type = address.rsplit('/').next().unwrap_or(address);
+        let file = self.file(address, provider_type).ok_or_else(|| Unavailable::NotFound {
+            address: address.to_owned(),
+            provider_type: provider_type.to_owned(),
+        })?;
+        let package = said(self.packages, address, provider_type).unwrap_or(provider_type);
+        lumi::start(package, file.clone(), &self.log).await.map_err(|error| Unavailable::Start {
+            address: address.to_owned(),
+            file,
+            error: Arc::new(error),
+        })
+    }
+
+    fn file(&self, address: &str, provider_type: &str) -> Option<PathBuf> {
+        if let Some(file) = said(self.files, address, provider_type) {
+            return Some(find_executable(Path::new(file)));
+        }
+        let cached = || {
+            let cache = ProviderCache::new(daemon::provider_cache().ok()?);
+            let any = VersionConstraint::parse("").ok()?;
+            // A state of before Terraform 0.13 has only the type.
+            let address = address.strip_prefix("-/").unwrap_or(address);
+            let other = address.strip_prefix(TERRAFORM_HOST).map(|rest| format!("{DEFAULT_HOST}{rest}"));
+            let addresses = [Some(address.to_owned()), other];
+            addresses.into_iter().flatten().find_map(|address| {
+                let address = ProviderAddress::parse(&address).ok()?;
+                cache.find(&address, &any).ok().map(|found| found.executable)
+            })
+        };
+        cached().or_else(|| lumi::provider(provider_type, None, std::env::var_os("PATH")))
+    }
+
+    /// Ends them all.
+    pub(super) async fn end(self) {
+        for provider in self.known.into_values().flatten() {
+            provider.end(GRACE).await;
+        }
+        self.log.flush().await;
+    }
+}
+
+/// What the user says of a provider: by its address, or else by its type.
+fn said<'a>(options: &'a [(String, String)], address: &str, provider_type: &str) -> Option<&'a str> {
+    let by = |name: &str| options.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+    by(address).or_else(|| by(provider_type))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_says_more_than_a_type() {
+        let options = [("random", "one"), ("a.com/b/random", "two")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(said(&options, "a.com/b/random", "random"), Some("two"));
+        assert_eq!(said(&options, "a.com/c/random", "random"), Some("one"));
+        assert_eq!(said(&options, "a.com/c/other", "other"), None);
+    }
+}

@@ -1,0 +1,97 @@
+//! A record of the store, as the commands show it.
+
+use isthmus_shim::cty::json::Json;
+use isthmus_shim::state::{Place, SavedObject, Status, StoreKey, Vault};
+
+use super::error::StateError;
+
+/// One record.
+#[derive(Debug)]
+pub(super) struct Record {
+    /// Where it is: its number, and which version of it this is.
+    pub(super) place: Place,
+    /// What it is found by.
+    pub(super) key: StoreKey,
+    /// What it holds.
+    pub(super) object: SavedObject,
+}
+
+/// All records of the store, of one package or of all.
+pub(super) async fn records(vault: &Vault, package: Option<&str>) -> Result<Vec<Record>, StateError> {
+    let records = vault.list(package).await?;
+    let records = records.into_iter().map(|(place, key, saved)| Record { place, key, object: saved.object });
+    Ok(records.collect())
+}
+
+impl Record {
+    /// What it is named by.
+    pub(super) fn number(&self) -> i64 {
+        self.place.number.0
+    }
+
+    /// `ready`, `damaged`, or `deposed`.
+    pub(super) fn condition(&self) -> &'static str {
+        match (&self.object.status, &self.object.address) {
+            (_, Some(address)) if address.deposed.is_some() => "deposed",
+            (Status::Ready, _) => "ready",
+            (Status::Damaged, _) => "damaged",
+        }
+    }
+
+    /// What every command says of a record in JSON.
+    pub(super) fn summary(&self) -> Vec<(String, Json)> {
+        let text = |text: &str| Json::String(text.to_owned());
+        let address = self.object.address.as_ref();
+        vec![
+            ("number".to_owned(), Json::Number(self.number().to_string())),
+            ("package".to_owned(), text(&self.key.package)),
+            ("type".to_owned(), text(&self.key.type_name)),
+            ("id".to_owned(), text(&self.key.id)),
+            ("condition".to_owned(), text(self.condition())),
+            ("address".to_owned(), address.map_or(Json::Null, |address| text(&address.to_string()))),
+            ("provider".to_owned(), text(&self.object.provider)),
+            ("schema_version".to_owned(), Json::Number(self.object.schema_version.to_string())),
+        ]
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use isthmus_shim::state::RecordNumber;
+
+    use super::*;
+
+    /// A pet.
+    pub(in crate::cli::state) fn record(number: i64, id: &str, address: Option<&str>) -> Record {
+        Record {
+            place: Place { number: RecordNumber(number), version: 1 },
+            key: StoreKey {
+                package: "random".to_owned(),
+                type_name: "random_pet".to_owned(),
+                id: id.to_owned(),
+            },
+            object: SavedObject {
+                value: Json::Object(vec![("id".to_owned(), Json::String(id.to_owned()))]),
+                schema_version: 0,
+                private: bytes::Bytes::new(),
+                identity: None,
+                status: Status::Ready,
+                sensitive_paths: Vec::new(),
+                dependencies: Vec::new(),
+                create_before_destroy: false,
+                provider: r#"provider["registry.terraform.io/hashicorp/random"]"#.to_owned(),
+                address: address.map(|address| address.parse().expect("an address")),
+            },
+        }
+    }
+
+    #[test]
+    fn a_deposed_object_is_that_and_nothing_else() {
+        let mut record = record(1, "a", Some("random_pet.a"));
+        record.object.status = Status::Damaged;
+        assert_eq!(record.condition(), "damaged");
+        let deposed = isthmus_shim::state::DeposedKey::parse("0123cafe");
+        record.object.address.as_mut().expect("an address").deposed = deposed;
+        assert_eq!(record.condition(), "deposed");
+    }
+}

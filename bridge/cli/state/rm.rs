@@ -1,0 +1,42 @@
+//! `isthmus state rm`: forgets objects, and leaves them as they are.
+
+use clap::Args;
+
+use super::error::StateError;
+use super::record::records;
+use super::selector::Selector;
+use super::{Outcome, open_vault, print};
+
+const EXAMPLES: &str = "\
+Examples:
+  isthmus state export --output before.tfstate && isthmus state rm 17
+  isthmus state rm random_pet/able-dog random_pet/shy-cat
+
+What a record stands for is not deleted: whatever the provider made stays. An engine that still knows the resource has it
+imported by its id at its next use, if the provider can do that; passwords and the like cannot be had again. Export first
+what may be missed. Exits with 3, and removes nothing, when one of the records does not exist.";
+
+/// Remove records from the store, and leave what they stand for alone.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Rm {
+    /// Which, by NUMBER or TYPE/ID.
+    #[arg(required = true, value_name = "RECORD")]
+    records: Vec<Selector>,
+}
+
+impl Rm {
+    pub(super) async fn run(&self) -> Result<Outcome, StateError> {
+        let vault = open_vault().await?;
+        let all = records(&vault, None).await?;
+        let mut condemned = Vec::new();
+        for selector in &self.records {
+            condemned.push(selector.find(&all, &vault)?);
+        }
+        for record in condemned {
+            vault.remove(record.place).await?;
+            print(&format!("removed record {}, {}\n", record.number(), record.key));
+        }
+        Ok(Outcome::Done)
+    }
+}

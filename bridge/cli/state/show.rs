@@ -1,0 +1,155 @@
+//! `isthmus state show`: one object, whole.
+
+use base64::Engine as _;
+use clap::Args;
+use isthmus_shim::cty::json::Json;
+
+use super::error::StateError;
+use super::masking::{HIDDEN, hide};
+use super::record::{Record, records};
+use super::selector::Selector;
+use super::{Outcome, open_vault, print};
+
+const EXAMPLES: &str = "\
+Examples:
+  isthmus state show 17
+  isthmus state show random_pet/able-dog
+  isthmus state show random_password/none --secrets --json | jq -r .value.result
+
+Values that the provider or a Terraform state calls secret are shown as \"(secret)\", and private data not at all, unless
+--secrets is given. Exits with 3 when there is no such record.";
+
+/// Show objects with their values.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Show {
+    /// Which, by NUMBER or TYPE/ID.
+    #[arg(required = true, value_name = "RECORD")]
+    records: Vec<Selector>,
+    /// Show secrets and private data.
+    #[arg(long)]
+    secrets: bool,
+    /// Write a JSON array, with an object for each record.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Show {
+    pub(super) async fn run(&self) -> Result<Outcome, StateError> {
+        let vault = open_vault().await?;
+        let all = records(&vault, None).await?;
+        let mut shown = Vec::new();
+        for selector in &self.records {
+            shown.push(selector.find(&all, &vault)?);
+        }
+        if self.json {
+            let all = shown.into_iter().map(|record| Json::Object(members(record, self.secrets)));
+            print(&(Json::Array(all.collect()).to_readable() + "\n"));
+        } else {
+            let all = shown.into_iter().map(|record| described(record, self.secrets));
+            print(&all.collect::<Vec<_>>().join("\n"));
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+fn members(record: &Record, with_secrets: bool) -> Vec<(String, Json)> {
+    let object = &record.object;
+    let mut members = record.summary();
+    let mut member = |name: &str, value| members.push((name.to_owned(), value));
+    let texts = |texts: Vec<String>| Json::Array(texts.into_iter().map(Json::String).collect());
+    let (value, hidden) = value(record, with_secrets);
+    member("value", value);
+    member("hidden", texts(hidden));
+    member("sensitive", texts(object.sensitive_paths.iter().map(ToString::to_string).collect()));
+    match &object.identity {
+        Some(identity) => {
+            member("identity", identity.json.clone());
+            member("identity_schema_version", Json::Number(identity.schema_version.to_string()));
+        }
+        None => member("identity", Json::Null),
+    }
+    member("dependencies", texts(object.dependencies.clone()));
+    member("create_before_destroy", Json::Bool(object.create_before_destroy));
+    let deposed = object.address.as_ref().and_then(|address| address.deposed.as_ref());
+    member("deposed", deposed.map_or(Json::Null, |key| Json::String(key.as_str().to_owned())));
+    let private = match object.private.len() {
+        0 => Json::Null,
+        _ if with_secrets => Json::String(base64::engine::general_purpose::STANDARD.encode(&object.private)),
+        _ => Json::String(HIDDEN.to_owned()),
+    };
+    member("private", private);
+    members
+}
+
+fn described(record: &Record, with_secrets: bool) -> String {
+    let object = &record.object;
+    let mut lines = vec![format!("{} {:?}, record {}", record.key.type_name, record.key.id, record.number())];
+    let mut line = |name: &str, text: &str| lines.push(format!("  {name:<16} {text}"));
+    line("package", &record.key.package);
+    line("provider", &object.provider);
+    line("condition", record.condition());
+    if let Some(address) = &object.address {
+        line("address", &address.to_string());
+    }
+    line("schema version", &object.schema_version.to_string());
+    if let Some(identity) = &object.identity {
+        line("identity", &format!("{} (version {})", identity.json, identity.schema_version));
+    }
+    if !object.dependencies.is_empty() {
+        line("depends on", &object.dependencies.join(", "));
+    }
+    if object.create_before_destroy {
+        line("replacement", "the new object is made before this one is deleted");
+    }
+    match object.private.len() {
+        0 => {}
+        _ if with_secrets => line("private data", &String::from_utf8_lossy(&object.private)),
+        bytes => line("private data", &format!("{bytes} bytes, shown with --secrets")),
+    }
+    let (value, hidden) = value(record, with_secrets);
+    if !hidden.is_empty() {
+        line("hidden", &format!("{}; shown with --secrets", hidden.join(", ")));
+    }
+    let value = value.to_readable().replace('\n', "\n  ");
+    lines.push(format!("  {value}\n"));
+    lines.join("\n")
+}
+
+fn value(record: &Record, with_secrets: bool) -> (Json, Vec<String>) {
+    let mut value = record.object.value.clone();
+    let hidden = if with_secrets { Vec::new() } else { hide(&mut value, &record.object.sensitive_paths) };
+    (value, hidden)
+}
+
+#[cfg(test)]
+mod tests {
+    use isthmus_shim::cty::{AttributePath, PathStep};
+
+    use super::*;
+    use crate::cli::state::record::tests::record;
+
+    fn password() -> Record {
+        let mut record = record(3, "none", None);
+        record.object.value = Json::parse(br#"{"length":1.50,"result":"hunter2"}"#).expect("JSON");
+        record.object.sensitive_paths = vec![AttributePath(vec![PathStep::attribute("result")])];
+        record.object.private = bytes::Bytes::from("hunter3");
+        record
+    }
+
+    #[test]
+    fn secrets_and_private_data_are_hidden_unless_they_are_asked_for() {
+        let (text, json) =
+            (described(&password(), false), Json::Object(members(&password(), false)).to_string());
+        assert!(!text.contains("hunter") && !json.contains("hunter"), "{text}{json}");
+        assert!(
+            text.contains("\"length\": 1.50") && text.contains("7 bytes, shown with --secrets"),
+            "{text}"
+        );
+        assert!(json.contains(r#""hidden":["result"]"#), "{json}");
+        let (text, json) =
+            (described(&password(), true), Json::Object(members(&password(), true)).to_string());
+        assert!(text.contains("hunter2") && text.contains("hunter3"), "{text}");
+        assert!(json.contains("hunter2") && json.contains("aHVudGVyMw=="), "{json}");
+    }
+}

@@ -1,0 +1,222 @@
+//! `isthmus state`, as people and scripts use it.
+
+use std::path::Path;
+
+use isthmus_proto::property::Value;
+
+use super::engine::Engine;
+use super::goal;
+use super::tofu::{Said, isthmus, isthmus_with};
+use crate::harness::{Json, json, providers};
+
+/// A store with one password.
+async fn store_with_a_password() -> (Engine, String) {
+    let mut engine = Engine::with_tool("random").await;
+    let inputs = [("urnName", Value::from("secret")), ("length", 12.0.into())];
+    engine.deploy(&[goal("random:password:Password", inputs)]).await.expect("created");
+    let result = engine.resource("secret").outputs.get("result").and_then(Value::as_str).expect("a password");
+    let result = result.to_owned();
+    (engine, result)
+}
+
+/// Writes a state with these resources.
+fn write_state(folder: &Path, resources: Json) -> String {
+    let state =
+        json!({ "version": 4, "serial": 1, "lineage": "test", "outputs": {}, "resources": resources });
+    let file = folder.join("given.tfstate");
+    std::fs::write(&file, state.to_string()).expect("a file");
+    file.to_str().expect("a path in UTF-8").to_owned()
+}
+
+fn resource(type_name: &str, name: &str, instances: Json) -> Json {
+    let provider_type = type_name.split('_').next().unwrap_or_default();
+    json!({
+        "mode": "managed",
+        "type": type_name,
+        "name": name,
+        "provider": format!("provider[\"registry.terraform.io/hashicorp/{provider_type}\"]"),
+        "instances": instances,
+    })
+}
+
+async fn import(home: &Path, file: &str, more: &[&str]) -> Said {
+    let program = |name: &'static str| async move {
+        let built =
+            tokio::task::spawn_blocking(move || providers::tool(&format!("terraform-provider-{name}")));
+        format!("--provider={name}={}", built.await.expect("a provider").display())
+    };
+    let (random, conformance) = (program("random").await, program("conformance").await);
+    let mut words = vec!["state", "import", file, random.as_str(), conformance.as_str()];
+    words.extend(more);
+    isthmus(home, &words)
+}
+
+#[tokio::test]
+async fn secrets_are_shown_only_when_they_are_asked_for() {
+    let (engine, password) = store_with_a_password().await;
+    let shown = isthmus(engine.home(), &["state", "show", "random_password/none"]).well().stdout;
+    assert!(!shown.contains(&password) && shown.contains("(secret)"), "{shown}");
+    assert!(shown.contains("hidden") && shown.contains("result"), "{shown}");
+    let shown = isthmus(engine.home(), &["state", "show", "1", "--secrets"]).well().stdout;
+    assert!(shown.contains(&password), "{shown}");
+
+    let shown = isthmus(engine.home(), &["state", "show", "--json", "1"]).well().stdout;
+    let shown: Json = serde_json::from_str(&shown).expect("JSON");
+    assert_eq!(shown[0]["value"]["result"], "(secret)");
+    assert_eq!(shown[0]["value"]["length"], 12);
+    assert_eq!(shown[0]["hidden"], json!(["bcrypt_hash", "result"]));
+    let shown = isthmus(engine.home(), &["state", "show", "--json", "--secrets", "1"]).well().stdout;
+    let shown: Json = serde_json::from_str(&shown).expect("JSON");
+    assert_eq!((shown[0]["value"]["result"].as_str(), &shown[0]["hidden"]), (Some(&*password), &json!([])));
+}
+
+#[tokio::test]
+async fn records_are_listed_and_removed_and_what_is_not_there_is_told_by_the_exit_code() {
+    let (engine, _) = store_with_a_password().await;
+    let list = |words: &[&str]| isthmus(engine.home(), &[&["state", "list"], words].concat()).well().stdout;
+    let table = list(&[]);
+    let rows: Vec<Vec<&str>> = table.lines().map(|row| row.split_whitespace().collect()).collect();
+    assert_eq!(rows[0], ["NUMBER", "PACKAGE", "TYPE", "ID", "CONDITION", "ADDRESS"]);
+    assert_eq!(rows[1], ["1", "random", "random_password", "none", "ready"]);
+    let record: Json = serde_json::from_str(&list(&["--json"])).expect("JSON");
+    assert_eq!(record[0]["id"], "none");
+    assert_eq!(list(&["--json", "--package", "other"]), "[]\n");
+    assert_eq!(list(&["--json", "--type", "random_pet"]), "[]\n");
+
+    for words in [["show", "random_pet/none"], ["show", "17"], ["rm", "random_password"]] {
+        let said = isthmus(engine.home(), &[&["state"][..], &words].concat());
+        assert_eq!(said.code, 3, "{said:?}");
+        assert!(said.stderr.contains(words[1]) && said.stderr.contains("isthmus state list"), "{said:?}");
+    }
+    let said = isthmus(engine.home(), &["state", "rm", "1", "2"]);
+    assert_eq!((said.code, list(&["--json"]).contains("none")), (3, true), "nothing is removed: {said:?}");
+    let said = isthmus(engine.home(), &["state", "rm", "random_password/none"]).well();
+    assert_eq!(said.stdout, "removed record 1, random_password \"none\" of package random\n");
+    assert_eq!(list(&["--json"]), "[]\n");
+    assert_eq!(isthmus(engine.home(), &["state", "show"]).code, 2, "the words are wrong");
+}
+
+#[tokio::test]
+async fn flat_attributes_of_old_sdks_go_through_the_providers_upgrade() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let flat = json!([{
+        "schema_version": 0,
+        "attributes_flat": { "id": "old-1", "name": "old", "old_title": "from 2017", "size": "7", "labels": "a,b" },
+        "private": "eyJzY2hlbWFfdmVyc2lvbiI6IjAifQ==",
+    }]);
+    let file = write_state(folder.path(), json!([resource("conformance_legacy_versioned", "old", flat)]));
+    let home = folder.path().join("home");
+    let said = import(&home, &file, &[]).await.well();
+    assert!(said.stdout.contains("conformance_legacy_versioned.old: added, id \"old-1\""), "{said:?}");
+    let shown = isthmus(&home, &["state", "show", "--json", "--secrets", "1"]).well().stdout;
+    let shown: Json = serde_json::from_str(&shown).expect("JSON");
+    assert_eq!(shown[0]["schema_version"], 3, "it is by the current schema now");
+    assert_eq!(shown[0]["value"]["title"], "from 2017");
+    assert_eq!(shown[0]["value"]["size"], 7);
+    assert_eq!(shown[0]["value"]["labels"], json!(["a", "b"]));
+    assert_eq!(shown[0]["private"], "eyJzY2hlbWFfdmVyc2lvbiI6IjAifQ==");
+}
+
+#[tokio::test]
+async fn what_cannot_be_taken_over_is_told_and_does_not_keep_the_rest_away() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let home = folder.path().join("home");
+    let pet = |id: &str| json!([{ "schema_version": 0, "attributes": { "id": id, "length": 2, "separator": "-" } }]);
+    let mut data = resource("random_pet", "looked_up", pet("d"));
+    data["mode"] = json!("data");
+    let file = write_state(
+        folder.path(),
+        json!([
+            data,
+            resource("random_pet", "good", pet("able-dog")),
+            resource("random_pet", "wrong", json!([{ "attributes": { "id": "x", "length": "many" } }])),
+            resource("random_pet", "newer", json!([{ "schema_version": 99, "attributes": { "id": "x" } }])),
+            resource("random_yeti", "unknown", pet("x")),
+            resource("absent_thing", "nowhere", pet("x")),
+        ]),
+    );
+    let said = import(&home, &file, &[]).await;
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(
+        said.stdout.ends_with(
+            "1 added, 0 already there, 0 replaced, 4 not taken over; 1 from data sources, which are only read, left out\n"
+        ),
+        "{said:?}"
+    );
+    for (name, hint) in [
+        ("random_pet.wrong", "length"),
+        ("random_pet.newer", "99"),
+        ("random_yeti.unknown", "random_yeti"),
+        ("absent_thing.nowhere", "--provider absent=FILE"),
+    ] {
+        let told = said.stderr.split("warning: ").find(|told| told.starts_with(name));
+        assert!(told.is_some_and(|told| told.matches(hint).count() > 0), "{name}, {hint}: {}", said.stderr);
+    }
+    let old = folder.path().join("old.tfstate");
+    std::fs::write(&old, r#"{"version":3,"serial":1,"modules":[]}"#).expect("a file");
+    let said = isthmus(&home, &["state", "import", old.to_str().expect("text")]);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.stderr.contains("old.tfstate") && said.stderr.contains("state pull"), "{said:?}");
+}
+
+#[tokio::test]
+async fn another_form_of_an_object_is_left_alone_until_it_is_said_what_to_do() {
+    let (engine, password) = store_with_a_password().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let given = |result: &str| json!([{ "schema_version": 3, "attributes": { "id": "none", "length": 3, "result": result } }]);
+    let result = |number: &str| {
+        let shown = isthmus(engine.home(), &["state", "show", "--json", "--secrets", number]).well().stdout;
+        let shown: Json = serde_json::from_str(&shown).expect("JSON");
+        shown[0]["value"]["result"].as_str().expect("text").to_owned()
+    };
+    let file = write_state(folder.path(), json!([resource("random_password", "a", given("abc"))]));
+    let said = import(engine.home(), &file, &[]).await;
+    assert_eq!((said.code, result("1")), (1, password.clone()), "{said:?}");
+    for part in ["isthmus state show 1", "--on-conflict replace", "--on-conflict both"] {
+        assert!(said.stderr.contains(part), "{part}: {said:?}");
+    }
+    let said = import(engine.home(), &file, &["--on-conflict", "both"]).await.well();
+    assert!(said.stdout.contains("added, id \"none#2\""), "{said:?}");
+    assert_eq!((result("1"), result("random_password/none#2")), (password, "abc".to_owned()));
+
+    // By its address it is certain which object it is.
+    let file = write_state(folder.path(), json!([resource("random_password", "a", given("xyz"))]));
+    let said = import(engine.home(), &file, &["--on-conflict", "both"]).await;
+    assert_eq!((said.code, result("random_password/none#2")), (1, "abc".to_owned()), "{said:?}");
+    let said = import(engine.home(), &file, &["--on-conflict", "replace"]).await;
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(said.stdout.lines().next(), Some("random_password.a: replaced, id \"none\""), "{said:?}");
+}
+
+#[tokio::test]
+async fn a_file_is_only_overwritten_by_force_and_the_serial_is_the_users() {
+    let (engine, password) = store_with_a_password().await;
+    let file = engine.home().join("out.tfstate");
+    let out = file.to_str().expect("text");
+    let words = ["state", "export", "--output", out, "--lineage", "mine", "--serial", "7"];
+    let said = isthmus(engine.home(), &words).well();
+    assert!(said.stderr.contains("in the clear"), "{said:?}");
+    let state: Json = serde_json::from_slice(&std::fs::read(&file).expect("a file")).expect("JSON");
+    assert_eq!((&state["lineage"], &state["serial"]), (&json!("mine"), &json!(7)));
+    assert_eq!(state["resources"][0]["instances"][0]["attributes"]["result"], json!(password));
+    let said = isthmus(engine.home(), &words);
+    assert!(said.code == 1 && said.stderr.contains("--force"), "{said:?}");
+    isthmus(engine.home(), &[&words[..], &["--force"]].concat()).well();
+
+    let said = isthmus_with(engine.home(), &["state", "export", "--provider", "random=a/b/c/d"], &[]);
+    assert!(said.code == 1 && said.stderr.contains("random=a/b/c/d"), "{said:?}");
+    let names = engine.home().join("names.json");
+    for (text, hint) in [
+        ("[]", "something else"),
+        (r#"{"random pet":"1"}"#, "random pet"),
+        (r#"{"random_pet.a":"1"}"#, "which is a random_password"),
+        (r#"{"random_password.a":"1","random_password.b":"1"}"#, "also given"),
+    ] {
+        std::fs::write(&names, text).expect("a file");
+        let said = isthmus(engine.home(), &["state", "export", "--addresses", names.to_str().expect("text")]);
+        assert!(
+            said.code == 1 && said.stderr.contains(hint) && said.stderr.contains("names.json"),
+            "{said:?}"
+        );
+    }
+}
