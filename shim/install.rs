@@ -5,7 +5,10 @@ mod cache;
 mod cli_config;
 mod constraint;
 mod executable;
+mod hashes;
 mod hcl1;
+mod lock_file;
+mod mirror;
 mod platform;
 pub mod web;
 
@@ -19,5 +22,13 @@ pub use cli_config::{
 };
 pub use constraint::{ConstraintError, ConstraintFault, VersionConstraint};
 pub use executable::find_executable;
+pub use hashes::{HashError, HashScheme, LocalPackage, PackageHash, SumError};
 pub use hcl1::{Position, SyntaxFault};
+pub use lock_file::{
+    LOCK_FILE_NAME, LockFault, LockFile, LockFileError, NotLocked, OtherPackage, ProviderLock,
+};
+pub use mirror::{
+    DevOverride, FilesystemMirror, MirrorError, MirrorWriter, MirroredPackage, PackageForm, Source,
+    SourceKind, Sources,
+};
 pub use platform::Platform;

@@ -151,6 +151,18 @@ impl VersionConstraint {
         self.comparisons.iter().find(equal).map(|comparison| &comparison.boundary)
     }
 
+    /// The one form of all texts that mean the same, as lock files have it: each condition once and written out, ordered by
+    /// version and, for the same one, from what it must exceed to what it must not be.
+    pub fn canonical(&self) -> String {
+        let mut comparisons: Vec<&Comparison> = self.comparisons.iter().collect();
+        comparisons.sort_by(|one, other| {
+            let versions = one.boundary.cmp(&other.boundary);
+            versions.then_with(|| one.operator.rank().cmp(&other.operator.rank()))
+        });
+        comparisons.dedup();
+        comparisons.into_iter().map(Comparison::to_string).collect::<Vec<_>>().join(", ")
+    }
+
     /// It allows every version that is not a prerelease.
     pub fn is_any(&self) -> bool {
         self.comparisons.is_empty()
@@ -161,6 +173,48 @@ impl VersionConstraint {
 impl fmt::Display for VersionConstraint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.text)
+    }
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { operator, boundary: Version { major, minor, patch, pre, build } } = self;
+        formatter.write_str(match operator {
+            Operator::Equal => "",
+            Operator::NotEqual => "!= ",
+            Operator::Greater => "> ",
+            Operator::GreaterOrEqual => ">= ",
+            Operator::Less => "< ",
+            Operator::LessOrEqual => "<= ",
+            Operator::Patch | Operator::Minor => "~> ",
+        })?;
+        write!(formatter, "{major}.{minor}")?;
+        if *operator != Operator::Minor {
+            write!(formatter, ".{patch}")?;
+        }
+        if !pre.is_empty() {
+            write!(formatter, "-{pre}")?;
+        }
+        if !build.is_empty() {
+            write!(formatter, "+{build}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Operator {
+    /// Its place among conditions on the same version in the canonical form.
+    fn rank(self) -> u8 {
+        match self {
+            Self::Greater => 0,
+            Self::GreaterOrEqual => 1,
+            Self::Equal => 2,
+            Self::Patch => 3,
+            Self::Minor => 4,
+            Self::LessOrEqual => 5,
+            Self::Less => 6,
+            Self::NotEqual => 7,
+        }
     }
 }
 

@@ -16,6 +16,41 @@ impl Platform {
     pub const CURRENT: Self = Self { os: go_os(std::env::consts::OS), arch: go_arch() };
 }
 
+impl Platform {
+    /// Reads `OS_ARCH`. A system or processor that the Go language does not know is none.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (os, arch) = text.split_once('_')?;
+        let os = SYSTEMS.into_iter().find(|known| *known == os)?;
+        let arch = PROCESSORS.into_iter().find(|known| *known == arch)?;
+        Some(Self { os, arch })
+    }
+}
+
+/// What the Go language runs on, or once ran on.
+const SYSTEMS: [&str; 16] = [
+    "aix",
+    "android",
+    "darwin",
+    "dragonfly",
+    "freebsd",
+    "illumos",
+    "ios",
+    "js",
+    "linux",
+    "nacl",
+    "netbsd",
+    "openbsd",
+    "plan9",
+    "solaris",
+    "wasip1",
+    "windows",
+];
+
+const PROCESSORS: [&str; 18] = [
+    "386", "amd64", "amd64p32", "arm", "arm64", "loong64", "mips", "mips64", "mips64le", "mipsle", "ppc",
+    "ppc64", "ppc64le", "riscv", "riscv64", "s390x", "sparc64", "wasm",
+];
+
 impl fmt::Display for Platform {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}_{}", self.os, self.arch)
@@ -56,6 +91,12 @@ mod tests {
         let known = ["linux", "darwin", "windows", "freebsd"];
         let (os, arch) = platform.split_once('_').expect("two names");
         assert!(known.contains(&os) && !["x86_64", "aarch64"].contains(&arch), "{platform}");
+        assert_eq!(Platform::parse(&Platform::CURRENT.to_string()), Some(Platform::CURRENT));
+        assert!(
+            ["", "linux", "linux_", "linux_x86", "Linux_amd64", "linux_amd64_x"]
+                .iter()
+                .all(|text| Platform::parse(text).is_none())
+        );
         assert_eq!((go_os("macos"), go_os("linux")), ("darwin", "linux"));
     }
 }

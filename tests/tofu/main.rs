@@ -30,6 +30,7 @@ mod features;
 mod go_tools;
 mod kinds;
 mod lottery;
+mod mirrors;
 mod providers;
 mod report;
 mod requests;

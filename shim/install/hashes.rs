@@ -1,0 +1,336 @@
+//! Sums by which a provider's package is known again: `h1:` and `zh:`, as lock files and mirrors have them.
+//!
+//! `zh:` is the sum of an archive, byte by byte. It is what registries sign, but nobody can tell it from what has been
+//! unpacked. `h1:` is a sum of names and contents, the same for an archive and for a folder; it comes from Go's module sums,
+//! and counts what they count: all entries of an archive, and all files of a folder, links as what they lead to.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest as _, Sha256};
+
+/// More files than any provider has.
+const MOST_FILES: usize = 100_000;
+
+/// More than any provider unpacks to. The largest ones have some hundred megabytes.
+const LARGEST: u64 = 8 << 30;
+
+/// The sum of a package, with its scheme in front: `h1:…`. They are sorted as texts are, as lock files have them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PackageHash(String);
+
+/// What a sum is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HashScheme {
+    /// `h1`: the names and contents of files.
+    Contents,
+    /// `zh`: the archive.
+    Archive,
+    /// One that is not known here. Such sums are kept, and never match.
+    Other,
+}
+
+/// A package on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocalPackage<'a> {
+    /// Unpacked.
+    Folder(&'a Path),
+    /// As a ZIP file.
+    Archive(&'a Path),
+}
+
+/// A text is no sum.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not the sum of a package, which starts with its scheme and a colon, as in \"h1:\"")]
+pub struct HashError(pub String);
+
+/// A package could not be summed up.
+#[derive(Debug, thiserror::Error)]
+#[error("the package at {} cannot be summed up", path.display())]
+pub struct SumError {
+    /// What of it.
+    pub path: PathBuf,
+    /// Why not.
+    #[source]
+    pub source: io::Error,
+}
+
+impl PackageHash {
+    /// Reads `SCHEME:SUM`.
+    ///
+    /// # Errors
+    /// When there is no scheme.
+    pub fn parse(text: &str) -> Result<Self, HashError> {
+        match text.split_once(':') {
+            Some((scheme, _)) if !scheme.is_empty() => Ok(Self(text.to_owned())),
+            _ => Err(HashError(text.chars().take(200).collect())),
+        }
+    }
+
+    /// An archive's sum that is known from elsewhere, such as from a registry.
+    pub fn of_archive_sum(sha256: [u8; 32]) -> Self {
+        Self(format!("zh:{}", hex::encode(sha256)))
+    }
+
+    /// The sum of an archive.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn of_archive(path: &Path) -> Result<Self, SumError> {
+        let sum = File::open(path).and_then(|file| sum_of(file, &mut LARGEST.clone()));
+        sum.map(Self::of_archive_sum).map_err(|source| SumError { path: path.to_owned(), source })
+    }
+
+    /// The sum of a package's files.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is none.
+    pub fn of_contents(package: LocalPackage<'_>) -> Result<Self, SumError> {
+        let sums = match package {
+            LocalPackage::Folder(path) => sums_of_folder(path),
+            LocalPackage::Archive(path) => sums_of_archive(path),
+        };
+        let of_all = sums.and_then(|sums| of_sums(&sums));
+        of_all.map_err(|source| SumError { path: package.path().to_owned(), source })
+    }
+
+    /// What it is made of.
+    pub fn scheme(&self) -> HashScheme {
+        match self.0.split_once(':') {
+            Some(("h1", _)) => HashScheme::Contents,
+            Some(("zh", _)) => HashScheme::Archive,
+            _ => HashScheme::Other,
+        }
+    }
+
+    /// The whole text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for PackageHash {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl<'a> LocalPackage<'a> {
+    /// Where it is.
+    pub fn path(self) -> &'a Path {
+        match self {
+            Self::Folder(path) | Self::Archive(path) => path,
+        }
+    }
+
+    /// The first of these sums that it has. Each kind of sum is made once at most.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn first_match<'h>(
+        self,
+        wanted: impl IntoIterator<Item = &'h PackageHash>,
+    ) -> Result<Option<&'h PackageHash>, SumError> {
+        let (mut contents, mut archive) = (None, None);
+        for hash in wanted {
+            let found = match (hash.scheme(), self) {
+                (HashScheme::Contents, _) => match &mut contents {
+                    Some(known) => known,
+                    unknown => unknown.insert(PackageHash::of_contents(self)?),
+                },
+                (HashScheme::Archive, Self::Archive(path)) => match &mut archive {
+                    Some(known) => known,
+                    unknown => unknown.insert(PackageHash::of_archive(path)?),
+                },
+                (HashScheme::Archive | HashScheme::Other, _) => continue,
+            };
+            if found == hash {
+                return Ok(Some(hash));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The sum over lines of sums and names, in the order of the names' bytes.
+fn of_sums(sums: &BTreeMap<Vec<u8>, [u8; 32]>) -> io::Result<PackageHash> {
+    let mut all = Sha256::new();
+    for (name, sum) in sums {
+        if name.contains(&b'\n') {
+            return Err(invalid(format!("the name {:?} has a line break", String::from_utf8_lossy(name))));
+        }
+        all.update(hex::encode(sum));
+        all.update("  ");
+        all.update(name);
+        all.update("\n");
+    }
+    Ok(PackageHash(format!("h1:{}", STANDARD.encode(all.finalize()))))
+}
+
+fn sums_of_folder(folder: &Path) -> io::Result<BTreeMap<Vec<u8>, [u8; 32]>> {
+    let mut sums = BTreeMap::new();
+    let mut left = LARGEST;
+    // Depth is bounded by the length of paths, so an explicit stack is for the program's own.
+    let mut folders = vec![(folder.to_owned(), Vec::new())];
+    while let Some((folder, name)) = folders.pop() {
+        for entry in std::fs::read_dir(&folder)? {
+            let entry = entry?;
+            let mut name = name.clone();
+            if !name.is_empty() {
+                name.push(b'/');
+            }
+            name.extend_from_slice(entry.file_name().as_encoded_bytes());
+            if entry.file_type()?.is_dir() {
+                folders.push((entry.path(), name));
+            } else {
+                let file = File::open(entry.path())?;
+                // Devices and pipes never end.
+                if !file.metadata()?.is_file() {
+                    return Err(invalid(format!("{} is not a file", entry.path().display())));
+                }
+                sums.insert(name, sum_of(file, &mut left)?);
+            }
+            if sums.len() + folders.len() > MOST_FILES {
+                return Err(invalid(format!("there are more than {MOST_FILES} files in it")));
+            }
+        }
+    }
+    Ok(sums)
+}
+
+fn sums_of_archive(path: &Path) -> io::Result<BTreeMap<Vec<u8>, [u8; 32]>> {
+    let mut archive = zip::ZipArchive::new(io::BufReader::new(File::open(path)?))?;
+    if archive.len() > MOST_FILES {
+        return Err(invalid(format!("there are more than {MOST_FILES} files in it")));
+    }
+    let mut sums = BTreeMap::new();
+    let mut left = LARGEST;
+    for index in 0..archive.len() {
+        let file = archive.by_index(index)?;
+        let name = file.name_raw().to_vec();
+        let sum = sum_of(file, &mut left)?;
+        if sums.insert(name.clone(), sum).is_some() {
+            let name = String::from_utf8_lossy(&name).into_owned();
+            return Err(invalid(format!("{name:?} is in it more than once")));
+        }
+    }
+    Ok(sums)
+}
+
+/// The sum of what is read, which must not be more than what is left.
+fn sum_of(mut reader: impl Read, left: &mut u64) -> io::Result<[u8; 32]> {
+    let mut sum = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let count = match reader.read(&mut buffer) {
+            Ok(0) => return Ok(sum.finalize().into()),
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let taken = u64::try_from(count).unwrap_or(u64::MAX);
+        *left =
+            left.checked_sub(taken).ok_or_else(|| invalid(format!("it holds more than {LARGEST} bytes")))?;
+        sum.update(&buffer[..count]);
+    }
+}
+
+fn invalid(reason: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write as _;
+
+    use super::*;
+
+    const FILES: [(&str, &str); 3] = [("b", "two\n"), ("a/c", "three\n"), ("a.txt", "")];
+
+    fn folder() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (name, text) in FILES {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::write(path, text).expect("a file");
+        }
+        folder
+    }
+
+    fn archive(files: &[(&str, &str)]) -> tempfile::NamedTempFile {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let mut writer = zip::ZipWriter::new(file.as_file());
+        for (name, text) in files {
+            writer.start_file(*name, zip::write::SimpleFileOptions::default()).expect("an entry");
+            writer.write_all(text.as_bytes()).expect("a file");
+        }
+        writer.finish().expect("an archive");
+        file
+    }
+
+    #[test]
+    fn a_folder_and_an_archive_of_the_same_files_have_one_sum_of_contents() {
+        // sha256sum of "HASH  a.txt\nHASH  a/c\nHASH  b\n", as Go's golang.org/x/mod/sumdb/dirhash makes it.
+        let lines = format!(
+            "{}  a.txt\n{}  a/c\n{}  b\n",
+            hex::encode(Sha256::digest("")),
+            hex::encode(Sha256::digest("three\n")),
+            hex::encode(Sha256::digest("two\n")),
+        );
+        let expected = format!("h1:{}", STANDARD.encode(Sha256::digest(lines)));
+        let (folder, archive) = (folder(), archive(&FILES));
+        let of = |package| {
+            PackageHash::of_contents(package).unwrap_or_else(|error| panic!("{error:?}")).to_string()
+        };
+        assert_eq!(of(LocalPackage::Folder(folder.path())), expected);
+        assert_eq!(of(LocalPackage::Archive(archive.path())), expected);
+        fs::write(folder.path().join("b"), "two").expect("a file");
+        assert_ne!(of(LocalPackage::Folder(folder.path())), expected);
+        let empty = tempfile::tempdir().expect("a folder");
+        assert_eq!(of(LocalPackage::Folder(empty.path())), "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+    }
+
+    #[test]
+    fn a_package_is_known_by_any_of_several_sums() {
+        let archive = archive(&FILES);
+        let packed = LocalPackage::Archive(archive.path());
+        let contents = PackageHash::of_contents(packed).expect("a sum");
+        let whole = PackageHash::of_archive(archive.path()).expect("a sum");
+        let bytes = fs::read(archive.path()).expect("it is there");
+        assert_eq!(whole, PackageHash::of_archive_sum(Sha256::digest(bytes).into()));
+        let parse = |text: &str| PackageHash::parse(text).expect(text);
+        let others = [parse("h1:x"), parse("zh:00"), parse("h9:y")];
+        assert_eq!(packed.first_match(&others).expect("it can be read"), None);
+        assert_eq!(packed.first_match(others.iter().chain([&whole])).expect("it can be read"), Some(&whole));
+        assert_eq!(
+            packed.first_match(others.iter().chain([&contents])).expect("it can be read"),
+            Some(&contents)
+        );
+        // What has been unpacked has no archive's sum.
+        let folder = folder();
+        assert_eq!(LocalPackage::Folder(folder.path()).first_match([&whole]).expect("it can be read"), None);
+        assert!(PackageHash::parse("x").is_err() && PackageHash::parse(":x").is_err());
+    }
+
+    #[test]
+    fn what_has_no_sum_is_refused_with_the_reason() {
+        let reason = |package| {
+            let error = PackageHash::of_contents(package).expect_err("it has none");
+            format!("{error}: {}", error.source)
+        };
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        assert!(reason(LocalPackage::Archive(file.path())).contains("cannot be summed up: "));
+        assert!(reason(LocalPackage::Folder(file.path())).contains("cannot be summed up: "));
+        let broken = archive(&[("a\nb", "")]);
+        assert!(reason(LocalPackage::Archive(broken.path())).contains("has a line break"));
+        let folder = folder();
+        std::os::unix::fs::symlink("nowhere", folder.path().join("link")).expect("a link");
+        assert!(reason(LocalPackage::Folder(folder.path())).contains("cannot be summed up: "));
+    }
+}

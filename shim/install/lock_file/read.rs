@@ -1,0 +1,137 @@
+//! What a lock file says. OpenTofu wants everything in one form only, so that versions of the file differ where they mean
+//! different things; and so do we, because it would refuse what we let pass.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use semver::Version;
+
+use super::super::hcl1::{self, Body, Content, Item, Value};
+use super::{LockFault, LockFile, LockFileError, ProviderLock};
+use crate::install::{PackageHash, Position, ProviderAddress, VersionConstraint};
+
+/// The host and namespace of what has no version of its own.
+const BUILT_IN: (&str, &str) = ("terraform.io", "builtin");
+
+type Located<T> = Result<T, (Position, LockFault)>;
+
+pub(super) fn parse(bytes: &[u8], path: &Path) -> Result<LockFile, LockFileError> {
+    let body = hcl1::parse(bytes).map_err(|error| LockFileError::Syntax {
+        path: path.to_owned(),
+        position: error.position,
+        fault: error.fault,
+    })?;
+    let mut lock = LockFile::default();
+    // What was read is text.
+    let header = header(std::str::from_utf8(bytes).unwrap_or_default());
+    if !header.is_empty() {
+        lock.header = header;
+    }
+    providers(&body, &mut lock).map_err(|(position, fault)| LockFileError::Content {
+        path: path.to_owned(),
+        position,
+        fault: Box::new(fault),
+    })?;
+    Ok(lock)
+}
+
+/// The comments at the head.
+fn header(text: &str) -> String {
+    let comments = text.lines().take_while(|line| line.starts_with('#'));
+    comments.map(|line| format!("{line}\n")).collect()
+}
+
+fn providers(body: &Body, lock: &mut LockFile) -> Located<()> {
+    let mut places = BTreeMap::new();
+    for item in &body.items {
+        let position = item.name.position;
+        match item.name.text.as_str() {
+            "provider" => {}
+            "module" => {
+                lock.warnings.push(format!("{position}: modules are not locked here; this has no effect"));
+                continue;
+            }
+            other => return Err((position, LockFault::Unknown(other.to_owned()))),
+        }
+        let (address, provider) = provider(item)?;
+        if let Some(first) = places.insert(address.clone(), position) {
+            return Err((position, LockFault::Twice { address: address.to_string(), first }));
+        }
+        lock.providers.insert(address, provider);
+    }
+    Ok(())
+}
+
+fn provider(item: &Item) -> Located<(ProviderAddress, ProviderLock)> {
+    let ([label], Content::Body(body), false) =
+        (item.labels.as_slice(), &item.value.content, item.is_assigned)
+    else {
+        return Err((item.name.position, LockFault::Form));
+    };
+    let given = label.text.clone();
+    let address = match ProviderAddress::parse(&given) {
+        Ok(address) if address.to_string() == given => address,
+        other => {
+            let canonical = other.ok().map(|address| address.to_string());
+            return Err((label.position, LockFault::Address { given, canonical }));
+        }
+    };
+    if (address.host(), address.namespace()) == BUILT_IN {
+        return Err((label.position, LockFault::BuiltIn(given)));
+    }
+    let known = ["version", "constraints", "hashes"];
+    if let Some(other) = body.items.iter().find(|item| !known.contains(&item.name.text.as_str())) {
+        return Err((other.name.position, LockFault::Unknown(other.name.text.clone())));
+    }
+    let argument = |name: &str| body.items.iter().find(|item| item.name.text == name).map(|item| &item.value);
+    let version = argument("version").ok_or((item.name.position, LockFault::NoVersion(given)))?;
+    let version = read_version(version)?;
+    let constraint = constraint(argument("constraints"))?;
+    let hashes = argument("hashes").map(hashes).transpose()?.unwrap_or_default();
+    Ok((address, ProviderLock { version, constraint, hashes: hashes.into_iter().collect() }))
+}
+
+fn read_version(value: &Value) -> Located<Version> {
+    let given = text("version", value)?;
+    let version = Version::parse(given).ok().filter(|version| version.to_string() == given);
+    version.ok_or_else(|| (value.position, LockFault::Version(given.to_owned())))
+}
+
+fn constraint(value: Option<&Value>) -> Located<VersionConstraint> {
+    let given = value.map(|value| text("constraints", value)).transpose()?.unwrap_or_default();
+    let position = value.map_or(Position { line: 1, column: 1 }, |value| value.position);
+    let constraint = VersionConstraint::parse(given).map_err(|error| (position, error.into()))?;
+    let canonical = constraint.canonical();
+    if canonical != given {
+        return Err((position, LockFault::ConstraintForm { given: given.to_owned(), canonical }));
+    }
+    Ok(constraint)
+}
+
+fn hashes(value: &Value) -> Located<Vec<PackageHash>> {
+    let Content::List(values) = &value.content else {
+        return Err(wrong("hashes", value, "a list of strings"));
+    };
+    if values.is_empty() {
+        return Err((value.position, LockFault::NoHashes));
+    }
+    let hash = |value| {
+        let text = text("hashes", value)?;
+        PackageHash::parse(text).map_err(|error| (value.position, error.into()))
+    };
+    values.iter().map(hash).collect()
+}
+
+fn text<'a>(name: &str, value: &'a Value) -> Located<&'a str> {
+    match &value.content {
+        Content::String(text) if text.contains("${") || text.contains("%{") => {
+            Err((value.position, LockFault::Template))
+        }
+        Content::String(text) => Ok(text),
+        _ => Err(wrong(name, value, "a string")),
+    }
+}
+
+fn wrong(name: &str, value: &Value, expected: &'static str) -> (Position, LockFault) {
+    (value.position, LockFault::Kind { name: name.to_owned(), expected, found: value.content.kind() })
+}

@@ -1,0 +1,76 @@
+//! The one form in which a lock file is written, which is OpenTofu's.
+
+use std::fmt;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use super::super::address::host_in_ascii;
+use super::{LockFile, ProviderLock};
+
+impl fmt::Display for LockFile {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.header)?;
+        let mut providers: Vec<_> = self.providers.iter().collect();
+        // Hosts are ordered as computers write them.
+        providers.sort_by_key(|(address, _)| {
+            (host_in_ascii(address.host()).into_owned(), address.namespace(), address.provider_type())
+        });
+        for (address, ProviderLock { version, constraint, hashes }) in providers {
+            writeln!(formatter, "\nprovider {} {{", Quoted(&address.to_string()))?;
+            let constraints = constraint.canonical();
+            if constraints.is_empty() {
+                writeln!(formatter, "  version = {}", Quoted(&version.to_string()))?;
+            } else {
+                writeln!(formatter, "  version     = {}", Quoted(&version.to_string()))?;
+                writeln!(formatter, "  constraints = {}", Quoted(&constraints))?;
+            }
+            if !hashes.is_empty() {
+                formatter.write_str("  hashes = [\n")?;
+                for hash in hashes {
+                    writeln!(formatter, "    {},", Quoted(hash.as_str()))?;
+                }
+                formatter.write_str("  ]\n")?;
+            }
+            formatter.write_str("}\n")?;
+        }
+        Ok(())
+    }
+}
+
+/// A string of the language.
+struct Quoted<'a>(&'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("\"")?;
+        for character in self.0.chars() {
+            match character {
+                '"' => formatter.write_str("\\\"")?,
+                '\\' => formatter.write_str("\\\\")?,
+                '\n' => formatter.write_str("\\n")?,
+                '\r' => formatter.write_str("\\r")?,
+                '\t' => formatter.write_str("\\t")?,
+                _ if character.is_control() => write!(formatter, "\\u{:04x}", u32::from(character))?,
+                _ => write!(formatter, "{character}")?,
+            }
+        }
+        formatter.write_str("\"")
+    }
+}
+
+/// Whoever reads the file meanwhile sees all of one or all of the other.
+pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    {
+        // Less what the user's umask takes away.
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(std::fs::Permissions::from_mode(0o644));
+    }
+    let mut file = builder.prefix(".terraform.lock.hcl.").tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}

@@ -1,0 +1,308 @@
+//! A folder of providers, packed or unpacked, in the layout that Terraform made up.
+//!
+//! Unpacked, a package is the folder `HOST/NAMESPACE/TYPE/VERSION/OS_ARCH`; packed, the file
+//! `HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip`. One folder may hold both. A project's own
+//! `.terraform/providers` has the unpacked layout, and so has a plugin cache; so each of them can be a source. What else lies
+//! there is passed over, as OpenTofu does it; but a folder that is not there or cannot be read is an error, because somebody
+//! has named it.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use semver::Version;
+
+use super::super::{LocalPackage, Platform, ProviderAddress};
+
+/// More entries than any folder of a mirror has.
+const MOST_ENTRIES: usize = 100_000;
+
+/// A folder of providers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilesystemMirror {
+    root: PathBuf,
+}
+
+/// A package in such a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MirroredPackage {
+    /// Of which version.
+    pub version: Version,
+    /// For which machines.
+    pub platform: Platform,
+    /// How it lies there.
+    pub form: PackageForm,
+}
+
+/// How a package lies on disk.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PackageForm {
+    /// Unpacked.
+    Folder(PathBuf),
+    /// As a ZIP file.
+    Archive(PathBuf),
+}
+
+/// A mirror cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum MirrorError {
+    /// It is not there, or cannot be read.
+    #[error("the filesystem mirror {} cannot be read", path.display())]
+    Read {
+        /// The folder.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// It cannot be written.
+    #[error("the filesystem mirror cannot be written to {}", path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// A package cannot be summed up.
+    #[error(transparent)]
+    Sum(#[from] super::super::SumError),
+}
+
+impl PackageForm {
+    /// As what sums are made of.
+    pub fn as_local(&self) -> LocalPackage<'_> {
+        match self {
+            Self::Folder(path) => LocalPackage::Folder(path),
+            Self::Archive(path) => LocalPackage::Archive(path),
+        }
+    }
+}
+
+impl FilesystemMirror {
+    /// The mirror in this folder.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The providers that a project of Terraform's has installed.
+    pub fn of_project(folder: &Path) -> Self {
+        Self::new(folder.join(".terraform").join("providers"))
+    }
+
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// All packages of a provider: newest versions first, and of one version unpacked ones first.
+    ///
+    /// # Errors
+    /// When the mirror is not there, or cannot be read.
+    pub fn packages(&self, address: &ProviderAddress) -> Result<Vec<MirroredPackage>, MirrorError> {
+        // The mirror has to be there; a provider in it has not.
+        list(&self.root)?;
+        let folder = self.provider_folder(address);
+        let mut packages = Vec::new();
+        for path in list_if_there(&folder)? {
+            let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+            if path.is_dir() {
+                let Ok(version) = Version::parse(name) else { continue };
+                let platforms = list_if_there(&path)?.into_iter().filter_map(|path| {
+                    let platform = Platform::parse(path.file_name()?.to_str()?)?;
+                    let package = MirroredPackage {
+                        version: version.clone(),
+                        platform,
+                        form: PackageForm::Folder(path.clone()),
+                    };
+                    path.is_dir().then_some(package)
+                });
+                packages.extend(platforms);
+            } else if let Some((version, platform)) = packed(address, name) {
+                packages.push(MirroredPackage { version, platform, form: PackageForm::Archive(path) });
+            }
+        }
+        packages.sort_by(|one, other| {
+            let versions = other.version.cmp(&one.version);
+            versions.then_with(|| (one.platform, &one.form).cmp(&(other.platform, &other.form)))
+        });
+        Ok(packages)
+    }
+
+    /// One package of a provider.
+    ///
+    /// # Errors
+    /// When the mirror is not there, or cannot be read.
+    pub fn package(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+        platform: Platform,
+    ) -> Result<Option<MirroredPackage>, MirrorError> {
+        let packages = self.packages(address)?.into_iter();
+        Ok(packages.into_iter().find(|package| package.version == *version && package.platform == platform))
+    }
+
+    /// The providers that there are packages of.
+    ///
+    /// # Errors
+    /// When the mirror is not there, or cannot be read.
+    pub fn providers(&self) -> Result<BTreeSet<ProviderAddress>, MirrorError> {
+        let mut providers = BTreeSet::new();
+        for host in list(&self.root)? {
+            for namespace in list_if_there(&host)? {
+                for provider in list_if_there(&namespace)? {
+                    let Ok(path) = provider.strip_prefix(&self.root) else { continue };
+                    let parts: Option<Vec<&str>> = path.iter().map(|part| part.to_str()).collect();
+                    let Some(text) = parts.map(|parts| parts.join("/")) else { continue };
+                    // Folders with other than the normal names are not looked into when a provider is wanted either.
+                    let address = ProviderAddress::parse(&text).ok();
+                    let Some(address) = address.filter(|address| address.to_string() == text) else {
+                        continue;
+                    };
+                    if !self.packages(&address)?.is_empty() {
+                        providers.insert(address);
+                    }
+                }
+            }
+        }
+        Ok(providers)
+    }
+
+    pub(super) fn provider_folder(&self, address: &ProviderAddress) -> PathBuf {
+        self.root.join(address.host()).join(address.namespace()).join(address.provider_type())
+    }
+
+    /// Where a package lies packed.
+    pub fn archive(&self, address: &ProviderAddress, version: &Version, platform: Platform) -> PathBuf {
+        let name = format!("terraform-provider-{}_{version}_{platform}.zip", address.provider_type());
+        self.provider_folder(address).join(name)
+    }
+}
+
+/// What an archive's name says, in letters of any case.
+fn packed(address: &ProviderAddress, file: &str) -> Option<(Version, Platform)> {
+    let file = file.to_lowercase();
+    let rest = file.strip_prefix("terraform-provider-")?.strip_prefix(address.provider_type())?;
+    let rest = rest.strip_prefix('_')?.strip_suffix(".zip")?;
+    let (version, platform) = rest.split_once('_')?;
+    // Something may follow the platform, as in names of programs.
+    let mut parts = platform.split('_');
+    let platform = format!("{}_{}", parts.next()?, parts.next()?);
+    Some((Version::parse(version).ok()?, Platform::parse(&platform)?))
+}
+
+fn list_if_there(folder: &Path) -> Result<Vec<PathBuf>, MirrorError> {
+    match list(folder) {
+        Err(MirrorError::Read { source, .. })
+            if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            Ok(Vec::new())
+        }
+        other => other,
+    }
+}
+
+fn list(folder: &Path) -> Result<Vec<PathBuf>, MirrorError> {
+    let read = |source| MirrorError::Read { path: folder.to_owned(), source };
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(read)? {
+        paths.push(entry.map_err(read)?.path());
+        if paths.len() > MOST_ENTRIES {
+            return Err(read(io::Error::other(format!("there is more than {MOST_ENTRIES} in it"))));
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn mirror(files: &[&str]) -> (tempfile::TempDir, FilesystemMirror) {
+        let folder = tempfile::tempdir().expect("a folder");
+        for file in files {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::write(path, "").expect("a file");
+        }
+        let mirror = FilesystemMirror::new(folder.path());
+        (folder, mirror)
+    }
+
+    fn random() -> ProviderAddress {
+        ProviderAddress::parse("random").expect("an address")
+    }
+
+    #[test]
+    fn both_layouts_are_read_and_all_else_is_passed_over() {
+        let (folder, mirror) = mirror(&[
+            "registry.opentofu.org/hashicorp/random/3.1.0/linux_amd64/terraform-provider-random",
+            "registry.opentofu.org/hashicorp/random/3.1.0/darwin_arm64/terraform-provider-random",
+            "registry.opentofu.org/hashicorp/random/terraform-provider-random_3.1.0_linux_amd64.zip",
+            "registry.opentofu.org/hashicorp/random/Terraform-Provider-Random_3.10.0_Linux_AMD64.zip",
+            "registry.opentofu.org/hashicorp/random/terraform-provider-random_3.9.0-rc1_windows_386.zip",
+            "registry.opentofu.org/hashicorp/random/3.1.0.json",
+            "registry.opentofu.org/hashicorp/random/index.json",
+            "registry.opentofu.org/hashicorp/random/terraform-provider-random_x_linux_amd64.zip",
+            "registry.opentofu.org/hashicorp/random/terraform-provider-random_3.0.0_linux.zip",
+            "registry.opentofu.org/hashicorp/random/terraform-provider-random_3.0.0_my_machine.zip",
+            "registry.opentofu.org/hashicorp/random/terraform-provider-other_3.0.0_linux_amd64.zip",
+            "registry.opentofu.org/hashicorp/random/v3.2.0/linux_amd64/x",
+            "registry.opentofu.org/hashicorp/random/3.3.0/linux_amd64",
+            "registry.opentofu.org/hashicorp/random/3.4.0/linux/x",
+            "example.com/a/b/1.0.0/linux_amd64/x",
+            "example.com/a/empty/index.json",
+            "Example.org/a/b/1.0.0/linux_amd64/x",
+            "README.md",
+        ]);
+        let packages = mirror.packages(&random()).unwrap_or_else(|error| panic!("{error}"));
+        let shown = packages.iter().map(|package| {
+            let form = if matches!(package.form, PackageForm::Archive(_)) { "packed" } else { "unpacked" };
+            format!("{} {} {form}", package.version, package.platform)
+        });
+        assert_eq!(
+            shown.collect::<Vec<_>>(),
+            [
+                "3.10.0 linux_amd64 packed",
+                "3.9.0-rc1 windows_386 packed",
+                "3.1.0 darwin_arm64 unpacked",
+                "3.1.0 linux_amd64 unpacked",
+                "3.1.0 linux_amd64 packed",
+            ]
+        );
+        let linux = Platform::parse("linux_amd64").expect("a platform");
+        let package = mirror.package(&random(), &Version::new(3, 1, 0), linux).expect("it can be read");
+        let expected = folder.path().join("registry.opentofu.org/hashicorp/random/3.1.0/linux_amd64");
+        assert_eq!(package.map(|package| package.form), Some(PackageForm::Folder(expected)));
+        assert_eq!(mirror.package(&random(), &Version::new(9, 0, 0), linux).expect("it can be read"), None);
+        let providers = mirror.providers().unwrap_or_else(|error| panic!("{error}"));
+        let providers: Vec<String> = providers.iter().map(ProviderAddress::to_string).collect();
+        assert_eq!(providers, ["example.com/a/b", "registry.opentofu.org/hashicorp/random"]);
+    }
+
+    #[test]
+    fn the_providers_of_a_project_are_a_mirror_too() {
+        let path = ".terraform/providers/registry.opentofu.org/hashicorp/random/3.1.0/linux_amd64/terraform-provider-random";
+        let (folder, _) = mirror(&[path, ".terraform/modules/modules.json"]);
+        let packages =
+            FilesystemMirror::of_project(folder.path()).packages(&random()).expect("it can be read");
+        assert_eq!(packages.len(), 1);
+    }
+
+    #[test]
+    fn a_mirror_that_is_not_there_is_an_error_and_a_provider_is_none() {
+        let (folder, mirror) = mirror(&["README.md"]);
+        assert_eq!(mirror.packages(&random()).expect("it can be read"), []);
+        let missing = FilesystemMirror::new(folder.path().join("missing"));
+        let error = missing.packages(&random()).expect_err("it is not there").to_string();
+        assert!(
+            error.starts_with("the filesystem mirror ") && error.ends_with("missing cannot be read"),
+            "{error}"
+        );
+        assert!(missing.providers().is_err());
+    }
+}

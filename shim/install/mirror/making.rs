@@ -1,0 +1,153 @@
+//! Fills a folder so that it serves as a filesystem mirror, and behind any server of files as a network mirror.
+//!
+//! Layout and index files are those of `tofu providers mirror`. Whoever reads the folder meanwhile finds whole archives and
+//! whole indexes only, and an index only names archives that are there.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use semver::Version;
+use serde_json::json;
+
+use super::{FilesystemMirror, MirrorError, PackageForm};
+use crate::install::{LocalPackage, PackageHash, Platform, ProviderAddress};
+
+/// Fills a folder.
+#[derive(Clone, Debug)]
+pub struct MirrorWriter {
+    mirror: FilesystemMirror,
+}
+
+impl MirrorWriter {
+    /// Fills this folder, which need not be there.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { mirror: FilesystemMirror::new(root) }
+    }
+
+    /// The folder as what it becomes.
+    pub fn mirror(&self) -> &FilesystemMirror {
+        &self.mirror
+    }
+
+    /// Copies an archive into the mirror. Whether it is the right one is to be verified before; it is in no index until
+    /// [`write_indexes`](Self::write_indexes).
+    ///
+    /// # Errors
+    /// When it cannot be copied.
+    pub fn add(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+        platform: Platform,
+        archive: &Path,
+    ) -> Result<PathBuf, MirrorError> {
+        let target = self.mirror.archive(address, version, platform);
+        let copied = fs::create_dir_all(self.mirror.provider_folder(address)).and_then(|()| {
+            let mut source = fs::File::open(archive)?;
+            replace(&target, |file| io::copy(&mut source, file).map(drop))
+        });
+        copied.map_err(|source| MirrorError::Write { path: target.clone(), source })?;
+        Ok(target)
+    }
+
+    /// Writes what a network mirror has beside the archives of a provider: `index.json` with all versions, and for each of
+    /// them `VERSION.json` with its archives and their sums.
+    ///
+    /// # Errors
+    /// When an archive cannot be read, or an index cannot be written.
+    pub fn write_indexes(&self, address: &ProviderAddress) -> Result<(), MirrorError> {
+        let folder = self.mirror.provider_folder(address);
+        let mut versions: BTreeMap<String, BTreeMap<String, serde_json::Value>> = BTreeMap::new();
+        for package in self.mirror.packages(address)? {
+            // Only archives can be served.
+            let PackageForm::Archive(path) = &package.form else { continue };
+            let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+            let hashes =
+                [PackageHash::of_contents(LocalPackage::Archive(path))?, PackageHash::of_archive(path)?];
+            let hashes: Vec<&str> = hashes.iter().map(PackageHash::as_str).collect();
+            let archives = versions.entry(package.version.to_string()).or_default();
+            archives.insert(package.platform.to_string(), json!({"hashes": hashes, "url": name}));
+        }
+        for (version, archives) in &versions {
+            write_json(&folder.join(format!("{version}.json")), &json!({"archives": archives}))?;
+        }
+        let all: BTreeMap<&String, serde_json::Value> =
+            versions.keys().map(|version| (version, json!({}))).collect();
+        write_json(&folder.join("index.json"), &json!({"versions": all}))
+    }
+}
+
+fn write_json(path: &Path, value: &serde_json::Value) -> Result<(), MirrorError> {
+    let written = replace(path, |file| write!(file, "{value:#}"));
+    written.map_err(|source| MirrorError::Write { path: path.to_owned(), source })
+}
+
+/// Puts a file in the place of another one, or of none, in one step.
+fn replace(path: &Path, write: impl FnOnce(&mut fs::File) -> io::Result<()>) -> io::Result<()> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    {
+        // A server that runs as somebody else must be able to read it; less what the user's umask takes away.
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(fs::Permissions::from_mode(0o644));
+    }
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = builder.prefix(".isthmus-").tempfile_in(folder)?;
+    write(file.as_file_mut())?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn archive(text: &str) -> tempfile::NamedTempFile {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let mut writer = zip::ZipWriter::new(file.as_file());
+        let options = zip::write::SimpleFileOptions::default();
+        writer.start_file("terraform-provider-b_v1.0.0", options).expect("an entry");
+        writer.write_all(text.as_bytes()).expect("a file");
+        writer.finish().expect("an archive");
+        file
+    }
+
+    #[test]
+    fn a_mirror_has_archives_and_indexes_that_name_them() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let writer = MirrorWriter::new(folder.path().join("new"));
+        let address = ProviderAddress::parse("example.com/a/b").expect("an address");
+        let platform = |text| Platform::parse(text).expect("a platform");
+        let add = |version: &str, machine, text| {
+            let archive = archive(text);
+            let version = Version::parse(version).expect(version);
+            let path = writer.add(&address, &version, platform(machine), archive.path());
+            assert_eq!(fs::read(path.expect("it is copied")).ok(), fs::read(archive.path()).ok());
+        };
+        add("1.0.0", "linux_amd64", "one");
+        add("1.0.0", "darwin_arm64", "two");
+        add("1.1.0", "linux_amd64", "three");
+        add("1.1.0", "linux_amd64", "four");
+        writer.write_indexes(&address).unwrap_or_else(|error| panic!("{error}"));
+
+        let provider = folder.path().join("new/example.com/a/b");
+        let read = |name: &str| fs::read_to_string(provider.join(name)).expect(name);
+        assert_eq!(read("index.json"), "{\n  \"versions\": {\n    \"1.0.0\": {},\n    \"1.1.0\": {}\n  }\n}");
+        let index: serde_json::Value = serde_json::from_str(&read("1.1.0.json")).expect("JSON");
+        let path = provider.join("terraform-provider-b_1.1.0_linux_amd64.zip");
+        let hashes = [
+            PackageHash::of_contents(LocalPackage::Archive(&path)).expect("a sum").to_string(),
+            PackageHash::of_archive(&path).expect("a sum").to_string(),
+        ];
+        let url = "terraform-provider-b_1.1.0_linux_amd64.zip";
+        assert_eq!(index, json!({"archives": {"linux_amd64": {"hashes": hashes, "url": url}}}));
+        let index: serde_json::Value = serde_json::from_str(&read("1.0.0.json")).expect("JSON");
+        assert_eq!(index["archives"].as_object().map(serde_json::Map::len), Some(2));
+        // Nothing else is left behind.
+        assert_eq!(fs::read_dir(&provider).expect("a folder").count(), 6);
+        assert_eq!(writer.mirror().packages(&address).expect("it can be read").len(), 3);
+    }
+}
