@@ -62,6 +62,9 @@ fn known_values_stay_and_unknown_ones_may_become_anything() {
             ("{}", r#"{"a": "x"}"#, "a: was null, but is now set"),
             (r#"{"a": "?"}"#, r#"{"a": "x"}"#, ""),
             (r#"{"a": "?"}"#, "{}", ""),
+            // Of two plans, the later one may not know less.
+            (r#"{"a": "x"}"#, r#"{"a": "?"}"#, "a: the value is not the planned one"),
+            ("{}", r#"{"a": "?"}"#, "a: was null, but is now set"),
         ],
     );
     check(&of_type("\"number\""), &[(r#"{"a": 1.0}"#, r#"{"a": 1}"#, "")]);
@@ -219,6 +222,7 @@ fn blocks_keep_their_number_and_what_is_known_in_them() {
             (r#"{"b": ["?"]}"#, r#"{"b": [{"id": "1", "name": "a"}]}"#, ""),
             (r#"{"b": [{}]}"#, r#"{"b": null}"#, ""),
             (r#"{"b": null}"#, r#"{"b": [{}]}"#, ""),
+            (r#"{"b": [{}]}"#, r#"{"b": "?"}"#, ""),
             (r#"{"b": [{}]}"#, r#"{"b": []}"#, "b: there were 1 elements, but there are now 0"),
             (
                 r#"{"b": [{"name": "a"}]}"#,

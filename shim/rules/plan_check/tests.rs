@@ -342,12 +342,32 @@ fn blocks_keep_their_number_and_labels() {
     );
     check(
         &of_block(nested_block("b", Mode::Map, block(element(), vec![]))),
-        &[(
-            "null",
-            r#"{"b": {"k": {}}}"#,
-            r#"{"b": {"l": {}}}"#,
-            "b: the planned keys are not the configured ones",
-        )],
+        &[
+            (
+                "null",
+                r#"{"b": {"k": {}}}"#,
+                r#"{"b": {"l": {}}}"#,
+                "b: the planned keys are not the configured ones",
+            ),
+            (
+                "null",
+                r#"{"b": {"k": {}}}"#,
+                r#"{"b": {"k": {}, "l": {}}}"#,
+                "b: the planned keys are not the configured ones",
+            ),
+            (
+                "null",
+                r#"{"b": {"k": {"name": "a"}}}"#,
+                r#"{"b": {"k": "?"}}"#,
+                "b[\"k\"]: a block is planned as unknown; only what is in it may be",
+            ),
+            (
+                "null",
+                r#"{"b": null}"#,
+                r#"{"b": {"k": {}}}"#,
+                "b: 1 elements are planned, but 0 are configured",
+            ),
+        ],
     );
     check(
         &of_block(nested_block("b", Mode::Set, block(element(), vec![]))),
@@ -384,6 +404,12 @@ fn blocks_that_the_provider_fills_are_its_own_while_nobody_writes_them() {
                 r#"{"b": []}"#,
                 "b: 0 elements are planned, but 1 are configured",
             ),
+            (
+                "null",
+                r#"{"b": [{"name": "a"}]}"#,
+                r#"{"b": "?"}"#,
+                "b: blocks are planned as unknown; only what is in them may be",
+            ),
         ],
     );
 }
@@ -411,12 +437,26 @@ fn blocks_with_something_dynamic_inside_are_checked_within_their_wrapper() {
     );
     check(
         &of_block(nested_block("b", Mode::Map, inner())),
-        &[(
-            "null",
-            r#"{"b": {"k": {"any": 1}}}"#,
-            r#"{"b": {"k": {"any": true}}}"#,
-            &format!("b[\"k\"].any: {DIFFERENT}"),
-        )],
+        &[
+            (
+                "null",
+                r#"{"b": {"k": {"any": 1}}}"#,
+                r#"{"b": {"k": {"any": true}}}"#,
+                &format!("b[\"k\"].any: {DIFFERENT}"),
+            ),
+            (
+                "null",
+                r#"{"b": {"k": {"any": 1}}}"#,
+                r#"{"b": {"l": {"any": 1}}}"#,
+                "b: the planned keys are not the configured ones",
+            ),
+            (
+                "null",
+                r#"{"b": {"k": {"any": 1}}}"#,
+                r#"{"b": {}}"#,
+                "b: the planned keys are not the configured ones",
+            ),
+        ],
     );
 }
 
