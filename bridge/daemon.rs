@@ -8,6 +8,7 @@ mod leases;
 mod listings;
 mod log_file;
 mod made_up_names;
+mod open_intents;
 mod provider_log;
 mod provider_meta;
 mod reattach;

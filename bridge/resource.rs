@@ -13,6 +13,7 @@ mod diff;
 mod error;
 mod failed_deletes;
 mod identity;
+mod intents;
 mod kept;
 mod list;
 mod plan_memory;

@@ -13,6 +13,12 @@ impl<'a> Urn<'a> {
         Some(types.rsplit_once('$').map_or(types, |(_, own)| own))
     }
 
+    /// The stack and its project, as they begin the names of all that is in them. None where this is no URN.
+    pub fn stack(self) -> Option<&'a str> {
+        let (project, _) = self.0.match_indices("::").nth(1)?;
+        self.0.starts_with("urn:pulumi:").then(|| &self.0[..project])
+    }
+
     /// What the program calls the resource, which may be anything; empty where this is no URN.
     pub fn name(self) -> &'a str {
         self.0.splitn(4, "::").nth(3).unwrap_or_default()
@@ -26,6 +32,7 @@ mod tests {
     #[test]
     fn a_urn_has_a_type_and_a_name() {
         let urn = Urn("urn:pulumi:dev::shop::my:index:Site$random:index/pet:Pet::a::b$c");
+        assert_eq!(urn.stack(), Some("urn:pulumi:dev::shop"));
         assert_eq!((urn.resource_type(), urn.name()), (Some("random:index/pet:Pet"), "a::b$c"));
         let provider = Urn("urn:pulumi:dev::shop::pulumi:providers:random::default_3_9_0");
         assert_eq!(provider.resource_type(), Some("pulumi:providers:random"));
@@ -36,6 +43,7 @@ mod tests {
     fn what_is_no_urn_has_no_parts() {
         for text in ["", "urn", "urn:pulumi:dev::shop"] {
             assert_eq!((Urn(text).resource_type(), Urn(text).name()), (None, ""), "{text}");
+            assert_eq!(Urn(text).stack(), None, "{text}");
         }
     }
 }

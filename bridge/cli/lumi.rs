@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use isthmus_proto::property::Struct;
+use isthmus_shim::state::Intent;
 
 use super::plugin::{fail, plugin_version, print, serve_until_told};
 use crate::config;
@@ -21,6 +22,9 @@ use crate::package::parameters::{EXECUTABLE_PREFIX, LOCAL_VERSION, Parameter, Pa
 use crate::resource::{self, Notes, OperationError};
 use crate::serve::{Listener, ServeError};
 use crate::settings;
+
+/// What the names that today's engines give resources begin with.
+const URN: &str = "urn:pulumi:";
 
 /// The plugin cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -92,6 +96,10 @@ async fn serve(package: &str, address: Option<String>) -> Result<ExitCode, Start
     let ready = async {
         configure(&instance, variables, &log).await?;
         daemon.vault().await.map_err(StartError::Vault)?;
+        // Those of today's engines are told to these.
+        let is_ours = |intent: &Intent| intent.key.package == package && !intent.subject.starts_with(URN);
+        let say = |message| log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+        daemon.report_open_intents(is_ours, say).await;
         Ok::<_, StartError>(Listener::open().await?)
     };
     let listener = match ready.await {

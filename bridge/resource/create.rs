@@ -2,6 +2,7 @@
 
 use isthmus_proto::property::Struct;
 use isthmus_shim::provider::{Object, Plan};
+use isthmus_shim::state::Intention;
 
 use super::state::{Condition, Look, properties_in_any_case};
 use super::{Notes, OperationError, Partial, Target};
@@ -40,14 +41,27 @@ pub async fn create(
     let config = config(target, inputs, Unknowns::Reject)?;
     let plan = plan(target, &config, notes).await?;
     target.check_final(&plan)?;
+    let written = target.begin(Intention::Create, notes).await;
+    let created = carry_out(target, &plan, &config, inputs, notes).await;
+    written.ended(&created, notes).await;
+    created
+}
+
+async fn carry_out(
+    target: &Target<'_>,
+    plan: &Plan,
+    config: &Config,
+    inputs: &Struct,
+    notes: &mut Notes,
+) -> Result<Created, OperationError> {
     let resource =
         target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
-    match resource.apply(&plan, &mut notes.warnings).await {
+    match resource.apply(plan, &mut notes.warnings).await {
         Ok(applied) => {
             // `apply` has seen to it that there is an object where one was planned.
             let object = applied.object.ok_or(crate::translate::outputs::OutputError::NoObject)?;
             let (id, properties, obstacle) =
-                as_stored(target, &object, &config, inputs, Condition::Whole, notes).await?;
+                as_stored(target, &object, config, inputs, Condition::Whole, notes).await?;
             match obstacle {
                 None => Ok(Created { id, properties }),
                 Some(reason) => {
@@ -59,7 +73,7 @@ pub async fn create(
             let Some(object) = failure.object else { return Err(target.failed(failure.error)) };
             // What was made is reported, marked as tainted, so that the engine keeps it and replaces it next time.
             let (id, properties, obstacle) =
-                as_stored(target, &object, &config, inputs, Condition::Tainted, notes).await?;
+                as_stored(target, &object, config, inputs, Condition::Tainted, notes).await?;
             let reasons = std::iter::once(target.words(&failure.error)).chain(obstacle).collect();
             Err(OperationError::Partial(Box::new(Partial { id, properties, reasons })))
         }

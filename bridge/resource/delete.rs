@@ -1,6 +1,7 @@
 //! Delete.
 
 use isthmus_proto::property::Struct;
+use isthmus_shim::state::Intention;
 
 use super::{Notes, OperationError, Target};
 
@@ -22,13 +23,20 @@ pub async fn delete(
         target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
     let plan =
         resource.plan_destroy(sent, &mut notes.warnings).await.map_err(|error| target.failed(error))?;
-    let Err(failure) = resource.apply(&plan, &mut notes.warnings).await else {
-        target.forget_failed_delete(olds, notes).await;
-        return Ok(());
+    let written = target.begin(Intention::Delete, notes).await;
+    let deleted = match resource.apply(&plan, &mut notes.warnings).await {
+        Ok(_) => {
+            target.forget_failed_delete(olds, notes).await;
+            Ok(())
+        }
+        Err(failure) => {
+            if let Some(left) = failure.object {
+                let left = target.without_timeout(left, sent, &prior.object);
+                target.keep_what_is_left(&left, &prior, inputs, olds, notes).await;
+            }
+            Err(target.failed(failure.error))
+        }
     };
-    if let Some(left) = failure.object {
-        let left = target.without_timeout(left, sent, &prior.object);
-        target.keep_what_is_left(&left, &prior, inputs, olds, notes).await;
-    }
-    Err(target.failed(failure.error))
+    written.ended(&deleted, notes).await;
+    deleted
 }

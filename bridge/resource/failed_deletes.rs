@@ -18,7 +18,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use isthmus_proto::property::{Struct, Value as Property};
 use isthmus_shim::provider::{Diagnostic, Object};
-use isthmus_shim::state::{LazyVault, Sent, StoreKey, Vault, VaultError};
+use isthmus_shim::state::{Begun, Intent, LazyVault, Sent, StoreKey, Vault, VaultError};
 use prost::Message as _;
 use sha2::{Digest as _, Sha256};
 
@@ -55,6 +55,15 @@ impl FailedDeletes {
             Some(vault) => Ok(vault.existing().await?),
             None => Ok(None),
         }
+    }
+
+    /// Writes down what is about to be done.
+    ///
+    /// # Errors
+    /// Why that is not possible, in the user's words.
+    pub(super) async fn begin(&self, intent: Intent) -> Result<Begun, String> {
+        let vault = self.opened().await.map_err(|error| isthmus_shim::error_chain(&error))?;
+        vault.begin(intent, None).await.map_err(|error| isthmus_shim::error_chain(&error))
     }
 
     async fn opened(&self) -> Result<&Vault, JournalError> {

@@ -18,11 +18,13 @@ use isthmus_shim::cty::AttributePath;
 use isthmus_shim::provider::{Action, Diagnostic, Limit, Object, ProviderError, Resource, StoredObject};
 use isthmus_shim::rules::sensitive_paths;
 use isthmus_shim::state::{
-    ObjectAddress, Place, ProviderConfigAddress, Saved, SavedObject, Status, StoreKey, Vault,
+    Begun, Intent, Intention, ObjectAddress, Place, ProviderConfigAddress, Saved, SavedObject, Status,
+    StoreKey, Vault,
 };
 use prost::Message as _;
 
 use super::autoname::{Naming, Wish};
+use super::intents::settle;
 use super::timeouts::{Operation, Remedy};
 use super::{Checked, Notes, OperationError, StateError, Target};
 use crate::translate::attribute_paths::{property_path, top_level_property};
@@ -47,6 +49,8 @@ pub struct Keeper<'a> {
     pub vault: &'a Vault,
     /// The package that the type belongs to.
     pub package: &'a str,
+    /// What the engine calls the resource; empty where nothing is changed.
+    pub subject: String,
     /// The provider's type, such as `random`.
     pub provider_type: &'a str,
     /// Whether the engine is not to be told sensitive outputs, because it would store them in the clear.
@@ -93,6 +97,12 @@ impl Keeper<'_> {
     #[must_use]
     pub fn doing(self, operation: Operation) -> Self {
         Self { target: self.target.timed(operation, 0.0, None), ..self }
+    }
+
+    /// The same for the resource of this name.
+    #[must_use]
+    pub fn of(self, subject: String) -> Self {
+        Self { subject, ..self }
     }
 
     /// Judges inputs of the resource `name`. What is to be added to them stands in [`Checked::inputs`] beside them. A name
@@ -149,6 +159,7 @@ impl Keeper<'_> {
             .plan(Some(&prior.object), &config.value, &mut notes.warnings)
             .await
             .map_err(|error| self.target.failed(error))?;
+        let mut begun = None;
         let object = match &plan.action {
             // This engine sends an update for every difference of inputs, even where none of them means anything.
             Action::NoOp if plan.deferral.is_none() => prior.object,
@@ -158,6 +169,7 @@ impl Keeper<'_> {
             }
             // What is put off fails when it is applied.
             Action::NoOp | Action::Replace(_) | Action::Create | Action::Update | Action::Delete => {
+                let begun = begun.insert(self.begin(Intention::Update, id, Some(&prior), news, notes).await?);
                 match resource.apply(&plan, &mut notes.warnings).await {
                     Ok(applied) => {
                         applied.object.ok_or(OutputError::NoObject).map_err(OperationError::from)?
@@ -165,20 +177,24 @@ impl Keeper<'_> {
                     Err(failure) => {
                         // What became of it half-way is kept, with what the engine was told before: it will send that
                         // again.
-                        if let Some(object) = &failure.object {
-                            let saved = self
-                                .saved(
-                                    object,
-                                    prior.status,
-                                    &config.secrets,
-                                    &prior.told,
-                                    prior.annotations,
-                                    notes,
-                                )
-                                .await?;
-                            self.keep(id, prior.place, &saved).await?;
+                        let error = self.target.failed(failure.error);
+                        match &failure.object {
+                            Some(object) => {
+                                let saved = self
+                                    .saved(
+                                        object,
+                                        prior.status,
+                                        &config.secrets,
+                                        &prior.told,
+                                        prior.annotations,
+                                        notes,
+                                    )
+                                    .await?;
+                                begun.store(prior.place, &self.key(id), &saved).await?;
+                            }
+                            None => settle(begun, &error, notes).await,
                         }
-                        return Err(self.target.failed(failure.error).into());
+                        return Err(error.into());
                     }
                 }
             }
@@ -187,7 +203,12 @@ impl Keeper<'_> {
         let told = Told { inputs: Some(news.clone()), outputs: Some(outputs.clone()) };
         let saved =
             self.saved(&object, prior.status, &config.secrets, &told, prior.annotations, notes).await?;
-        self.keep(id, prior.place, &saved).await.map_err(|error| error.after("changed", &self.key(id)))?;
+        let key = self.key(id);
+        let kept = match &mut begun {
+            Some(begun) => begun.store(prior.place, &key, &saved).await.map_err(KeptError::from),
+            None => self.keep(id, prior.place, &saved).await,
+        };
+        kept.map_err(|error| error.after("changed", &key))?;
         Ok(outputs)
     }
 
@@ -305,6 +326,35 @@ impl Keeper<'_> {
             place: None,
             annotations: Annotations::default(),
         }))
+    }
+
+    /// Writes down what is about to be done, before the provider hears of it. Where the object has a record, that is what it
+    /// was before; it changes only together with the end of this.
+    async fn begin(
+        &self,
+        intention: Intention,
+        id: &str,
+        prior: Option<&Prior>,
+        inputs: &Struct,
+        notes: &mut Notes,
+    ) -> Result<Begun, KeptError> {
+        let imported = match prior {
+            Some(Prior { object, status, told, place: None, .. }) => {
+                let annotations = Annotations::default();
+                Some(self.saved(object, *status, &[], told, annotations, notes).await?)
+            }
+            Some(_) | None => None,
+        };
+        let told = Told { inputs: Some(inputs.clone()), outputs: None };
+        let intent = Intent {
+            intention,
+            key: self.key(id),
+            subject: self.subject.clone(),
+            prior: imported,
+            companion: Bytes::from(told.encode_to_vec()),
+        };
+        let record = prior.and_then(|prior| prior.place).map(|place| place.number);
+        Ok(self.vault.begin(intent, record).await?)
     }
 
     async fn keep(&self, id: &str, place: Option<Place>, saved: &Saved) -> Result<Place, KeptError> {

@@ -2,6 +2,7 @@
 
 use isthmus_proto::property::Struct;
 use isthmus_shim::provider::{Action, Object, Plan};
+use isthmus_shim::state::Intention;
 
 use super::create::planned_properties;
 use super::state::{Condition, Look, properties_in_any_case, properties_of};
@@ -54,9 +55,23 @@ pub async fn update(
         // What is put off fails when it is applied.
         Action::NoOp | Action::Replace(_) | Action::Create | Action::Update | Action::Delete => {}
     }
+    let written = target.begin(Intention::Update, notes).await;
+    let updated = carry_out(target, id, olds, &plan, look, notes).await;
+    written.ended(&updated, notes).await;
+    updated
+}
+
+async fn carry_out(
+    target: &Target<'_>,
+    id: &str,
+    olds: &Struct,
+    plan: &Plan,
+    look: Look<'_>,
+    notes: &mut Notes,
+) -> Result<Struct, OperationError> {
     let resource =
         target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
-    match resource.apply(&plan, &mut notes.warnings).await {
+    match resource.apply(plan, &mut notes.warnings).await {
         Ok(applied) => {
             target.forget_failed_delete(olds, notes).await;
             let object = applied.object.ok_or(OutputError::NoObject)?;

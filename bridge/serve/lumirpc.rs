@@ -108,6 +108,7 @@ impl ResourceProvider for LumiService {
         work.through(move |work| async move {
             let keeper = work.configured_keeper(&request.r#type).await?.doing(Operation::Create);
             let mut notes = Notes::default();
+            let keeper = keeper.of(subject(&request.r#type, request.properties.as_ref()));
             let inputs = without_names(request.properties, &keeper.target.shape);
             let made = work.limited(&keeper, keeper.create(&inputs, &mut notes)).await;
             let made = work.finish(&keeper, notes, made).await?;
@@ -130,6 +131,7 @@ impl ResourceProvider for LumiService {
         work.through(move |work| async move {
             let keeper = work.configured_keeper(&request.r#type).await?.doing(Operation::Update);
             let mut notes = Notes::default();
+            let keeper = keeper.of(subject(&request.r#type, request.news.as_ref()));
             let olds = without_names(request.olds, &keeper.target.shape);
             let news = without_names(request.news, &keeper.target.shape);
             let outputs = work.limited(&keeper, keeper.update(&request.id, &olds, &news, &mut notes)).await;
@@ -144,6 +146,7 @@ impl ResourceProvider for LumiService {
         work.through(move |work| async move {
             let keeper = work.configured_keeper(&request.r#type).await?.doing(Operation::Delete);
             let mut notes = Notes::default();
+            let keeper = keeper.of(subject(&request.r#type, request.properties.as_ref()));
             let properties = without_names(request.properties, &keeper.target.shape);
             let deleted = work.limited(&keeper, keeper.delete(&request.id, &properties, &mut notes)).await;
             work.finish(&keeper, notes, deleted).await
@@ -191,6 +194,7 @@ impl Work {
             },
             vault,
             package: &identity.name,
+            subject: String::new(),
             provider_type: &identity.provider_type,
             withhold_sensitive: settings::SENSITIVE_OUTPUTS.is_withhold(),
         })
@@ -248,6 +252,12 @@ impl Work {
             .map_err(|error| Status::unknown(format!("the operation broke off: {error}")))?
             .map(Response::new)
     }
+}
+
+/// What is reported of a change that never ended: the name that its program gives a resource, or its type's.
+fn subject(type_token: &str, properties: Option<&Struct>) -> String {
+    let name = properties.and_then(|properties| resource_name(type_token, properties, &[]).ok());
+    name.unwrap_or_else(|| type_token.to_owned())
 }
 
 fn of_kept(error: KeptError) -> Status {

@@ -19,6 +19,7 @@ use isthmus_proto::pulumirpc::{
     PluginAttach, PluginInfo, ProviderHandshakeRequest, ProviderHandshakeResponse, ReadRequest, ReadResponse,
     UpdateRequest, UpdateResponse, parameterize_request,
 };
+use isthmus_shim::state::Intent;
 use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status};
 
@@ -196,6 +197,18 @@ impl ResourceProvider for PulumiService {
             let configured = limit(&session, &call).within(configuring).await;
             report(&session, &instance, &notes, request.urn.as_deref().unwrap_or_default()).await;
             configured.map_err(status::of_operation)?;
+            // Besides, because it is no reason to wait.
+            if let Some(stack) = request.urn.as_deref().and_then(|urn| Urn(urn).stack()) {
+                let (stack, daemon) = (stack.to_owned(), Arc::clone(session.daemon()));
+                let reporting = async move {
+                    let package = &instance.package.identity().name;
+                    let is_ours = |intent: &Intent| {
+                        intent.key.package == *package && Urn(&intent.subject).stack() == Some(&stack)
+                    };
+                    session.daemon().report_open_intents(is_ours, |text| session.warn(text, "")).await;
+                };
+                daemon.spawn(reporting);
+            }
         } else {
             refuse_settings(request.args.as_ref().unwrap_or(&Struct::new()))?;
         }

@@ -6,8 +6,10 @@
 mod cut;
 mod engine;
 mod interchange;
+mod journal;
 mod names;
 mod programs;
+mod replicas;
 mod state_commands;
 mod telling;
 mod tofu;
@@ -379,8 +381,7 @@ async fn a_store_that_cannot_be_read_is_named_and_nothing_is_done() {
     engine.deploy(&small).await.expect("created");
     let key = engine.home().join("state.key");
     std::fs::write(&key, "0".repeat(64)).expect("another key");
-    let large = [pet([("urnName", Value::from("pet")), ("length", 3.0.into())])];
-    let error = engine.deploy(&large).await.expect_err("the wrong key");
+    let error = engine.try_start().await.expect_err("the wrong key");
     assert!(error.contains("state.key") && error.contains("another key"), "{error}");
     std::fs::remove_file(&key).expect("removed");
     let failed = engine.try_start().await.expect_err("no key");

@@ -5,10 +5,11 @@
 
 use isthmus_proto::property::Struct;
 use isthmus_shim::provider::{Diagnostic, Object};
-use isthmus_shim::state::{Place, Status};
+use isthmus_shim::state::{Begun, Intention, Place, Status};
 
 use super::choose::is_mistakable;
 use super::{Annotations, Keeper, KeptError, Told};
+use crate::resource::intents::{end, leave_open, settle};
 use crate::resource::{Notes, OperationError};
 use crate::translate::inputs::{Config, Unknowns};
 use crate::translate::outputs::OutputError;
@@ -31,24 +32,28 @@ impl Keeper<'_> {
             .plan(None, &config.value, &mut notes.warnings)
             .await
             .map_err(|error| self.target.failed(error))?;
+        let mut begun = self.begin(Intention::Create, "", None, inputs, notes).await?;
         let object = match resource.apply(&plan, &mut notes.warnings).await {
             Ok(applied) => applied.object.ok_or(OutputError::NoObject).map_err(OperationError::from)?,
             Err(failure) => {
                 let cause = self.target.failed(failure.error);
                 return Err(match &failure.object {
-                    None => cause.into(),
+                    None => {
+                        settle(&mut begun, &cause, notes).await;
+                        cause.into()
+                    }
                     Some(object) => {
                         let id = self.id_of(object, &config, notes).await;
-                        self.undo(id, object, &config, inputs, cause.into(), notes).await
+                        self.undo(&mut begun, id, object, &config, inputs, cause.into(), notes).await
                     }
                 });
             }
         };
         let id = self.id_of(&object, &config, notes).await;
         let id = self.own_id(id, inputs).await;
-        match self.admit(id.clone(), &object, &config, inputs, notes).await {
+        match self.admit(&mut begun, id.clone(), &object, &config, inputs, notes).await {
             Ok(made) => Ok(made),
-            Err(cause) => Err(self.undo(id, &object, &config, inputs, cause, notes).await),
+            Err(cause) => Err(self.undo(&mut begun, id, &object, &config, inputs, cause, notes).await),
         }
     }
 
@@ -77,6 +82,7 @@ impl Keeper<'_> {
     /// Stores what was made.
     async fn admit(
         &self,
+        begun: &mut Begun,
         id: String,
         object: &Object,
         config: &Config,
@@ -87,13 +93,16 @@ impl Keeper<'_> {
         let told = Told { inputs: Some(inputs.clone()), outputs: Some(outputs.clone()) };
         let saved =
             self.saved(object, Status::Ready, &config.secrets, &told, Annotations::default(), notes).await?;
-        self.keep(&id, None, &saved).await.map_err(|error| error.after("made", &self.key(&id)))?;
+        let key = self.key(&id);
+        begun.store(None, &key, &saved).await.map_err(|error| KeptError::from(error).after("made", &key))?;
         Ok(Made { id, outputs })
     }
 
     /// Deletes what a failed creation has made, and tells what became of it.
+    #[expect(clippy::too_many_arguments, reason = "each is a thing of its own, and there is one caller")]
     async fn undo(
         &self,
+        begun: &mut Begun,
         id: String,
         object: &Object,
         config: &Config,
@@ -102,7 +111,7 @@ impl Keeper<'_> {
         notes: &mut Notes,
     ) -> KeptError {
         let cause = isthmus_shim::error_chain(&cause);
-        let place = self.keep_damaged(&id, object, config, inputs, notes).await;
+        let place = self.keep_damaged(begun, &id, object, config, inputs, notes).await;
         match self.destroy(object, notes).await {
             Ok(()) => {
                 if let Some(place) = place
@@ -114,20 +123,26 @@ impl Keeper<'_> {
                         isthmus_shim::error_chain(&error),
                     ));
                 }
+                if place.is_none() {
+                    end(begun, notes).await;
+                }
                 KeptError::Undone { cause }
             }
-            Err(failure) => KeptError::LeftBehind {
-                cause,
-                key: self.key(&id),
-                obstacle: failure.error.to_string(),
-                kept: place.is_some(),
-            },
+            Err(failure) => {
+                let (key, obstacle) = (self.key(&id), failure.error.to_string());
+                if place.is_none() {
+                    let known = format!("{key} was made, and could not be deleted again: {obstacle}");
+                    leave_open(begun, &known, notes).await;
+                }
+                KeptError::LeftBehind { cause, key, obstacle, kept: place.is_some() }
+            }
         }
     }
 
     /// `None`: it could not be stored, perhaps for the very reason that the creation failed for.
     async fn keep_damaged(
         &self,
+        begun: &mut Begun,
         id: &str,
         object: &Object,
         config: &Config,
@@ -138,6 +153,6 @@ impl Keeper<'_> {
         let saved =
             self.saved(object, Status::Damaged, &config.secrets, &told, Annotations::default(), notes);
         let saved = saved.await.ok()?;
-        self.keep(id, None, &saved).await.ok()
+        begun.store(None, &self.key(id), &saved).await.ok()
     }
 }

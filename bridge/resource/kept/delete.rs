@@ -3,10 +3,11 @@
 use isthmus_proto::property::Struct;
 use isthmus_shim::cty::json::Json;
 use isthmus_shim::provider::{Object, StoredObject};
-use isthmus_shim::state::Status;
+use isthmus_shim::state::{Intention, Status};
 
 use super::{Annotations, ID, Keeper, KeptError, Prior, Sought, Told};
 use crate::package::shape::IdRule;
+use crate::resource::intents::settle;
 use crate::resource::{Notes, OperationError, StateError};
 use crate::translate::raw_state::raw_state_without_delta;
 
@@ -22,18 +23,19 @@ impl Keeper<'_> {
     /// Deletes the resource. `properties` are all that the engine knows of it: defaults, inputs and outputs.
     pub async fn delete(&self, id: &str, properties: &Struct, notes: &mut Notes) -> Result<(), KeptError> {
         let Some(prior) = self.condemned(id, properties, notes).await? else { return Ok(()) };
+        let mut begun = self.begin(Intention::Delete, id, Some(&prior), properties, notes).await?;
         match self.destroy(&prior.object, notes).await {
             Ok(()) => {
-                if let Some(place) = prior.place {
-                    self.vault.remove(place).await?;
-                }
+                begun.remove(prior.place).await?;
                 Ok(())
             }
             Err(failure) => {
                 if let (Some(object), Some(place)) = (&failure.object, prior.place) {
                     let saved =
                         self.saved(object, prior.status, &[], &prior.told, prior.annotations, notes).await?;
-                    self.keep(id, Some(place), &saved).await?;
+                    begun.store(Some(place), &self.key(id), &saved).await?;
+                } else {
+                    settle(&mut begun, &failure.error, notes).await;
                 }
                 Err(failure.error.into())
             }

@@ -291,6 +291,16 @@ impl Plugin {
         Ok(())
     }
 
+    /// Asks for a resource, and does not wait for it.
+    pub(crate) fn begin_create(
+        &self,
+        goal: &Goal,
+    ) -> tokio::task::JoinHandle<Result<Response<isthmus_proto::lumirpc::CreateResponse>, Status>> {
+        let (mut client, goal) = (self.client.clone(), goal.clone());
+        let request = CreateRequest { r#type: goal.type_token, properties: Some(goal.inputs) };
+        tokio::spawn(async move { client.create(request).await })
+    }
+
     async fn update(&self, old: &State, new: &mut State) -> Result<(), String> {
         let request = UpdateRequest {
             id: old.id.clone(),

@@ -1,0 +1,87 @@
+//! What is about to be done is written down before a provider hears of it, and that it was done when somebody knows.
+//!
+//! An engine may never hear the answer to a call that has changed something: the daemon may be killed, or the machine. What
+//! was begun and has no end is found in the journal then. It is reported and never guessed at: an engine does make a second
+//! resource under one URN on purpose.
+//!
+//! For today's engine, which keeps what it has begun itself, a journal that cannot be written is warned of, and the change
+//! goes on.
+
+use bytes::Bytes;
+use isthmus_shim::provider::Diagnostic;
+use isthmus_shim::state::{Begun, Intent, Intention, StoreKey, VaultError};
+
+use super::{Notes, OperationError, Target};
+
+/// A change for today's engine that is written down, if it could be.
+#[derive(Debug)]
+pub(super) struct Written(Option<Begun>);
+
+impl Target<'_> {
+    /// Writes down what is about to be done.
+    pub(super) async fn begin(&self, intention: Intention, notes: &mut Notes) -> Written {
+        // What is worked with is no resource.
+        let Some(memory) = self.memory else { return Written(None) };
+        let intent = Intent {
+            intention,
+            key: StoreKey {
+                package: self.package.name.clone(),
+                type_name: self.shape.terraform_type.to_string(),
+                id: memory.id.to_owned(),
+            },
+            subject: memory.urn.to_owned(),
+            // The engine has it.
+            prior: None,
+            companion: Bytes::new(),
+        };
+        match memory.failed_deletes.begin(intent).await {
+            Ok(begun) => Written(Some(begun)),
+            Err(reason) => {
+                notes.warnings.push(Diagnostic::warning(
+                    "The journal cannot be written",
+                    format!("{reason}. Should the program end before the change has, nobody will report it."),
+                ));
+                Written(None)
+            }
+        }
+    }
+}
+
+impl Written {
+    /// The change has ended: the engine is about to be told how.
+    pub(super) async fn ended<T>(self, outcome: &Result<T, OperationError>, notes: &mut Notes) {
+        let Some(mut begun) = self.0 else { return };
+        match outcome {
+            Ok(_) => end(&mut begun, notes).await,
+            Err(error) => settle(&mut begun, error, notes).await,
+        }
+    }
+}
+
+/// A change has failed: either the engine can be told what there is now, or nobody knows.
+pub(super) async fn settle(begun: &mut Begun, error: &OperationError, notes: &mut Notes) {
+    match error {
+        OperationError::Provider { outcome_unknown: true, text, .. } => leave_open(begun, text, notes).await,
+        // Something exists, and the engine cannot be told what.
+        OperationError::Output(error) => leave_open(begun, &error.to_string(), notes).await,
+        _ => end(begun, notes).await,
+    }
+}
+
+/// A change has ended, and its outcome is known.
+pub(super) async fn end(begun: &mut Begun, notes: &mut Notes) {
+    let ended = begun.end().await;
+    complain("A change that has ended is still in the journal", ended, notes);
+}
+
+/// A change has ended, and nobody knows how.
+pub(super) async fn leave_open(begun: &mut Begun, known: &str, notes: &mut Notes) {
+    let noted = begun.leave_open(known).await;
+    complain("What is known of a change is not in the journal", noted, notes);
+}
+
+fn complain(summary: &str, outcome: Result<(), VaultError>, notes: &mut Notes) {
+    if let Err(error) = outcome {
+        notes.warnings.push(Diagnostic::warning(summary, isthmus_shim::error_chain(&error)));
+    }
+}

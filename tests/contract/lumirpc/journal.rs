@@ -1,0 +1,73 @@
+//! What was being done when the plugin was killed.
+
+use std::path::Path;
+use std::time::Duration;
+
+use isthmus_proto::property::Value;
+use isthmus_shim::state::{Condition, Intention, OpenIntent, Vault};
+
+use super::engine::Engine;
+use super::{goal, kept, sandbox};
+use crate::harness::PATIENCE;
+use crate::harness::engine::Severity;
+
+async fn open_intents(home: &Path) -> Vec<OpenIntent> {
+    let vault = Vault::open(home, None).await.expect("the store");
+    vault.open_intents().await.expect("the journal")
+}
+
+#[tokio::test]
+async fn a_creation_that_was_killed_is_listed_and_reported_at_the_next_start() {
+    let (engine, _objects) = sandbox().await;
+    let goals = [goal(
+        "sandbox:faulty:Faulty",
+        [("urnName", Value::from("stuck")), ("mode", "hang-forever".into()), ("during", "create".into())],
+    )];
+    let plugin = engine.start().await;
+    let creating = plugin.begin_create(&goals[0]);
+    let is_open = async {
+        loop {
+            match &open_intents(engine.home()).await[..] {
+                [open] => break open.clone(),
+                [] => tokio::time::sleep(Duration::from_millis(5)).await,
+                several => panic!("one intent, not {several:?}"),
+            }
+        }
+    };
+    let open =
+        tokio::time::timeout(PATIENCE, is_open).await.expect("an intent, before the provider has answered");
+    assert_eq!((open.intent.intention, open.intent.subject.as_str()), (Intention::Create, "stuck"));
+    assert!(matches!(open.condition, Condition::UnderWay), "{open:?}");
+    plugin.kill().await;
+    creating.await.expect("the call").expect_err("nobody answers");
+
+    let open = open_intents(engine.home()).await;
+    assert!(matches!(&open[..], [open] if matches!(open.condition, Condition::Interrupted)), "{open:?}");
+    assert_eq!(kept(engine.home()).await, []);
+    engine.start().await.kill().await;
+    let warned: Vec<String> = engine
+        .shown()
+        .into_iter()
+        .filter(|line| line.severity == Severity::Warning)
+        .map(|line| line.message)
+        .collect();
+    let [warning] = &warned[..] else { panic!("one warning, not {warned:?}") };
+    for part in ["the creation of stuck", "sandbox_faulty", "nobody knows whether it has happened", "intent "]
+    {
+        assert!(warning.contains(part), "{part:?} is not in: {warning}");
+    }
+}
+
+#[tokio::test]
+async fn what_has_ended_is_not_in_the_journal() {
+    let mut engine = Engine::with_tool("time").await;
+    let offset = |days: f64| {
+        [goal("time:offset:Offset", [("urnName", Value::from("later")), ("offsetDays", Value::from(days))])]
+    };
+    engine.deploy(&offset(1.0)).await.expect("created");
+    engine.deploy(&offset(7.0)).await.expect("changed");
+    assert!(matches!(&open_intents(engine.home()).await[..], []));
+    engine.deploy(&[]).await.expect("deleted");
+    assert!(matches!(&open_intents(engine.home()).await[..], []));
+    assert_eq!(kept(engine.home()).await, []);
+}
