@@ -14,6 +14,7 @@ mod options;
 mod processes;
 mod repetition;
 mod report;
+mod store;
 mod summary;
 mod tools;
 mod workload;
@@ -44,9 +45,13 @@ async fn main() -> ExitCode {
 async fn run() -> anyhow::Result<()> {
     let options = Options::parse();
     let date = machine::today();
-    let tools = Tools::find(&options)?;
     let files = Files::reserve(&date, &options.label)?;
     let machine = Machine::describe();
+    if let Some(Part::Store(store)) = &options.part {
+        print!("{}", store::run(&options, store, (&date, machine), &files).await?);
+        return Ok(());
+    }
+    let tools = Tools::find(&options)?;
     if let Some(Part::LargeSchema(large)) = &options.part {
         print!("{}", large_schema::run(&options, large, &tools, (&date, machine), &files).await?);
         return Ok(());

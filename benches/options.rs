@@ -47,6 +47,38 @@ pub(crate) struct Options {
 pub(crate) enum Part {
     /// How the bridges cope with a provider whose schema is as large as the largest ones.
     LargeSchema(LargeSchema),
+    /// How the stores of objects do with many objects.
+    Store(StoreOptions),
+}
+
+/// How many, and where.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct StoreOptions {
+    /// How many objects.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(4..))]
+    pub(crate) objects: u64,
+    /// Which stores.
+    #[arg(long, value_delimiter = ',', default_values_t = [Database::Sqlite, Database::Postgres])]
+    pub(crate) databases: Vec<Database>,
+}
+
+/// A form of the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Database {
+    /// A file.
+    Sqlite,
+    /// A database of a server that is started for it.
+    Postgres,
+}
+
+impl std::fmt::Display for Database {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Sqlite => "sqlite",
+            Self::Postgres => "postgres",
+        })
+    }
 }
 
 /// How large.
