@@ -97,8 +97,9 @@ pub enum Condition {
     },
 }
 
-/// An intent that is in the journal, and what it gives the right to do. When it is dropped without an end, the intent stays
-/// open, and others may take over.
+/// An intent that is in the journal, and what it gives the right to do. One of [`Self::end`], [`Self::store`],
+/// [`Self::remove`] and [`Self::leave_open`] is its end, and is not done again once it has succeeded. When it is dropped
+/// without an end, the intent stays open, and others may take over.
 #[derive(Debug)]
 pub struct Begun {
     vault: Vault,
@@ -341,7 +342,7 @@ impl Begun {
     ///
     /// # Errors
     /// When the journal cannot be written; the intent stays open.
-    pub async fn end(mut self) -> Result<(), VaultError> {
+    pub async fn end(&mut self) -> Result<(), VaultError> {
         // Whoever has taken over does not lose anything by it.
         let fences = Vec::new();
         let batch = Batch { durability: Durability::Soon, fences, ..self.closing(Vec::new()) };
@@ -356,7 +357,7 @@ impl Begun {
     /// [`VaultError::Overtaken`] when another process has taken over: the object is kept with the intent, which stays open.
     /// After any other error the intent is open as well.
     pub async fn store(
-        mut self,
+        &mut self,
         place: Option<Place>,
         key: &StoreKey,
         saved: &Saved,
@@ -396,7 +397,7 @@ impl Begun {
     ///
     /// # Errors
     /// As of [`Self::store`].
-    pub async fn remove(mut self, place: Option<Place>) -> Result<(), VaultError> {
+    pub async fn remove(&mut self, place: Option<Place>) -> Result<(), VaultError> {
         let remove = place.map(|place| Change::Remove {
             kind: Kind::Object,
             number: place.number,
@@ -416,7 +417,7 @@ impl Begun {
     ///
     /// # Errors
     /// When the journal cannot be written; the intent stays open without it.
-    pub async fn leave_open(mut self, known: &str) -> Result<(), VaultError> {
+    pub async fn leave_open(&mut self, known: &str) -> Result<(), VaultError> {
         self.note(known.to_owned(), None).await
     }
 

@@ -32,7 +32,7 @@ pub enum StoreAddress {
 /// A database of a PostgreSQL server, and what is known of how to speak to it.
 #[derive(Clone)]
 pub struct ServerAddress {
-    pub(super) config: Config,
+    pub(super) config: Box<Config>,
     /// The certificates of the authorities that are trusted, in PEM. `None`: those of the system.
     pub(super) authorities: Option<PathBuf>,
 }
@@ -104,7 +104,7 @@ impl ServerAddress {
         if config.get_tcp_user_timeout().is_none() {
             config.tcp_user_timeout(SILENCE);
         }
-        Ok(Self { config, authorities })
+        Ok(Self { config: Box::new(config), authorities })
     }
 
     /// The same, trusting the authorities in a file unless the address names another one.

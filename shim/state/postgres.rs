@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep, timeout_at};
-use tokio_postgres::{Error, Row};
+use tokio_postgres::{Config, Error, Row};
 
 use super::checksum::{StoredRow, key_hash};
 use super::location::ServerAddress;
@@ -84,7 +84,7 @@ impl PostgresStore {
             .await
             .map_err(|_| StoreError::BrokenOff { location: location.clone() })?
             .map_err(|error| fault("setting up TLS", error.into()))?;
-        let pool = Pool::new(address.config.clone(), tls);
+        let pool = Pool::new(Config::clone(&address.config), tls);
         // Not again and again: an address is wrong more often than a server is just being started.
         let opening = async {
             let mut used = pool.take().await?;

@@ -39,6 +39,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How long to let another process finish before the log is switched again.
 const SWITCH_AGAIN: Duration = Duration::from_millis(5);
 
+/// How large a database is at least, in bytes: one page of the smallest size.
+const SMALLEST: u64 = 512;
+
 /// Files up to this size, in bytes, are checked when they are opened, which takes a few milliseconds.
 const SMALL: u64 = 4 << 20;
 
@@ -201,6 +204,12 @@ fn failed(path: &Path, doing: &'static str, error: Arc<rusqlite::Error>) -> Stor
 
 fn open(path: PathBuf) -> Result<SqliteStore, StoreError> {
     prepare_file(&path).map_err(|error| StoreError::Create { path: path.clone(), error })?;
+    let length = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
+    if (1..SMALLEST).contains(&length) {
+        // SQLite would take it for a new one.
+        let found = format!("it has {length} bytes, and the smallest database has {SMALLEST}");
+        return Err(StoreError::Corrupt { path, doing: "opening it", error: found.into() });
+    }
     let mut connection = connect(&path)?;
     format::ensure(&mut connection, &path)?;
     let is_small = std::fs::metadata(&path).is_ok_and(|metadata| metadata.len() <= SMALL);

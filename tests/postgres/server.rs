@@ -17,18 +17,25 @@ pub(crate) struct PostgresServer {
 }
 
 impl PostgresServer {
-    /// Starts a server, with TLS if there is a folder with its certificate and key.
+    /// Starts a server, with TLS if there is a folder with its certificate and key. Whether a commit waits for the disk
+    /// matters to who measures it; otherwise it only takes time.
     ///
     /// # Errors
     /// What the server or the script has said, such as what to install.
-    pub(crate) fn start(certificates: Option<&Path>) -> Result<Self, String> {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/postgres/serve");
+    pub(crate) fn start(certificates: Option<&Path>, waits_for_disk: bool) -> Result<Self, String> {
+        // The packages of this workspace are in its folders, or in that itself.
+        let script = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .ancestors()
+            .map(|folder| folder.join("tests/postgres/serve"))
+            .find(|script| script.exists())
+            .ok_or("tests/postgres/serve is missing")?;
         // Free at this moment, which has to do.
         let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let port = port.map_err(|error| format!("there is no free port: {error}"))?.port();
         let mut process = Command::new(&script)
             .arg(port.to_string())
             .args(certificates)
+            .env("POSTGRES_FSYNC", if waits_for_disk { "on" } else { "off" })
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -41,7 +41,7 @@ async fn kill_holders(world: &World) {
 
 async fn an_intent_is_there_from_its_beginning_to_its_end(world: &World) {
     let (ours, theirs) = (world.vault().await, world.vault().await);
-    let begun = ours.begin(intent(Intention::Update, "a"), None).await.expect("begun");
+    let mut begun = ours.begin(intent(Intention::Update, "a"), None).await.expect("begun");
     let open = theirs.open_intents().await.expect("intents");
     let [open] = &open[..] else { panic!("one intent, not {open:?}") };
     assert_eq!(open.number, begun.number());
@@ -58,13 +58,13 @@ async fn an_intent_is_there_from_its_beginning_to_its_end(world: &World) {
 
 async fn an_object_is_stored_with_the_end_of_its_intent(world: &World) {
     let vault = world.vault().await;
-    let begun = vault.begin(intent(Intention::Create, ""), None).await.expect("begun");
+    let mut begun = vault.begin(intent(Intention::Create, ""), None).await.expect("begun");
     let made = begun.store(None, &key("a"), &saved("one")).await.expect("stored");
     assert_eq!(results(&vault, "a").await, ["one"]);
-    let begun = vault.begin(intent(Intention::Update, "a"), Some(made.number)).await.expect("begun");
+    let mut begun = vault.begin(intent(Intention::Update, "a"), Some(made.number)).await.expect("begun");
     let changed = begun.store(Some(made), &key("a"), &saved("two")).await.expect("stored");
     assert_eq!(results(&vault, "a").await, ["two"]);
-    let begun = vault.begin(intent(Intention::Delete, "a"), Some(made.number)).await.expect("begun");
+    let mut begun = vault.begin(intent(Intention::Delete, "a"), Some(made.number)).await.expect("begun");
     begun.remove(Some(changed)).await.expect("removed");
     assert!(vault.find(&key("a")).await.expect("records").is_empty());
     assert!(conditions(&vault).await.is_empty());
@@ -72,7 +72,7 @@ async fn an_object_is_stored_with_the_end_of_its_intent(world: &World) {
 
 async fn an_intent_without_an_end_is_interrupted_when_its_process_has_ended(world: &World) {
     let vault = world.vault().await;
-    let begun = vault.begin(intent(Intention::Create, ""), None).await.expect("begun");
+    let mut begun = vault.begin(intent(Intention::Create, ""), None).await.expect("begun");
     kill_holders(world).await;
     let open = world.vault().await.open_intents().await.expect("intents");
     assert!(matches!(open[..], [_]) && matches!(open[0].condition, Condition::Interrupted), "{open:?}");
@@ -94,7 +94,7 @@ async fn nobody_else_changes_an_object_that_is_being_changed(world: &World) {
     let (ours, theirs) = (world.vault().await, world.vault().await);
     let place = ours.add(&key("a"), &saved("one")).await.expect("kept");
     let other = ours.add(&key("a"), &saved("other")).await.expect("kept");
-    let begun = ours.begin(intent(Intention::Update, "a"), Some(place.number)).await.expect("begun");
+    let mut begun = ours.begin(intent(Intention::Update, "a"), Some(place.number)).await.expect("begun");
     let error = theirs.begin(intent(Intention::Delete, "a"), Some(place.number)).await.expect_err("busy");
     assert!(matches!(error, VaultError::Busy { .. }), "{error}");
     let process = format!("process {}", std::process::id());
@@ -124,7 +124,8 @@ async fn who_was_killed_is_overtaken_at_once(world: &World) {
     let killed = vault.begin(intent(Intention::Update, "a"), Some(place.number)).await.expect("begun");
     kill_holders(world).await;
     let again = world.vault().await;
-    let begun = again.begin(intent(Intention::Update, "a"), Some(place.number)).await.expect("no waiting");
+    let mut begun =
+        again.begin(intent(Intention::Update, "a"), Some(place.number)).await.expect("no waiting");
     begun.store(Some(place), &key("a"), &saved("two")).await.expect("stored");
     assert_eq!(conditions(&again).await.len(), 1, "what came of the first one is still not known");
     drop(killed);
@@ -133,9 +134,10 @@ async fn who_was_killed_is_overtaken_at_once(world: &World) {
 async fn the_outcome_of_who_was_overtaken_is_kept_with_the_intent(world: &World) {
     let (sleeper, other) = (world.vault().await, world.vault().await);
     let place = sleeper.add(&key("a"), &saved("one")).await.expect("kept");
-    let slept = sleeper.begin(intent(Intention::Update, "a"), Some(place.number)).await.expect("begun");
+    let mut slept = sleeper.begin(intent(Intention::Update, "a"), Some(place.number)).await.expect("begun");
     world.let_leases_expire().await;
-    let begun = other.begin(intent(Intention::Update, "a"), Some(place.number)).await.expect("taken over");
+    let mut begun =
+        other.begin(intent(Intention::Update, "a"), Some(place.number)).await.expect("taken over");
     let error = slept.store(Some(place), &key("a"), &saved("sleeper's")).await.expect_err("overtaken");
     assert!(matches!(error, VaultError::Overtaken { done: "updated", .. }), "{error}");
     begun.store(Some(place), &key("a"), &saved("other's")).await.expect("stored");
@@ -150,7 +152,7 @@ async fn the_outcome_of_who_was_overtaken_is_kept_with_the_intent(world: &World)
 async fn an_object_that_somebody_removed_meanwhile_is_kept_anew(world: &World) {
     let vault = world.vault().await;
     let place = vault.add(&key("a"), &saved("one")).await.expect("kept");
-    let begun = vault.begin(intent(Intention::Update, "a"), Some(place.number)).await.expect("begun");
+    let mut begun = vault.begin(intent(Intention::Update, "a"), Some(place.number)).await.expect("begun");
     world.vault().await.remove(place).await.expect("removed by hand");
     begun.store(Some(place), &key("a"), &saved("two")).await.expect("stored");
     assert_eq!(results(&vault, "a").await, ["two"]);
@@ -158,7 +160,7 @@ async fn an_object_that_somebody_removed_meanwhile_is_kept_anew(world: &World) {
 
 async fn what_is_known_of_an_unknown_end_is_kept(world: &World) {
     let vault = world.vault().await;
-    let begun = vault.begin(intent(Intention::Create, ""), None).await.expect("begun");
+    let mut begun = vault.begin(intent(Intention::Create, ""), None).await.expect("begun");
     begun.leave_open("the provider crashed while it was creating").await.expect("noted");
     let open = vault.open_intents().await.expect("intents");
     let [open] = &open[..] else { panic!("one intent, not {open:?}") };

@@ -45,7 +45,7 @@ impl Server {
                 .expect("a certificate");
             std::fs::write(certificates.path().join("server.crt"), certificate.pem()).expect("written");
             std::fs::write(certificates.path().join("server.key"), key.serialize_pem()).expect("written");
-            let process = server::PostgresServer::start(Some(certificates.path()))
+            let process = server::PostgresServer::start(Some(certificates.path()), false)
                 .unwrap_or_else(|reason| panic!("these tests need a PostgreSQL server: {reason}"));
             Self { process, certificates }
         })
