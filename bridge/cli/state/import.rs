@@ -158,6 +158,7 @@ fn keeper<'a>(provider: &'a Provider, type_name: &str, vault: &'a Vault) -> Resu
             memory: None,
         },
         vault,
+        subject: String::new(),
         package: &package.name,
         provider_type: &package.provider_type,
         withhold_sensitive: false,
