@@ -14,7 +14,6 @@ use std::time::Instant;
 use anyhow::{Context as _, anyhow};
 use bytes::Bytes;
 use isthmus_shim::cty::json::Json;
-use isthmus_shim::provider::StoredObject;
 use isthmus_shim::state::{
     Intent, Intention, KeySource, RecordNumber, Saved, SavedObject, Status, StoreAddress, StoreKey, Vault,
 };
@@ -260,12 +259,11 @@ fn object(number: u64) -> Saved {
     });
     Saved {
         object: SavedObject {
-            object: StoredObject {
-                value: Json::Object(members.collect()),
-                schema_version: 1,
-                private: Bytes::from_static(b"{\"schema_version\":\"1\"}"),
-                identity: None,
-            },
+            value: Json::Object(members.collect()),
+            schema_version: 1,
+            private: Bytes::from_static(b"{\"schema_version\":\"1\"}"),
+            identity: None,
+            address: None,
             status: Status::Ready,
             sensitive_paths: Vec::new(),
             dependencies: Vec::new(),
