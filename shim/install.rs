@@ -15,10 +15,10 @@ pub mod web;
 pub use address::{AddressError, DEFAULT_HOST, DEFAULT_NAMESPACE, PartFault, ProviderAddress};
 pub use cache::{CachedProvider, NotCached, ProviderCache, Skipped};
 pub use cli_config::{
-    CliConfig, CliConfigError, ConfigFault, ConfigWarning, CredentialsHelper, Environment,
-    InstallationMethod, MethodLocation, OciCredentials, OciDefaultCredentials, OciPrefix, OciPrefixFault,
-    OciRepository, OciSecret, PatternError, PatternFault, ProviderInstallation, ProviderPattern,
-    RegistryProtocols, RepositoryTemplate, Secret, TemplateFault,
+    CliConfig, CliConfigError, ConfigFault, ConfigWarning, ConfiguredCredentials, CredentialsHelper,
+    Environment, InstallationMethod, MethodLocation, OciCredentials, OciDefaultCredentials, OciPrefix,
+    OciPrefixFault, OciRepository, OciSecret, PatternError, PatternFault, ProviderInstallation,
+    ProviderPattern, RegistryProtocols, RepositoryTemplate, Secret, TemplateFault,
 };
 pub use constraint::{ConstraintError, ConstraintFault, VersionConstraint};
 pub use executable::find_executable;
@@ -28,7 +28,8 @@ pub use lock_file::{
     LOCK_FILE_NAME, LockFault, LockFile, LockFileError, NotLocked, OtherPackage, ProviderLock,
 };
 pub use mirror::{
-    DevOverride, FilesystemMirror, MirrorError, MirrorWriter, MirroredPackage, PackageForm, Source,
+    DevOverride, FilesystemMirror, MirrorError, MirrorWriter, MirroredPackage, MissingPlatform,
+    NetworkMirror, OciAuthority, OciMirror, PackageForm, RemoteMirrorError, RemotePackage, Source,
     SourceKind, Sources,
 };
 pub use platform::Platform;

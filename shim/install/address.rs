@@ -252,6 +252,14 @@ pub(super) fn normalise_host(text: &str) -> Result<String, PartFault> {
     })
 }
 
+/// As [`normalise_host`], for a host that may be in Punycode, as computers write it.
+pub(super) fn normalise_any_host(text: &str) -> Result<String, PartFault> {
+    let (name, port) = text.split_at(text.find(':').unwrap_or(text.len()));
+    let (name, result) = Uts46::new().to_unicode(name.as_bytes(), AsciiDenyList::STD3, Hyphens::Check);
+    result.map_err(|_| PartFault::Host(text.to_owned()))?;
+    normalise_host(&format!("{name}{port}"))
+}
+
 /// A host of an address as computers write it, in ASCII.
 pub(super) fn host_in_ascii(host: &str) -> Cow<'_, str> {
     let (name, port) = host.split_at(host.find(':').unwrap_or(host.len()));

@@ -5,6 +5,7 @@
 //! here, while both of them complain and go on with what is left: that would ask the public registry behind the back of
 //! somebody who has configured a mirror. And what nobody knows is warned about, so that a slip of the pen is seen.
 
+mod credentials;
 mod decode;
 mod environment;
 mod error;
@@ -12,6 +13,7 @@ mod files;
 mod installation;
 mod oci;
 mod pattern;
+pub(super) mod program;
 mod section;
 mod template;
 
@@ -19,6 +21,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+pub use credentials::ConfiguredCredentials;
 pub use environment::Environment;
 pub use error::{CliConfigError, ConfigFault, ConfigWarning};
 pub use installation::{InstallationMethod, MethodLocation, ProviderInstallation};

@@ -17,6 +17,7 @@ mod transport;
 pub use client::{Ask, Fetched, Opened, WebClient, WebSettings};
 pub use clock::{Clock, SystemClock};
 pub use credentials::{CredentialsError, CredentialsSource, NoCredentials, Token, TokenError};
+pub(super) use error::shown;
 pub use error::{WebError, WebFault};
 pub use http::{HttpSettings, HttpTransport, Proxies};
 pub use transport::{Body, BoxFuture, Request, Response, Transport, TransportError, TransportFault};

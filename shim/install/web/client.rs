@@ -51,6 +51,8 @@ pub struct Ask<'a> {
     /// The host whose token goes along, as addresses have it. It is sent to the server of `url`, and to no other that it redirects
     /// to.
     pub token_of: Option<&'a str>,
+    /// What else tells who asks, where there is no token to look up. Like a token, it is sent to the server of `url` alone.
+    pub authorization: Option<&'a HeaderValue>,
     /// Which kinds of content are wanted.
     pub accept: &'static str,
     /// The most bytes that the body may have.
@@ -115,7 +117,14 @@ impl<'a> Ask<'a> {
 
     /// For a document in JSON.
     pub fn json(url: &'a Url) -> Self {
-        Self { url, token_of: None, accept: "application/json", largest: Self::DOCUMENT, redirects: 10 }
+        Self {
+            url,
+            token_of: None,
+            authorization: None,
+            accept: "application/json",
+            largest: Self::DOCUMENT,
+            redirects: 10,
+        }
     }
 
     /// For any other document.
@@ -197,6 +206,11 @@ impl WebClient {
         }
     }
 
+    /// What makes the single exchanges.
+    pub(in super::super) fn transport(&self) -> &Arc<dyn Transport> {
+        &self.transport
+    }
+
     /// The beginning of an answer, asked for once, with more headers.
     pub(in super::super) async fn open(
         &self,
@@ -213,15 +227,16 @@ impl WebClient {
                 .map_err(|error| Refusal { error: WebError::new(&url, error), wait: None })?,
             None => None,
         };
+        let authorization = token.map(|token| token.header()).or_else(|| ask.authorization.cloned());
         for _ in 0..=ask.redirects {
             let at_home = url.origin() == ask.url.origin();
-            let token = token.as_ref().filter(|_| at_home);
+            let authorization = authorization.as_ref().filter(|_| at_home);
             let refused = |fault: WebFault| Refusal { error: WebError::new(&url, fault), wait: None };
             let mut headers: HeaderMap = more.iter().cloned().collect();
             headers.insert(header::ACCEPT, HeaderValue::from_static(ask.accept));
             headers.insert(TERRAFORM_VERSION.0, HeaderValue::from_static(TERRAFORM_VERSION.1));
-            if let Some(token) = token {
-                headers.insert(header::AUTHORIZATION, token.header());
+            if let Some(authorization) = authorization {
+                headers.insert(header::AUTHORIZATION, authorization.clone());
             }
             let answer = self.transport.get(Request { url: url.clone(), headers }).await;
             let answer = answer.map_err(|error| refused(error.into()))?;
@@ -247,7 +262,7 @@ impl WebClient {
                 status => {
                     let wait = retry_after(&answer.headers, self.clock.now());
                     let told = wait.filter(|wait| *wait > LONGEST_WAIT).map(|wait| wait.as_secs());
-                    let with_token = token.is_some();
+                    let with_token = authorization.is_some();
                     let fault = WebFault::Status { status, with_token, attempts: attempt, wait: told };
                     return Err(Refusal { wait, ..refused(fault) });
                 }

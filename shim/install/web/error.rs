@@ -59,13 +59,21 @@ pub enum WebFault {
 }
 
 impl WebError {
-    pub(super) fn new(url: &Url, fault: impl Into<WebFault>) -> Self {
+    pub(in super::super) fn new(url: &Url, fault: impl Into<WebFault>) -> Self {
         Self { url: Box::new(url.clone()), fault: fault.into() }
     }
 
     /// The server said that there is no such thing.
     pub fn is_not_found(&self) -> bool {
         matches!(self.fault, WebFault::Status { status: StatusCode::NOT_FOUND | StatusCode::GONE, .. })
+    }
+
+    /// The server wants to know who asks, or does not let that one in.
+    pub fn is_denied(&self) -> bool {
+        matches!(
+            self.fault,
+            WebFault::Status { status: StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, .. }
+        )
     }
 
     /// The same may well succeed a moment later.

@@ -1,0 +1,119 @@
+//! Runs small programs that know secrets, and lets none of them hang or flood the daemon.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+
+/// The longest that a program may take; it may have to ask another server.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// More than any answer has.
+const LONGEST: u64 = 1 << 20;
+
+/// What a program has said.
+#[derive(Debug)]
+pub(in super::super) struct Finished {
+    pub(in super::super) succeeded: bool,
+    pub(in super::super) output: Vec<u8>,
+    complaint: Vec<u8>,
+}
+
+impl Finished {
+    /// What it has complained about, for an error.
+    pub(in super::super) fn complaint(&self) -> String {
+        const SHOWN: usize = 1000;
+        let text = String::from_utf8_lossy(&self.complaint);
+        let text: String = text.trim().chars().take(SHOWN).collect();
+        if text.is_empty() { "it does not say why".to_owned() } else { text }
+    }
+}
+
+/// Runs a program to its end.
+///
+/// # Errors
+/// When it does not start or end, or says too much; with the reason.
+pub(in super::super) async fn run<'a>(
+    program: &Path,
+    arguments: impl IntoIterator<Item = &'a str>,
+    input: &str,
+) -> Result<Finished, String> {
+    run_within(PATIENCE, program, arguments, input).await
+}
+
+async fn run_within<'a>(
+    patience: Duration,
+    program: &Path,
+    arguments: impl IntoIterator<Item = &'a str>,
+    input: &str,
+) -> Result<Finished, String> {
+    let running = tokio::process::Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn();
+    let mut child = running.map_err(|error| format!("{} does not start: {error}", program.display()))?;
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let finish = async {
+        let write = async {
+            if let Some(mut stdin) = stdin {
+                // It need not read what it does not want.
+                let _ = stdin.write_all(input.as_bytes()).await;
+            }
+            Ok(())
+        };
+        let ((), output, complaint) = tokio::try_join!(write, read(stdout), read(stderr))?;
+        let status = child.wait().await.map_err(|error| error.to_string())?;
+        Ok(Finished { succeeded: status.success(), output, complaint })
+    };
+    let finished = tokio::time::timeout(patience, finish).await;
+    let finished =
+        finished.unwrap_or_else(|_| Err(format!("it did not end within {} s", patience.as_secs())));
+    finished.map_err(|reason: String| format!("{}: {reason}", program.display()))
+}
+
+async fn read(stream: Option<impl AsyncRead + Unpin>) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let Some(stream) = stream else { return Ok(bytes) };
+    stream.take(LONGEST + 1).read_to_end(&mut bytes).await.map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(format!("it says more than {LONGEST} bytes"));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn shell(script: &str, input: &str) -> Result<Finished, String> {
+        run(Path::new("/bin/sh"), ["-c", script], input).await
+    }
+
+    #[tokio::test]
+    async fn a_program_is_told_something_and_answers() {
+        let finished = shell("cat; echo why >&2; exit 1", "input").await.expect("it ends");
+        assert_eq!((finished.succeeded, finished.output.as_slice()), (false, b"input".as_slice()));
+        assert_eq!(finished.complaint(), "why");
+        // One that reads nothing is not waited for.
+        let finished = shell("exec <&-; true", &"x".repeat(1 << 20)).await.expect("it ends");
+        assert_eq!((finished.succeeded, finished.complaint().as_str()), (true, "it does not say why"));
+    }
+
+    #[tokio::test]
+    async fn a_program_that_floods_is_ended() {
+        let error = shell("while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done", "").await;
+        assert_eq!(error.map(drop), Err("/bin/sh: it says more than 1048576 bytes".to_owned()));
+        let missing = run(Path::new("/nowhere/x"), [], "").await.expect_err("it is not there");
+        assert!(missing.starts_with("/nowhere/x does not start: "), "{missing}");
+    }
+
+    #[tokio::test]
+    async fn a_program_that_hangs_is_ended() {
+        let error = run_within(Duration::ZERO, Path::new("/bin/sh"), ["-c", "exec sleep 1000"], "").await;
+        assert_eq!(error.map(drop), Err("/bin/sh: it did not end within 0 s".to_owned()));
+    }
+}

@@ -1,0 +1,293 @@
+//! Registries of containers with providers, as OpenTofu has them since 1.10.
+//!
+//! A provider is a repository, and a version is a tag there (with `_` for `+`). The tag leads to an index with one manifest a
+//! machine, and each of those to one layer: the provider's archive. Everything behind the tag is named by its sum, so the sum of
+//! the archive is known before it is downloaded.
+
+mod authority;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::HeaderValue;
+use semver::Version;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use sha2::{Digest as _, Sha256};
+use url::Url;
+
+use super::super::web::{Ask, Fetched, WebClient, WebError, WebFault};
+use super::{MissingPlatform, RemoteMirrorError, RemotePackage};
+use crate::install::{OciRepository, PackageHash, Platform, ProviderAddress, RepositoryTemplate};
+
+pub use authority::OciAuthority;
+
+const INDEX: &str = "application/vnd.oci.image.index.v1+json";
+const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+const INDEX_ARTIFACT: &str = "application/vnd.opentofu.provider";
+const MANIFEST_ARTIFACT: &str = "application/vnd.opentofu.provider-target";
+const ARCHIVE: &str = "archive/zip";
+
+/// The largest index or manifest.
+const LARGEST: u64 = 4 << 20;
+
+/// More pages than any list of tags has.
+const MOST_PAGES: usize = 100;
+
+/// Registries of containers that have providers.
+#[derive(Clone, Debug)]
+pub struct OciMirror {
+    template: RepositoryTemplate,
+    authority: Arc<OciAuthority>,
+}
+
+#[derive(Deserialize)]
+struct Tags {
+    tags: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Index {
+    #[serde(default)]
+    media_type: String,
+    #[serde(default)]
+    artifact_type: String,
+    #[serde(default)]
+    manifests: Vec<Descriptor>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Manifest {
+    #[serde(default)]
+    media_type: String,
+    #[serde(default)]
+    artifact_type: String,
+    #[serde(default)]
+    layers: Vec<Descriptor>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Descriptor {
+    #[serde(default)]
+    media_type: String,
+    #[serde(default)]
+    artifact_type: String,
+    digest: String,
+    platform: Option<OciPlatform>,
+}
+
+#[derive(Deserialize)]
+struct OciPlatform {
+    #[serde(default)]
+    os: String,
+    #[serde(default)]
+    architecture: String,
+    /// A package for one release of a system only is for nobody here.
+    #[serde(default, rename = "os.version")]
+    os_version: String,
+}
+
+/// A repository, and who asks it.
+struct Session<'a> {
+    web: &'a WebClient,
+    repository: OciRepository,
+    base: Url,
+    authorization: Option<HeaderValue>,
+}
+
+impl OciMirror {
+    /// The repositories that a template comes to, and who asks them.
+    pub fn new(template: RepositoryTemplate, authority: Arc<OciAuthority>) -> Self {
+        Self { template, authority }
+    }
+
+    /// The versions of a provider that it has; nothing, when there is no such repository.
+    ///
+    /// # Errors
+    /// When the registry does not answer as it should.
+    pub async fn versions(
+        &self,
+        web: &WebClient,
+        address: &ProviderAddress,
+    ) -> Result<Option<Vec<Version>>, RemoteMirrorError> {
+        let session = self.session(web, address).await?;
+        let mut versions = Vec::new();
+        let mut url = session.url("tags/list")?;
+        for _ in 0..MOST_PAGES {
+            let fetched = match session.fetch(&url, "application/json").await {
+                Ok(fetched) => fetched,
+                Err(RemoteMirrorError::Web(error)) if error.is_not_found() => return Ok(None),
+                Err(error) => return Err(error),
+            };
+            let tags: Tags = session.read(&fetched)?;
+            let tags = tags.tags.unwrap_or_default();
+            let Some(last) = tags.last() else { break };
+            // What is no version is there for other reasons.
+            versions.extend(tags.iter().filter_map(|tag| Version::parse(&tag.replace('_', "+")).ok()));
+            // The header with the next page's address tells no more than this, which registries without pages answer with the
+            // end of the list or with all of it again.
+            let mut next = session.url("tags/list")?;
+            next.query_pairs_mut().append_pair("last", last);
+            if next == url {
+                break;
+            }
+            url = next;
+        }
+        versions.sort();
+        versions.dedup();
+        Ok(Some(versions))
+    }
+
+    /// The package of a version for a machine.
+    ///
+    /// # Errors
+    /// When it is not there, or the registry does not answer as it should.
+    pub async fn package(
+        &self,
+        web: &WebClient,
+        address: &ProviderAddress,
+        version: &Version,
+        platform: Platform,
+    ) -> Result<RemotePackage, RemoteMirrorError> {
+        let session = self.session(web, address).await?;
+        let tag = version.to_string().replace('+', "_");
+        let url = session.url(&format!("manifests/{tag}"))?;
+        let fetched = session.fetch(&url, INDEX).await?;
+        let index: Index = session.read(&fetched)?;
+        let wrong = |reason: String| RemoteMirrorError::answer(&url, reason);
+        if index.media_type == MANIFEST || fetched.content_type.as_deref() == Some(MANIFEST) {
+            return Err(wrong(
+                "the tag leads to one manifest, but there must be an index of several machines".to_owned(),
+            ));
+        }
+        if index.media_type != INDEX || index.artifact_type != INDEX_ARTIFACT {
+            let Index { media_type, artifact_type, .. } = index;
+            return Err(wrong(format!(
+                "it is no provider, but {artifact_type:?} of the kind {media_type:?}"
+            )));
+        }
+        let digest = select(&index.manifests, address, version, platform, &wrong)?;
+        let url = session.url(&format!("manifests/{digest}"))?;
+        let fetched = session.fetch(&url, MANIFEST).await?;
+        let wrong = |reason: String| RemoteMirrorError::answer(&url, reason);
+        if hex::encode(Sha256::digest(&fetched.body)) != hex_of(digest).unwrap_or_default() {
+            return Err(wrong("the manifest does not have the sum that the index names".to_owned()));
+        }
+        let manifest: Manifest = session.read(&fetched)?;
+        if manifest.media_type != MANIFEST || manifest.artifact_type != MANIFEST_ARTIFACT {
+            let Manifest { media_type, artifact_type, .. } = manifest;
+            return Err(wrong(format!(
+                "it is no provider's package, but {artifact_type:?} of the kind {media_type:?}"
+            )));
+        }
+        let mut archives = manifest.layers.iter().filter(|layer| layer.media_type == ARCHIVE);
+        let (Some(archive), None) = (archives.next(), archives.next()) else {
+            return Err(wrong(format!("the manifest must name one layer of the kind {ARCHIVE:?}")));
+        };
+        let sum = hex_of(&archive.digest)
+            .ok_or_else(|| wrong(format!("{:?} is no sum by SHA-256", archive.digest)))?;
+        let hash = PackageHash::parse(&format!("zh:{sum}")).map_err(|error| wrong(error.to_string()))?;
+        Ok(RemotePackage {
+            url: session.url(&format!("blobs/{}", archive.digest))?,
+            file_name: format!("terraform-provider-{}_{version}_{platform}.zip", address.provider_type()),
+            hashes: vec![hash],
+            other_hashes: Vec::new(),
+            token_of: None,
+            authorization: session.authorization,
+        })
+    }
+
+    async fn session<'a>(
+        &self,
+        web: &'a WebClient,
+        address: &ProviderAddress,
+    ) -> Result<Session<'a>, RemoteMirrorError> {
+        let repository = self.template.repository(address).map_err(|source| {
+            RemoteMirrorError::Repository { address: Box::new(address.clone()), source: Box::new(source) }
+        })?;
+        let text = format!("https://{}/v2/", repository.registry);
+        let base = Url::parse(&text)
+            .map_err(|error| RemoteMirrorError::Address { url: text, reason: error.to_string() })?;
+        let authorization = self.authority.authorize(web, &base, &repository).await?;
+        Ok(Session { web, repository, base, authorization })
+    }
+}
+
+impl Session<'_> {
+    fn url(&self, path: &str) -> Result<Url, RemoteMirrorError> {
+        let path = format!("{}/{path}", self.repository.name);
+        self.base
+            .join(&path)
+            .map_err(|error| RemoteMirrorError::Address { url: path, reason: error.to_string() })
+    }
+
+    async fn fetch(&self, url: &Url, accept: &'static str) -> Result<Fetched, RemoteMirrorError> {
+        let ask =
+            Ask { accept, largest: LARGEST, authorization: self.authorization.as_ref(), ..Ask::json(url) };
+        self.web.fetch(&ask).await.map_err(|error| match &error.fault {
+            WebFault::Status { status, with_token, .. } if matches!(status.as_u16(), 401 | 403) => {
+                RemoteMirrorError::Denied {
+                    registry: self.repository.registry.clone(),
+                    repository: self.repository.name.clone(),
+                    with_credentials: *with_token,
+                    reason: format!("it answered {status}"),
+                }
+            }
+            _ => error.into(),
+        })
+    }
+
+    fn read<T: DeserializeOwned>(&self, fetched: &Fetched) -> Result<T, RemoteMirrorError> {
+        let body: &Bytes = &fetched.body;
+        serde_json::from_slice(body)
+            .map_err(|error| WebError::new(&fetched.url, WebFault::Malformed(error.to_string())).into())
+    }
+}
+
+/// The sum that names the one manifest for a machine.
+fn select<'a>(
+    manifests: &'a [Descriptor],
+    address: &ProviderAddress,
+    version: &Version,
+    platform: Platform,
+    wrong: &impl Fn(String) -> RemoteMirrorError,
+) -> Result<&'a str, RemoteMirrorError> {
+    let mut selected = None;
+    let mut others = Vec::new();
+    // Other things may be in the same index, such as signatures.
+    for descriptor in manifests.iter().filter(|descriptor| descriptor.artifact_type == MANIFEST_ARTIFACT) {
+        if descriptor.media_type != MANIFEST {
+            return Err(wrong(format!("a manifest in the index is of the kind {:?}", descriptor.media_type)));
+        }
+        let Some(OciPlatform { os, architecture, os_version }) = &descriptor.platform else {
+            return Err(wrong("a manifest in the index does not say for which machine it is".to_owned()));
+        };
+        if !os_version.is_empty() || os != platform.os || architecture != platform.arch {
+            others.push(format!("{os}_{architecture}"));
+        } else if selected.replace(descriptor.digest.as_str()).is_some() {
+            return Err(wrong(format!("the index names several manifests for {platform}")));
+        }
+    }
+    let selected = selected.ok_or_else(|| {
+        RemoteMirrorError::NoPlatform(Box::new(MissingPlatform {
+            address: address.clone(),
+            version: version.clone(),
+            platform,
+            others,
+        }))
+    })?;
+    // It becomes a part of an address.
+    hex_of(selected).map(|_| selected).ok_or_else(|| wrong(format!("{selected:?} is no sum by SHA-256")))
+}
+
+fn hex_of(digest: &str) -> Option<&str> {
+    let sum = digest.strip_prefix("sha256:")?;
+    let is_one = sum.len() == 64 && sum.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    is_one.then_some(sum)
+}
+
+#[cfg(test)]
+mod tests;

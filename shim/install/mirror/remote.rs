@@ -1,0 +1,107 @@
+//! What the mirrors behind a network have in common.
+
+use http::HeaderValue;
+use url::Url;
+
+use super::super::web::WebError;
+use crate::install::{PackageHash, Platform, ProviderAddress, TemplateFault};
+
+/// A package that is still to be downloaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemotePackage {
+    /// Where.
+    pub url: Url,
+    /// What it is called.
+    pub file_name: String,
+    /// It must have one of these sums; where there are none, nobody says what it must be.
+    pub hashes: Vec<PackageHash>,
+    /// Sums of the same version's packages for other machines, which may go into a lock file.
+    pub other_hashes: Vec<PackageHash>,
+    /// The host whose token goes along, as addresses have it.
+    pub token_of: Option<String>,
+    /// What else tells who asks.
+    pub authorization: Option<HeaderValue>,
+}
+
+/// A mirror behind a network cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoteMirrorError {
+    /// The configured address is none.
+    #[error("{url:?} cannot be the address of a network mirror ({reason})")]
+    Address {
+        /// The address.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// It does not answer as it should.
+    #[error(transparent)]
+    Web(#[from] WebError),
+    /// It answers with what makes no sense.
+    #[error("{}: {reason}", super::super::web::shown(.url))]
+    Answer {
+        /// What was asked for.
+        url: Box<Url>,
+        /// What is wrong.
+        reason: String,
+    },
+    /// No repository can have the provider.
+    #[error("the provider {address} can be in no repository")]
+    Repository {
+        /// The provider.
+        address: Box<ProviderAddress>,
+        /// Why not.
+        #[source]
+        source: Box<TemplateFault>,
+    },
+    /// The registry of containers wants to know who asks, or does not let that one in.
+    #[error(
+        "the registry {registry} does not let {} read {repository}: {reason}. Say who asks in the CLI configuration: \
+         `oci_credentials \"{registry}\" {{ username = … password = … }}`",
+        if *.with_credentials { "the one whose credentials are configured" } else { "everybody" }
+    )]
+    Denied {
+        /// The registry.
+        registry: String,
+        /// The repository.
+        repository: String,
+        /// Whether it was said who asks.
+        with_credentials: bool,
+        /// What the registry said.
+        reason: String,
+    },
+    /// It could not be looked up who asks.
+    #[error("the credentials for the registry {registry} could not be looked up: {reason}")]
+    Credentials {
+        /// The registry.
+        registry: String,
+        /// Why not.
+        reason: String,
+    },
+    /// It has the version, but not for this machine.
+    #[error(transparent)]
+    NoPlatform(Box<MissingPlatform>),
+}
+
+/// A mirror has a version, but not for a machine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the mirror has version {version} of {address} for {}, but not for {platform}",
+    if .others.is_empty() { "no machine".to_owned() } else { .others.join(", ") }
+)]
+pub struct MissingPlatform {
+    /// The provider.
+    pub address: ProviderAddress,
+    /// The version.
+    pub version: semver::Version,
+    /// The machine.
+    pub platform: Platform,
+    /// The machines that it is there for.
+    pub others: Vec<String>,
+}
+
+impl RemoteMirrorError {
+    pub(super) fn answer(url: &Url, reason: impl Into<String>) -> Self {
+        Self::Answer { url: Box::new(url.clone()), reason: reason.into() }
+    }
+}
