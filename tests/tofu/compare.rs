@@ -24,15 +24,6 @@ pub(crate) struct Difference {
     pub(crate) theirs: Option<Request>,
 }
 
-impl Difference {
-    /// A difference of what is stored after a step.
-    pub(crate) fn of_states(place: Place, decision: Decision, step: &Step) -> Self {
-        let Place { path, ours, theirs } = place;
-        let what = What::State { path, ours, theirs };
-        Self { what, method: "", decision, step: step.clone(), ours: None, theirs: None }
-    }
-}
-
 /// What differs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum What {
@@ -46,8 +37,6 @@ pub(crate) enum What {
     OnlyTheirs,
     /// Two requests differ at a place.
     Field { path: String, ours: Option<Json>, theirs: Option<Json> },
-    /// Two states differ at a place.
-    State { path: String, ours: Option<Json>, theirs: Option<Json> },
     /// What changes something is in another order.
     Order,
     /// We announced a capability. It is taken out before anything else is compared.

@@ -26,6 +26,8 @@ pub(crate) struct Kind {
     /// Whether there can only be one in a project, because the ids of several depend on the order of their creation, or
     /// nothing tells several apart.
     pub(crate) alone: bool,
+    /// Whether it is there where the sandbox answers as the older SDK does.
+    pub(crate) as_older_sdk: bool,
     /// Whether programs set its `timeouts`.
     pub(crate) timeouts: Timeouts,
     /// What numbers there are where nothing else is said.
@@ -111,6 +113,7 @@ const KIND: Kind = Kind {
     failing: &[],
     complete: false,
     alone: false,
+    as_older_sdk: true,
     timeouts: Timeouts::Unset,
     numbers: WHOLE_NUMBERS,
 };
@@ -157,6 +160,8 @@ pub(crate) const KINDS: &[Kind] = &[
     },
     Kind {
         type_name: "sandbox_server",
+        // Its null blocks are a change to it, which they are not to the SDK: OpenTofu finds its last plan inconsistent then.
+        as_older_sdk: false,
         timeouts: Timeouts::Any,
         provider: Provider::Sandbox,
         marker: Marker::Text("name"),

@@ -90,8 +90,10 @@ impl World {
         };
         let mut resources = Vec::new();
         let dealt = KINDS.iter().zip((0..PARTS).cycle()).filter(|(_, part)| *part == seed % PARTS);
-        let kinds =
-            dealt.map(|(kind, _)| kind).filter(|kind| setting.protocol == Protocol::V6 || kind.on_protocol_5);
+        let kinds = dealt
+            .map(|(kind, _)| kind)
+            .filter(|kind| setting.protocol == Protocol::V6 || kind.on_protocol_5)
+            .filter(|kind| !setting.legacy || kind.as_older_sdk);
         for kind in kinds {
             let shape = schemas[&kind.provider].shape(kind.type_name);
             for _ in 0..if kind.alone { 1 } else { OF_A_KIND } {
@@ -216,7 +218,7 @@ impl World {
             }
         }
         assert!(failed.is_empty(), "OpenTofu has failed elsewhere: {failed:?}");
-        self.compare_states(steps, &decisions, report);
+        self.compare_states(steps, report);
         self.compare_objects(report);
         self.compare_requests(steps, &decisions, report);
     }
@@ -270,9 +272,9 @@ impl World {
         }
     }
 
-    fn compare_states(&self, steps: &[Step], decisions: &[Decision], report: &mut Report) {
+    fn compare_states(&self, steps: &[Step], report: &mut Report) {
         let mut theirs = self.tofu.state();
-        for ((resource, step), decision) in self.resources.iter().zip(steps).zip(decisions) {
+        for (resource, step) in self.resources.iter().zip(steps) {
             let their = theirs.remove(&resource.named.name);
             let (Some(stored), Some(their)) = (&resource.stored, &their) else {
                 if resource.stored.is_some() || their.is_some() {
@@ -288,14 +290,7 @@ impl World {
             assert!(matches!(source, RawStateSource::Delta), "{source:?}");
             let our_value = json::from_tree(&raw, own).expect("our state conforms");
             for place in places(&shown(&our_value), &shown(&their_value)) {
-                let difference = Difference::of_states(place, *decision, step);
-                if !report.tally.covers(&difference) {
-                    report.fail(self.told(
-                        resource,
-                        step,
-                        &format!("the states differ: {:?}", difference.what),
-                    ));
-                }
+                report.fail(self.told(resource, step, &format!("the states differ: {place:?}")));
             }
             let meta = Meta::from_properties(&stored.outputs).expect("the stored state has good data");
             if meta.private != their.private {
@@ -375,6 +370,10 @@ impl World {
     fn compare_configurations(&self, report: &mut Report) {
         let step = Step { edit: Edit::None, outside: Outside::Nothing, refresh: false };
         for (provider, (ours, theirs)) in &self.about_providers {
+            // OpenTofu does not start those that it has nothing of.
+            if !self.resources.iter().any(|resource| resource.kind.provider == *provider) {
+                continue;
+            }
             report.configurations += 1;
             for difference in differences(Decision::Nothing, &step, ours, theirs) {
                 if !report.tally.covers(&difference) {
