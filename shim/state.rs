@@ -16,6 +16,7 @@ mod location;
 mod postgres;
 mod record;
 mod sqlite;
+pub mod stacks;
 mod store;
 pub mod tfstate;
 mod vault;

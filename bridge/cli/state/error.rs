@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use isthmus_shim::install::AddressError;
+use isthmus_shim::state::stacks::SequenceError;
 use isthmus_shim::state::tfstate::{Collision, TfStateError};
 use isthmus_shim::state::{AddressSyntaxError, VaultError};
 
@@ -68,6 +69,15 @@ pub(super) enum StateError {
         /// Why.
         #[source]
         error: TfStateError,
+    },
+    /// A file is no sequence of a stack's records.
+    #[error("{file} cannot be used", file = .file.display())]
+    Sequence {
+        /// Which.
+        file: PathBuf,
+        /// Why.
+        #[source]
+        error: Box<SequenceError>,
     },
     /// A file does not say what objects are to be called.
     #[error(

@@ -5,14 +5,16 @@
 
 mod addresses;
 
+use std::collections::HashSet;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use isthmus_shim::install::ProviderAddress;
-use isthmus_shim::state::ProviderConfigAddress;
-use isthmus_shim::state::tfstate::{Instance, TfState};
+use isthmus_shim::state::stacks::{ComponentObject, SequenceFile, StacksState};
+use isthmus_shim::state::tfstate::{Collision, Instance, TfState};
+use isthmus_shim::state::{ComponentAddress, ObjectAddress, ProviderConfigAddress};
 
 use super::error::StateError;
 use super::record::{Record, records};
@@ -29,12 +31,21 @@ An object that came from a Terraform state keeps its address there. Others are c
 --addresses gives them the names of your configuration: a JSON object such as {\"random_pet.dog\": \"random_pet/able-dog\"},
 an address for each record that is to have one (records by NUMBER or TYPE/ID).
 
+With --format stacks the file is a sequence of tfstackdata1 records, each behind its length. This is EXPERIMENTAL: Terraform
+calls the format private and may change it at any time.
+
 The file holds every value in the clear, secrets and private data included; it can be read by its owner only.";
 
-/// Write objects to a terraform.tfstate.
+/// Write objects to a terraform.tfstate, or to a sequence of a stack's records (experimental).
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Export {
+    /// What to write.
+    #[arg(long, value_enum, default_value_t = Format::Tfstate)]
+    format: Format,
+    /// With `--format stacks`: the component that the objects belong to, such as `component.main`.
+    #[arg(long, default_value = "component.main")]
+    component: ComponentAddress,
     /// The file to write; without it, standard output.
     #[arg(long, short)]
     output: Option<PathBuf>,
@@ -58,6 +69,15 @@ pub(super) struct Export {
     serial: u64,
 }
 
+/// What an export is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A terraform.tfstate of version 4.
+    Tfstate,
+    /// A sequence of tfstackdata1 records. Experimental.
+    Stacks,
+}
+
 /// The two sides of `NAME=VALUE`.
 pub(super) fn pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
@@ -75,19 +95,40 @@ impl Export {
         let found = records(&vault, self.package.as_deref()).await?;
         let addresses = Addresses::read(self.addresses.as_deref(), &found, &vault)?;
         let count = found.len();
-        let instances: Vec<Instance> = addresses
-            .give(found)
-            .into_iter()
-            .map(|(address, record)| Instance::new(address, with_provider(record, &providers).object))
-            .collect();
-        let mut state = TfState::new(self.lineage.clone().unwrap_or_else(random_uuid));
-        state.serial = self.serial;
-        state.instances = instances;
-        self.deliver(state.write()?.as_bytes())?;
+        let objects = addresses.give(found).into_iter();
+        let objects = objects.map(|(address, record)| (address, with_provider(record, &providers)));
+        let bytes = match self.format {
+            Format::Tfstate => self.tfstate(objects)?.into_bytes(),
+            Format::Stacks => self.stacks(objects)?,
+        };
+        self.deliver(&bytes)?;
         if let Some(output) = &self.output {
             print(&format!("wrote {count} objects to {}\n", output.display()));
         }
         Ok(Outcome::Done)
+    }
+
+    fn tfstate(&self, objects: impl Iterator<Item = (ObjectAddress, Record)>) -> Result<String, Collision> {
+        let mut state = TfState::new(self.lineage.clone().unwrap_or_else(random_uuid));
+        state.serial = self.serial;
+        state.instances = objects.map(|(address, record)| Instance::new(address, record.object)).collect();
+        state.write()
+    }
+
+    fn stacks(&self, objects: impl Iterator<Item = (ObjectAddress, Record)>) -> Result<Vec<u8>, Collision> {
+        warn("the format of stacks is Terraform's own and private; it may change at any time");
+        let mut state = StacksState::default();
+        state.components.entry(self.component.clone()).or_default();
+        let mut taken = HashSet::new();
+        for (address, record) in objects {
+            if !taken.insert(address.clone()) {
+                return Err(Collision { address: Box::new(address) });
+            }
+            let mut object = record.object;
+            object.address = Some(address);
+            state.objects.push(ComponentObject { component: self.component.clone(), object });
+        }
+        Ok(SequenceFile::State(state.write()).write())
     }
 
     fn providers(&self) -> Result<Vec<(&str, String)>, StateError> {

@@ -9,8 +9,10 @@ mod providers;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use isthmus_shim::state::tfstate::{Instance, TfState};
-use isthmus_shim::state::{ProviderConfigAddress, ResourceMode, Vault};
+use isthmus_shim::provider::TERRAFORM_VERSION;
+use isthmus_shim::state::stacks::{Kind, SequenceError, SequenceFile, StacksPlan, StacksState};
+use isthmus_shim::state::tfstate::TfState;
+use isthmus_shim::state::{ObjectAddress, ProviderConfigAddress, ResourceMode, Vault};
 
 use super::error::StateError;
 use super::export::pair;
@@ -30,14 +32,17 @@ Every provider in the state is started once, from --provider, from the cache of 
 from PATH; it is not configured, and nothing that exists is touched. Only managed resources are taken over. The id that is
 shown for each is the one that an engine knows it by: where several objects have one id, later ones get a number.
 
+A file of tfstackdata1 records, each behind its length, is taken as well: the state of a stack, or the state that a plan was
+made from. This is EXPERIMENTAL: Terraform calls the format private and may change it at any time.
+
 Exits with 1 when something could not be taken over. What is in the store already is left alone, so that the command can be
 run again.";
 
-/// Take objects over from a terraform.tfstate.
+/// Take objects over from a terraform.tfstate, or from a sequence of a stack's records (experimental).
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Import {
-    /// The state file, of version 4; `-` is standard input.
+    /// The state file, of version 4, or a sequence of a stack's records; `-` is standard input.
     file: PathBuf,
     /// The program of a provider, by its type or its whole address.
     #[arg(long, value_name = "TYPE=FILE", value_parser = pair)]
@@ -45,6 +50,9 @@ pub(super) struct Import {
     /// What a provider's package is called, by the provider's type or its whole address; without it, like the type.
     #[arg(long, value_name = "TYPE=PACKAGE", value_parser = pair)]
     package: Vec<(String, String)>,
+    /// The release of Terraform that the plan of a stack is from.
+    #[arg(long, value_name = "VERSION", default_value = TERRAFORM_VERSION)]
+    terraform_version: String,
     /// What to do with an object of which the store has another form.
     #[arg(long, value_enum, default_value_t = OnConflict::Refuse)]
     on_conflict: OnConflict,
@@ -84,33 +92,65 @@ impl ObjectError {
 
 impl Import {
     pub(super) async fn run(&self) -> Result<Outcome, StateError> {
-        let state = TfState::parse(&read(&self.file)?)
-            .map_err(|error| StateError::TfState { file: self.file.clone(), error })?;
+        let objects = self.objects(read(&self.file)?)?;
         let vault = open_vault().await?;
         let mut providers = Providers::new(&self.provider, &self.package);
-        let outcome = self.take_all(state.instances, &vault, &mut providers).await;
+        let outcome = self.take_all(objects, &vault, &mut providers).await;
         providers.end().await;
         outcome
     }
 
+    /// The objects in a file, whatever it is.
+    fn objects(&self, bytes: Vec<u8>) -> Result<Vec<Foreign>, StateError> {
+        let Some(kind) = SequenceFile::kind_of(&bytes) else {
+            let state = TfState::parse(&bytes)
+                .map_err(|error| StateError::TfState { file: self.file.clone(), error })?;
+            let foreign = state.instances.into_iter().map(|instance| {
+                let (object, flat) = instance.into_saved();
+                Foreign { object, flat }
+            });
+            return Ok(foreign.collect());
+        };
+        let state = self
+            .stack(bytes.into(), kind)
+            .map_err(|error| StateError::Sequence { file: self.file.clone(), error: Box::new(error) })?;
+        warn(
+            "the format of stacks is Terraform's own and private; what is read here may be wrong for its next release",
+        );
+        let objects = state.objects.into_iter();
+        Ok(objects.map(|found| Foreign { object: found.object, flat: None }).collect())
+    }
+
+    fn stack(&self, bytes: bytes::Bytes, kind: Kind) -> Result<StacksState, SequenceError> {
+        match SequenceFile::read(&bytes, kind)? {
+            SequenceFile::State(records) => StacksState::read(records),
+            SequenceFile::Plan(records) => {
+                StacksPlan::read(records, &self.terraform_version).map(|plan| plan.prior_state)
+            }
+        }
+    }
+
     async fn take_all(
         &self,
-        instances: Vec<Instance>,
+        objects: Vec<Foreign>,
         vault: &Vault,
         providers: &mut Providers<'_>,
     ) -> Result<Outcome, StateError> {
         let mut counts = Counts::default();
-        for instance in instances {
-            if instance.address.resource.mode == ResourceMode::Data {
+        for foreign in objects {
+            // Every object of a state has an address.
+            let Some(address) = foreign.object.address.clone() else { continue };
+            if address.resource.mode == ResourceMode::Data {
                 counts.data += 1;
                 continue;
             }
-            let name = name(&instance);
-            let config: ProviderConfigAddress = instance
+            let name = name(&address);
+            let config: ProviderConfigAddress = foreign
+                .object
                 .provider
                 .parse()
                 .map_err(|error| StateError::ProviderConfig { address: name.clone(), error })?;
-            let taken = self.take(instance, &config, vault, providers).await;
+            let taken = self.take(foreign, &address.resource.type_name, &config, vault, providers).await;
             counts.count(&name, taken);
         }
         print(&counts.summary());
@@ -119,17 +159,16 @@ impl Import {
 
     async fn take(
         &self,
-        instance: Instance,
+        foreign: Foreign,
+        type_name: &str,
         config: &ProviderConfigAddress,
         vault: &Vault,
         providers: &mut Providers<'_>,
     ) -> Result<TakenOver, ObjectError> {
         let provider = providers.of(&config.provider).await?;
-        let type_name = instance.address.resource.type_name.clone();
-        let keeper = keeper(&provider, &type_name, vault)?;
-        let (object, flat) = instance.into_saved();
+        let keeper = keeper(&provider, type_name, vault)?;
         let mut notes = Notes::default();
-        let taken = keeper.take_over(Foreign { object, flat }, self.conflicts(), &mut notes).await;
+        let taken = keeper.take_over(foreign, self.conflicts(), &mut notes).await;
         for warning in &notes.warnings {
             warn(&describe(warning, &keeper.target.shape.object));
         }
@@ -176,8 +215,7 @@ fn read(file: &Path) -> Result<Vec<u8>, StateError> {
     bytes.map_err(|error| StateError::Read { file: file.to_owned(), error })
 }
 
-fn name(instance: &Instance) -> String {
-    let address = &instance.address;
+fn name(address: &ObjectAddress) -> String {
     match &address.deposed {
         None => address.to_string(),
         Some(key) => format!("{address} (deposed {})", key.as_str()),

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use isthmus_shim::cty::json::Json;
+use isthmus_shim::state::{Condition, OpenIntent, Vault};
 
 use super::error::StateError;
 use super::record::{Record, records};
@@ -14,7 +15,10 @@ Examples:
   isthmus state list --json | jq -r '.[].id'
 
 NUMBER and TYPE/ID name a record for the other commands. ADDRESS is what a Terraform state called the object, if it came
-from one. A damaged object is one that a failed creation left behind: it has to be replaced or deleted.";
+from one. A damaged object is one that a failed creation left behind: it has to be replaced or deleted.
+
+Below the objects stand changes that were begun and whose end is not known: what they were about, and what is known of them.
+With --json they are told by --intents, instead of the objects.";
 
 /// List the objects in the store.
 #[derive(Debug, Args)]
@@ -29,11 +33,19 @@ pub(super) struct List {
     /// Write a JSON array, with an object for each record.
     #[arg(long)]
     json: bool,
+    /// Only the changes that were begun and whose end is not known.
+    #[arg(long)]
+    intents: bool,
 }
 
 impl List {
     pub(super) async fn run(&self) -> Result<Outcome, StateError> {
         let vault = open_vault().await?;
+        let intents = self.intents(&vault).await?;
+        if self.intents {
+            print(&if self.json { intents_json(&intents) } else { intents_text(&intents) });
+            return Ok(Outcome::Done);
+        }
         let mut found = records(&vault, self.package.as_deref()).await?;
         if let Some(type_name) = &self.type_name {
             found.retain(|record| record.key.type_name == *type_name);
@@ -42,10 +54,47 @@ impl List {
             let all = found.iter().map(|record| Json::Object(record.summary()));
             print(&(Json::Array(all.collect()).to_readable() + "\n"));
         } else {
-            print(&table(&found));
+            print(&(table(&found) + &intents_text(&intents)));
         }
         Ok(Outcome::Done)
     }
+
+    async fn intents(&self, vault: &Vault) -> Result<Vec<OpenIntent>, StateError> {
+        let mut intents = vault.open_intents().await?;
+        intents.retain(|open| {
+            let key = &open.intent.key;
+            self.package.as_ref().is_none_or(|package| key.package == *package)
+                && self.type_name.as_ref().is_none_or(|type_name| key.type_name == *type_name)
+        });
+        Ok(intents)
+    }
+}
+
+fn intents_text(intents: &[OpenIntent]) -> String {
+    intents.iter().map(|open| format!("open, number {}: {}\n", open.number.0, open.report())).collect()
+}
+
+fn intents_json(intents: &[OpenIntent]) -> String {
+    let text = |text: &str| Json::String(text.to_owned());
+    let object = |open: &OpenIntent| {
+        let key = &open.intent.key;
+        let condition = match &open.condition {
+            Condition::UnderWay => "under way",
+            Condition::Interrupted => "interrupted",
+            Condition::Ended { .. } => "ended",
+        };
+        Json::Object(vec![
+            ("number".to_owned(), Json::Number(open.number.0.to_string())),
+            ("intention".to_owned(), text(open.intent.intention.noun())),
+            ("package".to_owned(), text(&key.package)),
+            ("type".to_owned(), text(&key.type_name)),
+            ("id".to_owned(), text(&key.id)),
+            ("subject".to_owned(), text(&open.intent.subject)),
+            ("condition".to_owned(), text(condition)),
+            ("report".to_owned(), text(&open.report())),
+        ])
+    };
+    Json::Array(intents.iter().map(object).collect()).to_readable() + "\n"
 }
 
 const HEAD: [&str; 6] = ["NUMBER", "PACKAGE", "TYPE", "ID", "CONDITION", "ADDRESS"];

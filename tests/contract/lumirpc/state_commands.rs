@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use isthmus_proto::property::Value;
+use isthmus_shim::state::{Intent, Intention, StoreKey, Vault};
 
 use super::engine::Engine;
 use super::goal;
@@ -57,15 +58,17 @@ async fn secrets_are_shown_only_when_they_are_asked_for() {
     let shown = isthmus(engine.home(), &["state", "show", "random_password/none"]).well().stdout;
     assert!(!shown.contains(&password) && shown.contains("(secret)"), "{shown}");
     assert!(shown.contains("hidden") && shown.contains("result"), "{shown}");
-    let shown = isthmus(engine.home(), &["state", "show", "1", "--secrets"]).well().stdout;
+    let shown = isthmus(engine.home(), &["state", "show", "random_password/none", "--secrets"]).well().stdout;
     assert!(shown.contains(&password), "{shown}");
 
-    let shown = isthmus(engine.home(), &["state", "show", "--json", "1"]).well().stdout;
+    let shown = isthmus(engine.home(), &["state", "show", "--json", "random_password/none"]).well().stdout;
     let shown: Json = serde_json::from_str(&shown).expect("JSON");
     assert_eq!(shown[0]["value"]["result"], "(secret)");
     assert_eq!(shown[0]["value"]["length"], 12);
     assert_eq!(shown[0]["hidden"], json!(["bcrypt_hash", "result"]));
-    let shown = isthmus(engine.home(), &["state", "show", "--json", "--secrets", "1"]).well().stdout;
+    let shown = isthmus(engine.home(), &["state", "show", "--json", "--secrets", "random_password/none"])
+        .well()
+        .stdout;
     let shown: Json = serde_json::from_str(&shown).expect("JSON");
     assert_eq!((shown[0]["value"]["result"].as_str(), &shown[0]["hidden"]), (Some(&*password), &json!([])));
 }
@@ -77,21 +80,24 @@ async fn records_are_listed_and_removed_and_what_is_not_there_is_told_by_the_exi
     let table = list(&[]);
     let rows: Vec<Vec<&str>> = table.lines().map(|row| row.split_whitespace().collect()).collect();
     assert_eq!(rows[0], ["NUMBER", "PACKAGE", "TYPE", "ID", "CONDITION", "ADDRESS"]);
-    assert_eq!(rows[1], ["1", "random", "random_password", "none", "ready"]);
+    assert_eq!(rows[1][1..], ["random", "random_password", "none", "ready"]);
+    let number = rows[1][0];
+    let shown = isthmus(engine.home(), &["state", "show", number]).well().stdout;
+    assert!(shown.starts_with(&format!("random_password \"none\", record {number}\n")), "{shown}");
     let record: Json = serde_json::from_str(&list(&["--json"])).expect("JSON");
     assert_eq!(record[0]["id"], "none");
     assert_eq!(list(&["--json", "--package", "other"]), "[]\n");
     assert_eq!(list(&["--json", "--type", "random_pet"]), "[]\n");
 
-    for words in [["show", "random_pet/none"], ["show", "17"], ["rm", "random_password"]] {
+    for words in [["show", "random_pet/none"], ["show", "1700"], ["rm", "random_password"]] {
         let said = isthmus(engine.home(), &[&["state"][..], &words].concat());
         assert_eq!(said.code, 3, "{said:?}");
         assert!(said.stderr.contains(words[1]) && said.stderr.contains("isthmus state list"), "{said:?}");
     }
-    let said = isthmus(engine.home(), &["state", "rm", "1", "2"]);
+    let said = isthmus(engine.home(), &["state", "rm", number, "1700"]);
     assert_eq!((said.code, list(&["--json"]).contains("none")), (3, true), "nothing is removed: {said:?}");
     let said = isthmus(engine.home(), &["state", "rm", "random_password/none"]).well();
-    assert_eq!(said.stdout, "removed record 1, random_password \"none\" of package random\n");
+    assert_eq!(said.stdout, format!("removed record {number}, random_password \"none\" of package random\n"));
     assert_eq!(list(&["--json"]), "[]\n");
     assert_eq!(isthmus(engine.home(), &["state", "show"]).code, 2, "the words are wrong");
 }
@@ -108,7 +114,10 @@ async fn flat_attributes_of_old_sdks_go_through_the_providers_upgrade() {
     let home = folder.path().join("home");
     let said = import(&home, &file, &[]).await.well();
     assert!(said.stdout.contains("conformance_legacy_versioned.old: added, id \"old-1\""), "{said:?}");
-    let shown = isthmus(&home, &["state", "show", "--json", "--secrets", "1"]).well().stdout;
+    let shown =
+        isthmus(&home, &["state", "show", "--json", "--secrets", "conformance_legacy_versioned/old-1"])
+            .well()
+            .stdout;
     let shown: Json = serde_json::from_str(&shown).expect("JSON");
     assert_eq!(shown[0]["schema_version"], 3, "it is by the current schema now");
     assert_eq!(shown[0]["value"]["title"], "from 2017");
@@ -171,13 +180,16 @@ async fn another_form_of_an_object_is_left_alone_until_it_is_said_what_to_do() {
     };
     let file = write_state(folder.path(), json!([resource("random_password", "a", given("abc"))]));
     let said = import(engine.home(), &file, &[]).await;
-    assert_eq!((said.code, result("1")), (1, password.clone()), "{said:?}");
-    for part in ["isthmus state show 1", "--on-conflict replace", "--on-conflict both"] {
+    assert_eq!((said.code, result("random_password/none")), (1, password.clone()), "{said:?}");
+    for part in ["isthmus state show ", "--on-conflict replace", "--on-conflict both"] {
         assert!(said.stderr.contains(part), "{part}: {said:?}");
     }
     let said = import(engine.home(), &file, &["--on-conflict", "both"]).await.well();
     assert!(said.stdout.contains("added, id \"none#2\""), "{said:?}");
-    assert_eq!((result("1"), result("random_password/none#2")), (password, "abc".to_owned()));
+    assert_eq!(
+        (result("random_password/none"), result("random_password/none#2")),
+        (password, "abc".to_owned())
+    );
 
     // By its address it is certain which object it is.
     let file = write_state(folder.path(), json!([resource("random_password", "a", given("xyz"))]));
@@ -209,8 +221,11 @@ async fn a_file_is_only_overwritten_by_force_and_the_serial_is_the_users() {
     for (text, hint) in [
         ("[]", "something else"),
         (r#"{"random pet":"1"}"#, "random pet"),
-        (r#"{"random_pet.a":"1"}"#, "which is a random_password"),
-        (r#"{"random_password.a":"1","random_password.b":"1"}"#, "also given"),
+        (r#"{"random_pet.a":"random_password/none"}"#, "which is a random_password"),
+        (
+            r#"{"random_password.a":"random_password/none","random_password.b":"random_password/none"}"#,
+            "also given",
+        ),
     ] {
         std::fs::write(&names, text).expect("a file");
         let said = isthmus(engine.home(), &["state", "export", "--addresses", names.to_str().expect("text")]);
@@ -219,4 +234,60 @@ async fn a_file_is_only_overwritten_by_force_and_the_serial_is_the_users() {
             "{said:?}"
         );
     }
+}
+
+#[tokio::test]
+async fn records_of_a_stack_go_out_and_come_in_again() {
+    let (engine, password) = store_with_a_password().await;
+    let file = engine.home().join("stack");
+    let out = file.to_str().expect("text");
+    let words =
+        ["state", "export", "--format", "stacks", "--component", "component.web[\"eu\"]", "--output", out];
+    let said = isthmus(engine.home(), &words).well();
+    assert!(said.stderr.contains("private") && said.stderr.contains("may change"), "{said:?}");
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let home = folder.path().join("home");
+    let said = import(&home, out, &[]).await.well();
+    assert!(said.stdout.starts_with("random_password.none: added, id \"none\""), "{said:?}");
+    let shown = |home: &Path| {
+        let shown =
+            isthmus(home, &["state", "show", "--json", "--secrets", "random_password/none"]).well().stdout;
+        let mut shown: Json = serde_json::from_str(&shown).expect("JSON");
+        let address = shown[0]["address"].take();
+        // Stores count by themselves.
+        shown[0]["number"].take();
+        (shown, address)
+    };
+    let (theirs, address) = shown(&home);
+    assert_eq!((&theirs, address), (&shown(engine.home()).0, json!("random_password.none")));
+    assert_eq!(theirs[0]["value"]["result"], json!(password));
+
+    let bytes = std::fs::read(&file).expect("a file");
+    std::fs::write(&file, &bytes[..bytes.len() - 1]).expect("a file");
+    let said = import(&home, out, &[]).await;
+    assert!(said.code == 1 && said.stderr.contains("byte ") && said.stderr.contains("cut short"), "{said:?}");
+}
+
+#[tokio::test]
+async fn changes_whose_end_is_not_known_are_listed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let vault = Vault::open(folder.path(), None).await.expect("a store");
+    let key =
+        StoreKey { package: "random".to_owned(), type_name: "random_pet".to_owned(), id: String::new() };
+    let intent = Intent {
+        intention: Intention::Create,
+        key,
+        subject: "the dog".to_owned(),
+        prior: None,
+        companion: bytes::Bytes::new(),
+    };
+    drop(vault.begin(intent, None).await.expect("begun"));
+    let listed = isthmus(folder.path(), &["state", "list"]).well().stdout;
+    assert!(listed.contains("the creation of the dog (random_pet of package random)"), "{listed}");
+    let listed = isthmus(folder.path(), &["state", "list", "--intents", "--json"]).well().stdout;
+    let listed: Json = serde_json::from_str(&listed).expect("JSON");
+    assert_eq!((&listed[0]["intention"], &listed[0]["subject"]), (&json!("creation"), &json!("the dog")));
+    let others = isthmus(folder.path(), &["state", "list", "--intents", "--type", "random_id"]).well().stdout;
+    assert_eq!(others, "");
 }
