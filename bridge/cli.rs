@@ -1,6 +1,7 @@
 //! The command line, and the names that engines start this program by.
 
 mod demo;
+mod link;
 mod lumi;
 mod plugin;
 mod state;
@@ -48,6 +49,7 @@ struct Command {
 enum Subcommands {
     /// Play an engine against the daemon, on a real provider, and show what happens.
     Demo(demo::Demo),
+    Link(link::Link),
     /// Serve as a resource plugin, as under the name `pulumi-resource-terraform-provider`.
     #[command(disable_help_flag = true)]
     Plugin {
@@ -65,10 +67,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let name = arguments.first().cloned().unwrap_or_default();
     match role(Path::new(&name)) {
         Role::Plugin => plugin::run(arguments.get(1..).unwrap_or_default()),
-        Role::Lumi(package) => lumi::run(&package, arguments.get(1..).unwrap_or_default()),
+        Role::Lumi(package) => lumi::run(&package, Path::new(&name), arguments.get(1..).unwrap_or_default()),
         Role::Sandbox => isthmus_sandbox::main_from_environment(),
         Role::Command => match Command::parse_from(&arguments).subcommand {
             Subcommands::Demo(demo) => demo::run(&demo),
+            Subcommands::Link(link) => link::run(&link),
             Subcommands::Plugin { arguments } => plugin::run(&arguments),
             Subcommands::State(state) => state::run(&state),
         },

@@ -105,7 +105,7 @@ pub const NAME_PROPERTIES: Setting = Setting {
 pub const PROVIDER: Setting = Setting {
     name: "ISTHMUS_PROVIDER",
     value: "a file",
-    default: "`terraform-provider-PKG` on `PATH`",
+    default: "what `isthmus link` has linked, else `terraform-provider-PKG` on `PATH`",
     effect: "The provider that `lumi-resource-PKG` runs.",
 };
 

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use isthmus_proto::property::Struct;
 use isthmus_shim::state::Intent;
 
+use super::link::PROVIDER_LINK;
 use super::plugin::{fail, plugin_version, print, serve_until_told};
 use crate::config;
 use crate::daemon::{self, Calls, Daemon, Instance, OpenVaultError, ProviderSource};
@@ -34,8 +35,8 @@ enum StartError {
     )]
     NoEngine(String),
     #[error(
-        "there is no provider for package {package}: {EXECUTABLE_PREFIX}{package} is not on PATH; put it there, or set \
-         ISTHMUS_PROVIDER to its file"
+        "there is no provider for package {package}: nothing is linked, and {EXECUTABLE_PREFIX}{package} is not on PATH; put it \
+         there, use `isthmus link`, or set ISTHMUS_PROVIDER to its file"
     )]
     NoProvider { package: String },
     #[error("the configuration of package {package} cannot be had")]
@@ -62,20 +63,21 @@ enum StartError {
     Serve(#[from] ServeError),
 }
 
-pub(super) fn run(package: &str, words: &[OsString]) -> ExitCode {
+/// Serves the package; `program` is the name that this program was started by.
+pub(super) fn run(package: &str, program: &Path, words: &[OsString]) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&format!("the runtime cannot be started: {error}")),
     };
     runtime.block_on(async {
-        match serve(package, engine_address(words)).await {
+        match serve(package, program, engine_address(words)).await {
             Ok(code) => code,
             Err(error) => fail(&isthmus_shim::error_chain(&error)),
         }
     })
 }
 
-async fn serve(package: &str, address: Option<String>) -> Result<ExitCode, StartError> {
+async fn serve(package: &str, program: &Path, address: Option<String>) -> Result<ExitCode, StartError> {
     let address = address.ok_or_else(|| StartError::NoEngine(package.to_owned()))?;
     let engine = Engine::new(&address, Generation::Of2017).map_err(StartError::Address)?;
     let variables = engine
@@ -86,7 +88,10 @@ async fn serve(package: &str, address: Option<String>) -> Result<ExitCode, Start
     for message in settings::warnings(std::env::vars_os().map(|(name, _)| name)) {
         log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
     }
-    let executable = provider(package, settings::PROVIDER.read(), std::env::var_os("PATH"))
+    let path = std::env::var_os("PATH");
+    let configured =
+        settings::PROVIDER.read().or_else(|| linked(program, path.as_deref()).map(PathBuf::into_os_string));
+    let executable = provider(package, configured, path)
         .ok_or_else(|| StartError::NoProvider { package: package.to_owned() })?;
     let instance = start(package, executable, &log)
         .await
@@ -139,6 +144,23 @@ pub(super) async fn start(
 /// The first word that is no flag. The engine puts it before its flags for logging, which have no effect here.
 fn engine_address(words: &[OsString]) -> Option<String> {
     words.iter().map(|word| word.to_string_lossy()).find(|word| !word.starts_with('-')).map(Into::into)
+}
+
+/// The provider that `isthmus link` has put beside the name that this program was started by.
+fn linked(program: &Path, path: Option<&OsStr>) -> Option<PathBuf> {
+    let name = program.file_name()?;
+    let is_bare = program.parent().is_none_or(|folder| folder.as_os_str().is_empty());
+    let places: Vec<PathBuf> = if is_bare {
+        std::env::split_paths(path?).map(|folder| folder.join(name)).collect()
+    } else {
+        vec![program.to_owned()]
+    };
+    // The first one that there is, as the engine finds it.
+    let found = places.into_iter().find(|place| place.symlink_metadata().is_ok())?;
+    let mut link = found.into_os_string();
+    link.push(PROVIDER_LINK);
+    // What it leads to may be gone; then starting it says so.
+    std::fs::read_link(PathBuf::from(link)).ok()
 }
 
 /// The provider's program: the configured one, or the first on the search path.
@@ -210,6 +232,21 @@ mod tests {
         let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
         assert_eq!(engine_address(&words(&[":4000", "--logtostderr", "-v=9"])), Some(":4000".to_owned()));
         assert_eq!(engine_address(&words(&["--logtostderr"])), None);
+    }
+
+    #[test]
+    fn a_linked_provider_is_found_beside_the_name_that_the_program_was_started_by() {
+        let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+        let path = std::env::join_paths(folders.iter().map(tempfile::TempDir::path)).expect("a path");
+        let plugin = folders[1].path().join("lumi-resource-random");
+        std::os::unix::fs::symlink("/opt/isthmus", &plugin).expect("a link");
+        assert_eq!(linked(&plugin, None), None);
+        let beside = folders[1].path().join("lumi-resource-random.provider");
+        std::os::unix::fs::symlink("/opt/terraform-provider-random", beside).expect("a link");
+        let provider = Some(PathBuf::from("/opt/terraform-provider-random"));
+        assert_eq!(linked(&plugin, None), provider);
+        assert_eq!(linked(Path::new("lumi-resource-random"), Some(&path)), provider, "by its bare name");
+        assert_eq!(linked(Path::new("lumi-resource-time"), Some(&path)), None);
     }
 
     #[test]

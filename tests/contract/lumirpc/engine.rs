@@ -84,6 +84,24 @@ impl Engine {
         Self::new("sandbox", Path::new(env!("CARGO_BIN_EXE_isthmus"))).await
     }
 
+    /// With a provider that has to be built, put into place by `isthmus link`.
+    pub(crate) async fn with_linked_tool(package: &str) -> Self {
+        let engine = Self::with_tool(package).await;
+        let folder = engine.folder.path();
+        // What was there is out of the way: nothing but the link leads to the provider.
+        let elsewhere = folder.join("elsewhere");
+        std::fs::create_dir(&elsewhere).expect("a folder");
+        let provider = elsewhere.join(format!("terraform-provider-{package}"));
+        std::fs::rename(folder.join(format!("terraform-provider-{package}")), &provider).expect("moved");
+        std::fs::remove_file(folder.join(format!("lumi-resource-{package}"))).expect("removed");
+        let words = ["link", provider.to_str().expect("text"), "--dir", folder.to_str().expect("text")];
+        let said = super::tofu::isthmus(folder, &words).well();
+        assert!(said.stdout.starts_with("linked: "), "{said:?}");
+        let again = super::tofu::isthmus(folder, &words).well();
+        assert!(again.stdout.starts_with("linked already: "), "{again:?}");
+        engine
+    }
+
     async fn new(package: &str, provider: &Path) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         // Both are found by name: the plugin by the engine, the provider by the plugin on its PATH.

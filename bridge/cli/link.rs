@@ -1,0 +1,251 @@
+//! `isthmus link`: puts a provider where an engine of 2017 looks for it.
+//!
+//! That engine starts `lumi-resource-PKG`, which it looks for on PATH and then in `packs/PKG` of its own folder. Two links do:
+//! one of that name to this program, which knows by the name what to do, and one beside it to the provider. A link holds
+//! nothing that could grow old, and whoever looks at it sees where it leads.
+//!
+//! What is not ours is never replaced; what is may be, so that the command can be run again with a newer provider.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use isthmus_shim::install::find_executable;
+
+use super::LUMI_PLUGIN;
+use super::plugin::{fail, print};
+use crate::package::parameters::{EXECUTABLE_PREFIX, local_provider_type};
+
+/// What the link to the provider is called, behind the plugin's name.
+pub(super) const PROVIDER_LINK: &str = ".provider";
+
+/// The engine's own folder, and the variable that names another one.
+const LUMI_ROOT: &str = "/usr/local/lumi";
+const LUMI_ROOT_VARIABLE: &str = "LUMIROOT";
+
+/// What the program itself is called.
+const PROGRAM: &str = "isthmus";
+
+const EXAMPLES: &str = "\
+Examples:
+  isthmus link ./terraform-provider-random
+  isthmus link ./terraform-provider-aws_v5.0.0 --dir ~/bin
+  isthmus link ./terraform-provider-acme --as corp
+
+Without --dir the links are put into packs/PKG of the engine's folder, $LUMIROOT or /usr/local/lumi. Running the command
+again replaces its own links, and nothing else.";
+
+/// Put a provider where an engine of 2017 looks for the plugin of its package.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Link {
+    /// The provider's program.
+    provider: PathBuf,
+    /// What the package is called; without it, like the provider's type.
+    #[arg(long = "as", value_name = "PKG")]
+    package: Option<String>,
+    /// Where to put the links; the engine finds them if this folder is on PATH.
+    #[arg(long)]
+    dir: Option<PathBuf>,
+}
+
+/// A provider cannot be linked.
+#[derive(Debug, thiserror::Error)]
+enum LinkError {
+    #[error(
+        "{path} is not a provider's program that could be run; name the file of one, such as ./terraform-provider-random \
+         (addresses of registries cannot be linked)",
+        path = .0.display()
+    )]
+    NoProgram(PathBuf),
+    #[error(
+        "{path} does not tell its provider's type, as {EXECUTABLE_PREFIX}TYPE would; say with --as what the package is called",
+        path = .0.display()
+    )]
+    NoType(PathBuf),
+    #[error(
+        "{0:?} cannot be the name of a package: it has to start with a letter, and go on with letters, digits, hyphens and \
+         underscores"
+    )]
+    Name(String),
+    #[error(
+        "{path} is there already, and is not a link of ours; remove it, or choose another folder with --dir",
+        path = .0.display()
+    )]
+    Foreign(PathBuf),
+    #[error("{path} cannot be written; choose another folder with --dir", path = .path.display())]
+    Write {
+        path: PathBuf,
+        #[source]
+        error: io::Error,
+    },
+    #[error("the folder in which this is done, or this program itself, cannot be found")]
+    Here(#[source] io::Error),
+}
+
+pub(super) fn run(link: &Link) -> ExitCode {
+    match link.make(std::env::var_os(LUMI_ROOT_VARIABLE).as_deref()) {
+        Ok(text) => print(&text),
+        Err(error) => fail(&isthmus_shim::error_chain(&error)),
+    }
+}
+
+impl Link {
+    fn make(&self, root: Option<&OsStr>) -> Result<String, LinkError> {
+        let program = find_executable(&self.provider);
+        let is_program = std::fs::metadata(&program)
+            .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0);
+        if !is_program {
+            return Err(LinkError::NoProgram(self.provider.clone()));
+        }
+        // Not where it leads in the end: some programs look at the name that they were started by.
+        let program = std::path::absolute(program).map_err(LinkError::Here)?;
+        let package = self.package(&program)?;
+        let folder = match &self.dir {
+            Some(folder) => std::path::absolute(folder).map_err(LinkError::Here)?,
+            None => {
+                let root = root.filter(|root| !root.is_empty()).unwrap_or(OsStr::new(LUMI_ROOT));
+                Path::new(root).join("packs").join(&package)
+            }
+        };
+        let ours = std::env::current_exe().map_err(LinkError::Here)?;
+        let plugin = folder.join(format!("{LUMI_PLUGIN}{package}"));
+        let provider = folder.join(format!("{LUMI_PLUGIN}{package}{PROVIDER_LINK}"));
+        // Looked at before anything is changed.
+        let is_program = |target: &Path| {
+            target == ours
+                || target.file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with(PROGRAM))
+        };
+        require_ours(&plugin, is_program)?;
+        require_ours(&provider, |_| true)?;
+        std::fs::create_dir_all(&folder).map_err(|error| LinkError::Write { path: folder.clone(), error })?;
+        // The plugin last: it is never there without its provider.
+        let is_new = place(&provider, &program)? | place(&plugin, &ours)?;
+        let done = if is_new { "linked" } else { "linked already" };
+        Ok(format!("{done}: {} runs {}", plugin.display(), program.display()))
+    }
+
+    fn package(&self, program: &Path) -> Result<String, LinkError> {
+        let package = match &self.package {
+            Some(package) => package.clone(),
+            None => {
+                let name = program.file_name().unwrap_or_default().to_string_lossy();
+                let of_file =
+                    local_provider_type(&name).map_err(|_| LinkError::NoType(program.to_owned()))?;
+                // Released providers carry their version in their file's name; types have neither of these.
+                of_file.split(['_', '.']).next().unwrap_or_default().to_owned()
+            }
+        };
+        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        if package.starts_with(|first: char| first.is_ascii_alphabetic()) && package.bytes().all(is_part) {
+            Ok(package)
+        } else {
+            Err(LinkError::Name(package))
+        }
+    }
+}
+
+/// Refuses what is in the way and was not put there by this command: anything but a link to what `is_ours` knows.
+fn require_ours(path: &Path, is_ours: impl Fn(&Path) -> bool) -> Result<(), LinkError> {
+    match std::fs::read_link(path) {
+        Ok(target) if is_ours(&target) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        // A link to something else, or no link at all.
+        Ok(_) | Err(_) => Err(LinkError::Foreign(path.to_owned())),
+    }
+}
+
+/// Makes a link, or replaces ours at once. `false`: it is there already.
+fn place(path: &Path, target: &Path) -> Result<bool, LinkError> {
+    if std::fs::read_link(path).is_ok_and(|found| found == target) {
+        return Ok(false);
+    }
+    let failed = |error| LinkError::Write { path: path.to_owned(), error };
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let beside = tempfile::Builder::new().prefix(".isthmus-").tempdir_in(folder).map_err(failed)?;
+    let new = beside.path().join("link");
+    symlink(target, &new).and_then(|()| std::fs::rename(&new, path)).map_err(failed)?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(folder: &Path, name: &str) -> PathBuf {
+        let file = folder.join(name);
+        std::fs::write(&file, "").expect("a file");
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+        file
+    }
+
+    fn link(provider: PathBuf, package: Option<&str>, dir: Option<PathBuf>) -> Link {
+        Link { provider, package: package.map(str::to_owned), dir }
+    }
+
+    #[test]
+    fn the_links_are_where_the_engine_looks() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let provider = program(folder.path(), "terraform-provider-random_v3.6.0_x5");
+        let root = folder.path().join("lumi");
+        let done =
+            link(folder.path().join("terraform-provider-random"), None, None).make(Some(root.as_os_str()));
+        assert!(done.expect("linked").starts_with("linked: "));
+        let plugin = root.join("packs/random/lumi-resource-random");
+        assert_eq!(std::fs::read_link(&plugin).ok(), std::env::current_exe().ok());
+        let beside = root.join("packs/random/lumi-resource-random.provider");
+        assert_eq!(std::fs::read_link(beside).expect("a link"), provider);
+        assert_eq!(std::fs::read_dir(plugin.parent().expect("a folder")).expect("a folder").count(), 2);
+
+        let again = link(provider, None, None).make(Some(root.as_os_str())).expect("linked");
+        assert!(again.starts_with("linked already: "), "{again}");
+    }
+
+    #[test]
+    fn a_link_of_ours_is_replaced_and_nothing_else() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let old = program(folder.path(), "terraform-provider-acme_v1");
+        let new = program(folder.path(), "terraform-provider-acme_v2");
+        let dir = folder.path().join("bin");
+        let make = |provider: &Path| link(provider.to_owned(), Some("corp"), Some(dir.clone())).make(None);
+        make(&old).expect("linked");
+        assert!(make(&new).expect("linked").starts_with("linked: "));
+        let (plugin, provider) = (dir.join("lumi-resource-corp"), dir.join("lumi-resource-corp.provider"));
+        assert_eq!(std::fs::read_link(&provider).expect("a link"), new);
+
+        // One that led to an older place of this program is ours as well.
+        std::fs::remove_file(&plugin).expect("removed");
+        symlink("/gone/isthmus-0.0.9", &plugin).expect("a link");
+        make(&new).expect("linked");
+
+        std::fs::remove_file(&plugin).expect("removed");
+        std::fs::write(&plugin, "somebody's plugin").expect("a file");
+        let error = make(&old).expect_err("not ours").to_string();
+        assert!(error.contains("lumi-resource-corp") && error.contains("--dir"), "{error}");
+        assert_eq!(std::fs::read(&plugin).expect("a file"), b"somebody's plugin");
+        assert_eq!(std::fs::read_link(&provider).expect("a link"), new, "nothing is changed");
+        std::fs::remove_file(&plugin).expect("removed");
+        symlink("/usr/bin/true", &plugin).expect("a link");
+        make(&old).expect_err("a link to something else");
+    }
+
+    #[test]
+    fn what_is_no_provider_or_no_name_is_refused_with_what_to_do() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let provider = program(folder.path(), "terraform-provider-acme");
+        let other = program(folder.path(), "acme");
+        let said = |provider: &Path, package| {
+            let dir = folder.path().join("bin");
+            link(provider.to_owned(), package, Some(dir)).make(None).expect_err("refused").to_string()
+        };
+        assert!(said(Path::new("hashicorp/random"), None).contains("./terraform-provider-random"));
+        assert!(said(&other, None).contains("--as"));
+        for name in ["", "1a", "a/b", "a b", "../x"] {
+            assert!(said(&provider, Some(name)).contains("name of a package"), "{name}");
+        }
+        assert!(!folder.path().join("bin").exists());
+    }
+}
