@@ -2,6 +2,7 @@
 
 mod address;
 mod cache;
+mod checksums;
 mod cli_config;
 mod constraint;
 mod executable;
@@ -10,10 +11,13 @@ mod hcl1;
 mod lock_file;
 mod mirror;
 mod platform;
+mod signature;
+mod unpack;
 pub mod web;
 
 pub use address::{AddressError, DEFAULT_HOST, DEFAULT_NAMESPACE, PartFault, ProviderAddress};
 pub use cache::{CachedProvider, NotCached, ProviderCache, Skipped};
+pub use checksums::{Checksums, ChecksumsError, FileSum, FileSumError};
 pub use cli_config::{
     CliConfig, CliConfigError, ConfigFault, ConfigWarning, ConfiguredCredentials, CredentialsHelper,
     Environment, InstallationMethod, MethodLocation, OciCredentials, OciDefaultCredentials, OciPrefix,
@@ -33,3 +37,5 @@ pub use mirror::{
     SourceKind, Sources,
 };
 pub use platform::Platform;
+pub use signature::{SignatureError, SignatureFault, Signed, verify as verify_signature};
+pub use unpack::{UnpackError, UnpackFault, UnpackLimits, unpack};

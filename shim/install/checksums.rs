@@ -1,0 +1,159 @@
+//! The list of sums that a publisher signs: `terraform-provider-TYPE_VERSION_SHA256SUMS`.
+//!
+//! Lines are `SUM  FILE`, as `sha256sum` writes and reads them. What is no such line is passed over, as OpenTofu has it; a file
+//! with two sums is refused, because nobody can know which of them was meant.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+/// The SHA-256 of a file, written in hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileSum(pub [u8; 32]);
+
+/// A text is no SHA-256.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a SHA-256, which has 64 hexadecimal digits")]
+pub struct FileSumError(pub String);
+
+/// The sums of a release's files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checksums(BTreeMap<String, FileSum>);
+
+/// A list of sums contradicts itself.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the list of checksums has two for {file:?}: {first} and {second}")]
+pub struct ChecksumsError {
+    /// For which file.
+    pub file: String,
+    /// One sum.
+    pub first: FileSum,
+    /// The other.
+    pub second: FileSum,
+}
+
+impl FileSum {
+    /// Reads 64 hexadecimal digits.
+    ///
+    /// # Errors
+    /// When the text is something else.
+    pub fn parse(text: &str) -> Result<Self, FileSumError> {
+        let mut sum = [0; 32];
+        hex::decode_to_slice(text, &mut sum).map_err(|_| FileSumError(text.chars().take(100).collect()))?;
+        Ok(Self(sum))
+    }
+
+    /// The sum of a file.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn of_file(path: &Path) -> io::Result<Self> {
+        let mut file = File::open(path)?;
+        let mut hash = Sha256::new();
+        let mut buffer = vec![0; 1 << 18];
+        loop {
+            match file.read(&mut buffer) {
+                Ok(0) => return Ok(Self(hash.finalize().into())),
+                Ok(count) => hash.update(&buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl fmt::Display for FileSum {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&hex::encode(self.0))
+    }
+}
+
+impl fmt::Debug for FileSum {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "FileSum({self})")
+    }
+}
+
+impl Checksums {
+    /// Reads a list.
+    ///
+    /// # Errors
+    /// When it has two sums for one file.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ChecksumsError> {
+        let mut sums = BTreeMap::new();
+        for line in bytes.split(|byte| *byte == b'\n') {
+            let Some((sum, file)) = std::str::from_utf8(line).ok().and_then(parse_line) else { continue };
+            match sums.entry(file.to_owned()) {
+                Entry::Vacant(entry) => {
+                    entry.insert(sum);
+                }
+                Entry::Occupied(entry) if *entry.get() == sum => {}
+                Entry::Occupied(entry) => {
+                    let (file, first) = entry.remove_entry();
+                    return Err(ChecksumsError { file, first, second: sum });
+                }
+            }
+        }
+        Ok(Self(sums))
+    }
+
+    /// The sum of a file.
+    pub fn of(&self, file: &str) -> Option<FileSum> {
+        self.0.get(file).copied()
+    }
+
+    /// All files and their sums.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, FileSum)> {
+        self.0.iter().map(|(file, sum)| (file.as_str(), *sum))
+    }
+}
+
+fn parse_line(line: &str) -> Option<(FileSum, &str)> {
+    let (sum, file) = line.trim().split_once(char::is_whitespace)?;
+    let file = file.trim_start();
+    // A star says that the sum was made of the bytes, which is so in any case.
+    let file = file.strip_prefix('*').unwrap_or(file);
+    let sum = FileSum::parse(sum).ok()?;
+    (!file.is_empty()).then_some((sum, file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_file_has_the_sum_of_its_line() {
+        let (one, two) = (FileSum([1; 32]), FileSum([0xab; 32]));
+        let text = format!(
+            "{one}  a.zip\r\n\nnonsense\n{}\t*b.zip\n{one}  a.zip\n00  c.zip\n{one}  ",
+            two.to_string().to_uppercase()
+        );
+        let sums = Checksums::parse(text.as_bytes()).expect("no contradiction");
+        assert_eq!(sums.iter().collect::<Vec<_>>(), [("a.zip", one), ("b.zip", two)]);
+        assert_eq!((sums.of("b.zip"), sums.of("c.zip")), (Some(two), None));
+        assert_eq!(Checksums::parse(b"\xff\xfe  a\n").map(|sums| sums.iter().count()), Ok(0));
+    }
+
+    #[test]
+    fn a_file_with_two_sums_is_refused() {
+        let (one, two) = (FileSum([1; 32]), FileSum([2; 32]));
+        let error = Checksums::parse(format!("{one}  a\n{two}  a\n").as_bytes()).expect_err("which one?");
+        assert_eq!(error.to_string(), format!("the list of checksums has two for \"a\": {one} and {two}"));
+    }
+
+    #[test]
+    fn a_file_is_summed_up_as_others_do() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a");
+        std::fs::write(&path, "abc").expect("a file");
+        assert_eq!(
+            FileSum::of_file(&path).expect("it can be read").to_string(),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+    }
+}

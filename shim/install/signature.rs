@@ -1,0 +1,315 @@
+//! Whether a list of sums is signed by one of the keys that a registry vouches for.
+//!
+//! The OpenPGP library reads packets and does the arithmetic; what counts as a good signature is decided here. A key signs
+//! if its own certificate says that it may; subkeys must be bound to it, and it to them. What is signed must be hashed by
+//! something that is not broken; how a key's own certificate was hashed is left to whoever made it long ago, since the key itself
+//! comes from the registry. A key that was withdrawn because it may be in the wrong hands signs nothing; one that was retired signs
+//! nothing after that. Keys of large publishers do expire without being replaced, so an expired one is told and not refused, as
+//! OpenTofu has it; a setting of OpenTofu's refuses it.
+//!
+//! All of this blocks the thread, for some milliseconds with a large key.
+
+use std::io::Cursor;
+use std::time::{Duration, SystemTime};
+
+use pgp::composed::{Deserializable as _, DetachedSignature, SignedPublicKey, SignedPublicSubKey};
+use pgp::crypto::hash::HashAlgorithm;
+use pgp::packet::{RevocationCode, Signature, SignatureType, SubpacketData};
+use pgp::types::{KeyDetails as _, Tag, VerifyingKey};
+
+/// More keys than any registry names; each is tried.
+const MOST_KEYS: usize = 50;
+/// More bytes than the key of anybody who signs providers has.
+const LARGEST_KEY: usize = 1 << 20;
+/// More bytes than a file of signatures has.
+const LARGEST_SIGNATURE: usize = 1 << 16;
+
+/// A good signature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signed {
+    /// Whose it is: the fingerprint of the publisher's key, in hexadecimal digits.
+    pub key: String,
+    /// Since when the key, or the signature, does not hold any more.
+    pub expired: Option<SystemTime>,
+}
+
+/// There is no good signature.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SignatureError {
+    /// The file of the signature is none.
+    #[error("the signature cannot be read: {0}")]
+    Unreadable(String),
+    /// None of the keys can be read.
+    #[error("no signing key can be read: {0}")]
+    NoKey(String),
+    /// Nobody who is known has signed.
+    #[error("it is signed by {signers}, and the registry vouches for {}", .keys.join(", "))]
+    Unknown {
+        /// Who has signed, as the signature says.
+        signers: String,
+        /// The keys that may have signed.
+        keys: Vec<String>,
+    },
+    /// Somebody who is known has signed something else, or may not sign.
+    #[error("the signature by {key} is not good: {fault}")]
+    Bad {
+        /// Whose it is.
+        key: String,
+        /// What is wrong.
+        fault: SignatureFault,
+    },
+}
+
+/// What is wrong with a signature by a known key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SignatureFault {
+    /// It belongs to something else.
+    #[error("the list of checksums is not what was signed")]
+    OtherContent,
+    /// What it signs can be forged.
+    #[error("it is made over {0}, which can be forged")]
+    WeakHash(String),
+    /// It signs no document.
+    #[error("it is not the signature of a document")]
+    OtherKind,
+    /// The key is for something else, such as for encryption.
+    #[error("the key is not for signing")]
+    NotForSigning,
+    /// The subkey does not belong to the key.
+    #[error("the subkey is not bound to the key")]
+    Unbound,
+    /// The key says nothing valid about itself.
+    #[error("the key has not signed its own certificate")]
+    Uncertified,
+    /// The key was withdrawn.
+    #[error("the key was revoked")]
+    Revoked,
+}
+
+/// Whether `document` is signed by one of the keys, each in ASCII armor, and by which one.
+///
+/// # Errors
+/// When it is not.
+pub fn verify(
+    document: &[u8],
+    signature: &[u8],
+    keys: &[String],
+    now: SystemTime,
+) -> Result<Signed, SignatureError> {
+    let signatures = read_signatures(signature)?;
+    let keys = read_keys(keys)?;
+    let mut fault = None;
+    for signature in &signatures {
+        for key in &keys {
+            match check(document, signature, key, now) {
+                Some(Ok(signed)) => return Ok(signed),
+                Some(Err(found)) => {
+                    let key = key.fingerprint().to_string();
+                    fault = Some(SignatureError::Bad { key, fault: found });
+                }
+                None => {}
+            }
+        }
+    }
+    Err(fault.unwrap_or_else(|| SignatureError::Unknown {
+        signers: signatures.iter().map(signer).collect::<Vec<_>>().join(", "),
+        keys: keys.iter().map(|key| key.fingerprint().to_string()).collect(),
+    }))
+}
+
+fn read_signatures(bytes: &[u8]) -> Result<Vec<Signature>, SignatureError> {
+    let unreadable = |error: &dyn std::fmt::Display| SignatureError::Unreadable(error.to_string());
+    if bytes.len() > LARGEST_SIGNATURE {
+        return Err(unreadable(&format!("it has more than {LARGEST_SIGNATURE} bytes")));
+    }
+    let (found, _) =
+        DetachedSignature::from_reader_many(Cursor::new(bytes)).map_err(|error| unreadable(&error))?;
+    let mut signatures = Vec::new();
+    let mut fault = None;
+    for signature in found.take(MOST_KEYS) {
+        match signature {
+            Ok(signature) => signatures.push(signature.signature),
+            Err(error) => fault = Some(unreadable(&error)),
+        }
+    }
+    match signatures.is_empty() {
+        true => Err(fault.unwrap_or_else(|| unreadable(&"there is none in the file"))),
+        false => Ok(signatures),
+    }
+}
+
+/// The keys that can be read; what cannot be read beside them does no harm.
+fn read_keys(armored: &[String]) -> Result<Vec<SignedPublicKey>, SignatureError> {
+    let mut keys = Vec::new();
+    let mut fault = "the registry names none".to_owned();
+    for text in armored.iter().take(MOST_KEYS) {
+        if text.len() > LARGEST_KEY {
+            fault = format!("it has more than {LARGEST_KEY} bytes");
+            continue;
+        }
+        match SignedPublicKey::from_armor_many(Cursor::new(text.as_bytes())) {
+            Ok((found, _)) => {
+                for key in found.take(MOST_KEYS) {
+                    match key {
+                        Ok(key) => keys.push(key),
+                        Err(error) => fault = error.to_string(),
+                    }
+                }
+            }
+            Err(error) => fault = error.to_string(),
+        }
+    }
+    if keys.is_empty() { Err(SignatureError::NoKey(fault)) } else { Ok(keys) }
+}
+
+/// Whether the signature is a good one of this key; nothing, if it says that it is somebody else's.
+fn check(
+    document: &[u8],
+    signature: &Signature,
+    key: &SignedPublicKey,
+    now: SystemTime,
+) -> Option<Result<Signed, SignatureFault>> {
+    let primary = is_by(signature, &key.primary_key);
+    let subkey = key.public_subkeys.iter().find(|subkey| is_by(signature, &subkey.key));
+    if !primary && subkey.is_none() {
+        return None;
+    }
+    Some(check_by(document, signature, key, subkey.filter(|_| !primary), now))
+}
+
+fn check_by(
+    document: &[u8],
+    signature: &Signature,
+    key: &SignedPublicKey,
+    subkey: Option<&SignedPublicSubKey>,
+    now: SystemTime,
+) -> Result<Signed, SignatureFault> {
+    if !matches!(signature.typ(), Some(SignatureType::Binary | SignatureType::Text)) {
+        return Err(SignatureFault::OtherKind);
+    }
+    let hash = signature.hash_alg().ok_or(SignatureFault::OtherKind)?;
+    if !is_strong(hash) {
+        return Err(SignatureFault::WeakHash(hash.to_string()));
+    }
+    let verified = match subkey {
+        Some(subkey) => signature.verify(&subkey.key, document),
+        None => signature.verify(&key.primary_key, document),
+    };
+    verified.map_err(|_| SignatureFault::OtherContent)?;
+    let made = signature.created().map(SystemTime::from);
+    let about_key = self_signature(key).ok_or(SignatureFault::Uncertified)?;
+    let revocations = key.details.revocation_signatures.iter();
+    let mut revocations = revocations.filter(|revocation| revocation.verify_key(&key.primary_key).is_ok());
+    if revocations.any(|revocation| withdraws(revocation, made)) {
+        return Err(SignatureFault::Revoked);
+    }
+    let mut ends = vec![end(key.primary_key.created_at().into(), about_key.key_expiration_time())];
+    match subkey {
+        None if !may_sign(about_key) => return Err(SignatureFault::NotForSigning),
+        None => {}
+        Some(subkey) => {
+            let binding = binding(key, subkey)?;
+            let mut revocations = subkey.signatures.iter().filter(|signature| {
+                signature.typ() == Some(SignatureType::SubkeyRevocation)
+                    && signature.verify_subkey_binding(&key.primary_key, &subkey.key).is_ok()
+            });
+            if revocations.any(|revocation| withdraws(revocation, made)) {
+                return Err(SignatureFault::Revoked);
+            }
+            ends.push(end(subkey.key.created_at().into(), binding.key_expiration_time()));
+        }
+    }
+    ends.push(made.and_then(|made| end(made, signature.signature_expiration_time())));
+    let expired = ends.into_iter().flatten().filter(|end| *end <= now).min();
+    Ok(Signed { key: key.fingerprint().to_string(), expired })
+}
+
+/// Whether the signature names this key as the one that made it.
+fn is_by(signature: &Signature, key: &impl VerifyingKey) -> bool {
+    signature.issuer_key_id().contains(&&key.legacy_key_id())
+        || signature.issuer_fingerprint().contains(&&key.fingerprint())
+}
+
+/// Nobody can make two documents of the same hash.
+fn is_strong(hash: HashAlgorithm) -> bool {
+    matches!(
+        hash,
+        HashAlgorithm::Sha256
+            | HashAlgorithm::Sha384
+            | HashAlgorithm::Sha512
+            | HashAlgorithm::Sha3_256
+            | HashAlgorithm::Sha3_512
+    )
+}
+
+/// The newest of what a key says validly about itself.
+fn self_signature(key: &SignedPublicKey) -> Option<&Signature> {
+    let direct = key.details.direct_signatures.iter();
+    let direct = direct.filter(|signature| {
+        signature.typ() == Some(SignatureType::Key) && signature.verify_key(&key.primary_key).is_ok()
+    });
+    let users = key
+        .details
+        .users
+        .iter()
+        .flat_map(|user| user.signatures.iter().map(move |signature| (user, signature)));
+    let users = users.filter_map(|(user, signature)| {
+        let own = signature.is_certification()
+            && is_by(signature, &key.primary_key)
+            && signature.verify_certification(&key.primary_key, Tag::UserId, &user.id).is_ok();
+        own.then_some(signature)
+    });
+    direct.chain(users).max_by_key(|signature| signature.created())
+}
+
+/// The newest of what binds a signing subkey to its key, in both directions.
+fn binding<'a>(
+    key: &SignedPublicKey,
+    subkey: &'a SignedPublicSubKey,
+) -> Result<&'a Signature, SignatureFault> {
+    let bindings = subkey.signatures.iter().filter(|signature| {
+        signature.typ() == Some(SignatureType::SubkeyBinding)
+            && signature.verify_subkey_binding(&key.primary_key, &subkey.key).is_ok()
+    });
+    let newest = bindings.max_by_key(|signature| signature.created()).ok_or(SignatureFault::Unbound)?;
+    if !newest.key_flags().sign() {
+        return Err(SignatureFault::NotForSigning);
+    }
+    let back = newest.embedded_signature().ok_or(SignatureFault::Unbound)?;
+    back.verify_primary_key_binding(&subkey.key, &key.primary_key).map_err(|_| SignatureFault::Unbound)?;
+    Ok(newest)
+}
+
+/// Whether a key may sign documents. One that says nothing of what it is for may, if it can.
+fn may_sign(about_key: &Signature) -> bool {
+    let says = about_key.config().is_some_and(|config| {
+        config.hashed_subpackets().any(|packet| matches!(packet.data, SubpacketData::KeyFlags(_)))
+    });
+    !says || about_key.key_flags().sign()
+}
+
+/// Whether a revocation makes worthless what was signed at this time.
+fn withdraws(revocation: &Signature, made: Option<SystemTime>) -> bool {
+    let retired = matches!(
+        revocation.revocation_reason_code(),
+        Some(RevocationCode::KeySuperseded | RevocationCode::KeyRetired)
+    );
+    let before =
+        revocation.created().map(SystemTime::from).zip(made).is_some_and(|(revoked, made)| made < revoked);
+    !(retired && before)
+}
+
+fn end(begin: SystemTime, after: Option<pgp::types::Duration>) -> Option<SystemTime> {
+    let seconds = after.map(pgp::types::Duration::as_secs).filter(|seconds| *seconds > 0)?;
+    begin.checked_add(Duration::from_secs(u64::from(seconds)))
+}
+
+/// Who made a signature, as it says itself.
+fn signer(signature: &Signature) -> String {
+    let fingerprints = signature.issuer_fingerprint().into_iter().map(ToString::to_string);
+    let ids = signature.issuer_key_id().into_iter().map(ToString::to_string);
+    fingerprints.chain(ids).next().unwrap_or_else(|| "somebody who is not named".to_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+//! Unpacks an archive whose sum is good but whose maker need not be.
+//!
+//! A good sum says that an archive is what somebody published, not that it means well. So it may put files only into the folder
+//! that is given, only files, and not more of them than any provider has. Nothing in it may depend on how a file system compares
+//! names: two that differ in case alone are refused everywhere. Modes are not taken over but for one bit: whether a file is a program.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use zip::ZipArchive;
+use zip::result::ZipError;
+
+/// The bits of a mode that say what kind of file it is, and the two kinds that may be unpacked.
+const KIND: u32 = 0o170_000;
+const FILE: u32 = 0o100_000;
+const FOLDER: u32 = 0o040_000;
+/// The bits of a mode that say that a file is a program.
+const PROGRAM: u32 = 0o111;
+/// Archives made on Windows have no modes, so a provider's program is known by its name too.
+const PROGRAM_PREFIX: &str = "terraform-provider-";
+
+/// How much an archive may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnpackLimits {
+    /// The most files and folders.
+    pub entries: usize,
+    /// The most bytes of all files together.
+    pub bytes: u64,
+    /// The most bytes that one byte of the archive may become.
+    pub ratio: u64,
+    /// How many bytes are allowed whatever the ratio is.
+    pub small: u64,
+    /// The longest name in bytes.
+    pub name: usize,
+    /// The deepest folder.
+    pub depth: usize,
+}
+
+/// An archive is not unpacked; what was unpacked of it so far is worthless.
+#[derive(Debug, thiserror::Error)]
+pub enum UnpackError {
+    /// It is no ZIP file, or a damaged one.
+    #[error("the archive {} cannot be read", path.display())]
+    Archive {
+        /// The archive.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: ZipError,
+    },
+    /// It holds what no provider's archive may hold.
+    #[error("the archive {} is refused: {fault}", path.display())]
+    Refused {
+        /// The archive.
+        path: PathBuf,
+        /// What it holds.
+        fault: UnpackFault,
+    },
+    /// There is no place for it.
+    #[error("{} cannot be written", path.display())]
+    Write {
+        /// What cannot be written.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// What an archive may not hold.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnpackFault {
+    /// Too many.
+    #[error("it has more than {0} entries")]
+    Entries(usize),
+    /// Too much.
+    #[error("it unpacks to more than {0} bytes")]
+    Bytes(u64),
+    /// Much more than could be in it.
+    #[error("it unpacks to more than {0} times its size")]
+    Ratio(u64),
+    /// A name that leads elsewhere, or is none.
+    #[error("the name {0:?} in it does not lead into the folder that it is unpacked into")]
+    Name(String),
+    /// A link, a device, a pipe.
+    #[error("{0:?} in it is neither a file nor a folder")]
+    Kind(String),
+    /// Encrypted.
+    #[error("{0:?} in it is encrypted")]
+    Encrypted(String),
+    /// Two of one name, or a file where a folder is.
+    #[error("{0:?} is in it twice, or differs from another name only in case")]
+    Twice(String),
+    /// More bytes than it says.
+    #[error("{0:?} in it is longer than it says")]
+    Longer(String),
+}
+
+impl Default for UnpackLimits {
+    /// More than twice of what the largest known provider needs.
+    fn default() -> Self {
+        Self { entries: 10_000, bytes: 4 << 30, ratio: 100, small: 64 << 20, name: 1024, depth: 32 }
+    }
+}
+
+/// Unpacks an archive into an empty folder that nobody else writes to.
+///
+/// # Errors
+/// When the archive is damaged or refused, or there is no place.
+pub fn unpack(archive: &Path, folder: &Path, limits: &UnpackLimits) -> Result<(), UnpackError> {
+    let unreadable = |source| UnpackError::Archive { path: archive.to_owned(), source };
+    let refused = |fault| UnpackError::Refused { path: archive.to_owned(), fault };
+    let file = File::open(archive).map_err(|error| unreadable(ZipError::Io(error)))?;
+    let size = file.metadata().map_err(|error| unreadable(ZipError::Io(error)))?.len();
+    let mut zip = ZipArchive::new(io::BufReader::new(file)).map_err(unreadable)?;
+    if zip.len() > limits.entries {
+        return Err(refused(UnpackFault::Entries(limits.entries)));
+    }
+    if zip.has_duplicate_names() {
+        return Err(refused(UnpackFault::Twice("a name".to_owned())));
+    }
+    let by_ratio = size.saturating_mul(limits.ratio).max(limits.small);
+    let mut left = limits.bytes.min(by_ratio);
+    let mut names = Names::default();
+    for index in 0..zip.len() {
+        let mut entry = zip.by_index(index).map_err(unreadable)?;
+        let name = entry.name().map_err(unreadable)?.into_owned();
+        let parts = parts(&name, limits).ok_or_else(|| refused(UnpackFault::Name(shown(&name))))?;
+        if entry.encrypted() {
+            return Err(refused(UnpackFault::Encrypted(shown(&name))));
+        }
+        let is_folder = name.ends_with('/');
+        let mode = entry.unix_mode();
+        let kind = mode.map_or(0, |mode| mode & KIND);
+        let expected = if is_folder { FOLDER } else { FILE };
+        if entry.is_symlink() || !(kind == 0 || kind == expected) {
+            return Err(refused(UnpackFault::Kind(shown(&name))));
+        }
+        if !names.take(&parts, is_folder) {
+            return Err(refused(UnpackFault::Twice(shown(&name))));
+        }
+        let path: PathBuf = folder.join(parts.iter().collect::<PathBuf>());
+        let write = |source| UnpackError::Write { path: path.clone(), source };
+        let parent = if is_folder { Some(path.as_path()) } else { path.parent() };
+        if let Some(parent) = parent {
+            std::fs::create_dir_all(parent).map_err(write)?;
+        }
+        if is_folder {
+            continue;
+        }
+        let last = parts.last().copied().unwrap_or_default();
+        let program = mode.is_some_and(|mode| mode & PROGRAM != 0) || last.starts_with(PROGRAM_PREFIX);
+        let mode = if program { 0o755 } else { 0o644 };
+        let mut file =
+            OpenOptions::new().write(true).create_new(true).mode(mode).open(&path).map_err(write)?;
+        let announced = entry.size();
+        let mut written = 0_u64;
+        let mut buffer = vec![0; 1 << 17];
+        loop {
+            let count = match entry.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(unreadable(ZipError::Io(error))),
+            };
+            let length = u64::try_from(count).unwrap_or(u64::MAX);
+            written = written.saturating_add(length);
+            if written > announced {
+                return Err(refused(UnpackFault::Longer(shown(&name))));
+            }
+            left = left.checked_sub(length).ok_or_else(|| {
+                refused(if by_ratio < limits.bytes {
+                    UnpackFault::Ratio(limits.ratio)
+                } else {
+                    UnpackFault::Bytes(limits.bytes)
+                })
+            })?;
+            file.write_all(&buffer[..count]).map_err(write)?;
+        }
+        // Renaming the folder must not come to the disk before what is in it.
+        file.sync_all().map_err(write)?;
+    }
+    Ok(())
+}
+
+/// The parts of a name that leads into the folder, whatever system reads it.
+fn parts<'a>(name: &'a str, limits: &UnpackLimits) -> Option<Vec<&'a str>> {
+    const LONGEST_PART: usize = 255;
+    let path = name.strip_suffix('/').unwrap_or(name);
+    if name.len() > limits.name || name.contains(['\\', ':', '\0']) || name.contains(char::is_control) {
+        return None;
+    }
+    let parts: Vec<&str> = path.split('/').collect();
+    let bad = |part: &&str| matches!(*part, "" | "." | "..") || part.len() > LONGEST_PART;
+    (parts.len() <= limits.depth && !parts.iter().any(bad)).then_some(parts)
+}
+
+/// What is in the folder by now, without regard to case.
+#[derive(Debug, Default)]
+struct Names(HashMap<String, Taken>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Taken {
+    exactly: String,
+    is_folder: bool,
+}
+
+impl Names {
+    /// Takes a name, and those of the folders that it is in; false if something else has one of them.
+    fn take(&mut self, parts: &[&str], is_folder: bool) -> bool {
+        let mut path = String::new();
+        for (index, part) in parts.iter().enumerate() {
+            if index > 0 {
+                path.push('/');
+            }
+            path.push_str(part);
+            let is_last = index + 1 == parts.len();
+            let taken = Taken { exactly: path.clone(), is_folder: is_folder || !is_last };
+            match self.0.get(&path.to_lowercase()) {
+                Some(known) if *known != taken || !taken.is_folder => return false,
+                Some(_) => {}
+                None => {
+                    self.0.insert(path.to_lowercase(), taken);
+                }
+            }
+        }
+        true
+    }
+}
+
+fn shown(name: &str) -> String {
+    name.chars().take(100).collect()
+}
+
+#[cfg(test)]
+mod tests;

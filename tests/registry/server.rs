@@ -1,0 +1,284 @@
+//! The server: documents by path over HTTP/1.1 and TLS, one request a connection.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, KeyUsagePurpose};
+use rustls::ServerConfig;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio_rustls::TlsAcceptor;
+
+use crate::Release;
+
+/// A running registry. It ends when this is dropped.
+#[derive(Debug)]
+pub struct Registry {
+    address: SocketAddr,
+    authority: CertificateDer<'static>,
+    authority_pem: String,
+    shelf: Arc<Mutex<Shelf>>,
+    end: Option<oneshot::Sender<()>>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub struct Document {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: Bytes,
+    /// After how many bytes of the body the connection breaks.
+    breaks: Option<usize>,
+    /// Whether a part may be asked for.
+    ranges: bool,
+}
+
+#[derive(Debug, Default)]
+struct Shelf {
+    documents: HashMap<String, Document>,
+    once: HashMap<String, VecDeque<Document>>,
+    /// By provider, what is told of its versions.
+    versions: BTreeMap<String, Vec<Value>>,
+    requests: Vec<String>,
+    token: Option<String>,
+}
+
+impl Document {
+    /// What is there.
+    pub fn of(body: impl Into<Bytes>) -> Self {
+        Self { status: 200, headers: Vec::new(), body: body.into(), breaks: None, ranges: true }
+    }
+
+    /// JSON.
+    pub fn json(body: &Value) -> Self {
+        Self::of(body.to_string()).with_header("Content-Type", "application/json")
+    }
+
+    /// Nothing but a status.
+    pub fn status(status: u16) -> Self {
+        Self { status, ..Self::of("") }
+    }
+
+    /// With one more header.
+    #[must_use]
+    pub fn with_header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Whose connection breaks after so many bytes.
+    #[must_use]
+    pub fn breaking_after(self, bytes: usize) -> Self {
+        Self { breaks: Some(bytes), ..self }
+    }
+
+    /// Of which no part can be asked for.
+    #[must_use]
+    pub fn without_ranges(self) -> Self {
+        Self { ranges: false, ..self }
+    }
+}
+
+impl Registry {
+    /// A registry without providers, at a port of its own.
+    ///
+    /// # Panics
+    /// When there is no loopback.
+    pub fn start() -> Self {
+        let (config, authority, authority_pem) = certificates();
+        let shelf = Arc::new(Mutex::new(Shelf::default()));
+        shelf.lock().unwrap_or_else(PoisonError::into_inner).documents.insert(
+            "/.well-known/terraform.json".to_owned(),
+            Document::json(&json!({ "providers.v1": "/v1/providers/" })),
+        );
+        let (end, ended) = oneshot::channel::<()>();
+        let (told, address) = std::sync::mpsc::channel();
+        let served = Arc::clone(&shelf);
+        let thread = std::thread::spawn(move || {
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(async move {
+                let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+                told.send(listener.local_addr().expect("an address")).expect("somebody waits");
+                let acceptor = TlsAcceptor::from(Arc::new(config));
+                let accept = async {
+                    loop {
+                        let Ok((stream, _)) = listener.accept().await else { continue };
+                        tokio::spawn(serve(stream, acceptor.clone(), Arc::clone(&served)));
+                    }
+                };
+                tokio::select! {
+                    () = accept => {}
+                    _ = ended => {}
+                }
+            });
+        });
+        let address = address.recv().expect("it listens");
+        Self { address, authority, authority_pem, shelf, end: Some(end), thread: Some(thread) }
+    }
+
+    /// Its host in addresses of providers.
+    pub fn host(&self) -> String {
+        format!("localhost:{}", self.address.port())
+    }
+
+    /// Where its documents are.
+    pub fn url(&self) -> String {
+        format!("https://{}", self.host())
+    }
+
+    /// Who vouches for it.
+    pub fn authority(&self) -> CertificateDer<'static> {
+        self.authority.clone()
+    }
+
+    /// Who vouches for it, for SSL_CERT_FILE.
+    pub fn authority_pem(&self) -> &str {
+        &self.authority_pem
+    }
+
+    /// Publishes a version.
+    pub fn publish(&self, release: &Release) {
+        let mut shelf = self.shelf();
+        shelf.documents.extend(release.documents());
+        let versions = shelf.versions.entry(release.provider.clone()).or_default();
+        versions.push(release.listed());
+        let listed = json!({ "versions": versions, "warnings": null });
+        let path = format!("/v1/providers/{}/versions", release.provider);
+        shelf.documents.insert(path, Document::json(&listed));
+    }
+
+    /// Puts a document in its place, for good.
+    pub fn put(&self, path: &str, document: Document) {
+        self.shelf().documents.insert(path.to_owned(), document);
+    }
+
+    /// Answers one more request with this document.
+    pub fn put_once(&self, path: &str, document: Document) {
+        self.shelf().once.entry(path.to_owned()).or_default().push_back(document);
+    }
+
+    /// Takes a document away.
+    pub fn remove(&self, path: &str) {
+        self.shelf().documents.remove(path);
+    }
+
+    /// Wants this token for everything below /v1/ from here on.
+    pub fn require_token(&self, token: &str) {
+        self.shelf().token = Some(token.to_owned());
+    }
+
+    /// What was asked for: paths, and the part of them that was wanted.
+    pub fn requests(&self) -> Vec<String> {
+        self.shelf().requests.clone()
+    }
+
+    /// How often a path was asked for.
+    pub fn count(&self, path: &str) -> usize {
+        self.shelf().requests.iter().filter(|request| request.split(' ').next() == Some(path)).count()
+    }
+
+    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        if let Some(end) = self.end.take() {
+            let _ = end.send(());
+        }
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+async fn serve(stream: TcpStream, acceptor: TlsAcceptor, shelf: Arc<Mutex<Shelf>>) {
+    let Ok(mut stream) = acceptor.accept(stream).await else { return };
+    // A client that is gone is no business of the server's.
+    let _ = answer(&mut stream, &shelf).await;
+}
+
+async fn answer(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), shelf: &Mutex<Shelf>) -> io::Result<()> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await?);
+    }
+    let head = String::from_utf8_lossy(&head).into_owned();
+    let path = head.split(' ').nth(1).unwrap_or("/").to_owned();
+    let header = |name: &str| {
+        head.lines().find_map(|line| {
+            let (found, value) = line.split_once(':')?;
+            found.eq_ignore_ascii_case(name).then(|| value.trim().to_owned())
+        })
+    };
+    let range = header("range");
+    let document = {
+        let mut shelf = shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        shelf.requests.push(range.as_ref().map_or_else(|| path.clone(), |range| format!("{path} {range}")));
+        let wanted = shelf.token.as_ref().filter(|_| path.starts_with("/v1/"));
+        if wanted.is_some_and(|token| header("authorization") != Some(format!("Bearer {token}"))) {
+            Document::status(401)
+        } else if let Some(once) = shelf.once.get_mut(&path).and_then(VecDeque::pop_front) {
+            once
+        } else {
+            shelf.documents.get(&path).cloned().unwrap_or_else(|| Document::status(404))
+        }
+    };
+    let from = range.filter(|_| document.ranges && document.status == 200).and_then(|range| {
+        let from = range.strip_prefix("bytes=")?.strip_suffix('-')?.parse::<usize>().ok()?;
+        (from < document.body.len()).then_some(from)
+    });
+    let status = if from.is_some() { 206 } else { document.status };
+    let body = document.body.slice(from.unwrap_or(0)..);
+    let mut text = format!("HTTP/1.1 {status} x\r\nContent-Length: {}\r\nConnection: close\r\n", body.len());
+    if let Some(from) = from {
+        let length = document.body.len();
+        text.push_str(&format!("Content-Range: bytes {from}-{}/{length}\r\n", length - 1));
+    }
+    for (name, value) in &document.headers {
+        text.push_str(&format!("{name}: {value}\r\n"));
+    }
+    stream.write_all(format!("{text}\r\n").as_bytes()).await?;
+    match document.breaks.filter(|breaks| *breaks < body.len()) {
+        // Without TLS's own end, so that it is no end at all.
+        Some(breaks) => {
+            stream.write_all(&body[..breaks]).await?;
+            stream.flush().await
+        }
+        None => {
+            stream.write_all(&body).await?;
+            stream.shutdown().await
+        }
+    }
+}
+
+/// A certificate for loopback, by an authority that exists only here.
+fn certificates() -> (ServerConfig, CertificateDer<'static>, String) {
+    let mut authority = CertificateParams::new(Vec::new()).expect("no names");
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    let authority =
+        CertifiedIssuer::self_signed(authority, KeyPair::generate().expect("a key")).expect("a certificate");
+    let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
+    let key = KeyPair::generate().expect("a key");
+    let leaf =
+        CertificateParams::new(names).expect("names").signed_by(&key, &authority).expect("a certificate");
+    let private = PrivateKeyDer::try_from(key.serialize_der()).expect("a key");
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![leaf.der().clone()], private)
+        .expect("a certificate and its key");
+    (config, authority.der().clone(), authority.pem())
+}
