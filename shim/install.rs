@@ -5,12 +5,14 @@ mod cache;
 mod checksums;
 mod cli_config;
 mod constraint;
+mod download;
 mod executable;
 mod hashes;
 mod hcl1;
 mod lock_file;
 mod mirror;
 mod platform;
+mod registry;
 mod signature;
 mod unpack;
 pub mod web;
@@ -25,6 +27,7 @@ pub use cli_config::{
     ProviderPattern, RegistryProtocols, RepositoryTemplate, Secret, TemplateFault,
 };
 pub use constraint::{ConstraintError, ConstraintFault, VersionConstraint};
+pub use download::{DownloadError, Progress, download};
 pub use executable::find_executable;
 pub use hashes::{HashError, HashScheme, LocalPackage, PackageHash, SumError};
 pub use hcl1::{Position, SyntaxFault};
@@ -37,5 +40,9 @@ pub use mirror::{
     SourceKind, Sources,
 };
 pub use platform::Platform;
+pub use registry::{
+    Chosen, Enforced, ListedVersion, Listing, NoVersion, PackageFault, RegistryClient, RegistryError,
+    RegistryPackage, ServiceOverrides, choose,
+};
 pub use signature::{SignatureError, SignatureFault, Signed, verify as verify_signature};
 pub use unpack::{UnpackError, UnpackFault, UnpackLimits, unpack};

@@ -14,6 +14,7 @@ mod http;
 pub(super) mod testing;
 mod transport;
 
+pub(super) use client::Refusal;
 pub use client::{Ask, Fetched, Opened, WebClient, WebSettings};
 pub use clock::{Clock, SystemClock};
 pub use credentials::{CredentialsError, CredentialsSource, NoCredentials, Token, TokenError};

@@ -88,6 +88,11 @@ impl WebError {
         }
     }
 
+    /// The server has no such part of the document.
+    pub(in super::super) fn is_not_satisfiable(&self) -> bool {
+        matches!(self.fault, WebFault::Status { status: StatusCode::RANGE_NOT_SATISFIABLE, .. })
+    }
+
     /// The server could not be asked at all, or could not answer: what is known already may be used in place of its answer.
     pub fn is_unreachable(&self) -> bool {
         match &self.fault {

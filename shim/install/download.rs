@@ -1,0 +1,182 @@
+//! Fetches an archive into a file, going on where a broken connection has left off.
+//!
+//! Servers of archives are asked for the rest of what is there already. One that begins anew is believed; what comes out in the end is
+//! judged by its sum, and if a file that was put together has a wrong one, it is fetched once more in one piece.
+
+use std::fmt;
+use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use url::Url;
+
+use super::FileSum;
+use super::web::{Ask, Opened, WebClient, WebError, WebFault};
+
+/// More than any provider's archive has.
+const LARGEST: u64 = 2 << 30;
+/// However much each attempt brings, there is an end.
+const MOST_ATTEMPTS: u32 = 100;
+
+/// How far a download is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// How many bytes are there.
+    pub received: u64,
+    /// How many there will be, if the server says so.
+    pub total: Option<u64>,
+}
+
+/// An archive is not there.
+#[derive(Debug, thiserror::Error)]
+pub enum DownloadError {
+    /// The server does not give it.
+    #[error("{0}")]
+    Web(Box<WebError>),
+    /// There is no place for it.
+    #[error("{} cannot be written", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// It is another one.
+    #[error("it has the SHA-256 {found}, and should have {expected}")]
+    WrongSum {
+        /// What it should be.
+        expected: FileSum,
+        /// What it is.
+        found: FileSum,
+    },
+}
+
+/// Fetches what has this sum into a new file.
+///
+/// # Errors
+/// When it cannot be had; the file is then worthless.
+pub async fn download(
+    web: &WebClient,
+    url: &Url,
+    into: &Path,
+    expected: FileSum,
+    mut progress: impl FnMut(Progress) + Send,
+) -> Result<(), DownloadError> {
+    let mut is_second = false;
+    loop {
+        let in_one_piece = fetch(web, url, into, &mut progress).await?;
+        let path = into.to_owned();
+        let write = |source| DownloadError::Write { path: into.to_owned(), source };
+        let sum = tokio::task::spawn_blocking(move || FileSum::of_file(&path)).await;
+        let found = sum.map_err(|error| write(io::Error::other(error)))?.map_err(write)?;
+        if found == expected {
+            return Ok(());
+        }
+        if in_one_piece || is_second {
+            return Err(DownloadError::WrongSum { expected, found });
+        }
+        is_second = true;
+    }
+}
+
+/// Fetches all of it; whether it came in one piece.
+async fn fetch(
+    web: &WebClient,
+    url: &Url,
+    into: &Path,
+    progress: &mut (impl FnMut(Progress) + Send),
+) -> Result<bool, DownloadError> {
+    let write = |source| DownloadError::Write { path: into.to_owned(), source };
+    let mut file = std::fs::File::create(into).map_err(write)?;
+    let ask = Ask { largest: LARGEST, ..Ask::document(url) };
+    let (mut received, mut pieces) = (0_u64, 0_u32);
+    let mut without_progress = 0;
+    let mut mark: Option<HeaderValue> = None;
+    for attempt in 1..=MOST_ATTEMPTS {
+        let mut more: Vec<(HeaderName, HeaderValue)> = Vec::new();
+        if received > 0
+            && let Ok(range) = HeaderValue::from_str(&format!("bytes={received}-"))
+        {
+            more.push((header::RANGE, range));
+            more.extend(mark.clone().map(|mark| (header::IF_RANGE, mark)));
+        }
+        let before = received;
+        let refusal = match web.open(&ask, &more, attempt).await {
+            Ok(opened) => {
+                if !goes_on(&opened, received) {
+                    file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0))).map_err(write)?;
+                    (received, pieces) = (0, 0);
+                }
+                let Opened { url, headers, mut body, .. } = opened;
+                mark = headers.get(header::ETAG).filter(|mark| mark.as_bytes().starts_with(b"\"")).cloned();
+                let length =
+                    headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+                let total = length.and_then(|length: u64| length.checked_add(received));
+                pieces += 1;
+                loop {
+                    match body.chunk().await {
+                        Ok(Some(chunk)) => {
+                            file.write_all(&chunk).map_err(write)?;
+                            received =
+                                received.saturating_add(u64::try_from(chunk.len()).unwrap_or(u64::MAX));
+                            if received > LARGEST {
+                                let error = WebError::new(&url, WebFault::TooLarge(LARGEST));
+                                return Err(DownloadError::Web(Box::new(error)));
+                            }
+                            progress(Progress { received, total });
+                        }
+                        Ok(None) => {
+                            file.flush().map_err(write)?;
+                            return Ok(pieces == 1);
+                        }
+                        Err(error) => {
+                            break super::web::Refusal { error: WebError::new(&url, error), wait: None };
+                        }
+                    }
+                }
+            }
+            Err(refusal) if refusal.error.is_not_satisfiable() && received > 0 => {
+                // There is no such rest: begin anew.
+                file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0))).map_err(write)?;
+                (received, pieces, mark) = (0, 0, None);
+                without_progress += 1;
+                if without_progress < web.settings().download_attempts {
+                    continue;
+                }
+                refusal
+            }
+            Err(refusal) => refusal,
+        };
+        without_progress = if received > before { 1 } else { without_progress + 1 };
+        let attempts = if attempt == MOST_ATTEMPTS { 0 } else { web.settings().download_attempts };
+        web.wait_before_next(refusal, without_progress, attempts)
+            .await
+            .map_err(|error| DownloadError::Web(Box::new(error)))?;
+    }
+    // The last attempt has no next one, so it ended above.
+    Err(DownloadError::Web(Box::new(WebError::new(url, WebFault::Redirects(ask.redirects)))))
+}
+
+/// Whether an answer is the rest of what is there.
+fn goes_on(opened: &Opened, received: u64) -> bool {
+    let begins = || {
+        let range = opened.headers.get(header::CONTENT_RANGE)?.to_str().ok()?;
+        range.strip_prefix("bytes ")?.split('-').next()?.parse::<u64>().ok()
+    };
+    opened.status == StatusCode::PARTIAL_CONTENT && begins() == Some(received)
+}
+
+/// For people: how much of how much.
+impl fmt::Display for Progress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let megabytes = |bytes: u64| format!("{}.{}", bytes / 1_000_000, bytes % 1_000_000 / 100_000);
+        match self.total {
+            Some(total) => write!(formatter, "{} of {} MB", megabytes(self.received), megabytes(total)),
+            None => write!(formatter, "{} MB", megabytes(self.received)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+//! The protocol of provider registries: which versions there are, and where the archive of one lies.
+//!
+//! A host says where its registry is in a document at a well-known path. What it says is remembered as long as the client
+//! lives. A user's own word on where it is (a `host` block of the CLI configuration) goes before it, and then the host is not asked.
+
+mod answers;
+mod choice;
+mod error;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use semver::Version;
+use serde_json::Value;
+use tokio::sync::Mutex;
+use url::Url;
+
+use super::web::{Ask, WebClient};
+use super::{Platform, ProviderAddress};
+use answers::{DownloadAnswer, VersionsAnswer};
+
+pub use answers::{ListedVersion, Listing, RegistryPackage};
+pub use choice::{Chosen, NoVersion, choose};
+pub use error::{Enforced, PackageFault, RegistryError};
+
+/// What a registry of providers is called among the services of a host.
+const SERVICE: &str = "providers.v1";
+/// What every host has that offers services.
+const DISCOVERY: &str = ".well-known/terraform.json";
+/// Limits of the document of services.
+const LARGEST_DISCOVERY: u64 = 1 << 20;
+const DISCOVERY_REDIRECTS: u8 = 3;
+
+/// Where services are, by host and by name, as a user says.
+pub type ServiceOverrides = BTreeMap<String, BTreeMap<String, String>>;
+
+/// Asks registries. Cloning it shares what it knows.
+#[derive(Clone, Debug)]
+pub struct RegistryClient {
+    web: WebClient,
+    overrides: Arc<ServiceOverrides>,
+    known: Arc<Mutex<HashMap<String, Url>>>,
+}
+
+impl RegistryClient {
+    /// A client.
+    pub fn new(web: WebClient, overrides: ServiceOverrides) -> Self {
+        Self { web, overrides: Arc::new(overrides), known: Arc::default() }
+    }
+
+    /// What it asks with.
+    pub fn web(&self) -> &WebClient {
+        &self.web
+    }
+
+    /// Which versions of a provider there are.
+    ///
+    /// # Errors
+    /// When the registry does not tell.
+    pub async fn versions(&self, address: &ProviderAddress) -> Result<Listing, RegistryError> {
+        let url = self.endpoint(address, &["versions"]).await?;
+        let ask = Ask::json(&url).with_token_of(address.host());
+        let (answer, _) = self.web.fetch_json::<VersionsAnswer>(&ask).await.map_err(|source| {
+            if source.is_not_found() {
+                RegistryError::UnknownProvider { address: address.clone() }
+            } else {
+                RegistryError::web(address, source)
+            }
+        })?;
+        Ok(answer.into())
+    }
+
+    /// Where the archive of a version lies, and what it must be.
+    ///
+    /// # Errors
+    /// When the registry does not tell, or tells what cannot be.
+    pub async fn package(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+        platform: Platform,
+    ) -> Result<RegistryPackage, RegistryError> {
+        let version_text = version.to_string();
+        let url = self.endpoint(address, &[&version_text, "download", platform.os, platform.arch]).await?;
+        let ask = Ask::json(&url).with_token_of(address.host());
+        let (answer, found_at) = self.web.fetch_json::<DownloadAnswer>(&ask).await.map_err(|source| {
+            if source.is_not_found() {
+                RegistryError::UnknownPackage { address: address.clone(), version: version.clone(), platform }
+            } else {
+                RegistryError::web(address, source)
+            }
+        })?;
+        answer.checked(&found_at, platform).map_err(|fault| RegistryError::Package {
+            address: address.clone(),
+            version: version.clone(),
+            fault,
+        })
+    }
+
+    async fn endpoint(&self, address: &ProviderAddress, path: &[&str]) -> Result<Url, RegistryError> {
+        let mut url = self.service(address).await?;
+        let no_base = || RegistryError::NoService { host: address.host().to_owned() };
+        url.path_segments_mut()
+            .map_err(|()| no_base())?
+            .pop_if_empty()
+            .extend([address.namespace(), address.provider_type()])
+            .extend(path);
+        Ok(url)
+    }
+
+    /// Where the registry of an address is.
+    async fn service(&self, address: &ProviderAddress) -> Result<Url, RegistryError> {
+        let host = address.host();
+        let no_service = || RegistryError::NoService { host: host.to_owned() };
+        let usable = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
+        let discovery = Url::parse(&format!("https://{host}/{DISCOVERY}")).map_err(|_| no_service())?;
+        if let Some(services) = self.overrides.get(host) {
+            let service = services.get(SERVICE).ok_or_else(no_service)?;
+            return discovery.join(service).ok().filter(usable).ok_or_else(no_service);
+        }
+        // Held while the host is asked, so that it is asked once.
+        let mut known = self.known.lock().await;
+        if let Some(url) = known.get(host) {
+            return Ok(url.clone());
+        }
+        let ask = Ask { largest: LARGEST_DISCOVERY, redirects: DISCOVERY_REDIRECTS, ..Ask::json(&discovery) };
+        let asked = self.web.fetch_json::<HashMap<String, Value>>(&ask.with_token_of(host)).await;
+        let (services, found_at) = asked.map_err(|source| {
+            if source.is_not_found() { no_service() } else { RegistryError::web(address, source) }
+        })?;
+        let service = services.get(SERVICE).and_then(Value::as_str).ok_or_else(no_service)?;
+        let url = found_at.join(service).ok().filter(usable).ok_or_else(no_service)?;
+        known.insert(host.to_owned(), url.clone());
+        Ok(url)
+    }
+}
+
+#[cfg(test)]
+mod tests;

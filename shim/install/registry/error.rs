@@ -1,0 +1,160 @@
+//! What keeps a provider from being had from a registry.
+
+use semver::Version;
+
+use crate::install::web::WebError;
+use crate::install::{ChecksumsError, FileSum, FileSumError, Platform, ProviderAddress, SignatureError};
+
+/// A registry does not give what was asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum RegistryError {
+    /// The host has no registry.
+    #[error(
+        "{host} offers no registry of Terraform providers; check the host in the provider's address, or say where its \
+         registry is by a `host` block in the CLI configuration"
+    )]
+    NoService {
+        /// The host.
+        host: String,
+    },
+    /// The registry cannot be asked.
+    #[error("the registry of {address} cannot be asked: {error}")]
+    Web {
+        /// The provider.
+        address: ProviderAddress,
+        /// Why not. It is told by this error itself.
+        error: Box<WebError>,
+    },
+    /// There is no such provider.
+    #[error(
+        "the registry {} has no provider {}/{}; check its name, or whether your token may see it", .address.host(),
+        .address.namespace(), .address.provider_type()
+    )]
+    UnknownProvider {
+        /// The provider.
+        address: ProviderAddress,
+    },
+    /// There is no archive for such a machine.
+    #[error("the registry has no archive of {address} {version} for {platform}")]
+    UnknownPackage {
+        /// The provider.
+        address: ProviderAddress,
+        /// The version.
+        version: Version,
+        /// The machine.
+        platform: Platform,
+    },
+    /// An archive, or what is told of it, is not what it must be.
+    #[error("{address} {version} is not installed: {fault}")]
+    Package {
+        /// The provider.
+        address: ProviderAddress,
+        /// The version.
+        version: Version,
+        /// What is wrong. It is told by this error itself.
+        fault: PackageFault,
+    },
+}
+
+/// What is wrong with an archive, or with what is told of it.
+#[derive(Debug, thiserror::Error)]
+pub enum PackageFault {
+    /// It is for another machine.
+    #[error("the registry was asked for {wanted} and answered with {found}")]
+    Platform {
+        /// For which one it should be.
+        wanted: Platform,
+        /// For which one it is.
+        found: String,
+    },
+    /// Its name is none.
+    #[error("the registry calls the archive {0:?}, which is no file's name")]
+    FileName(String),
+    /// Its address is none.
+    #[error("the registry names {0:?}, which is no address by http or https")]
+    Url(String),
+    /// Its sum is none.
+    #[error("the registry names no checksum: {0}")]
+    Sum(FileSumError),
+    /// The list of sums cannot be had.
+    #[error("its checksums cannot be had: {0}")]
+    NoSums(Box<WebError>),
+    /// The list of sums contradicts itself.
+    #[error("{0}")]
+    Sums(ChecksumsError),
+    /// The archive is not in the list of sums.
+    #[error("its checksums have none for {0}")]
+    NotListed(String),
+    /// The registry and the publisher do not agree.
+    #[error("the registry says that the archive has the SHA-256 {registry}, its checksums say {listed}")]
+    OtherSum {
+        /// What the registry says.
+        registry: FileSum,
+        /// What the list says.
+        listed: FileSum,
+    },
+    /// The archive is another one.
+    #[error("the archive has the SHA-256 {found}, and should have {expected}")]
+    WrongSum {
+        /// What it should be.
+        expected: FileSum,
+        /// What it is.
+        found: FileSum,
+    },
+    /// The signature cannot be had.
+    #[error("the signature of its checksums cannot be had: {0}")]
+    NoSignature(Box<WebError>),
+    /// The signature is not good.
+    #[error("its checksums are not signed as they should be: {0}")]
+    Signature(SignatureError),
+    /// Nobody vouches for it.
+    #[error("the registry names no key that its checksums are signed with{}", .0.why())]
+    Unsigned(Enforced),
+    /// The key does not hold any more.
+    #[error(
+        "its checksums are signed with the key {key}, which expired on {when}, and OPENTOFU_ENFORCE_GPG_EXPIRATION is set"
+    )]
+    Expired {
+        /// The key.
+        key: String,
+        /// Since when, for people.
+        when: String,
+    },
+}
+
+/// Why a signature is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enforced {
+    /// By a setting.
+    Setting,
+    /// Everywhere but at the default host.
+    Host,
+}
+
+impl Enforced {
+    fn why(self) -> &'static str {
+        match self {
+            Self::Setting => ", and OPENTOFU_ENFORCE_GPG_VALIDATION is set",
+            Self::Host => {
+                ", which only the default registry may do; its operator has to add the publisher's key"
+            }
+        }
+    }
+}
+
+impl RegistryError {
+    /// The registry could not be asked, or could not answer.
+    pub fn is_unreachable(&self) -> bool {
+        match self {
+            Self::Web { error, .. } => error.is_unreachable(),
+            Self::Package {
+                fault: PackageFault::NoSums(source) | PackageFault::NoSignature(source), ..
+            } => source.is_unreachable(),
+            _ => false,
+        }
+    }
+
+    pub(super) fn web(address: &ProviderAddress, error: WebError) -> Self {
+        Self::Web { address: address.clone(), error: Box::new(error) }
+    }
+}
