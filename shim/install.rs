@@ -9,6 +9,7 @@ mod download;
 mod executable;
 mod hashes;
 mod hcl1;
+mod installer;
 mod lock_file;
 mod mirror;
 mod platform;
@@ -18,7 +19,7 @@ mod unpack;
 pub mod web;
 
 pub use address::{AddressError, DEFAULT_HOST, DEFAULT_NAMESPACE, PartFault, ProviderAddress};
-pub use cache::{CachedProvider, NotCached, ProviderCache, Skipped};
+pub use cache::{AlteredError, CachedProvider, NotCached, ProviderCache, Skipped, Verification};
 pub use checksums::{Checksums, ChecksumsError, FileSum, FileSumError};
 pub use cli_config::{
     CliConfig, CliConfigError, ConfigFault, ConfigWarning, ConfiguredCredentials, CredentialsHelper,
@@ -31,6 +32,7 @@ pub use download::{DownloadError, Progress, download};
 pub use executable::find_executable;
 pub use hashes::{HashError, HashScheme, LocalPackage, PackageHash, SumError};
 pub use hcl1::{Position, SyntaxFault};
+pub use installer::{InstallError, InstallEvent, Installed, Installer, Listener, SignaturePolicy};
 pub use lock_file::{
     LOCK_FILE_NAME, LockFault, LockFile, LockFileError, NotLocked, OtherPackage, ProviderLock,
 };

@@ -5,12 +5,17 @@
 //! keep a provider from being found. Anything may lie in a cache. What is there in place of a usable version is passed over,
 //! and told when nothing else is found.
 
+pub(crate) mod lock;
+pub(crate) mod record;
+
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use semver::Version;
+
+pub use record::{AlteredError, Verification};
 
 use super::executable::find_in_folder;
 use super::{Platform, ProviderAddress, VersionConstraint};
@@ -72,6 +77,11 @@ impl ProviderCache {
     /// The cache in this folder, for another kind of machine.
     pub fn for_platform(root: impl Into<PathBuf>, platform: Platform) -> Self {
         Self { root: root.into(), platform }
+    }
+
+    /// For which kind of machine it is.
+    pub fn platform(&self) -> Platform {
+        self.platform
     }
 
     /// Where the versions of a provider lie.
@@ -213,7 +223,9 @@ fn more(formatter: &mut fmt::Formatter<'_>, count: usize) -> fmt::Result {
 /// The folders in a version's folder.
 fn platforms(folder: &Path) -> io::Result<Vec<String>> {
     let entries = std::fs::read_dir(folder)?.filter_map(Result::ok).filter(|entry| entry.path().is_dir());
-    let mut names: Vec<String> = entries.map(|entry| shown(&entry.file_name())).collect();
+    let names = entries.map(|entry| shown(&entry.file_name()));
+    // What somebody is still unpacking.
+    let mut names: Vec<String> = names.filter(|name| !name.starts_with('.')).collect();
     names.sort();
     names.truncate(LISTED);
     Ok(names)

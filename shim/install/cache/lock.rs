@@ -1,0 +1,88 @@
+//! One at a time: who may change a version's folder.
+//!
+//! The lock is on the file `OS_ARCH.lock` beside the folder, and of the kind that OpenTofu and the Go bridge take (`fcntl`), so that all
+//! three keep out of each other's way. Such a lock belongs to a process and not to a thread, and is lost as soon as the process closes
+//! the file anywhere; hence within this process a lock of its own comes first. Whoever is killed loses the lock, and a lock
+//! says nothing of what it protects: the file stays, and is empty.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, fcntl_lock};
+use tokio::sync::OwnedMutexGuard;
+
+/// The longest pause between two looks at a lock that somebody else has.
+const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+
+/// The locks of this process, by their files.
+static HERE: LazyLock<Mutex<HashMap<PathBuf, Arc<tokio::sync::Mutex<()>>>>> = LazyLock::new(Mutex::default);
+
+/// A lock that is held until this is dropped.
+#[derive(Debug)]
+pub(crate) struct FolderLock {
+    // The file's lock ends first.
+    _file: File,
+    _here: OwnedMutexGuard<()>,
+}
+
+impl FolderLock {
+    /// Takes a lock, and waits for it if somebody else has it, which is told once.
+    pub(crate) async fn take(path: &Path, waiting: impl FnOnce()) -> io::Result<Self> {
+        let here = {
+            let mut all = HERE.lock().unwrap_or_else(PoisonError::into_inner);
+            all.retain(|_, lock| Arc::strong_count(lock) > 1);
+            Arc::clone(all.entry(path.to_owned()).or_default())
+        };
+        let mut waiting = Some(waiting);
+        let here = match Arc::clone(&here).try_lock_owned() {
+            Ok(here) => here,
+            Err(_) => {
+                if let Some(tell) = waiting.take() {
+                    tell();
+                }
+                here.lock_owned().await
+            }
+        };
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        let mut pause = Duration::from_millis(5);
+        loop {
+            match fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Self { _file: file, _here: here }),
+                Err(rustix::io::Errno::AGAIN | rustix::io::Errno::ACCESS) => {
+                    if let Some(tell) = waiting.take() {
+                        tell();
+                    }
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn one_at_a_time_has_a_lock() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("linux_amd64.lock");
+        let first = FolderLock::take(&path, || panic!("nobody has it")).await.expect("a lock");
+        let (told, waits) = tokio::sync::oneshot::channel();
+        let other = path.clone();
+        let second = tokio::spawn(async move {
+            FolderLock::take(&other, || told.send(()).expect("somebody listens")).await.expect("a lock")
+        });
+        waits.await.expect("it is told to wait");
+        assert!(!second.is_finished());
+        drop(first);
+        second.await.expect("no panic");
+    }
+}

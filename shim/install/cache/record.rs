@@ -1,0 +1,274 @@
+//! What is known of an installed provider: which program it is, and who vouches for it.
+//!
+//! The record lies beside the version's folder, in `OS_ARCH.verified.json`, and is written before the folder appears under its
+//! name; so a folder without a record is somebody else's, such as the Go bridge's. The program is known by its SHA-256. To read it at
+//! every start would take longer than the start, so the record keeps what the file system said of the file as well, and only a
+//! file of which it says something else is read again. Whoever can change a file without that showing can change the record too.
+
+use std::fs::Metadata;
+use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use crate::install::{FileSum, ProviderCache};
+
+/// The version of the format; a record of another one is as if it were not there.
+const FORMAT: u32 = 1;
+/// What the names of records begin with that are being written.
+pub(crate) const UNFINISHED: &str = ".record-";
+/// More bytes than a record has.
+const LARGEST: u64 = 1 << 20;
+
+/// Who vouches for a provider.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verification {
+    /// Its publisher: the archive is in a list of sums that is signed by this key, which the registry vouches for.
+    Signed {
+        /// The key's fingerprint, in hexadecimal digits.
+        key: String,
+    },
+    /// Its registry: the archive is the one that it names, and nobody has signed it.
+    Unsigned,
+    /// Nobody: it was there, and no registry could be asked. The number is when that was, in seconds of Unix time.
+    Unverified {
+        /// When a registry was last asked in vain.
+        since: u64,
+    },
+}
+
+/// What is known of an installed provider.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Record {
+    format: u32,
+    /// The program's name.
+    pub(crate) program: String,
+    /// Its sum, in hexadecimal digits.
+    sha256: String,
+    /// The archive's sum, if there was one.
+    pub(crate) archive_sha256: Option<String>,
+    /// Who vouches for it.
+    pub(crate) verification: Verification,
+    state: State,
+}
+
+/// What the file system says of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct State {
+    size: u64,
+    inode: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+/// The program is not the one that was installed.
+#[derive(Debug, thiserror::Error)]
+pub enum AlteredError {
+    /// It has another content.
+    #[error(
+        "the program {} was altered after it was installed: its SHA-256 is {found}, and was {expected}. Remove the folder {} \
+         to have it downloaded again", program.display(), folder.display()
+    )]
+    Content {
+        /// The program.
+        program: PathBuf,
+        /// The folder of the version.
+        folder: PathBuf,
+        /// What it was.
+        expected: FileSum,
+        /// What it is.
+        found: FileSum,
+    },
+    /// Another file goes before it.
+    #[error(
+        "the program {} is not the one that was installed, which is called {expected}. Remove the folder {} to have it \
+         downloaded again", program.display(), folder.display()
+    )]
+    Name {
+        /// The program.
+        program: PathBuf,
+        /// The folder of the version.
+        folder: PathBuf,
+        /// What the installed one is called.
+        expected: String,
+    },
+    /// It cannot be read.
+    #[error("the program {} cannot be read", program.display())]
+    Read {
+        /// The program.
+        program: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl Record {
+    /// The record of a program that was just put there.
+    pub(crate) fn of(
+        program: &Path,
+        archive: Option<FileSum>,
+        verification: Verification,
+    ) -> io::Result<Self> {
+        let state = State::of(&program.metadata()?);
+        Ok(Self {
+            format: FORMAT,
+            program: program.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            sha256: FileSum::of_file(program)?.to_string(),
+            archive_sha256: archive.map(|sum| sum.to_string()),
+            verification,
+            state,
+        })
+    }
+
+    /// The program's sum.
+    pub(crate) fn sum(&self) -> Option<FileSum> {
+        FileSum::parse(&self.sha256).ok()
+    }
+
+    /// Reads a record; nothing if there is none that can be used.
+    pub(crate) fn read(path: &Path) -> Option<Self> {
+        if path.metadata().ok()?.len() > LARGEST {
+            return None;
+        }
+        let record: Self = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+        (record.format == FORMAT && record.sum().is_some()).then_some(record)
+    }
+
+    /// Writes the record, all of it or nothing.
+    pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
+        let folder = path.parent().unwrap_or_else(|| Path::new("."));
+        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
+        file.write_all(&serde_json::to_vec_pretty(self)?)?;
+        file.as_file().sync_all()?;
+        file.persist(path).map(|_| ()).map_err(|error| error.error)
+    }
+
+    /// Whether a program is the recorded one. What the file system says of it is brought up to date in the record.
+    pub(crate) fn check(&mut self, program: &Path, path: &Path) -> Result<(), AlteredError> {
+        let folder = || program.parent().unwrap_or(program).to_owned();
+        let read = |source| AlteredError::Read { program: program.to_owned(), source };
+        if program.file_name().is_none_or(|name| name.to_string_lossy() != self.program.as_str()) {
+            let (program, expected) = (program.to_owned(), self.program.clone());
+            return Err(AlteredError::Name { folder: folder(), program, expected });
+        }
+        let state = State::of(&program.metadata().map_err(read)?);
+        if state == self.state {
+            return Ok(());
+        }
+        let found = FileSum::of_file(program).map_err(read)?;
+        match self.sum() {
+            Some(expected) if expected != found => {
+                Err(AlteredError::Content { folder: folder(), program: program.to_owned(), expected, found })
+            }
+            _ => {
+                self.state = state;
+                // If it cannot be written, the program is read again the next time.
+                let _ = self.write(path);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl State {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            size: metadata.size(),
+            inode: metadata.ino(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+}
+
+impl ProviderCache {
+    /// Where the record of a version's folder lies.
+    pub(crate) fn record_of(&self, package: &Path) -> PathBuf {
+        beside(package, ".verified.json")
+    }
+
+    /// Where the lock of a version's folder lies.
+    pub(crate) fn lock_of(&self, package: &Path) -> PathBuf {
+        beside(package, ".lock")
+    }
+}
+
+fn beside(package: &Path, ending: &str) -> PathBuf {
+    let mut name = package.file_name().unwrap_or_default().to_owned();
+    name.push(ending);
+    package.with_file_name(name)
+}
+
+/// Seconds of Unix time.
+pub(crate) fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn installed() -> (tempfile::TempDir, PathBuf, PathBuf) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let program = folder.path().join("terraform-provider-x");
+        std::fs::write(&program, "program").expect("a file");
+        let path = folder.path().join("record.json");
+        let record = Record::of(&program, None, Verification::Unsigned).expect("it can be read");
+        record.write(&path).expect("it can be written");
+        (folder, program, path)
+    }
+
+    #[test]
+    fn a_program_that_is_as_it_was_is_not_read() {
+        let (_folder, program, path) = installed();
+        let mut record = Record::read(&path).expect("a record");
+        // Nothing but the state is looked at: with it, any sum will do.
+        record.sha256 = "0".repeat(64);
+        record.check(&program, &path).expect("as it was");
+    }
+
+    #[test]
+    fn a_copy_of_the_program_is_read_once() {
+        let (folder, program, path) = installed();
+        let other = folder.path().join("other");
+        std::fs::copy(&program, &other).expect("a copy");
+        std::fs::rename(&other, &program).expect("in its place");
+        let before = std::fs::read(&path).expect("a record");
+        Record::read(&path).expect("a record").check(&program, &path).expect("the same content");
+        assert_ne!(std::fs::read(&path).expect("a record"), before, "its state is remembered");
+    }
+
+    #[test]
+    fn an_altered_program_is_refused_with_what_to_do() {
+        let (folder, program, path) = installed();
+        std::fs::write(&program, "Program").expect("a file");
+        let error =
+            Record::read(&path).expect("a record").check(&program, &path).expect_err("altered").to_string();
+        let text = format!("Remove the folder {} to have it downloaded again", folder.path().display());
+        assert!(
+            error.contains("was altered after it was installed: its SHA-256 is ") && error.ends_with(&text),
+            "{error}"
+        );
+        let other = folder.path().join("terraform-provider-x_2");
+        std::fs::write(&other, "program").expect("a file");
+        Record::read(&path).expect("a record").check(&other, &path).expect_err("another name");
+    }
+
+    #[test]
+    fn what_is_no_record_is_none() {
+        let (folder, _, path) = installed();
+        let whole = std::fs::read(&path).expect("a record");
+        for damaged in [&whole[..whole.len() - 2], b"", b"{}", &vec![b' '; 2 << 20]] {
+            std::fs::write(&path, damaged).expect("a file");
+            assert_eq!(Record::read(&path), None);
+        }
+        let other = String::from_utf8(whole).expect("text").replace("\"format\": 1", "\"format\": 2");
+        std::fs::write(&path, other).expect("a file");
+        assert_eq!(Record::read(&path), None);
+        assert_eq!(Record::read(&folder.path().join("nowhere")), None);
+    }
+}

@@ -1,0 +1,59 @@
+//! What a registry answered lately: which versions of a provider there are.
+//!
+//! Engines start a plugin several times in one run, and each start that names no exact version would ask for the same. The answer
+//! lies in the provider's folder of the cache; one that is old, damaged, of another format or from the future is none.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use crate::install::cache::record::seconds;
+use crate::install::registry::Listing;
+use crate::install::{ProviderAddress, ProviderCache};
+
+/// The version of the format.
+const FORMAT: u32 = 1;
+/// How long an answer holds. A version that was published just now is found by naming it.
+const HOLDS: Duration = Duration::from_secs(15 * 60);
+/// What the names of answers begin with that are being written.
+pub(super) const UNFINISHED: &str = ".versions-";
+/// More bytes than an answer has.
+const LARGEST: u64 = 16 << 20;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Remembered {
+    format: u32,
+    /// When it was answered, in seconds of Unix time.
+    asked: u64,
+    listing: Listing,
+}
+
+/// What a registry answered lately.
+pub(super) fn recall(cache: &ProviderCache, address: &ProviderAddress, now: SystemTime) -> Option<Listing> {
+    let path = path(cache, address);
+    if path.metadata().ok()?.len() > LARGEST {
+        return None;
+    }
+    let remembered: Remembered = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+    let age = seconds(now).checked_sub(remembered.asked)?;
+    (remembered.format == FORMAT && age < HOLDS.as_secs()).then_some(remembered.listing)
+}
+
+/// Remembers what a registry answered. What cannot be written is asked for again.
+pub(super) fn remember(cache: &ProviderCache, address: &ProviderAddress, listing: &Listing, now: SystemTime) {
+    let remembered = Remembered { format: FORMAT, asked: seconds(now), listing: listing.clone() };
+    let write = || -> io::Result<()> {
+        let folder = cache.provider_folder(address);
+        std::fs::create_dir_all(&folder)?;
+        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&folder)?;
+        file.write_all(&serde_json::to_vec(&remembered)?)?;
+        file.persist(path(cache, address)).map(|_| ()).map_err(|error| error.error)
+    };
+    let _ = write();
+}
+
+fn path(cache: &ProviderCache, address: &ProviderAddress) -> PathBuf {
+    cache.provider_folder(address).join(".versions.json")
+}
