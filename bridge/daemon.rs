@@ -28,7 +28,7 @@ use tokio::task::JoinSet;
 use tokio_util::task::TaskTracker;
 
 use crate::engine::{EngineLog, LogLine, Severity};
-use crate::resource::FailedDeletes;
+use crate::resource::{FailedDeletes, UnansweredCreations};
 use crate::settings;
 
 pub use calls::{Begun, Call, Calls};
@@ -64,6 +64,8 @@ pub struct Daemon {
     vault_complained: AtomicBool,
     /// What failed deletions have left.
     failed_deletes: FailedDeletes,
+    /// What was made by earlier processes that may not have told their engine.
+    unanswered: UnansweredCreations,
     /// What providers have said of themselves before.
     schemas: Option<SchemaCache>,
     /// Whether somebody was told that nothing can be added to it.
@@ -89,6 +91,7 @@ impl Daemon {
             grace,
             only_instance: OnceLock::new(),
             failed_deletes: FailedDeletes::new(vault.as_ref().ok().cloned()),
+            unanswered: UnansweredCreations::default(),
             vault,
             vault_complained: AtomicBool::new(false),
             schemas: home::schema_cache(),
@@ -160,6 +163,11 @@ impl Daemon {
             self.log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
         }
         Ok(vault)
+    }
+
+    /// What was made by earlier processes that may not have told their engine, as far as it was found.
+    pub fn unanswered(&self) -> &UnansweredCreations {
+        &self.unanswered
     }
 
     /// What failed deletions have left, which an engine cannot be told.

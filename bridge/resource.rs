@@ -41,7 +41,7 @@ pub use diagnose::describe;
 pub use diff::{Change, ChangeKind, Comparison, Difference, diff};
 pub use error::{Failure, MissingKey, OperationError, Partial};
 pub use failed_deletes::FailedDeletes;
-pub use kept::{Conflicts, Foreign, Keeper, KeptError, Made, TakenOver};
+pub use kept::{Conflicts, Foreign, Keeper, KeptError, Made, TakenOver, UnansweredCreations};
 pub use list::{Page, Query, Started, begin_list};
 pub use plan_memory::{Memory, PlanMemory};
 pub use read::{Found, import, refresh};

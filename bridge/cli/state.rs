@@ -6,6 +6,7 @@
 //!
 //! Exit codes: 0 done; 1 failed, with the reason on standard error; 2 the words were wrong; 3 there is no such record.
 
+mod dismiss;
 mod error;
 mod export;
 mod import;
@@ -39,6 +40,7 @@ enum Commands {
     Export(export::Export),
     Import(import::Import),
     Rm(rm::Rm),
+    Dismiss(dismiss::Dismiss),
 }
 
 /// What the exit code says.
@@ -61,6 +63,7 @@ pub(super) fn run(state: &State) -> ExitCode {
             Commands::Export(export) => export.run().await,
             Commands::Import(import) => import.run().await,
             Commands::Rm(rm) => rm.run().await,
+            Commands::Dismiss(dismiss) => dismiss.run().await,
         }
     });
     match done {

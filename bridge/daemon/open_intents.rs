@@ -1,34 +1,60 @@
 //! What was begun and never ended is told when an engine comes that it concerns.
 
-use isthmus_shim::state::{Condition, Intent};
+use isthmus_shim::state::{Condition, Intent, OpenIntent, Vault, VaultError};
 
 use super::Daemon;
+use crate::engine::Severity;
 
 impl Daemon {
     /// Tells what was begun and never ended, as far as it concerns whoever asks. What somebody is still doing is left out.
-    pub async fn report_open_intents(&self, concerns: impl Fn(&Intent) -> bool, say: impl Fn(String)) {
+    pub async fn report_open_intents(
+        &self,
+        concerns: impl Fn(&Intent) -> bool,
+        say: impl Fn(Severity, String),
+    ) {
         // That there is no place for a store is told whenever something would have to be kept in it.
         let Ok(lazy) = &self.vault else { return };
-        let open = async {
-            match lazy.existing().await? {
-                Some(vault) => vault.open_intents().await,
-                None => Ok(Vec::new()),
+        let told = async {
+            let Some(vault) = lazy.existing().await? else { return Ok(()) };
+            let open = vault.open_intents().await?.into_iter().filter(|open| concerns(&open.intent));
+            let (unanswered, open): (Vec<_>, Vec<_>) =
+                open.partition(|open| matches!(open.condition, Condition::Unanswered));
+            for open in open.iter().filter(|open| !matches!(open.condition, Condition::UnderWay)) {
+                let (report, number) = (open.report(), open.number.0);
+                let what_to_do = format!(
+                    "See what the provider has, and put it right there or in the engine's state. `isthmus state dismiss \
+                     {number}` ends this message"
+                );
+                say(Severity::Warning, format!("{report}. {what_to_do}"));
             }
+            self.tell_once(vault, unanswered, &say).await
         };
-        match open.await {
-            Ok(open) => open
-                .iter()
-                .filter(|open| !matches!(open.condition, Condition::UnderWay) && concerns(&open.intent))
-                .for_each(|open| {
-                    let (report, number) = (open.report(), open.number.0);
-                    say(format!(
-                        "{report}. See what the provider has, and put it right there or in the engine's state. This is \
-                         intent {number} of the journal, and is told until it is dismissed"
-                    ));
-                }),
-            Err(error) => {
-                say(format!("what was begun and never ended is not known: {}", isthmus_shim::error_chain(&error)));
-            }
+        if let Err(error) = told.await {
+            let reason = isthmus_shim::error_chain(&error);
+            say(Severity::Warning, format!("what was begun and never ended is not known: {reason}"));
         }
+        // It is to be there before the first answer, after which the engine may end this process.
+        self.log.flush().await;
+    }
+
+    /// In nearly every case the engine had the answer, and ended its plugin right then. So that is no warning, and is told
+    /// once; it becomes one if the engine asks for the same again.
+    async fn tell_once(
+        &self,
+        vault: &Vault,
+        unanswered: Vec<OpenIntent>,
+        say: &impl Fn(Severity, String),
+    ) -> Result<(), VaultError> {
+        for open in &unanswered {
+            let advice = "If the engine does not have it, import it there, or delete it by hand";
+            say(Severity::Info, format!("{}. {advice}", open.report()));
+        }
+        // Not forgotten before it is told.
+        self.log.flush().await;
+        for open in unanswered {
+            vault.dismiss(open.number).await?;
+            self.unanswered.remember(open);
+        }
+        Ok(())
     }
 }

@@ -80,7 +80,7 @@ pub(super) async fn leave_open(begun: &mut Begun, known: &str, notes: &mut Notes
     complain("What is known of a change is not in the journal", noted, notes);
 }
 
-fn complain(summary: &str, outcome: Result<(), VaultError>, notes: &mut Notes) {
+pub(super) fn complain(summary: &str, outcome: Result<(), VaultError>, notes: &mut Notes) {
     if let Err(error) = outcome {
         notes.warnings.push(Diagnostic::warning(summary, isthmus_shim::error_chain(&error)));
     }

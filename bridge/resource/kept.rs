@@ -11,6 +11,7 @@ mod delete;
 mod error;
 mod take_over;
 mod telling;
+mod unanswered;
 
 use bytes::Bytes;
 use isthmus_proto::property::Struct;
@@ -18,13 +19,13 @@ use isthmus_shim::cty::AttributePath;
 use isthmus_shim::provider::{Action, Diagnostic, Limit, Object, ProviderError, Resource, StoredObject};
 use isthmus_shim::rules::sensitive_paths;
 use isthmus_shim::state::{
-    Begun, Intent, Intention, ObjectAddress, Place, ProviderConfigAddress, Saved, SavedObject, Status,
-    StoreKey, Vault,
+    Begun, Condition, Intent, Intention, ObjectAddress, Place, ProviderConfigAddress, Saved, SavedObject,
+    Status, StoreKey, Vault,
 };
 use prost::Message as _;
 
 use super::autoname::{Naming, Wish};
-use super::intents::settle;
+use super::intents::{complain, settle};
 use super::timeouts::{Operation, Remedy};
 use super::{Checked, Notes, OperationError, StateError, Target};
 use crate::translate::attribute_paths::{property_path, top_level_property};
@@ -36,6 +37,7 @@ use choose::{Sought, choose};
 pub use create::Made;
 pub use error::KeptError;
 pub use take_over::{Conflicts, Foreign, TakenOver};
+pub use unanswered::UnansweredCreations;
 
 /// The property that stands for a replacement which no property asks for.
 const ID: &str = "id";
@@ -53,6 +55,8 @@ pub struct Keeper<'a> {
     pub subject: String,
     /// The provider's type, such as `random`.
     pub provider_type: &'a str,
+    /// What earlier processes have made, while nobody knows that the engine was told; absent where nothing is made.
+    pub unanswered: Option<&'a UnansweredCreations>,
     /// Whether the engine is not to be told sensitive outputs, because it would store them in the clear.
     pub withhold_sensitive: bool,
 }
@@ -209,6 +213,7 @@ impl Keeper<'_> {
             None => self.keep(id, prior.place, &saved).await,
         };
         kept.map_err(|error| error.after("changed", &key))?;
+        self.resolve(id, notes).await;
         Ok(outputs)
     }
 
@@ -355,6 +360,22 @@ impl Keeper<'_> {
         };
         let record = prior.and_then(|prior| prior.place).map(|place| place.number);
         Ok(self.vault.begin(intent, record).await?)
+    }
+
+    /// A change has come to an end that is known, so nobody need be told any more of those of the same object that did not.
+    async fn resolve(&self, id: &str, notes: &mut Notes) {
+        let key = self.key(id);
+        let resolved = async {
+            for open in self.vault.open_intents().await? {
+                let is_over =
+                    matches!(open.condition, Condition::Interrupted | Condition::Ended { object: None, .. });
+                if is_over && open.intent.key == key && open.intent.intention != Intention::Create {
+                    self.vault.dismiss(open.number).await?;
+                }
+            }
+            Ok(())
+        };
+        complain("A change that was overtaken is still in the journal", resolved.await, notes);
     }
 
     async fn keep(&self, id: &str, place: Option<Place>, saved: &Saved) -> Result<Place, KeptError> {

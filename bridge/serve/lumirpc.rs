@@ -7,6 +7,7 @@
 mod name;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use isthmus_proto::lumirpc::resource_provider_server::ResourceProvider;
 use isthmus_proto::lumirpc::{
@@ -15,6 +16,7 @@ use isthmus_proto::lumirpc::{
 };
 use isthmus_proto::property::Struct;
 use isthmus_shim::provider::Limit;
+use isthmus_shim::state::Unanswered;
 use tonic::{Request, Response, Status};
 
 use super::{limit, session_of, status};
@@ -112,6 +114,7 @@ impl ResourceProvider for LumiService {
             let inputs = without_names(request.properties, &keeper.target.shape);
             let made = work.limited(&keeper, keeper.create(&inputs, &mut notes)).await;
             let made = work.finish(&keeper, notes, made).await?;
+            work.answered_soon(made.unanswered);
             Ok(CreateResponse { id: made.id, properties: Some(made.outputs) })
         })
         .await
@@ -155,6 +158,10 @@ impl ResourceProvider for LumiService {
     }
 }
 
+/// When an answer counts as given. Handing it to the system takes microseconds, and then it arrives even if this process is
+/// killed.
+const ANSWERED_AFTER: Duration = Duration::from_millis(20);
+
 /// A call about one resource. This engine names none by its URN.
 struct Work {
     session: Arc<Session>,
@@ -196,6 +203,7 @@ impl Work {
             package: &identity.name,
             subject: String::new(),
             provider_type: &identity.provider_type,
+            unanswered: Some(self.session.daemon().unanswered()),
             withhold_sensitive: settings::SENSITIVE_OUTPUTS.is_withhold(),
         })
     }
@@ -205,6 +213,15 @@ impl Work {
         let configuring = self.instance.ensure_configured(&mut warnings);
         self.limit().within(configuring).await.map_err(status::of_configuring)?;
         self.keeper(type_token).await
+    }
+
+    /// Notes that the engine has the answer, when it has. If this process is killed before, the next one tells of the object.
+    fn answered_soon(&self, unanswered: Unanswered) {
+        self.session.daemon().spawn(async move {
+            tokio::time::sleep(ANSWERED_AFTER).await;
+            // Without the note, the next start tells what need not be told.
+            unanswered.answered().await.ok();
+        });
     }
 
     /// How long somebody waits for the call. This engine sets no time.

@@ -205,7 +205,10 @@ impl ResourceProvider for PulumiService {
                     let is_ours = |intent: &Intent| {
                         intent.key.package == *package && Urn(&intent.subject).stack() == Some(&stack)
                     };
-                    session.daemon().report_open_intents(is_ours, |text| session.warn(text, "")).await;
+                    session
+                        .daemon()
+                        .report_open_intents(is_ours, |severity, text| session.say(severity, text, ""))
+                        .await;
                 };
                 daemon.spawn(reporting);
             }

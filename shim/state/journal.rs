@@ -18,6 +18,11 @@ pub(super) mod testing {
     pub(in crate::state) fn ended_holder() -> String {
         super::holder::Holder::ended().text()
     }
+
+    /// As if a process that has ended had begun it.
+    pub(in crate::state) fn begun_by_who_has_ended(begun: &mut super::Begun) {
+        begun.entry.holder = ended_holder();
+    }
 }
 
 use std::sync::Arc;
@@ -88,6 +93,8 @@ pub enum Condition {
     UnderWay,
     /// Whoever was at it has ended, or is not heard of: nobody knows what happened.
     Interrupted,
+    /// The object was made and is stored, but whoever made it ended before anybody could know that the engine was told.
+    Unanswered,
     /// It has ended, but its outcome could not be put where it belongs, or nobody knows what it is.
     Ended {
         /// What is known of it.
@@ -110,6 +117,13 @@ pub struct Begun {
     renewing: JoinHandle<()>,
 }
 
+/// An object that was made and stored, while the answer is on its way. When it is dropped, the intent stays open.
+#[derive(Debug)]
+pub struct Unanswered {
+    vault: Vault,
+    number: RecordNumber,
+}
+
 /// An intent as it is encrypted.
 #[derive(Clone, PartialEq, prost::Message)]
 struct Entry {
@@ -130,6 +144,9 @@ struct Entry {
     lease_name: String,
     #[prost(message, optional, tag = "8")]
     ended: Option<Ended>,
+    /// The id of the object that was made and stored, while nobody knows that the engine was told.
+    #[prost(string, optional, tag = "9")]
+    unanswered: Option<String>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -196,6 +213,7 @@ impl Vault {
             holder: holder.text(),
             lease_name: lease_name.clone(),
             ended: None,
+            unanswered: None,
         };
         let plain = entry.encode_to_vec();
         let mut over = None;
@@ -281,7 +299,14 @@ impl Vault {
             envelope.map(|envelope| self.object_in(&record.key, envelope.encode_to_vec().into())).transpose()
         };
         let holder = Holder::parse(&entry.holder);
+        let since = UNIX_EPOCH + Duration::from_millis(entry.since);
         let condition = match entry.ended {
+            // Its process has a moment left to hand the answer over; of one elsewhere nobody knows more than its age.
+            None if entry.unanswered.is_some() => {
+                let is_over = holder.as_ref().is_some_and(Holder::has_ended)
+                    || since.elapsed().is_ok_and(|age| age > LEASE);
+                if is_over { Condition::Unanswered } else { Condition::UnderWay }
+            }
             Some(Ended { text, object: left }) => {
                 Condition::Ended { text, object: object(left)?.map(Box::new) }
             }
@@ -296,12 +321,15 @@ impl Vault {
             number: record.place.number,
             intent: Intent {
                 intention,
-                key: record.key.clone(),
+                key: match entry.unanswered {
+                    Some(id) => StoreKey { id, ..record.key.clone() },
+                    None => record.key.clone(),
+                },
                 subject: entry.subject,
                 prior: object(entry.prior)?,
                 companion: entry.companion,
             },
-            since: UNIX_EPOCH + Duration::from_millis(entry.since),
+            since,
             holder: holder.map_or(entry.holder, |holder| holder.description()),
             condition,
         })
@@ -322,6 +350,10 @@ impl OpenIntent {
             Condition::UnderWay => format!("the {noun} of {what} is under way ({})", self.holder),
             Condition::Interrupted => format!(
                 "the {noun} of {what} was begun by {} and never ended: nobody knows whether it has happened",
+                self.holder
+            ),
+            Condition::Unanswered => format!(
+                "{what} was made by {} and is in the store, but that ended before it could know that the engine was told",
                 self.holder
             ),
             Condition::Ended { text, .. } => {
@@ -393,6 +425,55 @@ impl Begun {
         }
     }
 
+    /// The object was made, and is stored as a new one. The intent goes only when the engine has the answer
+    /// ([`Unanswered::answered`]): if this process ends before, it tells the next one under which id the object is, because
+    /// the engine may ask for the same again.
+    ///
+    /// # Errors
+    /// As of [`Self::store`].
+    pub async fn store_unanswered(
+        &mut self,
+        key: &StoreKey,
+        saved: &Saved,
+    ) -> Result<(Place, Unanswered), VaultError> {
+        let object = Envelope::from(saved).encode_to_vec();
+        self.entry.unanswered = Some(key.id.clone());
+        let entry = self.entry.encode_to_vec();
+        let (place, intent, lease) = (self.place, self.key.clone(), self.lease.clone());
+        let committed = self
+            .vault
+            .write(|cipher| Batch {
+                fences: lease.iter().cloned().collect(),
+                changes: vec![
+                    Change::Add {
+                        kind: Kind::Object,
+                        key: key.clone(),
+                        bytes: cipher.seal(Kind::Object, key, &object),
+                    },
+                    Change::Replace {
+                        kind: Kind::Intent,
+                        place,
+                        key: intent.clone(),
+                        bytes: cipher.seal(Kind::Intent, &intent, &entry),
+                    },
+                ],
+                releases: lease.iter().cloned().collect(),
+                ..Batch::default()
+            })
+            .await;
+        if !matches!(committed, Ok(Committed::Done { .. })) {
+            self.entry.unanswered = None;
+        }
+        match committed? {
+            Committed::Done { places, .. } => {
+                self.lease = None;
+                let stored = *places.first().expect("what was stored has a place");
+                Ok((stored, Unanswered { vault: self.vault.clone(), number: place.number }))
+            }
+            Committed::Refused(_) => Err(self.overtaken(Some(saved)).await),
+        }
+    }
+
     /// It has ended, and the object is gone; so is its record.
     ///
     /// # Errors
@@ -459,6 +540,19 @@ impl Begun {
     /// What ends the intent: it goes, and the lease with it.
     fn closing(&self, changes: Vec<Change>) -> Batch {
         closing(self.place.number, self.lease.clone(), changes)
+    }
+}
+
+impl Unanswered {
+    /// The engine has the answer. Waits for no disk, as [`Begun::end`].
+    ///
+    /// # Errors
+    /// When the journal cannot be written; the intent stays open.
+    pub async fn answered(self) -> Result<(), VaultError> {
+        let remove = Change::Remove { kind: Kind::Intent, number: self.number, version: None };
+        let batch = Batch { durability: Durability::Soon, ..Batch::of(remove) };
+        self.vault.store().commit(batch).await?;
+        Ok(())
     }
 }
 

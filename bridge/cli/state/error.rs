@@ -22,6 +22,16 @@ pub(super) enum StateError {
     /// The store cannot be read or written.
     #[error(transparent)]
     Vault(#[from] VaultError),
+    /// No change of that number is open.
+    #[error(
+        "no change {number} is open in the store {store}; `isthmus state list --intents` shows those that are"
+    )]
+    NoSuchIntent {
+        /// As it was written.
+        number: i64,
+        /// Where.
+        store: String,
+    },
     /// Nothing is known by that.
     #[error("there is no record {selector} in the store {store}; `isthmus state list` shows what there is")]
     NoSuchRecord {
@@ -117,7 +127,7 @@ pub(super) enum StateError {
 impl StateError {
     pub(super) fn exit_code(&self) -> ExitCode {
         match self {
-            Self::NoSuchRecord { .. } => ExitCode::from(NO_SUCH_RECORD),
+            Self::NoSuchRecord { .. } | Self::NoSuchIntent { .. } => ExitCode::from(NO_SUCH_RECORD),
             _ => ExitCode::FAILURE,
         }
     }

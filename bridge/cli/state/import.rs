@@ -200,6 +200,7 @@ fn keeper<'a>(provider: &'a Provider, type_name: &str, vault: &'a Vault) -> Resu
         subject: String::new(),
         package: &package.name,
         provider_type: &package.provider_type,
+        unanswered: None,
         withhold_sensitive: false,
     })
 }

@@ -54,6 +54,9 @@ impl List {
             let all = found.iter().map(|record| Json::Object(record.summary()));
             print(&(Json::Array(all.collect()).to_readable() + "\n"));
         } else {
+            // What was made and is among the objects needs no second line here.
+            let mut intents = intents;
+            intents.retain(|open| !matches!(open.condition, Condition::Unanswered));
             print(&(table(&found) + &intents_text(&intents)));
         }
         Ok(Outcome::Done)
@@ -81,6 +84,7 @@ fn intents_json(intents: &[OpenIntent]) -> String {
         let condition = match &open.condition {
             Condition::UnderWay => "under way",
             Condition::Interrupted => "interrupted",
+            Condition::Unanswered => "unanswered",
             Condition::Ended { .. } => "ended",
         };
         Json::Object(vec![

@@ -74,7 +74,7 @@ fn is_known(saved: &Saved) -> bool {
 }
 
 /// Whether two bags say the same; a null says nothing.
-fn is_same(one: &Struct, other: &Struct) -> bool {
+pub(super) fn is_same(one: &Struct, other: &Struct) -> bool {
     does_contain(one, other) && does_contain(other, one)
 }
 

@@ -1,11 +1,12 @@
 //! Create: the object is stored before the engine has the answer, and a failure leaves nothing behind.
 //!
 //! The engine of 2017 forgets a resource whose creation failed. So what a provider made before it failed is deleted again;
-//! it is in the store as damaged until then, so that it can be found if even that is cut short.
+//! it is in the store as damaged until then, so that it can be found if even that is cut short. And it forgets one whose
+//! answer did not arrive: what was made then stays in the journal, and is told when the engine comes again.
 
 use isthmus_proto::property::Struct;
 use isthmus_shim::provider::{Diagnostic, Object};
-use isthmus_shim::state::{Begun, Intention, Place, Status};
+use isthmus_shim::state::{Begun, Intention, Place, Status, Unanswered};
 
 use super::choose::is_mistakable;
 use super::{Annotations, Keeper, KeptError, Told};
@@ -21,6 +22,8 @@ pub struct Made {
     pub id: String,
     /// Its outputs.
     pub outputs: Struct,
+    /// Is to be told when the engine has the answer.
+    pub unanswered: Unanswered,
 }
 
 impl Keeper<'_> {
@@ -32,6 +35,7 @@ impl Keeper<'_> {
             .plan(None, &config.value, &mut notes.warnings)
             .await
             .map_err(|error| self.target.failed(error))?;
+        self.report_unanswered(inputs, notes);
         let mut begun = self.begin(Intention::Create, "", None, inputs, notes).await?;
         let object = match resource.apply(&plan, &mut notes.warnings).await {
             Ok(applied) => applied.object.ok_or(OutputError::NoObject).map_err(OperationError::from)?,
@@ -94,8 +98,20 @@ impl Keeper<'_> {
         let saved =
             self.saved(object, Status::Ready, &config.secrets, &told, Annotations::default(), notes).await?;
         let key = self.key(&id);
-        begun.store(None, &key, &saved).await.map_err(|error| KeptError::from(error).after("made", &key))?;
-        Ok(Made { id, outputs })
+        let stored = begun.store_unanswered(&key, &saved).await;
+        let (_, unanswered) = stored.map_err(|error| KeptError::from(error).after("made", &key))?;
+        Ok(Made { id, outputs, unanswered })
+    }
+
+    /// Tells of an object that was made for the same inputs, if its engine may not have been told: then this is the second.
+    fn report_unanswered(&self, inputs: &Struct, notes: &mut Notes) {
+        let key = self.key("");
+        for open in self.unanswered.map(|all| all.take_same(&key, inputs)).unwrap_or_default() {
+            notes.warnings.push(Diagnostic::warning(
+                "The same has been made before",
+                format!("{}. If the environment does not have it, delete it by hand", open.report()),
+            ));
+        }
     }
 
     /// Deletes what a failed creation has made, and tells what became of it.

@@ -27,6 +27,7 @@ impl Keeper<'_> {
         match self.destroy(&prior.object, notes).await {
             Ok(()) => {
                 begun.remove(prior.place).await?;
+                self.resolve(id, notes).await;
                 Ok(())
             }
             Err(failure) => {

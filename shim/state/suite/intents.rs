@@ -10,6 +10,7 @@ use crate::state::{Condition, Intent, Intention, Vault, VaultError};
 over_each_store! {
     an_intent_is_there_from_its_beginning_to_its_end,
     an_object_is_stored_with_the_end_of_its_intent,
+    an_object_is_unanswered_until_the_engine_has_the_answer,
     an_intent_without_an_end_is_interrupted_when_its_process_has_ended,
     nobody_else_changes_an_object_that_is_being_changed,
     who_was_killed_is_overtaken_at_once,
@@ -68,6 +69,32 @@ async fn an_object_is_stored_with_the_end_of_its_intent(world: &World) {
     begun.remove(Some(changed)).await.expect("removed");
     assert!(vault.find(&key("a")).await.expect("records").is_empty());
     assert!(conditions(&vault).await.is_empty());
+}
+
+async fn an_object_is_unanswered_until_the_engine_has_the_answer(world: &World) {
+    let vault = world.vault().await;
+    let mut begun = vault.begin(intent(Intention::Create, ""), None).await.expect("begun");
+    let (place, unanswered) = begun.store_unanswered(&key("a"), &saved("one")).await.expect("stored");
+    assert_eq!(results(&vault, "a").await, ["one"]);
+    assert!(matches!(conditions(&vault).await[..], [Condition::UnderWay]), "its process is still there");
+    let again = vault.begin(intent(Intention::Update, "a"), Some(place.number)).await;
+    again.expect("nobody is at it").end().await.expect("ended");
+    unanswered.answered().await.expect("noted");
+    assert!(conditions(&vault).await.is_empty());
+
+    let mut begun = vault.begin(intent(Intention::Create, ""), None).await.expect("begun");
+    crate::state::journal::testing::begun_by_who_has_ended(&mut begun);
+    drop(begun.store_unanswered(&key("b"), &saved("two")).await.expect("stored"));
+    let open = world.vault().await.open_intents().await.expect("intents");
+    let [open] = &open[..] else { panic!("one intent, not {open:?}") };
+    assert!(matches!(open.condition, Condition::Unanswered), "{open:?}");
+    assert_eq!((&open.intent.key, &open.intent.companion[..]), (&key("b"), &b"inputs"[..]));
+    assert!(
+        open.report().contains("\"b\"") && open.report().contains("is in the store"),
+        "{}",
+        open.report()
+    );
+    assert!(vault.dismiss(open.number).await.expect("an answer"));
 }
 
 async fn an_intent_without_an_end_is_interrupted_when_its_process_has_ended(world: &World) {
