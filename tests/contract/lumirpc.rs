@@ -7,6 +7,7 @@ mod cut;
 mod engine;
 mod interchange;
 mod journal;
+mod kills;
 mod linking;
 mod names;
 mod programs;

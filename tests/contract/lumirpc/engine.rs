@@ -341,6 +341,12 @@ impl Plugin {
         self.client.clone().delete(request).await.map(drop).map_err(message)
     }
 
+    /// Its process, to be killed from elsewhere.
+    pub(crate) fn process(&self) -> rustix::process::Pid {
+        let number = self.process.id().and_then(|number| i32::try_from(number).ok());
+        number.and_then(rustix::process::Pid::from_raw).expect("it has not been waited for")
+    }
+
     /// Ends the command as this engine does, and looks whether the user was shown anything as an error.
     pub(crate) async fn kill(mut self) {
         self.process.kill().await.expect("SIGKILL");

@@ -54,8 +54,8 @@ async fn a_program_of_twenty_resources_is_planned_deployed_changed_and_deleted()
     }
     assert_eq!(engine.deploy(&first).await.expect("nothing to do"), steps(|_| Step::Same));
 
-    let edited = |number: usize| if number % 5 == 0 { "b".to_owned() } else { "a".to_owned() };
-    let updated = steps(|number| if number % 5 == 0 { Step::Update } else { Step::Same });
+    let edited = |number: usize| if number.is_multiple_of(5) { "b".to_owned() } else { "a".to_owned() };
+    let updated = steps(|number| if number.is_multiple_of(5) { Step::Update } else { Step::Same });
     let second = program(edited, |_| "red");
     assert_eq!(engine.plan(&second).await.expect("a plan"), updated);
     assert_eq!(engine.deploy(&second).await.expect("changed"), updated);

@@ -13,6 +13,12 @@ impl Engine {
         Value::from(format!("${{{name}}}"))
     }
 
+    /// What the engine believes to exist: the ids in its environment, and those that it has yet to delete.
+    pub(crate) fn believes_in(&self) -> Vec<&str> {
+        let living = self.environment.iter().map(|(_, state)| state);
+        living.chain(&self.condemned).map(|state| state.id.as_str()).collect()
+    }
+
     /// What a deployment of the program would do to each resource; ids of what it would make are unknown.
     pub(crate) async fn plan_program(
         &self,
