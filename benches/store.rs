@@ -32,6 +32,9 @@ const CALLS: u64 = 2_000;
 /// How many tasks call at once.
 const AT_ONCE: u64 = 64;
 
+/// A line of the table: what it is called, and the figure in it.
+type Row = (&'static str, fn(&Measured) -> f64);
+
 /// One store.
 #[derive(Debug, Serialize)]
 struct Measured {
@@ -341,7 +344,7 @@ fn table(report: &StoreReport<'_>) -> String {
     }
     text.push_str("\n|---|");
     text.push_str(&"---|".repeat(report.stores.len()));
-    let rows: [(&str, fn(&Measured) -> f64); 8] = [
+    let rows: [Row; 8] = [
         ("opening it, ms", |store| store.open),
         ("the first look for what is not there, ms", |store| store.first_miss),
         ("a put, µs", |store| store.put),
