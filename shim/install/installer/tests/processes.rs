@@ -1,0 +1,110 @@
+//! Processes that install at the same time, and such as are killed.
+
+use super::*;
+
+/// What a process of its own is told, so that it installs instead of testing.
+const CHILD: &str = "ISTHMUS_TEST_INSTALL";
+
+/// A process that installs from the registry, and tells each event in a line.
+fn child(fixture: &Fixture, test: &str) -> Child {
+    let authority = fixture.folder.path().join("authority.pem");
+    if !authority.exists() {
+        std::fs::write(&authority, fixture.registry.authority_pem()).expect("a file");
+    }
+    Command::new(std::env::current_exe().expect("this program"))
+        .args(["--exact", "--nocapture", &format!("install::installer::tests::processes::{test}")])
+        .env(CHILD, fixture.folder.path())
+        .env("ISTHMUS_TEST_HOST", fixture.registry.host())
+        .env("SSL_CERT_FILE", authority)
+        .env("NO_PROXY", "localhost")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a process")
+}
+
+/// What such a process does.
+async fn be_a_child(folder: std::ffi::OsString) {
+    let address = format!("{}/a/b", std::env::var("ISTHMUS_TEST_HOST").expect("it is told"));
+    let web = WebClient::new(
+        Arc::new(HttpTransport::new(HttpSettings::from_environment())),
+        Arc::new(NoCredentials),
+    );
+    let registry = RegistryClient::new(web, ServiceOverrides::new());
+    let installer =
+        Installer::new(ProviderCache::new(PathBuf::from(folder)), registry, SignaturePolicy::default());
+    let constraint = VersionConstraint::parse("1.0.0").expect("a constraint");
+    let address = ProviderAddress::parse(&address).expect("an address");
+    let tell = |event: InstallEvent| println!("event: {event:?}");
+    let installed =
+        installer.install(&address, &constraint, &tell).await.unwrap_or_else(|error| panic!("{error}"));
+    assert!(installed.executable.is_file());
+}
+
+#[tokio::test]
+async fn fifty_processes_at_once_download_once() {
+    if let Some(folder) = std::env::var_os(CHILD) {
+        return be_a_child(folder).await;
+    }
+    let fixture = Fixture::new();
+    let release = fixture.publish("1.0.0");
+    let children: Vec<Child> =
+        (0..50).map(|_| child(&fixture, "fifty_processes_at_once_download_once")).collect();
+    for child in children {
+        let output = child.wait_with_output().expect("it ends");
+        let told = [output.stdout, output.stderr].concat();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&told));
+    }
+    assert_eq!(fixture.registry.count(&release.archive_path()), 1);
+    let installed = fixture.install("1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(std::fs::read(installed.executable).expect("it is there"), PROGRAM);
+}
+
+#[tokio::test]
+async fn whoever_is_killed_leaves_a_usable_cache() {
+    if let Some(folder) = std::env::var_os(CHILD) {
+        return be_a_child(folder).await;
+    }
+    let fixture = Fixture::new();
+    // What cannot be packed, so that it comes in many pieces.
+    let mut number = 1_u32;
+    let program: Vec<u8> = (0..1 << 20)
+        .map(|_| {
+            number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            number.to_be_bytes()[0]
+        })
+        .collect();
+    let archive = Archive::of_programs(&[("terraform-provider-b_v1", &program)]);
+    fixture.registry.publish(&Release::new("a/b", "1.0.0", archive).signed_by(&fixture.key));
+    let mut killed = 0;
+    for lines in 0..24_usize {
+        let mut child = child(&fixture, "whoever_is_killed_leaves_a_usable_cache");
+        let output = BufReader::new(child.stdout.take().expect("it is piped"));
+        let told = output
+            .lines()
+            .map_while(Result::ok)
+            .filter(|line| line.contains("event: "))
+            .take(lines * lines / 4 + 1);
+        let told = told.count();
+        let over = child.try_wait().expect("it is ours").is_some();
+        child.kill().expect("it is ours");
+        child.wait().expect("it is ours");
+        killed += usize::from(!over && told > 0);
+        if fixture.package("1.0.0").exists() {
+            // What is there under its name is whole.
+            let offline = Installer::offline(fixture.cache(), "a test says so");
+            let installed = install(&offline, &fixture.address(), "1.0.0")
+                .await
+                .unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(std::fs::read(&installed.executable).expect("it is there"), program);
+            assert!(matches!(installed.verification, Verification::Signed { .. }), "{installed:?}");
+            std::fs::remove_dir_all(fixture.package("1.0.0")).expect("a folder");
+        }
+    }
+    assert!(killed > 3, "only {killed} were killed while they were busy");
+    let installed = fixture.install("1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(std::fs::read(&installed.executable).expect("it is there"), program);
+    let version = fixture.package("1.0.0");
+    let left = std::fs::read_dir(version.parent().expect("a folder")).expect("a folder").count();
+    assert_eq!(left, 3, "the folder, its record and its lock");
+}

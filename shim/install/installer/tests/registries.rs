@@ -1,0 +1,137 @@
+//! What registries answer, and do not.
+
+use super::*;
+
+#[tokio::test]
+async fn what_a_registry_does_not_have_is_told_with_what_it_has() {
+    let fixture = Fixture::new();
+    let unknown = fixture.refused("1.0.0").await;
+    assert!(unknown.contains("cannot be") || unknown.contains("has no"), "{unknown}");
+    fixture.registry.publish(&fixture.release("1.0.0").for_platform("plan9", "mips"));
+    fixture.registry.publish(&fixture.release("0.9.0").speaking(&["4.0"]));
+    fixture.registry.publish(&fixture.release("0.10.0"));
+    for (constraint, says) in [
+        ("2.0.0", "satisfies \"2.0.0\"; there are 1.0.0, 0.10.0, 0.9.0"),
+        ("> 2", "satisfies \"> 2\"; there are 1.0.0, 0.10.0, 0.9.0"),
+        ("1.0.0", "a/b 1.0.0 is not published for "),
+        ("0.9.0", "the earliest version that can be run is 0.10.0: ask for \">= 0.10.0\""),
+    ] {
+        let error = fixture.refused(constraint).await;
+        assert!(error.contains(says), "{constraint}: {error}");
+    }
+    let installed = fixture.install("").await.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(installed.version, Version::new(0, 10, 0));
+    assert!(installed.warnings[0].contains("1.0.0 is not published for "), "{:?}", installed.warnings);
+    let error = install(
+        &fixture.installer(),
+        &ProviderAddress::parse(&format!("{}/a/c", fixture.registry.host())).expect("an address"),
+        "",
+    )
+    .await;
+    let error = error.expect_err("there is none");
+    assert!(error.contains("has no provider a/c; check its name"), "{error}");
+}
+
+#[tokio::test]
+async fn a_failing_registry_is_told_with_what_to_configure() {
+    let discovery = "/.well-known/terraform.json";
+    for (document, says) in [
+        (Document::status(404), "offers no registry of Terraform providers; check the host"),
+        (Document::json(&json!({ "modules.v1": "/m" })), "offers no registry"),
+        (Document::status(401), "who asks: add `credentials \"localhost:"),
+        (Document::status(403), "who asks: add `credentials \"localhost:"),
+        (Document::status(429), "too many requests from this network; try later, or install from a mirror"),
+        (Document::status(503), "answered 503 Service Unavailable (3 attempts)"),
+        (Document::of("<html>"), "a web page where JSON is expected"),
+        (Document::of("{\"providers.v1\":").breaking_after(5), "the connection broke"),
+        (Document::status(302).with_header("Location", discovery), "redirects more than 3 times"),
+    ] {
+        let fixture = Fixture::new();
+        fixture.registry.put(discovery, document);
+        let error = fixture.refused("1.0.0").await;
+        assert!(
+            error.contains(says) && error.contains("https://localhost") | error.contains("localhost:"),
+            "{says}: {error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_registry_that_is_not_there_is_told_with_what_the_cache_has() {
+    let fixture = Fixture::new();
+    let address = fixture.address();
+    let installer = fixture.installer();
+    let Fixture { registry, folder, .. } = fixture;
+    drop(registry);
+    let error = install(&installer, &address, "1.0.0").await.expect_err("nobody listens");
+    assert!(
+        error.contains("it cannot be reached")
+            && error.contains("set HTTPS_PROXY")
+            && error.contains("is in the cache: "),
+        "{error}"
+    );
+    drop(folder);
+}
+
+#[tokio::test]
+async fn a_private_registry_is_told_who_asks() {
+    let fixture = Fixture::new();
+    fixture.publish("1.0.0");
+    fixture.registry.require_token("s3cret");
+    let error = fixture.refused("1.0.0").await;
+    assert!(error.contains("answered 401") && error.contains("It wants to know who asks"), "{error}");
+    let host: &'static str = fixture.registry.host().leak();
+    let registry = RegistryClient::new(fixture.web(OneToken(host, "s3cret")), ServiceOverrides::new());
+    let installer = Installer::new(fixture.cache(), registry, SignaturePolicy::default());
+    install(&installer, &fixture.address(), "").await.unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[tokio::test]
+async fn a_broken_download_is_gone_on_with() {
+    let fixture = Fixture::new();
+    let release = fixture.publish("1.0.0");
+    let whole = Archive::of_programs(&[("terraform-provider-b_v1_x5", PROGRAM)]);
+    fixture.registry.put_once(&release.archive_path(), Document::of(whole).breaking_after(100));
+    fixture.install("1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
+    let path = release.archive_path();
+    let asked: Vec<String> =
+        fixture.registry.requests().into_iter().filter(|request| request.starts_with(&path)).collect();
+    assert_eq!(asked, [path.clone(), format!("{path} bytes=100-")]);
+}
+
+#[tokio::test]
+async fn the_newest_is_that_of_the_registry_for_a_while() {
+    let fixture = Fixture::new();
+    fixture.publish("1.0.0");
+    let newest = async || {
+        let installed = fixture.install("").await.unwrap_or_else(|error| panic!("{error}"));
+        (installed.version.to_string(), installed.warnings)
+    };
+    assert_eq!(newest().await, ("1.0.0".to_owned(), Vec::new()));
+    fixture.publish("2.0.0");
+    assert_eq!(newest().await.0, "1.0.0", "what the registry said holds for a while");
+    assert_eq!(fixture.registry.count("/v1/providers/a/b/versions"), 1);
+    fixture.clock.pass(Duration::from_secs(15 * 60));
+    assert_eq!(newest().await.0, "2.0.0");
+
+    fixture.clock.pass(Duration::from_secs(15 * 60));
+    fixture.registry.put("/v1/providers/a/b/versions", Document::status(500));
+    let (version, warnings) = newest().await;
+    assert_eq!(version, "2.0.0");
+    assert!(
+        warnings[0].contains("500 Internal Server Error")
+            && warnings[0].ends_with("Version 2.0.0 is used, the newest of the cache that will do"),
+        "{warnings:?}"
+    );
+}
+
+#[tokio::test]
+async fn what_the_registry_says_to_users_is_passed_on() {
+    let fixture = Fixture::new();
+    fixture.publish("1.0.0");
+    let versions = json!({ "versions": [{ "version": "1.0.0" }], "warnings": ["it has moved to c/d"] });
+    fixture.registry.put("/v1/providers/a/b/versions", Document::json(&versions));
+    let installed = fixture.install("").await.unwrap_or_else(|error| panic!("{error}"));
+    let text = format!("the registry says of {}: it has moved to c/d", fixture.address());
+    assert_eq!(installed.warnings, [text]);
+}
