@@ -54,6 +54,8 @@ pub struct Daemon {
     next_session: AtomicU64,
     /// Whether lines about providers' calls are wanted, and are to reach the engine before the answer.
     log_calls: bool,
+    /// Whether sensitive outputs are kept from an engine that would store them in the clear.
+    withholds_sensitive: bool,
     /// How long a call that was asked to end may take.
     grace: Duration,
     /// The provider of every session that has chosen none of its own.
@@ -88,6 +90,7 @@ impl Daemon {
             sessions: DashMap::new(),
             next_session: AtomicU64::new(0),
             log_calls: settings::LOG_CALLS.is_on(),
+            withholds_sensitive: settings::SENSITIVE_OUTPUTS.is_withhold(),
             grace,
             only_instance: OnceLock::new(),
             failed_deletes: FailedDeletes::new(vault.as_ref().ok().cloned()),
@@ -136,6 +139,11 @@ impl Daemon {
     /// Collected first: no entry of the table may be held while waiting.
     fn open_sessions(&self) -> Vec<Arc<Session>> {
         self.sessions.iter().filter_map(|entry| entry.value().upgrade()).collect()
+    }
+
+    /// Whether sensitive outputs are kept from an engine that would store them in the clear.
+    pub fn withholds_sensitive(&self) -> bool {
+        self.withholds_sensitive
     }
 
     /// How long a call that was asked to end may take.

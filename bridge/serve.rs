@@ -13,7 +13,7 @@ use std::sync::Arc;
 use isthmus_shim::provider::Limit;
 use tonic::{Request, Status};
 
-use crate::daemon::{Call, Session};
+use crate::daemon::{Call, Daemon, Session};
 
 pub use listener::{Listener, ServeError};
 
@@ -29,4 +29,13 @@ fn session_of<Message>(request: &Request<Message>) -> Result<Arc<Session>, Statu
 /// When a call is broken off: when nobody waits for it any longer.
 fn limit(session: &Session, call: &Call) -> Limit {
     Limit::new(call.broken_off(), session.daemon().grace())
+}
+
+/// Does a piece of work to its end, whoever still listens: what a provider has begun must be finished, not broken off in the
+/// middle.
+async fn to_the_end<Answer: Send + 'static>(
+    daemon: &Daemon,
+    work: impl Future<Output = Result<Answer, Status>> + Send + 'static,
+) -> Result<Answer, Status> {
+    daemon.spawn(work).await.map_err(|error| Status::unknown(format!("the operation broke off: {error}")))?
 }

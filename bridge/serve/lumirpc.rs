@@ -5,9 +5,9 @@
 //! into the codes of errors; they are those that today's engine would get.
 
 mod name;
+mod work;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use isthmus_proto::lumirpc::resource_provider_server::ResourceProvider;
 use isthmus_proto::lumirpc::{
@@ -15,16 +15,14 @@ use isthmus_proto::lumirpc::{
     DiffResponse, GetRequest, GetResponse, NameRequest, NameResponse, UpdateRequest, UpdateResponse,
 };
 use isthmus_proto::property::Struct;
-use isthmus_shim::provider::Limit;
-use isthmus_shim::state::Unanswered;
 use tonic::{Request, Response, Status};
 
-use super::{limit, session_of, status};
-use crate::daemon::{Call, Instance, Session};
-use crate::resource::{self, Keeper, KeptError, Notes, Operation, Target, Timeouts};
-use crate::settings;
+use super::{session_of, status};
+use crate::daemon::Session;
+use crate::resource::{Notes, Operation};
 
 use name::{NameProperties, NamePropertiesError, resource_name, without_names};
+use work::Work;
 
 /// The service. It has no state but its settings: all else is in the connection's session and in the store.
 #[derive(Clone, Debug)]
@@ -52,6 +50,13 @@ impl LumiService {
             .resource_by_short_token(type_token)
             .map_err(|error| status::of_operation(error.into()))?;
         Ok(names.of(&shape.terraform_type))
+    }
+
+    /// What a change is reported as that never ends: the name of the resource, or its type's where nothing names it.
+    async fn subject(&self, work: &Work, type_token: &str, properties: Option<&Struct>) -> String {
+        let configured = self.name_properties(&work.session, type_token).await.unwrap_or_default();
+        let name = properties.and_then(|properties| resource_name(type_token, properties, configured).ok());
+        name.unwrap_or_else(|| type_token.to_owned())
     }
 }
 
@@ -107,10 +112,11 @@ impl ResourceProvider for LumiService {
 
     async fn create(&self, request: Request<CreateRequest>) -> Result<Response<CreateResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
+        let subject = self.subject(&work, &request.r#type, request.properties.as_ref()).await;
         work.through(move |work| async move {
             let keeper = work.configured_keeper(&request.r#type).await?.doing(Operation::Create);
             let mut notes = Notes::default();
-            let keeper = keeper.of(subject(&request.r#type, request.properties.as_ref()));
+            let keeper = keeper.of(subject);
             let inputs = without_names(request.properties, &keeper.target.shape);
             let made = work.limited(&keeper, keeper.create(&inputs, &mut notes)).await;
             let made = work.finish(&keeper, notes, made).await?;
@@ -131,10 +137,11 @@ impl ResourceProvider for LumiService {
 
     async fn update(&self, request: Request<UpdateRequest>) -> Result<Response<UpdateResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
+        let subject = self.subject(&work, &request.r#type, request.news.as_ref()).await;
         work.through(move |work| async move {
             let keeper = work.configured_keeper(&request.r#type).await?.doing(Operation::Update);
             let mut notes = Notes::default();
-            let keeper = keeper.of(subject(&request.r#type, request.news.as_ref()));
+            let keeper = keeper.of(subject);
             let olds = without_names(request.olds, &keeper.target.shape);
             let news = without_names(request.news, &keeper.target.shape);
             let outputs = work.limited(&keeper, keeper.update(&request.id, &olds, &news, &mut notes)).await;
@@ -146,146 +153,15 @@ impl ResourceProvider for LumiService {
 
     async fn delete(&self, request: Request<DeleteRequest>) -> Result<Response<()>, Status> {
         let (work, request) = Work::begin(request).await?;
+        let subject = self.subject(&work, &request.r#type, request.properties.as_ref()).await;
         work.through(move |work| async move {
             let keeper = work.configured_keeper(&request.r#type).await?.doing(Operation::Delete);
             let mut notes = Notes::default();
-            let keeper = keeper.of(subject(&request.r#type, request.properties.as_ref()));
+            let keeper = keeper.of(subject);
             let properties = without_names(request.properties, &keeper.target.shape);
             let deleted = work.limited(&keeper, keeper.delete(&request.id, &properties, &mut notes)).await;
             work.finish(&keeper, notes, deleted).await
         })
         .await
-    }
-}
-
-/// When an answer counts as given. Handing it to the system takes microseconds, and then it arrives even if this process is
-/// killed.
-const ANSWERED_AFTER: Duration = Duration::from_millis(20);
-
-/// A call about one resource. This engine names none by its URN.
-struct Work {
-    session: Arc<Session>,
-    instance: Arc<Instance>,
-    call: Call,
-}
-
-impl Work {
-    async fn begin<Message>(request: Request<Message>) -> Result<(Self, Message), Status> {
-        let session = session_of(&request)?;
-        let instance = session.instance().await.map_err(status::of_session)?;
-        let call = instance.calls.begin("");
-        Ok((Self { session, instance, call }, request.into_inner()))
-    }
-
-    async fn keeper(&self, type_token: &str) -> Result<Keeper<'_>, Status> {
-        let vault = self
-            .session
-            .daemon()
-            .vault()
-            .await
-            .map_err(|error| Status::failed_precondition(isthmus_shim::error_chain(&error)))?;
-        let shape = self
-            .instance
-            .package
-            .resource_by_short_token(type_token)
-            .map_err(|error| status::of_operation(error.into()))?;
-        let identity = self.instance.package.identity();
-        Ok(Keeper {
-            target: Target {
-                provider: &self.instance.provider,
-                shape,
-                package: identity,
-                keep_secrets: false,
-                timeouts: Timeouts::default(),
-                memory: None,
-            },
-            vault,
-            package: &identity.name,
-            subject: String::new(),
-            provider_type: &identity.provider_type,
-            unanswered: Some(self.session.daemon().unanswered()),
-            withhold_sensitive: settings::SENSITIVE_OUTPUTS.is_withhold(),
-        })
-    }
-
-    async fn configured_keeper(&self, type_token: &str) -> Result<Keeper<'_>, Status> {
-        let mut warnings = Vec::new();
-        let configuring = self.instance.ensure_configured(&mut warnings);
-        self.limit().within(configuring).await.map_err(status::of_configuring)?;
-        self.keeper(type_token).await
-    }
-
-    /// Notes that the engine has the answer, when it has. If this process is killed before, the next one tells of the object.
-    fn answered_soon(&self, unanswered: Unanswered) {
-        self.session.daemon().spawn(async move {
-            tokio::time::sleep(ANSWERED_AFTER).await;
-            // Without the note, the next start tells what need not be told.
-            unanswered.answered().await.ok();
-        });
-    }
-
-    /// How long somebody waits for the call. This engine sets no time.
-    fn limit(&self) -> Limit {
-        limit(&self.session, &self.call)
-    }
-
-    /// Does an operation for as long as somebody waits for it.
-    async fn limited<T>(
-        &self,
-        keeper: &Keeper<'_>,
-        operation: impl Future<Output = Result<T, KeptError>>,
-    ) -> Result<T, KeptError> {
-        let limit = self.limit();
-        limit.within(operation).await.map_err(|error| keeper.explained(error, &limit))
-    }
-
-    /// Shows the provider's warnings, and turns the error where there is one.
-    async fn finish<T>(
-        &self,
-        keeper: &Keeper<'_>,
-        notes: Notes,
-        outcome: Result<T, KeptError>,
-    ) -> Result<T, Status> {
-        for warning in &notes.warnings {
-            let text = resource::describe(warning, &keeper.target.shape.object);
-            self.session.warn(text, "");
-        }
-        self.session.settle(!notes.warnings.is_empty()).await;
-        outcome.map_err(of_kept)
-    }
-
-    /// As in `pulumirpc`: what a provider has begun is finished, even if the engine stops listening.
-    async fn through<Answer, Doing>(
-        self,
-        work: impl FnOnce(Arc<Self>) -> Doing,
-    ) -> Result<Response<Answer>, Status>
-    where
-        Answer: Send + 'static,
-        Doing: Future<Output = Result<Answer, Status>> + Send + 'static,
-    {
-        let daemon = Arc::clone(self.session.daemon());
-        let done = daemon.spawn(work(Arc::new(self)));
-        done.await
-            .map_err(|error| Status::unknown(format!("the operation broke off: {error}")))?
-            .map(Response::new)
-    }
-}
-
-/// What is reported of a change that never ended: the name that its program gives a resource, or its type's.
-fn subject(type_token: &str, properties: Option<&Struct>) -> String {
-    let name = properties.and_then(|properties| resource_name(type_token, properties, &[]).ok());
-    name.unwrap_or_else(|| type_token.to_owned())
-}
-
-fn of_kept(error: KeptError) -> Status {
-    let text = isthmus_shim::error_chain(&error);
-    match error {
-        KeptError::Operation(error) => status::of_operation(error),
-        KeptError::Undone { .. } => Status::aborted(text),
-        KeptError::LeftBehind { .. } | KeptError::NotStored { .. } => Status::unknown(text),
-        KeptError::Vault(_)
-        | KeptError::Unknown { .. }
-        | KeptError::Ambiguous { .. }
-        | KeptError::Gone { .. } => Status::failed_precondition(text),
     }
 }

@@ -24,9 +24,9 @@ use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status};
 
 use super::listener::LARGEST_MESSAGE;
-use super::{limit, session_of as session, status};
+use super::{limit, session_of as session, status, to_the_end};
 use crate::config;
-use crate::daemon::{Daemon, Instance, Session, SessionError};
+use crate::daemon::{Instance, Session, SessionError};
 use crate::invoke::{self, Invocation};
 use crate::package::{mapping, schema};
 use crate::resource::{self, Comparison, Naming, Notes, Operation, OperationError};
@@ -485,14 +485,6 @@ impl ResourceProvider for PulumiService {
         let providers = provider.into_iter().collect();
         Ok(Response::new(GetMappingsResponse { providers }))
     }
-}
-
-/// Does a piece of work to its end, whoever still listens.
-async fn to_the_end<Answer: Send + 'static>(
-    daemon: &Daemon,
-    work: impl Future<Output = Result<Answer, Status>> + Send + 'static,
-) -> Result<Answer, Status> {
-    daemon.spawn(work).await.map_err(|error| Status::unknown(format!("the operation broke off: {error}")))?
 }
 
 /// The session's provider. The plugin's own package, before any other is chosen, has none.

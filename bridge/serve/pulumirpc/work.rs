@@ -5,8 +5,8 @@ use std::sync::Arc;
 use isthmus_proto::property::Struct;
 use tonic::{Request, Response, Status};
 
-use super::super::{limit, status};
-use super::{parameterized, report, to_the_end};
+use super::super::{limit, status, to_the_end};
+use super::{parameterized, report};
 use crate::daemon::{Call, Instance, Session};
 use crate::resource::{self, Memory, Notes, OperationError, Target, Timeouts};
 use crate::urn::Urn;
@@ -104,8 +104,7 @@ impl Work {
         outcome.map_err(status::of_operation)
     }
 
-    /// Does a piece of work to its end even if the engine stops listening: what a provider has begun must be finished,
-    /// not broken off in the middle.
+    /// Does a piece of work to its end even if the engine stops listening.
     pub(super) async fn through<Answer, Doing>(
         self,
         work: impl FnOnce(Arc<Self>) -> Doing,

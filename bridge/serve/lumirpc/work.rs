@@ -1,0 +1,135 @@
+//! A call about one resource: its session, its provider, what keeps its objects, and how long somebody waits for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use isthmus_shim::provider::Limit;
+use isthmus_shim::state::Unanswered;
+use tonic::{Request, Response, Status};
+
+use super::super::{limit, session_of, status, to_the_end};
+use crate::daemon::{Call, Instance, Session};
+use crate::resource::{self, Keeper, KeptError, Notes, Target, Timeouts};
+
+/// When an answer counts as given. Handing it to the system takes microseconds, and then it arrives even if this process is
+/// killed.
+const ANSWERED_AFTER: Duration = Duration::from_millis(20);
+
+/// A call about one resource. This engine names none by its URN.
+pub(super) struct Work {
+    pub(super) session: Arc<Session>,
+    instance: Arc<Instance>,
+    call: Call,
+}
+
+impl Work {
+    pub(super) async fn begin<Message>(request: Request<Message>) -> Result<(Self, Message), Status> {
+        let session = session_of(&request)?;
+        let instance = session.instance().await.map_err(status::of_session)?;
+        let call = instance.calls.begin("");
+        Ok((Self { session, instance, call }, request.into_inner()))
+    }
+
+    pub(super) async fn keeper(&self, type_token: &str) -> Result<Keeper<'_>, Status> {
+        let vault = self
+            .session
+            .daemon()
+            .vault()
+            .await
+            .map_err(|error| Status::failed_precondition(isthmus_shim::error_chain(&error)))?;
+        let shape = self
+            .instance
+            .package
+            .resource_by_short_token(type_token)
+            .map_err(|error| status::of_operation(error.into()))?;
+        let identity = self.instance.package.identity();
+        Ok(Keeper {
+            target: Target {
+                provider: &self.instance.provider,
+                shape,
+                package: identity,
+                keep_secrets: false,
+                timeouts: Timeouts::default(),
+                memory: None,
+            },
+            vault,
+            package: &identity.name,
+            subject: String::new(),
+            provider_type: &identity.provider_type,
+            unanswered: Some(self.session.daemon().unanswered()),
+            withhold_sensitive: self.session.daemon().withholds_sensitive(),
+        })
+    }
+
+    pub(super) async fn configured_keeper(&self, type_token: &str) -> Result<Keeper<'_>, Status> {
+        let mut warnings = Vec::new();
+        let configuring = self.instance.ensure_configured(&mut warnings);
+        self.limit().within(configuring).await.map_err(status::of_configuring)?;
+        self.keeper(type_token).await
+    }
+
+    /// Notes that the engine has the answer, when it has. If this process is killed before, the next one tells of the object.
+    pub(super) fn answered_soon(&self, unanswered: Unanswered) {
+        self.session.daemon().spawn(async move {
+            tokio::time::sleep(ANSWERED_AFTER).await;
+            // Without the note, the next start tells what need not be told.
+            unanswered.answered().await.ok();
+        });
+    }
+
+    /// How long somebody waits for the call. This engine sets no time.
+    pub(super) fn limit(&self) -> Limit {
+        limit(&self.session, &self.call)
+    }
+
+    /// Does an operation for as long as somebody waits for it.
+    pub(super) async fn limited<T>(
+        &self,
+        keeper: &Keeper<'_>,
+        operation: impl Future<Output = Result<T, KeptError>>,
+    ) -> Result<T, KeptError> {
+        let limit = self.limit();
+        limit.within(operation).await.map_err(|error| keeper.explained(error, &limit))
+    }
+
+    /// Shows the provider's warnings, and turns the error where there is one.
+    pub(super) async fn finish<T>(
+        &self,
+        keeper: &Keeper<'_>,
+        notes: Notes,
+        outcome: Result<T, KeptError>,
+    ) -> Result<T, Status> {
+        for warning in &notes.warnings {
+            let text = resource::describe(warning, &keeper.target.shape.object);
+            self.session.warn(text, "");
+        }
+        self.session.settle(!notes.warnings.is_empty()).await;
+        outcome.map_err(of_kept)
+    }
+
+    /// Does a piece of work to its end even if the engine stops listening.
+    pub(super) async fn through<Answer, Doing>(
+        self,
+        work: impl FnOnce(Arc<Self>) -> Doing,
+    ) -> Result<Response<Answer>, Status>
+    where
+        Answer: Send + 'static,
+        Doing: Future<Output = Result<Answer, Status>> + Send + 'static,
+    {
+        let daemon = Arc::clone(self.session.daemon());
+        to_the_end(&daemon, work(Arc::new(self))).await.map(Response::new)
+    }
+}
+
+fn of_kept(error: KeptError) -> Status {
+    let text = isthmus_shim::error_chain(&error);
+    match error {
+        KeptError::Operation(error) => status::of_operation(error),
+        KeptError::Undone { .. } => Status::aborted(text),
+        KeptError::LeftBehind { .. } | KeptError::NotStored { .. } => Status::unknown(text),
+        KeptError::Vault(_)
+        | KeptError::Unknown { .. }
+        | KeptError::Ambiguous { .. }
+        | KeptError::Gone { .. } => Status::failed_precondition(text),
+    }
+}
