@@ -134,10 +134,12 @@ impl Keeper {
         let mut renewal = Renewal::of(&lease);
         loop {
             tokio::select! {
-                () = self.run.cancelled() => break,
+                // Nobody is left to close it, whoever wants that.
+                biased;
                 exit = self.instance.provider.plugin().exited() => {
                     return self.warn(format!("is lost, because its provider ended: {exit}"));
                 }
+                () = self.run.cancelled() => break,
                 () = renewal.due() => match self.renew(&mut lease).await {
                     Renewed::Yes => renewal = Renewal::of(&lease),
                     // It is most likely lost, but the provider may have something to clean up.
