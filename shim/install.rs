@@ -32,7 +32,10 @@ pub use download::{DownloadError, Progress, download};
 pub use executable::find_executable;
 pub use hashes::{HashError, HashScheme, LocalPackage, PackageHash, SumError};
 pub use hcl1::{Position, SyntaxFault};
-pub use installer::{InstallError, InstallEvent, Installed, Installer, Listener, SignaturePolicy};
+pub use installer::{
+    Delivery, InstallError, InstallEvent, Installed, Installer, Listener, Origins, Overridden,
+    SignaturePolicy,
+};
 pub use lock_file::{
     LOCK_FILE_NAME, LockFault, LockFile, LockFileError, NotLocked, OtherPackage, ProviderLock,
 };

@@ -208,11 +208,7 @@ impl fmt::Display for NotCached {
             more(formatter, skipped.len())?;
             formatter.write_str(")")?;
         }
-        write!(
-            formatter,
-            ". Downloading is not possible yet: unpack the provider into {}",
-            expected.display()
-        )
+        write!(formatter, ". Without a network, unpack the provider into {}", expected.display())
     }
 }
 
@@ -317,7 +313,7 @@ mod tests {
             cache.missing(""),
             format!(
                 "the provider registry.opentofu.org/hashicorp/random is not in the cache: {folder} is not there or empty. \
-                 Downloading is not possible yet: unpack the provider into {folder}/VERSION/linux_amd64"
+                 Without a network, unpack the provider into {folder}/VERSION/linux_amd64"
             )
         );
         cache.version("3.9.0");
@@ -326,7 +322,7 @@ mod tests {
             cache.missing("= 4.0"),
             format!(
                 "no version of the provider registry.opentofu.org/hashicorp/random that satisfies \"= 4.0\" is in the \
-                 cache: {folder} holds 3.10.0, 3.9.0. Downloading is not possible yet: unpack the provider into \
+                 cache: {folder} holds 3.10.0, 3.9.0. Without a network, unpack the provider into \
                  {folder}/4.0.0/linux_amd64"
             )
         );

@@ -7,11 +7,9 @@ use std::fmt;
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use http::{HeaderName, HeaderValue, StatusCode, header};
-use url::Url;
-
 use super::FileSum;
 use super::web::{Ask, Opened, WebClient, WebError, WebFault};
+use http::{HeaderName, HeaderValue, StatusCode, header};
 
 /// More than any provider's archive has.
 const LARGEST: u64 = 2 << 30;
@@ -52,20 +50,22 @@ pub enum DownloadError {
     },
 }
 
-/// Fetches what has this sum into a new file.
+/// Fetches what has this sum, if it is known, into a new file. However small the limit of what is asked for, it is that of archives.
 ///
 /// # Errors
 /// When it cannot be had; the file is then worthless.
 pub async fn download(
     web: &WebClient,
-    url: &Url,
+    ask: &Ask<'_>,
     into: &Path,
-    expected: FileSum,
+    expected: Option<FileSum>,
     mut progress: impl FnMut(Progress) + Send,
 ) -> Result<(), DownloadError> {
+    let ask = Ask { largest: LARGEST, ..*ask };
     let mut is_second = false;
     loop {
-        let in_one_piece = fetch(web, url, into, &mut progress).await?;
+        let in_one_piece = fetch(web, &ask, into, &mut progress).await?;
+        let Some(expected) = expected else { return Ok(()) };
         let path = into.to_owned();
         let write = |source| DownloadError::Write { path: into.to_owned(), source };
         let sum = tokio::task::spawn_blocking(move || FileSum::of_file(&path)).await;
@@ -83,13 +83,12 @@ pub async fn download(
 /// Fetches all of it; whether it came in one piece.
 async fn fetch(
     web: &WebClient,
-    url: &Url,
+    ask: &Ask<'_>,
     into: &Path,
     progress: &mut (impl FnMut(Progress) + Send),
 ) -> Result<bool, DownloadError> {
     let write = |source| DownloadError::Write { path: into.to_owned(), source };
     let mut file = std::fs::File::create(into).map_err(write)?;
-    let ask = Ask { largest: LARGEST, ..Ask::document(url) };
     let (mut received, mut pieces) = (0_u64, 0_u32);
     let mut without_progress = 0;
     let mut mark: Option<HeaderValue> = None;
@@ -102,7 +101,7 @@ async fn fetch(
             more.extend(mark.clone().map(|mark| (header::IF_RANGE, mark)));
         }
         let before = received;
-        let refusal = match web.open(&ask, &more, attempt).await {
+        let refusal = match web.open(ask, &more, attempt).await {
             Ok(opened) => {
                 if !goes_on(&opened, received) {
                     file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0))).map_err(write)?;
@@ -155,7 +154,7 @@ async fn fetch(
             .map_err(|error| DownloadError::Web(Box::new(error)))?;
     }
     // The last attempt has no next one, so it ended above.
-    Err(DownloadError::Web(Box::new(WebError::new(url, WebFault::Redirects(ask.redirects)))))
+    Err(DownloadError::Web(Box::new(WebError::new(ask.url, WebFault::Redirects(ask.redirects)))))
 }
 
 /// Whether an answer is the rest of what is there.

@@ -8,37 +8,34 @@
 //! the lock removes. What is in the cache without a record of its verification was put there by somebody else: it is fetched once more
 //! and compared. If that cannot be done, it is trusted, and recorded as what it is.
 
+mod delivery;
 mod error;
 mod memory;
+mod origins;
+mod place;
 
-use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use semver::Version;
 
 use super::cache::lock::FolderLock;
-use super::cache::record::{Record, UNFINISHED as UNFINISHED_RECORD, seconds};
+use super::cache::record::{Record, seconds};
 use super::cache::{CachedProvider, ProviderCache, Verification};
-use super::download::{DownloadError, Progress, download};
-use super::executable::find_in_folder;
-use super::registry::{
-    Enforced, Listing, NoVersion, PackageFault, RegistryClient, RegistryError, RegistryPackage, choose,
+use super::download::Progress;
+use super::registry::{Listing, RegistryError, choose};
+use super::{
+    FileSum, LockFile, NotCached, PackageForm, PackageHash, Platform, ProviderAddress, VersionConstraint,
 };
-use super::signature::{Signed, verify};
-use super::unpack::{UnpackLimits, unpack};
-use super::web::Ask;
-use super::{Checksums, DEFAULT_HOST, FileSum, ProviderAddress, VersionConstraint};
 
+pub use delivery::Delivery;
+use delivery::Receiver;
 pub use error::InstallError;
-use memory::UNFINISHED as UNFINISHED_LISTING;
+pub use origins::{Origins, Overridden};
+use place::{Place, remove_unfinished};
 
 /// How long it is before a registry is asked again about what it could not be asked about.
 const ASK_AGAIN: Duration = Duration::from_secs(24 * 3600);
-/// The most bytes of a list of sums.
-const LARGEST_SUMS: u64 = 4 << 20;
-/// The most bytes of a signature.
-const LARGEST_SIGNATURE: u64 = 1 << 16;
 
 /// What is demanded of signatures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,9 +61,10 @@ impl SignaturePolicy {
 #[derive(Clone, Debug)]
 pub struct Installer {
     cache: ProviderCache,
-    /// Or why no registry is to be asked.
-    registry: Result<RegistryClient, String>,
+    origins: Origins,
     policy: SignaturePolicy,
+    /// What the user's project uses, and where that is written.
+    lock: Option<(LockFile, PathBuf)>,
 }
 
 /// A provider that may be started.
@@ -118,17 +116,31 @@ pub enum InstallEvent {
 pub type Listener<'a> = &'a (dyn Fn(InstallEvent) + Send + Sync);
 
 impl Installer {
-    /// Installs from registries.
-    pub fn new(cache: ProviderCache, registry: RegistryClient, policy: SignaturePolicy) -> Self {
-        Self { cache, registry: Ok(registry), policy }
+    /// Installs into a cache, from these places.
+    pub fn new(cache: ProviderCache, origins: Origins, policy: SignaturePolicy) -> Self {
+        Self { cache, origins, policy, lock: None }
     }
 
-    /// Uses what is in the cache, and nothing else, for a reason that is told to whoever misses a provider.
-    pub fn offline(cache: ProviderCache, why: impl Into<String>) -> Self {
-        Self { cache, registry: Err(why.into()), policy: SignaturePolicy::default() }
+    /// The same, of exactly the versions and packages that a project's lock file knows. It was read from `path`.
+    #[must_use]
+    pub fn with_lock(self, lock: LockFile, path: PathBuf) -> Self {
+        Self { lock: Some((lock, path)), ..self }
     }
 
-    /// The newest version of a provider that will do.
+    /// The cache.
+    pub fn cache(&self) -> &ProviderCache {
+        &self.cache
+    }
+
+    /// Where a provider's developers want it to be taken from; that goes before everything else.
+    ///
+    /// # Errors
+    /// When it is not there.
+    pub fn overridden(&self, address: &ProviderAddress) -> Result<Option<Overridden>, Box<InstallError>> {
+        self.origins.overridden(address).transpose()
+    }
+
+    /// The newest version of a provider that will do, or the one that is locked.
     ///
     /// # Errors
     /// When it cannot be had, or is not what it should be.
@@ -138,46 +150,105 @@ impl Installer {
         constraint: &VersionConstraint,
         listener: Listener<'_>,
     ) -> Result<Installed, Box<InstallError>> {
+        if let Some(locked) = self.locked_version(address, constraint)? {
+            return self.version(address, constraint, locked, listener).await;
+        }
         if let Some(version) = constraint.only_version().filter(|version| constraint.allows(version)) {
             return self.version(address, constraint, version, listener).await;
         }
-        let registry = match &self.registry {
-            Ok(registry) => registry,
-            Err(why) => {
-                let error = Box::new(InstallError::NoRegistry { why: why.clone() });
-                return self.newest_of_cache(address, constraint, error).await;
-            }
+        let listing = match self.listing(address, false).await {
+            Ok(listing) => listing,
+            Err(error) => return self.newest_of_cache(address, constraint, error).await,
         };
-        let listing = match memory::recall(&self.cache, address, registry.web().clock().now()) {
-            Some(listing) => Ok(listing),
-            None => self.ask(registry, address).await,
-        };
-        let chosen = match listing {
-            Ok(listing) => choose(address, constraint, &listing, self.cache.platform())
-                .map(|chosen| (chosen, listing.warnings))
-                .map_err(|none| Box::new(InstallError::NoVersion(none))),
-            Err(error) => Err(Box::new(InstallError::Registry(error))),
-        };
-        match chosen {
-            Ok((chosen, said)) => {
+        match choose(address, constraint, &listing, self.cache.platform()) {
+            Ok(chosen) => {
                 let mut installed = self.version(address, constraint, &chosen.version, listener).await?;
-                let said = said.into_iter().map(|text| format!("the registry says of {address}: {text}"));
+                let said = listing.warnings.into_iter();
+                let said = said.map(|text| format!("the registry says of {address}: {text}"));
                 installed.warnings.extend(said.chain(chosen.warning));
                 Ok(installed)
             }
-            Err(error) => self.newest_of_cache(address, constraint, error).await,
+            Err(none) => {
+                self.newest_of_cache(address, constraint, Box::new(InstallError::NoVersion(none))).await
+            }
         }
     }
 
-    /// Asks a registry for the versions of a provider, and remembers them.
-    async fn ask(
+    /// Fetches the package of a version for any machine into a folder, and puts nothing into the cache.
+    ///
+    /// # Errors
+    /// When it cannot be had, or is not what it should be.
+    pub async fn deliver(
         &self,
-        registry: &RegistryClient,
         address: &ProviderAddress,
-    ) -> Result<Listing, RegistryError> {
-        let listing = registry.versions(address).await?;
-        memory::remember(&self.cache, address, &listing, registry.web().clock().now());
-        Ok(listing)
+        version: &Version,
+        platform: Platform,
+        folder: &Path,
+        listener: Listener<'_>,
+    ) -> Result<Delivery, Box<InstallError>> {
+        let receiver = Receiver { address, version, policy: self.policy, listener };
+        let mut absences = Vec::new();
+        for origin in self.origins.of(address)? {
+            let taken = match origin.offer(address, version, platform).await {
+                Ok(offer) => receiver.take(offer, origin.place(), folder.join("archive.zip")).await,
+                Err(error) => Err(error),
+            };
+            match taken {
+                Err(error) if error.is_absence() => absences.push(*error),
+                taken => return taken,
+            }
+        }
+        Err(InstallError::nowhere(absences))
+    }
+
+    /// The versions of a provider that there are, best source first where several have one.
+    ///
+    /// # Errors
+    /// When nobody has any, or somebody does not answer as he should.
+    pub async fn versions(&self, address: &ProviderAddress) -> Result<Listing, Box<InstallError>> {
+        self.listing(address, false).await
+    }
+
+    async fn listing(&self, address: &ProviderAddress, now: bool) -> Result<Listing, Box<InstallError>> {
+        let (mut all, mut absences) = (None::<Listing>, Vec::new());
+        for origin in self.origins.of(address)? {
+            let listing = match now {
+                true => origin.versions_now(&self.cache, address).await,
+                false => origin.versions(&self.cache, address).await,
+            };
+            match listing {
+                Ok(listing) => {
+                    let all = all.get_or_insert_default();
+                    for listed in listing.versions {
+                        if !all.versions.iter().any(|known| known.version == listed.version) {
+                            all.versions.push(listed);
+                        }
+                    }
+                    all.warnings.extend(listing.warnings);
+                }
+                Err(error) if error.is_absence() => absences.push(*error),
+                Err(error) => return Err(error),
+            }
+        }
+        all.ok_or_else(|| InstallError::nowhere(absences))
+    }
+
+    /// The version that is locked, if a lock counts.
+    fn locked_version<'a>(
+        &'a self,
+        address: &ProviderAddress,
+        constraint: &VersionConstraint,
+    ) -> Result<Option<&'a Version>, Box<InstallError>> {
+        let Some((lock, path)) = &self.lock else { return Ok(None) };
+        let refused = |locked| {
+            let (path, address, constraint) = (path.clone(), address.clone(), constraint.clone());
+            Box::new(InstallError::NotInLock { path, address, constraint, locked })
+        };
+        match lock.provider(address) {
+            None => Err(refused(None)),
+            Some(locked) if !constraint.allows(&locked.version) => Err(refused(Some(locked.version.clone()))),
+            Some(locked) => Ok(Some(&locked.version)),
+        }
     }
 
     /// The newest version of the cache, for want of a registry, or of something in it.
@@ -192,12 +263,11 @@ impl Installer {
             Ok(found) => found,
             Err(cached) => return Err(error.beside(cached)),
         };
-        let asked = !matches!(*error, InstallError::NoRegistry { .. });
         let mut installed = match self.checked(address, &found).await? {
             Some(installed) => installed,
-            None => self.trust(address, found, asked).await,
+            None => self.trust(address, found).await,
         };
-        if asked {
+        if !self.origins.is_offline() {
             let text = format!(
                 "{error}. Version {} is used, the newest of the cache that will do",
                 installed.version
@@ -222,27 +292,19 @@ impl Installer {
         {
             return Ok(installed);
         }
-        let registry = match (&self.registry, found) {
-            (Ok(registry), found) => (registry, found),
-            (Err(_), Ok(found)) => return Ok(self.trust(address, found, false).await),
-            (Err(why), Err(cached)) => {
-                return Err(Box::new(InstallError::NoRegistry { why: why.clone() }).beside(cached));
-            }
-        };
-        let (registry, found) = registry;
-        let fetched = self.fetch(registry, address, version, listener).await;
+        let fetched = self.fetch(address, version, listener).await;
         match (fetched, found) {
             (Ok(installed), _) => Ok(installed),
             // Somebody has found it wanting: that counts more than that it is there.
             (Err(error), Ok(_)) if error.is_verdict() => Err(error),
             (Err(error), Ok(found)) => {
-                let mut installed = self.trust(address, found, true).await;
-                installed.warnings.push(format!("it could not be verified: {error}"));
+                let mut installed = self.trust(address, found).await;
+                if !self.origins.is_offline() {
+                    installed.warnings.push(format!("it could not be verified: {error}"));
+                }
                 Ok(installed)
             }
-            (Err(error), Err(cached)) => {
-                Err(self.explained(registry, address, constraint, error, cached).await)
-            }
+            (Err(error), Err(cached)) => Err(self.explained(address, constraint, error, cached).await),
         }
     }
 
@@ -250,7 +312,7 @@ impl Installer {
         &self,
         address: &ProviderAddress,
         version: &Version,
-    ) -> Result<CachedProvider, Box<super::NotCached>> {
+    ) -> Result<CachedProvider, Box<NotCached>> {
         let (cache, address, constraint) =
             (self.cache.clone(), address.clone(), VersionConstraint::exactly(version));
         blocking(move || cache.find(&address, &constraint)).await
@@ -262,35 +324,52 @@ impl Installer {
         address: &ProviderAddress,
         found: &CachedProvider,
     ) -> Result<Option<Installed>, Box<InstallError>> {
-        let path = self.cache.record_of(&self.cache.package_folder(address, &found.version));
+        let folder = self.cache.package_folder(address, &found.version);
+        let path = self.cache.record_of(&folder);
         let executable = found.executable.clone();
         let checked = blocking(move || {
             let Some(mut record) = Record::read(&path) else { return Ok(None) };
             record.check(&executable, &path)?;
-            Ok(Some(record.verification))
+            Ok(Some(record))
         });
-        let verification = checked.await.map_err(|error| Box::new(InstallError::Altered(error)))?;
-        Ok(verification.map(|verification| installed(found, verification)))
+        let record = checked.await.map_err(|error| Box::new(InstallError::Altered(error)))?;
+        let Some(record) = record else { return Ok(None) };
+        self.check_lock(address, PackageForm::Folder(folder), record.archive_sum()).await?;
+        Ok(Some(installed(found, record.verification)))
     }
 
-    /// Whether a registry should be asked once more who vouches for a provider.
+    /// Refuses a package that is not the one that is locked. The sum of its archive is known without reading it.
+    async fn check_lock(
+        &self,
+        address: &ProviderAddress,
+        package: PackageForm,
+        archive: Option<FileSum>,
+    ) -> Result<(), Box<InstallError>> {
+        let Some(locked) = self.lock.as_ref().and_then(|(lock, _)| lock.provider(address)) else {
+            return Ok(());
+        };
+        if archive.is_some_and(|sum| locked.hashes.contains(&PackageHash::of_archive_sum(sum.0))) {
+            return Ok(());
+        }
+        let (locked, address) = (locked.clone(), address.clone());
+        let checked = blocking(move || locked.check(&address, package.as_local()).map(drop));
+        checked.await.map_err(|error| Box::new(InstallError::Locked(error)))
+    }
+
+    /// Whether it should be asked once more who vouches for a provider.
     fn is_due(&self, verification: &Verification) -> bool {
-        match (&self.registry, verification) {
-            (Ok(registry), Verification::Unverified { since }) => {
-                let now = seconds(registry.web().clock().now());
-                now.checked_sub(*since).is_none_or(|passed| passed >= ASK_AGAIN.as_secs())
+        match verification {
+            Verification::Unverified { since } if !self.origins.is_offline() => {
+                let passed = seconds(self.origins.now()).checked_sub(*since);
+                passed.is_none_or(|passed| passed >= ASK_AGAIN.as_secs())
             }
             _ => false,
         }
     }
 
     /// Takes a provider of the cache for what it seems to be, from here on. That is told once, unless nothing else was wanted.
-    async fn trust(&self, address: &ProviderAddress, found: CachedProvider, tell: bool) -> Installed {
-        let now = self
-            .registry
-            .as_ref()
-            .map_or_else(|_| SystemTime::now(), |registry| registry.web().clock().now());
-        let verification = Verification::Unverified { since: seconds(now) };
+    async fn trust(&self, address: &ProviderAddress, found: CachedProvider) -> Installed {
+        let verification = Verification::Unverified { since: seconds(self.origins.now()) };
         let mut provider = installed(&found, verification.clone());
         let path = self.cache.record_of(&self.cache.package_folder(address, &found.version));
         let executable = found.executable;
@@ -300,7 +379,7 @@ impl Installer {
             let _ = Record::of(&executable, None, verification).and_then(|record| record.write(&path));
             is_new
         });
-        if is_new.await && tell {
+        if is_new.await && !self.origins.is_offline() {
             let version = &provider.version;
             provider.warnings.push(format!(
                 "{address} {version} was put into the cache by somebody else, and is used without having been verified"
@@ -312,7 +391,6 @@ impl Installer {
     /// Fetches a version, and puts it into the cache, unless somebody else has done so meanwhile.
     async fn fetch(
         &self,
-        registry: &RegistryClient,
         address: &ProviderAddress,
         version: &Version,
         listener: Listener<'_>,
@@ -335,48 +413,21 @@ impl Installer {
         for folder in [folder.as_path(), folder.parent().unwrap_or(&folder)] {
             remove_unfinished(folder, &unfinished);
         }
-        let package =
-            registry.package(address, version, self.cache.platform()).await.map_err(from_registry)?;
-        if !package.speaks() {
-            return Err(Box::new(InstallError::Protocols {
-                address: address.clone(),
-                version: version.clone(),
-            }));
-        }
-        let (verification, warnings) = self.judge(registry, address, version, &package).await?;
         let staging = tempfile::Builder::new().prefix(&unfinished).tempdir_in(&folder).map_err(write)?;
-        let archive = staging.path().join("archive.zip");
-        let server = package.archive.host_str().unwrap_or_default().to_owned();
-        listener(InstallEvent::Downloading { address: address.clone(), version: version.clone(), server });
-        let fault = |fault| {
-            Box::new(InstallError::Registry(RegistryError::Package {
-                address: address.clone(),
-                version: version.clone(),
-                fault,
-            }))
-        };
-        let progress = |progress| listener(InstallEvent::Progress(progress));
-        download(registry.web(), &package.archive, &archive, package.sum, progress).await.map_err(
-            |error| match error {
-                DownloadError::Web(error) => {
-                    Box::new(InstallError::Download { address: address.clone(), error })
-                }
-                DownloadError::Write { path, source } => Box::new(InstallError::Write { path, source }),
-                DownloadError::WrongSum { expected, found } => {
-                    fault(PackageFault::WrongSum { expected, found })
-                }
-            },
-        )?;
+        let platform = self.cache.platform();
+        let delivery = self.deliver(address, version, platform, staging.path(), listener).await?;
+        self.check_lock(address, delivery.package.clone(), None).await?;
         let place = Place {
             program: format!("terraform-provider-{}", address.provider_type()),
             record: self.cache.record_of(&package_folder),
             package: package_folder,
             before: before.map(|found| found.executable),
         };
-        let (sum, recorded) = (package.sum, verification.clone());
+        let Delivery { package, verification, warnings, .. } = delivery;
+        let recorded = verification.clone();
         // The lock goes along, so that it is held until this is over, whoever still waits for it.
         let placed = blocking(move || {
-            let placed = place.fill(&staging, &archive, sum, recorded);
+            let placed = place.fill(&staging, &package, recorded);
             drop((staging, lock));
             placed
         });
@@ -386,148 +437,22 @@ impl Installer {
         Ok(Installed { version: version.clone(), executable, verification, warnings })
     }
 
-    /// Who vouches for an archive that a registry names.
-    async fn judge(
-        &self,
-        registry: &RegistryClient,
-        address: &ProviderAddress,
-        version: &Version,
-        package: &RegistryPackage,
-    ) -> Result<(Verification, Vec<String>), Box<InstallError>> {
-        let fault = |fault| {
-            let (address, version) = (address.clone(), version.clone());
-            Box::new(InstallError::Registry(RegistryError::Package { address, version, fault }))
-        };
-        let ask = Ask { largest: LARGEST_SUMS, ..Ask::document(&package.sums) };
-        let sums =
-            registry.web().fetch(&ask).await.map_err(|error| fault(PackageFault::NoSums(Box::new(error))))?;
-        let listed = Checksums::parse(&sums.body).map_err(|error| fault(PackageFault::Sums(error)))?;
-        let listed =
-            listed.of(&package.file).ok_or_else(|| fault(PackageFault::NotListed(package.file.clone())))?;
-        if listed != package.sum {
-            return Err(fault(PackageFault::OtherSum { registry: package.sum, listed }));
-        }
-        if package.keys.is_empty() {
-            return match (address.host() == DEFAULT_HOST, self.policy.enforce_validation) {
-                (true, false) => Ok((Verification::Unsigned, Vec::new())),
-                (true, true) => Err(fault(PackageFault::Unsigned(Enforced::Setting))),
-                (false, _) => Err(fault(PackageFault::Unsigned(Enforced::Host))),
-            };
-        }
-        let ask = Ask { largest: LARGEST_SIGNATURE, ..Ask::document(&package.signature) };
-        let signature = registry
-            .web()
-            .fetch(&ask)
-            .await
-            .map_err(|error| fault(PackageFault::NoSignature(Box::new(error))))?;
-        let (keys, now) = (package.keys.clone(), registry.web().clock().now());
-        let signed = blocking(move || verify(&sums.body, &signature.body, &keys, now)).await;
-        let Signed { key, expired } = signed.map_err(|error| fault(PackageFault::Signature(error)))?;
-        let warning = match expired {
-            None => None,
-            Some(when) => {
-                let when = httpdate::fmt_http_date(when);
-                if self.policy.enforce_expiration {
-                    return Err(fault(PackageFault::Expired { key, when }));
-                }
-                Some(format!("{address} {version} is signed with the key {key}, which expired on {when}"))
-            }
-        };
-        Ok((Verification::Signed { key }, warning.into_iter().collect()))
-    }
-
     /// Why a version cannot be had, with what there is instead.
     async fn explained(
         &self,
-        registry: &RegistryClient,
         address: &ProviderAddress,
         constraint: &VersionConstraint,
         error: Box<InstallError>,
-        cached: Box<super::NotCached>,
+        cached: Box<NotCached>,
     ) -> Box<InstallError> {
-        let unknown = matches!(
-            *error,
-            InstallError::Registry(RegistryError::UnknownPackage { .. }) | InstallError::Protocols { .. }
-        );
+        let unknown = error.is_absence() || matches!(*error, InstallError::Protocols { .. });
         if unknown
-            && let Ok(listing) = self.ask(registry, address).await
+            && let Ok(listing) = self.listing(address, true).await
             && let Err(none) = choose(address, constraint, &listing, self.cache.platform())
         {
             return Box::new(InstallError::NoVersion(none));
         }
         error.beside(cached)
-    }
-}
-
-/// Where a version goes.
-#[derive(Debug)]
-struct Place {
-    /// What the program's name begins with.
-    program: String,
-    record: PathBuf,
-    package: PathBuf,
-    /// The program that is there already.
-    before: Option<PathBuf>,
-}
-
-impl Place {
-    /// Unpacks the archive and puts it there. At each moment the place is empty, or as it was, or complete.
-    fn fill(
-        &self,
-        staging: &tempfile::TempDir,
-        archive: &Path,
-        sum: FileSum,
-        verification: Verification,
-    ) -> Result<PathBuf, Box<InstallError>> {
-        let write = |source| Box::new(InstallError::Write { path: self.package.clone(), source });
-        let fresh = staging.path().join("package");
-        std::fs::create_dir(&fresh).map_err(write)?;
-        unpack(archive, &fresh, &UnpackLimits::default())
-            .map_err(|error| Box::new(InstallError::Unpack(error)))?;
-        let program = find_in_folder(&fresh, &self.program).map_err(write)?;
-        let program = program.ok_or_else(|| {
-            Box::new(InstallError::NoProgram {
-                archive_of: self.package.clone(),
-                program: self.program.clone(),
-            })
-        })?;
-        let record = Record::of(&program, Some(sum), verification).map_err(write)?;
-        if let Some(before) = &self.before
-            && before.file_name() == program.file_name()
-            && FileSum::of_file(before).is_ok_and(|sum| Some(sum) == record.sum())
-        {
-            // It was the right one all along, and may be running.
-            let record = Record::of(before, Some(sum), record.verification).map_err(write)?;
-            record.write(&self.record).map_err(write)?;
-            return Ok(before.clone());
-        }
-        if self.package.symlink_metadata().is_ok() {
-            match std::fs::remove_file(&self.record) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(write(error)),
-                _ => {}
-            }
-            std::fs::rename(&self.package, staging.path().join("before")).map_err(write)?;
-        }
-        record.write(&self.record).map_err(write)?;
-        std::fs::rename(&fresh, &self.package).map_err(write)?;
-        let name = program.file_name().unwrap_or_default();
-        Ok(self.package.join(name))
-    }
-}
-
-/// Removes what those have left who were killed. Only who has the lock may do so; whoever else is writing a record or a list of
-/// versions at the moment loses it, and does without.
-fn remove_unfinished(folder: &Path, prefix: &str) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for entry in entries.filter_map(Result::ok) {
-        let name = entry.file_name();
-        let begins = |prefix: &str| name.as_encoded_bytes().starts_with(prefix.as_bytes());
-        // What cannot be removed is in nobody's way.
-        if begins(prefix) {
-            let _ = std::fs::remove_dir_all(entry.path());
-        } else if begins(UNFINISHED_RECORD) || begins(UNFINISHED_LISTING) {
-            let _ = std::fs::remove_file(entry.path());
-        }
     }
 }
 

@@ -48,6 +48,12 @@ impl RegistryClient {
         Self { web, overrides: Arc::new(overrides), known: Arc::default() }
     }
 
+    /// The same, asking with another client.
+    #[must_use]
+    pub fn with_web(self, web: WebClient) -> Self {
+        Self { web, ..self }
+    }
+
     /// What it asks with.
     pub fn web(&self) -> &WebClient {
         &self.web

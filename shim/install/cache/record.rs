@@ -33,6 +33,11 @@ pub enum Verification {
     },
     /// Its registry: the archive is the one that it names, and nobody has signed it.
     Unsigned,
+    /// Whoever runs this mirror, which the user has configured: a folder, or the address of a server.
+    Mirrored {
+        /// The mirror.
+        mirror: String,
+    },
     /// Nobody: it was there, and no registry could be asked. The number is when that was, in seconds of Unix time.
     Unverified {
         /// When a registry was last asked in vain.
@@ -127,6 +132,11 @@ impl Record {
     /// The program's sum.
     pub(crate) fn sum(&self) -> Option<FileSum> {
         FileSum::parse(&self.sha256).ok()
+    }
+
+    /// The archive's sum, if it came out of one.
+    pub(crate) fn archive_sum(&self) -> Option<FileSum> {
+        FileSum::parse(self.archive_sha256.as_deref()?).ok()
     }
 
     /// Reads a record; nothing if there is none that can be used.

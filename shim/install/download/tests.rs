@@ -4,6 +4,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::super::web::testing::{Scripted, ScriptedTransport, SteppedClock};
 use super::super::web::{NoCredentials, TransportFault};
+use url::Url;
+
 use super::*;
 
 const URL: &str = "https://example.com/a.zip";
@@ -40,7 +42,9 @@ async fn fetched(answers: Vec<Scripted>) -> (Result<(), String>, Vec<String>, Ve
     let expected = FileSum(Sha256::digest(CONTENT).into());
     let mut told = Vec::new();
     let url = Url::parse(URL).expect("an address");
-    let result = download(&web, &url, &into, expected, |progress| told.push(progress.received)).await;
+    let result =
+        download(&web, &Ask::document(&url), &into, Some(expected), |progress| told.push(progress.received))
+            .await;
     if result.is_ok() {
         assert_eq!(std::fs::read(&into).expect("it is there"), CONTENT);
     }

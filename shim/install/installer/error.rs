@@ -1,14 +1,16 @@
 //! What keeps a provider from being started.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use semver::Version;
 
-use super::{NoVersion, RegistryError};
 use crate::install::cache::AlteredError;
 use crate::install::web::WebError;
-use crate::install::{NotCached, ProviderAddress, UnpackError};
+use crate::install::{
+    MirrorError, NoVersion, NotCached, NotLocked, PackageHash, ProviderAddress, RegistryError,
+    RemoteMirrorError, SumError, UnpackError, VersionConstraint,
+};
 
 /// A provider cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -19,13 +21,97 @@ pub enum InstallError {
     /// No version will do.
     #[error(transparent)]
     NoVersion(Box<NoVersion>),
-    /// No registry is to be asked.
-    #[error("no registry is asked, because {why}")]
-    NoRegistry {
+    /// There is no network.
+    #[error("no network is used, because {why}")]
+    NoNetwork {
         /// Why not.
         why: String,
     },
-    /// No registry can be asked, and the cache has none.
+    /// The configuration has no place for it.
+    #[error(
+        "no installation method for {} is configured at {place}; add one to the block provider_installation, or include the \
+         provider in one that is there", address.for_display()
+    )]
+    NoSource {
+        /// Which provider.
+        address: ProviderAddress,
+        /// Where the methods are.
+        place: String,
+    },
+    /// A mirror does not have it.
+    #[error("{mirror} does not have {what}")]
+    NotMirrored {
+        /// The mirror.
+        mirror: String,
+        /// What it does not have.
+        what: String,
+    },
+    /// No place has it, each for its own reason.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Nowhere(Vec<Self>),
+    /// A folder that is a mirror cannot be used.
+    #[error("{}", crate::error_chain(.0))]
+    Mirror(MirrorError),
+    /// A mirror behind a network cannot be used.
+    #[error("{}", crate::error_chain(.0))]
+    RemoteMirror(RemoteMirrorError),
+    /// What a mirror has is not what it says.
+    #[error(
+        "{address} {version} is not installed: the archive that {mirror} gives has the sum {found}, and none of those that it \
+         names ({})", .known.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    )]
+    OtherThanMirrored {
+        /// Which provider.
+        address: ProviderAddress,
+        /// Which version.
+        version: Version,
+        /// The mirror.
+        mirror: String,
+        /// What it should have been.
+        known: Vec<PackageHash>,
+        /// What it is.
+        found: PackageHash,
+    },
+    /// The lock file does not allow it.
+    #[error("{}", not_in_lock(path, address, constraint, locked.as_ref()))]
+    NotInLock {
+        /// The lock file.
+        path: PathBuf,
+        /// Which provider.
+        address: ProviderAddress,
+        /// Which versions were wanted.
+        constraint: VersionConstraint,
+        /// Which one is locked, if any is.
+        locked: Option<Version>,
+    },
+    /// It is not the package that the lock file knows.
+    #[error("{}", crate::error_chain(.0))]
+    Locked(NotLocked),
+    /// A package cannot be summed up.
+    #[error("{}", crate::error_chain(.0))]
+    Sum(SumError),
+    /// A folder that developers name has no provider.
+    #[error("dev_overrides at {place} names the folder {}, which holds no program that is called {program}; build it there", folder.display())]
+    NoOverride {
+        /// The folder.
+        folder: PathBuf,
+        /// What the program would be called.
+        program: String,
+        /// Where the folder is named.
+        place: String,
+    },
+    /// A folder that developers name cannot be read.
+    #[error("dev_overrides at {place} names the folder {}, which cannot be read", folder.display())]
+    Override {
+        /// The folder.
+        folder: PathBuf,
+        /// Where it is named.
+        place: String,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// Nobody can be asked, and the cache has none.
     #[error("{error}. And {cached}")]
     Unreachable {
         /// Why not. It is told by this error itself.
@@ -65,6 +151,15 @@ pub enum InstallError {
     /// What is there is not what was put there.
     #[error(transparent)]
     Altered(AlteredError),
+    /// A mirror's unpacked package cannot be copied.
+    #[error("the package {} cannot be copied into the cache", folder.display())]
+    Copy {
+        /// The package.
+        folder: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
     /// There is no place for it.
     #[error("{} cannot be written; set PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR to a folder that can", path.display())]
     Write {
@@ -77,19 +172,63 @@ pub enum InstallError {
 }
 
 impl InstallError {
+    /// Why none of several places has it.
+    pub(super) fn nowhere(mut absences: Vec<Self>) -> Box<Self> {
+        match absences.len() {
+            1 => Box::new(absences.remove(0)),
+            _ => Box::new(Self::Nowhere(absences)),
+        }
+    }
+
+    /// Whether it is only not there, so that another place may have it.
+    pub(super) fn is_absence(&self) -> bool {
+        match self {
+            Self::Registry(error) => {
+                matches!(error, RegistryError::UnknownProvider { .. } | RegistryError::UnknownPackage { .. })
+            }
+            Self::RemoteMirror(error) => matches!(error, RemoteMirrorError::NoPlatform(_)),
+            Self::NoNetwork { .. } | Self::NotMirrored { .. } | Self::Nowhere(_) => true,
+            _ => false,
+        }
+    }
+
     /// Whether something was found to be other than it should be, rather than not found.
     pub(super) fn is_verdict(&self) -> bool {
-        matches!(self, Self::Altered(_))
+        matches!(self, Self::Altered(_) | Self::Locked(_))
     }
 
     /// The same, and what the cache has, where that might have helped.
     pub(super) fn beside(self: Box<Self>, cached: Box<NotCached>) -> Box<Self> {
-        let unreachable = match &*self {
+        if self.is_unreachable() { Box::new(Self::Unreachable { error: self, cached }) } else { self }
+    }
+
+    /// Whether somebody could not be asked who may have it.
+    fn is_unreachable(&self) -> bool {
+        match self {
             Self::Registry(source) => source.is_unreachable(),
             Self::Download { error, .. } => error.is_unreachable(),
-            Self::NoRegistry { .. } => true,
+            Self::RemoteMirror(RemoteMirrorError::Web(error)) => error.is_unreachable(),
+            Self::NoNetwork { .. } => true,
+            Self::Nowhere(errors) => errors.iter().any(Self::is_unreachable),
             _ => false,
-        };
-        if unreachable { Box::new(Self::Unreachable { error: self, cached }) } else { self }
+        }
+    }
+}
+
+fn not_in_lock(
+    path: &Path,
+    address: &ProviderAddress,
+    constraint: &VersionConstraint,
+    locked: Option<&Version>,
+) -> String {
+    let (path, provider) = (path.display(), address.for_display());
+    match locked {
+        None => format!(
+            "the lock file {path} does not know {provider}; add it by `isthmus install {provider} --lock`"
+        ),
+        Some(locked) => format!(
+            "the lock file {path} has {provider} {locked}, which \"{constraint}\" does not allow; ask for that version, or lock \
+             another one by `isthmus install {provider} \"{constraint}\" --lock --upgrade`"
+        ),
     }
 }

@@ -1,6 +1,7 @@
 //! The installer, against a registry on loopback with TLS.
 
 mod cached;
+mod mirrors;
 mod processes;
 mod registries;
 mod trust;
@@ -9,13 +10,14 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::MetadataExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 use isthmus_test_registry::{Archive, Document, PublisherKey, Registry, Release};
 use serde_json::json;
 
-use super::super::registry::ServiceOverrides;
 use super::super::web::testing::{OneToken, SteppedClock};
 use super::super::web::{CredentialsSource, HttpSettings, HttpTransport, NoCredentials, Proxies, WebClient};
+use super::super::{CliConfig, DEFAULT_HOST, OciAuthority, RegistryClient, ServiceOverrides, Sources};
 use super::*;
 
 const PROGRAM: &[u8] = b"\x7fELF a provider";
@@ -69,7 +71,12 @@ impl Fixture {
 
     fn installer(&self) -> Installer {
         let registry = RegistryClient::new(self.web(NoCredentials), ServiceOverrides::new());
-        Installer::new(self.cache(), registry, SignaturePolicy::default())
+        from_registries(self.cache(), registry, SignaturePolicy::default())
+    }
+
+    fn offline(&self) -> Installer {
+        let origins = Origins::offline(Sources::new(&CliConfig::default(), []), "a test says so");
+        Installer::new(self.cache(), origins, SignaturePolicy::default())
     }
 
     async fn install(&self, constraint: &str) -> Result<Installed, String> {
@@ -105,6 +112,11 @@ impl Fixture {
         std::fs::write(&program, content).expect("a file");
         program
     }
+}
+
+fn from_registries(cache: ProviderCache, registry: RegistryClient, policy: SignaturePolicy) -> Installer {
+    let sources = Sources::new(&CliConfig::default(), []);
+    Installer::new(cache, Origins::new(sources, registry, OciAuthority::default()), policy)
 }
 
 async fn install(

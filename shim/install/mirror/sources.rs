@@ -16,7 +16,7 @@ use crate::install::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sources {
     overrides: BTreeMap<ProviderAddress, PathBuf>,
-    /// Where it is said that there are overrides.
+    /// Where the configuration says so.
     place: String,
     sources: Vec<Source>,
 }
@@ -96,6 +96,11 @@ impl Sources {
     /// The places that a provider can come from, best first.
     pub fn of<'a>(&'a self, address: &'a ProviderAddress) -> impl Iterator<Item = &'a SourceKind> {
         self.sources.iter().filter(|source| source.has(address)).map(|source| &source.kind)
+    }
+
+    /// Where the configuration says all this, as `FILE:LINE:COLUMN`; empty where it says nothing.
+    pub fn place(&self) -> &str {
+        &self.place
     }
 
     /// Where a provider's developers want it to be taken from.

@@ -27,6 +27,13 @@ pub struct ListedVersion {
     pub platforms: Vec<String>,
 }
 
+impl ListedVersion {
+    /// A version of which nobody says what it speaks and for which machines it is.
+    pub fn of_unknown_kind(version: Version) -> Self {
+        Self { version, protocols: Vec::new(), platforms: Vec::new() }
+    }
+}
+
 /// Where an archive lies, and what it must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegistryPackage {

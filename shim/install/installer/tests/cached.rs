@@ -94,12 +94,12 @@ async fn what_others_have_put_there_is_trusted_where_no_registry_can_be_asked() 
     let third = fixture.install("1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(third.verification, Verification::Signed { key: fixture.key.fingerprint() });
 
-    let offline = Installer::offline(fixture.cache(), "a test says so");
+    let offline = fixture.offline();
     let installed = install(&offline, &fixture.address(), "").await.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(installed.version, Version::new(1, 0, 0));
     let error = install(&offline, &fixture.address(), "2.0.0").await.expect_err("it is not there");
     assert!(
-        error.starts_with("no registry is asked, because a test says so. And no version of the provider "),
+        error.starts_with("no network is used, because a test says so. And no version of the provider "),
         "{error}"
     );
 }

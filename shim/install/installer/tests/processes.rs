@@ -32,7 +32,7 @@ async fn be_a_child(folder: std::ffi::OsString) {
     );
     let registry = RegistryClient::new(web, ServiceOverrides::new());
     let installer =
-        Installer::new(ProviderCache::new(PathBuf::from(folder)), registry, SignaturePolicy::default());
+        from_registries(ProviderCache::new(PathBuf::from(folder)), registry, SignaturePolicy::default());
     let constraint = VersionConstraint::parse("1.0.0").expect("a constraint");
     let address = ProviderAddress::parse(&address).expect("an address");
     let tell = |event: InstallEvent| println!("event: {event:?}");
@@ -92,7 +92,7 @@ async fn whoever_is_killed_leaves_a_usable_cache() {
         killed += usize::from(!over && told > 0);
         if fixture.package("1.0.0").exists() {
             // What is there under its name is whole.
-            let offline = Installer::offline(fixture.cache(), "a test says so");
+            let offline = fixture.offline();
             let installed = install(&offline, &fixture.address(), "1.0.0")
                 .await
                 .unwrap_or_else(|error| panic!("{error}"));

@@ -82,7 +82,7 @@ async fn a_private_registry_is_told_who_asks() {
     assert!(error.contains("answered 401") && error.contains("It wants to know who asks"), "{error}");
     let host: &'static str = fixture.registry.host().leak();
     let registry = RegistryClient::new(fixture.web(OneToken(host, "s3cret")), ServiceOverrides::new());
-    let installer = Installer::new(fixture.cache(), registry, SignaturePolicy::default());
+    let installer = from_registries(fixture.cache(), registry, SignaturePolicy::default());
     install(&installer, &fixture.address(), "").await.unwrap_or_else(|error| panic!("{error}"));
 }
 

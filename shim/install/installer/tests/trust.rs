@@ -100,10 +100,10 @@ async fn the_default_host_need_not_vouch_for_a_key_unless_that_is_demanded() {
     let registry = RegistryClient::new(fixture.web(NoCredentials), overrides);
     let address = ProviderAddress::parse("a/b").expect("an address");
     let policy = SignaturePolicy { enforce_validation: true, ..SignaturePolicy::default() };
-    let strict = Installer::new(fixture.cache(), registry.clone(), policy);
+    let strict = from_registries(fixture.cache(), registry.clone(), policy);
     let error = install(&strict, &address, "1.0.0").await.expect_err("it is not signed");
     assert!(error.ends_with("signed with, and OPENTOFU_ENFORCE_GPG_VALIDATION is set"), "{error}");
-    let installer = Installer::new(fixture.cache(), registry, SignaturePolicy::default());
+    let installer = from_registries(fixture.cache(), registry, SignaturePolicy::default());
     let installed = install(&installer, &address, "1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(installed.verification, Verification::Unsigned);
 }
@@ -116,7 +116,7 @@ async fn an_expired_key_is_a_warning_unless_that_is_demanded() {
     fixture.clock.pass(Duration::from_secs(3600));
     let registry = RegistryClient::new(fixture.web(NoCredentials), ServiceOverrides::new());
     let policy = SignaturePolicy { enforce_expiration: true, ..SignaturePolicy::default() };
-    let strict = Installer::new(fixture.cache(), registry, policy);
+    let strict = from_registries(fixture.cache(), registry, policy);
     let error = install(&strict, &fixture.address(), "1.0.0").await.expect_err("the key has expired");
     assert!(
         error.contains("which expired on ") && error.ends_with("OPENTOFU_ENFORCE_GPG_EXPIRATION is set"),
@@ -142,7 +142,7 @@ async fn nobody_who_cannot_prove_to_be_the_registry_is_listened_to() {
     };
     let web = WebClient::new(Arc::new(HttpTransport::new(settings)), Arc::new(NoCredentials));
     let registry = RegistryClient::new(web, ServiceOverrides::new());
-    let installer = Installer::new(fixture.cache(), registry, SignaturePolicy::default());
+    let installer = from_registries(fixture.cache(), registry, SignaturePolicy::default());
     let error = install(&installer, &fixture.address(), "1.0.0").await.expect_err("nobody knows it");
     assert!(
         error.contains("no secure connection could be made (invalid peer certificate: ")

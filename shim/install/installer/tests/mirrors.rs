@@ -1,0 +1,261 @@
+//! Providers that come from elsewhere than their registry, and such as a lock file or their developers have fixed.
+
+use std::fs;
+
+use super::*;
+use crate::install::{Environment, LockFile, MirrorWriter, ProviderLock};
+
+impl Fixture {
+    /// An installer by a CLI configuration, in which `{url}` is the server's address and `{folder}` is the folder `mirror`.
+    fn configured(&self, config: &str) -> Installer {
+        Installer::new(self.cache(), self.origins(config), SignaturePolicy::default())
+    }
+
+    fn origins(&self, config: &str) -> Origins {
+        let registry = RegistryClient::new(self.web(NoCredentials), ServiceOverrides::new());
+        Origins::new(self.sources(config), registry, OciAuthority::default())
+    }
+
+    fn sources(&self, config: &str) -> Sources {
+        let home = tempfile::tempdir().expect("a folder");
+        let folder = self.mirror();
+        let config = config
+            .replace("{url}", &self.registry.url())
+            .replace("{folder}", folder.to_str().expect("a text"))
+            .replace("{address}", &self.address().to_string());
+        fs::write(home.path().join(".tofurc"), config).expect("a file");
+        let config = CliConfig::load(&Environment::from_pairs([("HOME", home.path())]));
+        Sources::new(&config.unwrap_or_else(|error| panic!("{error}")), [])
+    }
+
+    fn mirror(&self) -> PathBuf {
+        self.folder.path().join("mirror")
+    }
+
+    /// Puts a version into the folder, packed; where its archive is.
+    fn put_in_mirror(&self, version: &str, program: &[u8]) -> PathBuf {
+        let archive = self.folder.path().join(format!("{version}.zip"));
+        fs::write(&archive, Archive::of_programs(&[("terraform-provider-b_v1_x5", program)]))
+            .expect("a file");
+        let version = Version::parse(version).expect(version);
+        let writer = MirrorWriter::new(self.mirror());
+        let put = writer.add(&self.address(), &version, Platform::CURRENT, &archive);
+        writer.write_indexes(&self.address()).unwrap_or_else(|error| panic!("{error}"));
+        put.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Serves what is in the folder under `/m/`.
+    fn serve_mirror(&self) {
+        let provider = self.mirror().join(self.address().to_string());
+        for file in fs::read_dir(&provider).expect("a folder").filter_map(Result::ok) {
+            let path = format!("/m/{}/{}", self.address(), file.file_name().to_string_lossy());
+            self.registry.put(&path, Document::of(fs::read(file.path()).expect("a file")));
+        }
+    }
+
+    fn versions_asked_of_registry(&self) -> usize {
+        self.registry.count("/v1/providers/a/b/versions")
+    }
+}
+
+const FOLDER: &str = "provider_installation { filesystem_mirror { path = \"{folder}\" } }";
+const SERVER: &str = "provider_installation { network_mirror { url = \"{url}/m/\" } }";
+
+fn from_mirror(installed: &Installed) -> String {
+    match &installed.verification {
+        Verification::Mirrored { mirror } => mirror.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_packed_and_an_unpacked_mirror_need_no_network() {
+    let fixture = Fixture::new();
+    fixture.put_in_mirror("1.0.0", PROGRAM);
+    let unpacked = fixture
+        .mirror()
+        .join(fixture.address().to_string())
+        .join("1.1.0")
+        .join(Platform::CURRENT.to_string());
+    fs::create_dir_all(unpacked.join("docs")).expect("a folder");
+    fs::write(unpacked.join("terraform-provider-b_v1_x5"), b"\x7fELF another").expect("a file");
+    fs::write(unpacked.join("docs/a.md"), "text").expect("a file");
+    let origins = Origins::offline(fixture.sources(FOLDER), "a test says so");
+    let installer = Installer::new(fixture.cache(), origins, SignaturePolicy::default());
+    let address = fixture.address();
+    let packed = install_one(&installer, &address, "1.0.0").await;
+    assert_eq!(fs::read(&packed.executable).expect("it is there"), PROGRAM);
+    let newest = install_one(&installer, &address, "").await;
+    assert_eq!((newest.version.to_string(), newest.warnings), ("1.1.0".to_owned(), Vec::new()));
+    assert!(newest.executable.starts_with(fixture.package("1.1.0")), "{}", newest.executable.display());
+    assert_eq!(fs::read_to_string(fixture.package("1.1.0").join("docs/a.md")).ok().as_deref(), Some("text"));
+    let error = install(&installer, &address, "1.2.0").await.expect_err("it is nowhere");
+    assert_eq!(error, format!("no version of {address} satisfies \"1.2.0\"; there are 1.1.0, 1.0.0"));
+    // From here on it is the cache's own: the mirror may be gone.
+    fs::remove_dir_all(fixture.mirror()).expect("a folder");
+    let again = install_one(&installer, &address, "1.1.0").await;
+    assert_eq!(from_mirror(&again), fixture.mirror().display().to_string());
+    assert_eq!(fixture.registry.requests(), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_network_mirror_goes_by_its_sums() {
+    let fixture = Fixture::new();
+    fixture.put_in_mirror("1.0.0", PROGRAM);
+    let archive = fixture.put_in_mirror("1.1.0", PROGRAM);
+    fixture.serve_mirror();
+    let (installer, address) = (fixture.configured(SERVER), fixture.address());
+    let installed = install_one(&installer, &address, "").await;
+    assert_eq!(installed.version, Version::new(1, 1, 0));
+    assert_eq!(from_mirror(&installed), format!("{}/m/", fixture.registry.url()));
+    assert_eq!(fixture.versions_asked_of_registry(), 0);
+
+    // Another archive than the one that the mirror's own index knows.
+    let other = Archive::of_programs(&[("terraform-provider-b_v1_x5", b"\x7fELF evil")]);
+    let name = archive.file_name().expect("a name").to_string_lossy().replace("1.1.0", "1.0.0");
+    fixture.registry.put(&format!("/m/{address}/{name}"), Document::of(other));
+    let error = install(&installer, &address, "1.0.0").await.expect_err("it is refused");
+    assert!(error.contains("1.0.0 is not installed: the archive has the SHA-256 "), "{error}");
+    assert!(!fixture.package("1.0.0").exists());
+
+    // An index that knows only the sum of the contents.
+    let index =
+        |hash: &str| json!({"archives": {Platform::CURRENT.to_string(): {"url": name, "hashes": [hash]}}});
+    fixture.registry.put(&format!("/m/{address}/1.0.0.json"), Document::json(&index("h1:wrong=")));
+    let error = install(&installer, &address, "1.0.0").await.expect_err("it is refused");
+    assert!(
+        error.contains("gives has the sum h1:") && error.contains("none of those that it names (h1:wrong=)"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_mirror_that_fails_does_not_let_the_registry_be_asked() {
+    let fixture = Fixture::new();
+    fixture.publish("1.0.0");
+    let both = "provider_installation { network_mirror { url = \"{url}/m/\" } direct {} }";
+    let (installer, address) = (fixture.configured(both), fixture.address());
+    fixture.registry.put(&format!("/m/{address}/index.json"), Document::status(403));
+    fixture.registry.put(&format!("/m/{address}/1.0.0.json"), Document::status(403));
+    for constraint in ["", "1.0.0"] {
+        let error = install(&installer, &address, constraint).await.expect_err("it is refused");
+        assert!(error.contains("403"), "{error}");
+    }
+    assert_eq!(fixture.versions_asked_of_registry(), 0);
+    // One that does not know the provider is passed over.
+    fixture.registry.remove(&format!("/m/{address}/index.json"));
+    fixture.registry.remove(&format!("/m/{address}/1.0.0.json"));
+    let installed = install_one(&installer, &address, "").await;
+    assert!(matches!(installed.verification, Verification::Signed { .. }), "{installed:?}");
+    // Where nobody has it, each says so.
+    let error = install(
+        &installer,
+        &ProviderAddress::parse(&format!("{}/a/c", fixture.registry.host())).expect("an address"),
+        "",
+    )
+    .await
+    .expect_err("nobody has it");
+    assert!(error.contains("/m/ does not have ") && error.contains("has no provider a/c"), "{error}");
+}
+
+#[tokio::test]
+async fn the_first_of_several_sources_gives_a_version_and_any_may_have_the_newest() {
+    let fixture = Fixture::new();
+    fixture.put_in_mirror("1.0.0", b"\x7fELF of the mirror");
+    for version in ["1.0.0", "1.2.0"] {
+        fixture.publish(version);
+    }
+    let both = "provider_installation { filesystem_mirror { path = \"{folder}\" } direct {} }";
+    let (installer, address) = (fixture.configured(both), fixture.address());
+    assert_eq!(install_one(&installer, &address, "").await.version, Version::new(1, 2, 0));
+    let old = install_one(&installer, &address, "1.0.0").await;
+    assert_eq!(fs::read(old.executable).expect("it is there"), b"\x7fELF of the mirror");
+}
+
+#[tokio::test]
+async fn a_provider_that_no_method_has_is_refused_with_the_place_of_the_methods() {
+    let fixture = Fixture::new();
+    fixture.publish("1.0.0");
+    let none = "provider_installation {\n  direct { exclude = [\"*/*/*\"] }\n}";
+    let error = install(&fixture.configured(none), &fixture.address(), "").await.expect_err("no method");
+    assert!(
+        error.contains("no installation method for ") && error.contains(".tofurc:1:1; add one"),
+        "{error}"
+    );
+    assert_eq!(fixture.registry.requests(), [""; 0]);
+}
+
+#[tokio::test]
+async fn an_override_is_a_folder_with_a_program() {
+    let fixture = Fixture::new();
+    let config = "provider_installation {\n  dev_overrides { \"{address}\" = \"{folder}\" }\n}";
+    let (installer, address) = (fixture.configured(config), fixture.address());
+    let error = installer.overridden(&address).expect_err("there is no folder");
+    assert!(crate::error_chain(&*error).contains(".tofurc:1:1 names the folder "), "{error}");
+    fs::create_dir(fixture.mirror()).expect("a folder");
+    let error = installer.overridden(&address).expect_err("there is no program").to_string();
+    assert!(
+        error.ends_with("holds no program that is called terraform-provider-b; build it there"),
+        "{error}"
+    );
+    let program = fixture.mirror().join("terraform-provider-b");
+    fs::write(&program, PROGRAM).expect("a file");
+    let found = installer.overridden(&address).expect("it is there").expect("it is overridden");
+    assert_eq!(found.executable, program);
+    assert!(found.warning.contains("neither its version nor its sum is looked at"), "{}", found.warning);
+    let other = ProviderAddress::parse("random").expect("an address");
+    assert_eq!(installer.overridden(&other).expect("no fault"), None);
+}
+
+#[tokio::test]
+async fn a_lock_file_fixes_version_and_package() {
+    let fixture = Fixture::new();
+    for version in ["1.0.0", "1.1.0"] {
+        fixture.publish(version);
+    }
+    let (address, path) = (fixture.address(), fixture.folder.path().join(".terraform.lock.hcl"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let version = Version::new(1, 0, 0);
+    let delivered =
+        fixture.installer().deliver(&address, &version, Platform::CURRENT, folder.path(), &|_| {}).await;
+    let hashes = delivered.expect("it is there").hashes().await.expect("it can be read");
+    assert!(hashes.iter().any(|hash| hash.as_str().starts_with("h1:")), "{hashes:?}");
+    assert!(hashes.iter().any(|hash| hash.as_str().starts_with("zh:")), "{hashes:?}");
+    let locked_to = |hashes: Vec<PackageHash>| {
+        let mut lock = LockFile::default();
+        let constraint = VersionConstraint::parse("~> 1.0").expect("a constraint");
+        let hashes = hashes.into_iter().collect();
+        lock.lock(address.clone(), ProviderLock { version: version.clone(), constraint, hashes });
+        fixture.installer().with_lock(lock, path.clone())
+    };
+    // What is fetched, and what is there already, by either kind of sum.
+    for hash in hashes {
+        let installer = locked_to(vec![hash]);
+        assert_eq!(install_one(&installer, &address, "").await.version, version);
+        assert_eq!(install_one(&installer, &address, "~> 1.0").await.version, version);
+    }
+    let other = vec![PackageHash::parse("h1:other=").expect("a sum")];
+    let error =
+        install(&locked_to(other.clone()), &address, "").await.expect_err("another package is in the cache");
+    assert!(error.contains("is not the one that the lock file knows: it has the sum h1:"), "{error}");
+    fs::remove_dir_all(fixture.package("1.0.0").parent().expect("a folder")).expect("a folder");
+    let error =
+        install(&locked_to(other), &address, "").await.expect_err("another package is in the registry");
+    assert!(error.contains("is not the one that the lock file knows: it has the sum h1:"), "{error}");
+    fixture.is_empty();
+
+    let error = install(&locked_to(Vec::new()), &address, "1.1.0").await.expect_err("another version");
+    let expected = format!(
+        "the lock file {} has {} 1.0.0, which \"1.1.0\" does not allow",
+        path.display(),
+        address.for_display()
+    );
+    assert!(error.starts_with(&expected), "{error}");
+    let unknown = ProviderAddress::parse(&format!("{}/a/c", fixture.registry.host())).expect("an address");
+    let error = install(&locked_to(Vec::new()), &unknown, "").await.expect_err("it is not locked");
+    assert!(error.contains("does not know") && error.ends_with("--lock`"), "{error}");
+}
+
+async fn install_one(installer: &Installer, address: &ProviderAddress, constraint: &str) -> Installed {
+    install(installer, address, constraint).await.unwrap_or_else(|error| panic!("{error}"))
+}
