@@ -6,6 +6,7 @@ mod checksums;
 mod cli_config;
 mod constraint;
 mod download;
+mod environment;
 mod executable;
 mod hashes;
 mod hcl1;
@@ -23,12 +24,13 @@ pub use cache::{AlteredError, CachedProvider, NotCached, ProviderCache, Skipped,
 pub use checksums::{Checksums, ChecksumsError, FileSum, FileSumError};
 pub use cli_config::{
     CliConfig, CliConfigError, ConfigFault, ConfigWarning, ConfiguredCredentials, CredentialsHelper,
-    Environment, InstallationMethod, MethodLocation, OciCredentials, OciDefaultCredentials, OciPrefix,
-    OciPrefixFault, OciRepository, OciSecret, PatternError, PatternFault, ProviderInstallation,
-    ProviderPattern, RegistryProtocols, RepositoryTemplate, Secret, TemplateFault,
+    InstallationMethod, MethodLocation, OciCredentials, OciDefaultCredentials, OciPrefix, OciPrefixFault,
+    OciRepository, OciSecret, PatternError, PatternFault, ProviderInstallation, ProviderPattern,
+    RegistryProtocols, RepositoryTemplate, Secret, TemplateFault,
 };
 pub use constraint::{ConstraintError, ConstraintFault, VersionConstraint};
 pub use download::{DownloadError, Progress, download};
+pub use environment::Environment;
 pub use executable::find_executable;
 pub use hashes::{HashError, HashScheme, LocalPackage, PackageHash, SumError};
 pub use hcl1::{Position, SyntaxFault};

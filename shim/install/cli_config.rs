@@ -7,7 +7,6 @@
 
 mod credentials;
 mod decode;
-mod environment;
 mod error;
 mod files;
 mod installation;
@@ -21,8 +20,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+use super::Environment;
+
 pub use credentials::ConfiguredCredentials;
-pub use environment::Environment;
 pub use error::{CliConfigError, ConfigFault, ConfigWarning};
 pub use installation::{InstallationMethod, MethodLocation, ProviderInstallation};
 pub use oci::{OciCredentials, OciDefaultCredentials, OciPrefix, OciPrefixFault, OciSecret};

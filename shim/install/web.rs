@@ -5,20 +5,24 @@
 //! takes in more than it was told to. Redirects are followed here and not by the HTTP library because what may be sent along
 //! depends on them, and because addresses in a document are relative to where it was found in the end.
 
+mod authorities;
 mod client;
 mod clock;
 mod credentials;
 mod error;
 mod http;
+mod proxy;
 #[cfg(test)]
 pub(super) mod testing;
 mod transport;
 
+pub use authorities::Authorities;
 pub(super) use client::Refusal;
 pub use client::{Ask, Fetched, Opened, WebClient, WebSettings};
 pub use clock::{Clock, SystemClock};
 pub use credentials::{CredentialsError, CredentialsSource, NoCredentials, Token, TokenError};
 pub(super) use error::shown;
 pub use error::{WebError, WebFault};
-pub use http::{HttpSettings, HttpTransport, Proxies};
+pub use http::{HttpSettings, HttpTransport};
+pub use proxy::ProxyRules;
 pub use transport::{Body, BoxFuture, Request, Response, Transport, TransportError, TransportFault};

@@ -7,10 +7,12 @@
 
 mod archive;
 mod keys;
+mod proxy;
 mod release;
 mod server;
 
 pub use archive::{Archive, Entry};
 pub use keys::PublisherKey;
+pub use proxy::Proxy;
 pub use release::Release;
 pub use server::{Document, Registry};

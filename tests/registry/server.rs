@@ -129,6 +129,11 @@ impl Registry {
         format!("localhost:{}", self.address.port())
     }
 
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// Where its documents are.
     pub fn url(&self) -> String {
         format!("https://{}", self.host())
@@ -268,7 +273,8 @@ fn certificates() -> (ServerConfig, CertificateDer<'static>, String) {
     authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     let authority =
         CertifiedIssuer::self_signed(authority, KeyPair::generate().expect("a key")).expect("a certificate");
-    let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
+    // The last one is for those who come through a proxy.
+    let names = ["localhost", "127.0.0.1", "registry.example"].map(str::to_owned).to_vec();
     let key = KeyPair::generate().expect("a key");
     let leaf =
         CertificateParams::new(names).expect("names").signed_by(&key, &authority).expect("a certificate");

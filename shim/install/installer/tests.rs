@@ -16,7 +16,7 @@ use isthmus_test_registry::{Archive, Document, PublisherKey, Registry, Release};
 use serde_json::json;
 
 use super::super::web::testing::{OneToken, SteppedClock};
-use super::super::web::{CredentialsSource, HttpSettings, HttpTransport, NoCredentials, Proxies, WebClient};
+use super::super::web::{CredentialsSource, HttpSettings, HttpTransport, NoCredentials, WebClient};
 use super::super::{CliConfig, DEFAULT_HOST, OciAuthority, RegistryClient, ServiceOverrides, Sources};
 use super::*;
 
@@ -52,11 +52,8 @@ impl Fixture {
     }
 
     fn web(&self, credentials: impl CredentialsSource) -> WebClient {
-        let settings = HttpSettings {
-            proxies: Proxies::Direct,
-            extra_roots: vec![self.registry.authority()],
-            user_agent: "test".to_owned(),
-        };
+        let settings =
+            HttpSettings { extra_roots: vec![self.registry.authority()], ..HttpSettings::default() };
         WebClient::new(Arc::new(HttpTransport::new(settings)), Arc::new(credentials))
             .with_clock(self.clock.clone())
     }

@@ -120,6 +120,9 @@ fn tried(attempts: u32) -> String {
     if attempts > 1 { format!(" ({attempts} attempts)") } else { String::new() }
 }
 
+const PROXY_PASSWORD: &str =
+    ". Put the proxy's user and password into HTTPS_PROXY: http://USER:PASSWORD@PROXY";
+
 fn advice(url: &Url, fault: &WebFault) -> String {
     let host = url.host_str().unwrap_or("the server");
     match fault {
@@ -137,6 +140,9 @@ fn advice(url: &Url, fault: &WebFault) -> String {
                 ". Install the system's certificates (the package ca-certificates), or set SSL_CERT_FILE"
                     .to_owned()
             }
+            TransportFault::ProxyAuthorization => PROXY_PASSWORD.to_owned(),
+            // It names the variable itself.
+            TransportFault::Setting => String::new(),
             TransportFault::Broken => ". Try again".to_owned(),
         },
         WebFault::Status { status, with_token, wait, .. } => match *status {
@@ -149,9 +155,7 @@ fn advice(url: &Url, fault: &WebFault) -> String {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
                 format!(". It wants to know who asks: {}", settings_of_token(url))
             }
-            StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
-                ". Put the proxy's user and password into HTTPS_PROXY: http://USER:PASSWORD@PROXY".to_owned()
-            }
+            StatusCode::PROXY_AUTHENTICATION_REQUIRED => PROXY_PASSWORD.to_owned(),
             StatusCode::TOO_MANY_REQUESTS => {
                 let wait =
                     wait.map_or_else(String::new, |seconds| format!(" (it asks to wait {seconds} seconds)"));
@@ -238,6 +242,8 @@ mod tests {
             ),
             (transport(TransportFault::Timeout), "set HTTPS_PROXY"),
             (transport(TransportFault::Proxy), "Check HTTPS_PROXY"),
+            (transport(TransportFault::ProxyAuthorization), "USER:PASSWORD@PROXY"),
+            (transport(TransportFault::Setting), "as it is configured (why)"),
             (transport(TransportFault::Setup), "ca-certificates"),
         ] {
             let text = text(url, fault);

@@ -1,8 +1,7 @@
 //! The real transport.
 //!
-//! TLS is rustls with aws-lc-rs, as everywhere in this project. Whom it trusts is what the system trusts, or SSL_CERT_FILE and
-//! SSL_CERT_DIR where they are set, as Go programs on Linux have it; both are read when the first connection is needed, because
-//! most starts need none. Proxies are those of the environment: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY, in capitals or not.
+//! TLS is rustls with aws-lc-rs, as everywhere in this project. Whom it trusts is read when the first connection is needed, because
+//! most starts need none; so a setting that makes no sense is told then, and only to whoever needs the network.
 
 use std::error::Error;
 use std::io;
@@ -14,11 +13,15 @@ use http::{HeaderValue, header};
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 
-use super::{Body, BoxFuture, Request, Response, Transport, TransportError, TransportFault};
+use super::authorities::Trusted;
+use super::{
+    Authorities, Body, BoxFuture, ProxyRules, Request, Response, Transport, TransportError, TransportFault,
+};
+use crate::install::Environment;
 
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long nothing may come on a connection.
+/// How long nothing may come on a connection, unless it is said otherwise.
 const SILENCE: Duration = Duration::from_secs(30);
 /// The deepest chain of causes that is told.
 const DEEPEST: usize = 12;
@@ -32,43 +35,64 @@ const USER_AGENT: &str = "OPENTOFU_USER_AGENT";
 #[derive(Clone, Debug)]
 pub struct HttpSettings {
     /// Which proxies are used.
-    pub proxies: Proxies,
-    /// Certificate authorities to trust beside those of the system.
+    pub proxies: ProxyRules,
+    /// Where it is said whom to trust.
+    pub authorities: Authorities,
+    /// Certificate authorities to trust beside those.
     pub extra_roots: Vec<CertificateDer<'static>>,
     /// How this program calls itself.
     pub user_agent: String,
-}
-
-/// Which proxies are used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Proxies {
-    /// Those that the environment names.
-    Environment,
-    /// None.
-    Direct,
-    /// This one, for everything.
-    Through(String),
+    /// How long nothing may come on a connection.
+    pub silence: Duration,
 }
 
 /// Exchanges over real connections, which are kept open for the next one.
 #[derive(Debug)]
 pub struct HttpTransport {
     settings: HttpSettings,
-    client: OnceLock<Result<reqwest::Client, TransportError>>,
+    ready: OnceLock<Result<Ready, TransportError>>,
+}
+
+/// What connections are made with.
+#[derive(Debug)]
+struct Ready {
+    client: reqwest::Client,
+    /// What should have been trusted, and could not be read.
+    unread: Option<String>,
+}
+
+/// Without proxies, as the system trusts.
+impl Default for HttpSettings {
+    fn default() -> Self {
+        Self {
+            proxies: ProxyRules::default(),
+            authorities: Authorities::default(),
+            extra_roots: Vec::new(),
+            user_agent: own_name(),
+            silence: SILENCE,
+        }
+    }
 }
 
 impl HttpSettings {
     /// What the environment says.
-    pub fn from_environment() -> Self {
-        let user_agent = user_agent(|name| std::env::var(name).ok());
-        Self { proxies: Proxies::Environment, extra_roots: Vec::new(), user_agent }
+    pub fn from_environment(environment: &Environment) -> Self {
+        Self {
+            proxies: ProxyRules::from_environment(environment),
+            authorities: Authorities::from_environment(environment),
+            user_agent: user_agent(environment),
+            ..Self::default()
+        }
     }
 }
 
-fn user_agent(variable: impl Fn(&str) -> Option<String>) -> String {
-    let set = |name| variable(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-    let own = || format!("isthmus/{}", env!("CARGO_PKG_VERSION"));
-    let base = set(USER_AGENT).unwrap_or_else(own);
+fn own_name() -> String {
+    format!("isthmus/{}", env!("CARGO_PKG_VERSION"))
+}
+
+fn user_agent(environment: &Environment) -> String {
+    let set = |name| environment.text(name).map(str::trim).filter(|text| !text.is_empty());
+    let base = set(USER_AGENT).map_or_else(own_name, str::to_owned);
     match set(APPEND_USER_AGENT) {
         Some(more) => format!("{base} {more}"),
         None => base,
@@ -78,19 +102,26 @@ fn user_agent(variable: impl Fn(&str) -> Option<String>) -> String {
 impl HttpTransport {
     /// A transport; nothing is read or opened yet.
     pub fn new(settings: HttpSettings) -> Self {
-        Self { settings, client: OnceLock::new() }
+        Self { settings, ready: OnceLock::new() }
     }
 
-    fn client(&self) -> Result<&reqwest::Client, TransportError> {
-        self.client.get_or_init(|| build(&self.settings)).as_ref().map_err(TransportError::clone)
+    fn ready(&self) -> Result<&Ready, TransportError> {
+        self.ready.get_or_init(|| build(&self.settings)).as_ref().map_err(TransportError::clone)
     }
 }
 
 impl Transport for HttpTransport {
     fn get(&self, request: Request) -> BoxFuture<'_, Result<Response, TransportError>> {
         Box::pin(async move {
-            let sent = self.client()?.get(request.url).headers(request.headers).send();
-            let answer = sent.await.map_err(classify)?;
+            let Ready { client, unread } = self.ready()?;
+            let sent = client.get(request.url).headers(request.headers).send();
+            let answer = sent.await.map_err(|error| {
+                let mut error = classify(error);
+                if let (TransportFault::Tls, Some(unread)) = (error.fault, unread) {
+                    error.detail = format!("{}; {unread}", error.detail);
+                }
+                error
+            })?;
             let (status, headers) = (answer.status(), answer.headers().clone());
             Ok(Response { status, headers, body: Box::new(HttpBody(answer)) })
         })
@@ -106,40 +137,33 @@ impl Body for HttpBody {
     }
 }
 
-fn build(settings: &HttpSettings) -> Result<reqwest::Client, TransportError> {
+fn build(settings: &HttpSettings) -> Result<Ready, TransportError> {
     let setup = |detail: String| TransportError::new(TransportFault::Setup, detail);
+    let setting = |detail: String| TransportError::new(TransportFault::Setting, detail);
     let mut user_agent = HeaderValue::from_str(&settings.user_agent)
-        .map_err(|_| setup(format!("{APPEND_USER_AGENT} or {USER_AGENT} cannot be sent as a header")))?;
+        .map_err(|_| setting(format!("{APPEND_USER_AGENT} or {USER_AGENT} cannot be sent as a header")))?;
     user_agent.set_sensitive(false);
-    let builder = reqwest::Client::builder()
-        .tls_backend_preconfigured(tls(settings).map_err(setup)?)
+    if let Some(nonsense) = settings.proxies.nonsense() {
+        return Err(setting(nonsense));
+    }
+    let rules = settings.proxies.clone();
+    let Trusted { roots, unread } = settings.authorities.read(&settings.extra_roots).map_err(setup)?;
+    let client = reqwest::Client::builder()
+        .tls_backend_preconfigured(tls(roots).map_err(setup)?)
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
         .connect_timeout(CONNECT)
-        .read_timeout(SILENCE)
-        .default_headers([(header::USER_AGENT, user_agent)].into_iter().collect());
-    let builder = match &settings.proxies {
-        Proxies::Environment => builder,
-        Proxies::Direct => builder.no_proxy(),
-        Proxies::Through(proxy) => {
-            builder.proxy(reqwest::Proxy::all(proxy).map_err(|error| setup(chain(&error)))?)
-        }
-    };
-    builder.build().map_err(|error| setup(chain(&error)))
+        .read_timeout(settings.silence)
+        .default_headers([(header::USER_AGENT, user_agent)].into_iter().collect())
+        // Its own reading of the environment differs from that of Go programs, and says nothing of what it does not understand.
+        .no_proxy()
+        .proxy(reqwest::Proxy::custom(move |url| rules.proxy(url)))
+        .build()
+        .map_err(|error| setup(chain(&error)))?;
+    Ok(Ready { client, unread })
 }
 
-fn tls(settings: &HttpSettings) -> Result<ClientConfig, String> {
-    let mut roots = RootCertStore::empty();
-    let found = rustls_native_certs::load_native_certs();
-    roots.add_parsable_certificates(found.certs);
-    for root in &settings.extra_roots {
-        roots.add(root.clone()).map_err(|error| format!("a given certificate cannot be used: {error}"))?;
-    }
-    if roots.is_empty() {
-        let errors: Vec<String> = found.errors.iter().map(ToString::to_string).collect();
-        let why = if errors.is_empty() { String::new() } else { format!(": {}", errors.join("; ")) };
-        return Err(format!("no certificate authority is known{why}"));
-    }
+fn tls(roots: RootCertStore) -> Result<ClientConfig, String> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -170,7 +194,12 @@ fn classify(error: reqwest::Error) -> TransportError {
             break;
         }
         let text = current.to_string();
-        if error.is_connect() && (text.contains("tunnel") || text.contains("proxy")) {
+        if error.is_connect() && text.contains("proxy authorization required") {
+            fault = TransportFault::ProxyAuthorization;
+        } else if error.is_connect()
+            && fault != TransportFault::ProxyAuthorization
+            && (text.contains("tunnel") || text.contains("proxy"))
+        {
             fault = TransportFault::Proxy;
         }
         cause = match inner {
@@ -197,19 +226,4 @@ fn chain(error: &reqwest::Error) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_user_agent_is_that_of_the_environment() {
-        let with = |variables: &'static [(&str, &str)]| {
-            user_agent(|name| {
-                variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
-            })
-        };
-        let own = concat!("isthmus/", env!("CARGO_PKG_VERSION"));
-        assert_eq!(with(&[]), own);
-        assert_eq!(with(&[(APPEND_USER_AGENT, " ci/1 ")]), format!("{own} ci/1"));
-        assert_eq!(with(&[(USER_AGENT, "mine"), (APPEND_USER_AGENT, "x")]), "mine x");
-    }
-}
+mod tests;

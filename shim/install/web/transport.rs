@@ -64,6 +64,9 @@ pub enum TransportFault {
     /// The proxy refused.
     #[error("the proxy did not connect to it")]
     Proxy,
+    /// The proxy wants to know who asks.
+    #[error("the proxy wants to know who asks")]
+    ProxyAuthorization,
     /// Nothing came for too long.
     #[error("it did not answer in time")]
     Timeout,
@@ -73,6 +76,9 @@ pub enum TransportFault {
     /// What secures connections cannot be set up on this machine.
     #[error("no connection could be prepared")]
     Setup,
+    /// A variable says how to connect, and makes no sense.
+    #[error("no connection can be made as it is configured")]
+    Setting,
 }
 
 impl TransportError {
@@ -87,7 +93,7 @@ impl TransportFault {
     pub fn is_passing(self) -> bool {
         match self {
             Self::NoRoute | Self::Proxy | Self::Timeout | Self::Broken => true,
-            Self::Tls | Self::Setup => false,
+            Self::Tls | Self::ProxyAuthorization | Self::Setup | Self::Setting => false,
         }
     }
 }

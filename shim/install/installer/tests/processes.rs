@@ -1,6 +1,7 @@
 //! Processes that install at the same time, and such as are killed.
 
 use super::*;
+use crate::install::Environment;
 
 /// What a process of its own is told, so that it installs instead of testing.
 const CHILD: &str = "ISTHMUS_TEST_INSTALL";
@@ -16,7 +17,6 @@ fn child(fixture: &Fixture, test: &str) -> Child {
         .env(CHILD, fixture.folder.path())
         .env("ISTHMUS_TEST_HOST", fixture.registry.host())
         .env("SSL_CERT_FILE", authority)
-        .env("NO_PROXY", "localhost")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -26,10 +26,8 @@ fn child(fixture: &Fixture, test: &str) -> Child {
 /// What such a process does.
 async fn be_a_child(folder: std::ffi::OsString) {
     let address = format!("{}/a/b", std::env::var("ISTHMUS_TEST_HOST").expect("it is told"));
-    let web = WebClient::new(
-        Arc::new(HttpTransport::new(HttpSettings::from_environment())),
-        Arc::new(NoCredentials),
-    );
+    let settings = HttpSettings::from_environment(&Environment::current());
+    let web = WebClient::new(Arc::new(HttpTransport::new(settings)), Arc::new(NoCredentials));
     let registry = RegistryClient::new(web, ServiceOverrides::new());
     let installer =
         from_registries(ProviderCache::new(PathBuf::from(folder)), registry, SignaturePolicy::default());

@@ -135,11 +135,7 @@ async fn nobody_who_cannot_prove_to_be_the_registry_is_listened_to() {
     let fixture = Fixture::new();
     fixture.publish("1.0.0");
     let other = Registry::start();
-    let settings = HttpSettings {
-        proxies: Proxies::Direct,
-        extra_roots: vec![other.authority()],
-        user_agent: "test".to_owned(),
-    };
+    let settings = HttpSettings { extra_roots: vec![other.authority()], ..HttpSettings::default() };
     let web = WebClient::new(Arc::new(HttpTransport::new(settings)), Arc::new(NoCredentials));
     let registry = RegistryClient::new(web, ServiceOverrides::new());
     let installer = from_registries(fixture.cache(), registry, SignaturePolicy::default());

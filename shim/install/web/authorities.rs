@@ -1,0 +1,154 @@
+//! Whom to trust: the certificate authorities of the system, or those that SSL_CERT_FILE and SSL_CERT_DIR name.
+//!
+//! On Linux the rules are those of Go programs, so that whatever OpenTofu trusts is trusted here: SSL_CERT_FILE takes the place of
+//! the system's file alone, and SSL_CERT_DIR that of its folders. So a file with nothing but the authority of one's own company is
+//! enough, and the rest of the world stays known. A file that is named and cannot be read is no error by itself, because everything
+//! that is needed may be known without it; but it is told when somebody turns up whom nobody vouches for.
+
+use std::path::{Path, PathBuf};
+
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls_native_certs::{CertificateResult, load_certs_from_paths, load_native_certs};
+
+use crate::install::Environment;
+
+const FILE: &str = "SSL_CERT_FILE";
+const FOLDERS: &str = "SSL_CERT_DIR";
+
+/// Where Linux systems have all authorities in one file; the first that is there counts.
+const SYSTEM_FILES: [&str; 6] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/pki/tls/cacert.pem",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+/// Where they have a file for each.
+const SYSTEM_FOLDERS: [&str; 2] = ["/etc/ssl/certs", "/etc/pki/tls/certs"];
+
+/// Where it is said whom to trust.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Authorities {
+    /// A file of certificates in PEM, in place of the system's.
+    pub file: Option<PathBuf>,
+    /// Folders of such files, in place of the system's; none means the system's.
+    pub folders: Vec<PathBuf>,
+}
+
+/// Whom to trust.
+#[derive(Debug)]
+pub(super) struct Trusted {
+    pub(super) roots: RootCertStore,
+    /// What was named and could not be read.
+    pub(super) unread: Option<String>,
+}
+
+impl Authorities {
+    /// What the environment says.
+    pub fn from_environment(environment: &Environment) -> Self {
+        let folders = environment.path(FOLDERS).unwrap_or_default();
+        let folders = std::env::split_paths(&folders).filter(|folder| !folder.as_os_str().is_empty());
+        Self { file: environment.path(FILE), folders: folders.collect() }
+    }
+
+    /// Reads them, and adds others.
+    ///
+    /// # Errors
+    /// When there is nobody to trust, or one of the others is none.
+    pub(super) fn read(&self, others: &[CertificateDer<'static>]) -> Result<Trusted, String> {
+        let mut certificates = Vec::new();
+        let mut unread = Vec::new();
+        let mut take = |found: CertificateResult, variable: Option<&str>| {
+            if let (Some(variable), [error, ..]) = (variable, found.errors.as_slice()) {
+                unread.push(format!("{variable}: {error}"));
+            }
+            certificates.extend(found.certs);
+        };
+        if cfg!(target_os = "linux") || *self != Self::default() {
+            let named = self.file.as_deref();
+            let file = named.or_else(|| SYSTEM_FILES.iter().map(Path::new).find(|file| file.exists()));
+            take(load_certs_from_paths(file, None), named.map(|_| FILE));
+            let named = (!self.folders.is_empty()).then_some(FOLDERS);
+            for folder in self.all_folders() {
+                take(load_certs_from_paths(None, Some(folder)), named);
+            }
+        } else {
+            take(load_native_certs(), None);
+        }
+        // Folders hold what is in the file once more.
+        certificates.sort_unstable_by(|one, other| one.as_ref().cmp(other.as_ref()));
+        certificates.dedup();
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(certificates);
+        for other in others {
+            roots
+                .add(other.clone())
+                .map_err(|error| format!("a given certificate cannot be used: {error}"))?;
+        }
+        let unread = (!unread.is_empty()).then(|| unread.join("; "));
+        if roots.is_empty() {
+            let why = unread.map_or_else(String::new, |unread| format!(": {unread}"));
+            return Err(format!("no certificate authority is known{why}"));
+        }
+        Ok(Trusted { roots, unread })
+    }
+
+    fn all_folders(&self) -> Vec<&Path> {
+        if self.folders.is_empty() {
+            SYSTEM_FOLDERS.iter().map(Path::new).collect()
+        } else {
+            self.folders.iter().map(PathBuf::as_path).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use isthmus_test_registry::Registry;
+
+    use super::*;
+
+    #[test]
+    fn variables_name_a_file_and_folders() {
+        let of = |variables: &[(&str, &str)]| {
+            Authorities::from_environment(&Environment::from_pairs(variables.iter().copied()))
+        };
+        assert_eq!(of(&[(FILE, ""), (FOLDERS, "")]), Authorities::default());
+        let named = of(&[(FILE, "/a.pem"), (FOLDERS, "/b::/c")]);
+        assert_eq!(named.file, Some("/a.pem".into()));
+        assert_eq!(named.all_folders(), [Path::new("/b"), Path::new("/c")]);
+        let alone = of(&[(FILE, "/a.pem")]);
+        assert_eq!(alone.all_folders(), SYSTEM_FOLDERS.map(Path::new), "the rest of the world stays known");
+    }
+
+    #[test]
+    fn what_is_named_is_trusted_and_what_cannot_be_read_is_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (one, other) = (Registry::start(), Registry::start());
+        let (file, empty) = (folder.path().join("one.pem"), folder.path().join("empty"));
+        fs::write(&file, one.authority_pem()).expect("a file");
+        fs::create_dir(&empty).expect("a folder");
+        // Without the system's, which are in its folders if no others are named.
+        let folders = vec![empty];
+        let known = |authorities: &Authorities, others: &[CertificateDer<'static>]| {
+            authorities.read(others).map(|trusted| (trusted.roots.len(), trusted.unread))
+        };
+        let authorities = Authorities { file: Some(file), folders: folders.clone() };
+        assert_eq!(known(&authorities, &[]), Ok((1, None)));
+        assert_eq!(known(&authorities, &[other.authority()]), Ok((2, None)));
+
+        let missing = Authorities { file: Some(folder.path().join("missing.pem")), folders };
+        let (count, unread) = known(&missing, &[other.authority()]).expect("somebody is known");
+        let unread = unread.expect("it is not there");
+        assert!(
+            count == 1 && unread.starts_with("SSL_CERT_FILE: ") && unread.contains("missing.pem"),
+            "{unread}"
+        );
+        let error = known(&missing, &[]).expect_err("nobody is known");
+        assert!(error.starts_with("no certificate authority is known: SSL_CERT_FILE: "), "{error}");
+    }
+}

@@ -1,0 +1,146 @@
+//! Real connections: through proxies, and to those whom somebody vouches for, or nobody.
+
+use std::fs;
+
+use isthmus_test_registry::{Proxy, Registry};
+use url::Url;
+
+use super::super::testing::{OneToken, SteppedClock};
+use super::super::{Ask, WebClient};
+use super::*;
+
+const DISCOVERY: &str = "https://registry.example/.well-known/terraform.json";
+/// `me` and `p@ss`.
+const BASIC: &str = "Basic bWU6cEBzcw==";
+
+/// A registry, and an environment that trusts its authority.
+struct Fixture {
+    registry: Registry,
+    folder: tempfile::TempDir,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let (registry, folder) = (Registry::start(), tempfile::tempdir().expect("a folder"));
+        fs::write(folder.path().join("authority.pem"), registry.authority_pem()).expect("a file");
+        Self { registry, folder }
+    }
+
+    /// What is fetched in this environment, or the error; with the variables that are added last.
+    async fn fetch(&self, url: &str, variables: &[(&str, &str)]) -> Result<String, String> {
+        let authority = self.folder.path().join("authority.pem");
+        let trusted = ("SSL_CERT_FILE".to_owned(), authority.into_os_string());
+        let more = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).into()));
+        let environment = Environment::from_pairs(std::iter::once(trusted).chain(more));
+        let transport = HttpTransport::new(HttpSettings::from_environment(&environment));
+        let web = WebClient::new(Arc::new(transport), Arc::new(OneToken("registry.example", "s3cret")));
+        let web = web.with_clock(Arc::new(SteppedClock::at(0)));
+        let url = Url::parse(url).expect(url);
+        let fetched = web.fetch(&Ask::document(&url).with_token_of("registry.example")).await;
+        let fetched = fetched.map_err(|error| error.to_string())?;
+        Ok(String::from_utf8(fetched.body.into()).expect("a text"))
+    }
+}
+
+#[tokio::test]
+async fn a_host_is_reached_through_the_proxy_of_its_scheme() {
+    let fixture = Fixture::new();
+    let proxy = Proxy::before(&fixture.registry);
+    let variables = [("https_proxy", &*proxy.host()), ("HTTP_PROXY", &*format!("http://{}", proxy.host()))];
+    let body = fixture.fetch(DISCOVERY, &variables).await.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(body, "{\"providers.v1\":\"/v1/providers/\"}");
+    assert_eq!(fixture.fetch("http://files.example/a.zip", &variables).await.as_deref(), Ok("the proxy"));
+    // The token for the registry is inside the tunnel.
+    assert_eq!(
+        proxy.requests(),
+        ["CONNECT registry.example:443", "GET http://files.example/a.zip Bearer s3cret"]
+    );
+
+    let local = format!("{}/.well-known/terraform.json", fixture.registry.url());
+    fixture.fetch(&local, &variables).await.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(proxy.requests().len(), 2, "this machine itself is reached without");
+}
+
+#[tokio::test]
+async fn a_proxy_is_told_who_asks_if_that_is_configured() {
+    let fixture = Fixture::new();
+    let proxy = Proxy::for_those_with(&fixture.registry, BASIC);
+    let address = format!("http://me:p%40ss@{}", proxy.host());
+    let variables = [("ALL_PROXY", address.as_str())];
+    fixture.fetch(DISCOVERY, &variables).await.unwrap_or_else(|error| panic!("{error}"));
+    fixture.fetch("http://files.example/", &variables).await.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(
+        proxy.requests(),
+        [
+            format!("CONNECT registry.example:443 {BASIC}"),
+            format!("GET http://files.example/ {BASIC} Bearer s3cret")
+        ]
+    );
+
+    for (url, asked) in [(DISCOVERY, 3), ("http://files.example/", 4)] {
+        let error = fixture.fetch(url, &[("ALL_PROXY", &proxy.host())]).await.expect_err("who asks?");
+        assert!(error.contains("Put the proxy's user and password into HTTPS_PROXY"), "{error}");
+        assert_eq!(proxy.requests().len(), asked, "it would say the same once more");
+    }
+}
+
+#[tokio::test]
+async fn a_proxy_that_does_not_help_is_told_by_its_variable() {
+    let fixture = Fixture::new();
+    let proxy = Proxy::refusing(&fixture.registry, 403);
+    let address = proxy.host();
+    let error = fixture.fetch(DISCOVERY, &[("HTTPS_PROXY", &address)]).await.expect_err("it is refused");
+    assert!(
+        error.starts_with(&format!("{DISCOVERY}: the proxy did not connect to it ("))
+            && error.ends_with("Check HTTPS_PROXY, and NO_PROXY if registry.example needs no proxy"),
+        "{error}"
+    );
+    drop(proxy);
+    let error = fixture.fetch(DISCOVERY, &[("HTTPS_PROXY", &address)]).await.expect_err("it is not there");
+    assert!(error.contains("Check HTTPS_PROXY, and NO_PROXY"), "{error}");
+    let error =
+        fixture.fetch(DISCOVERY, &[("HTTPS_PROXY", "ftp://me:s3cret@x")]).await.expect_err("no proxy");
+    assert!(
+        error.contains("as it is configured (HTTPS_PROXY is no proxy's address") && !error.contains("s3cret"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn an_authority_that_could_not_be_read_is_told_when_it_is_missed() {
+    let fixture = Fixture::new();
+    let url = format!("{}/.well-known/terraform.json", fixture.registry.url());
+    fixture.fetch(&url, &[]).await.unwrap_or_else(|error| panic!("{error}"));
+    let folder = fixture.folder.path().to_str().expect("a path in UTF-8");
+    let missing = format!("{folder}/missing.pem");
+    let in_folder = [("SSL_CERT_FILE", missing.as_str()), ("SSL_CERT_DIR", folder)];
+    fixture.fetch(&url, &in_folder).await.unwrap_or_else(|error| panic!("{error}"));
+
+    fs::write(format!("{folder}/authority.pem"), Registry::start().authority_pem()).expect("a file");
+    let error = fixture.fetch(&url, &in_folder).await.expect_err("nobody vouches for it");
+    assert!(
+        error.contains("no secure connection could be made (invalid peer certificate: ")
+            && error.contains("; SSL_CERT_FILE: ")
+            && error.contains("missing.pem"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_says_nothing_is_not_waited_for_without_end() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    let settings = HttpSettings { silence: Duration::from_millis(50), ..HttpSettings::default() };
+    let request = Request { url: Url::parse(&url).expect("an address"), headers: http::HeaderMap::new() };
+    let error = HttpTransport::new(settings).get(request).await.expect_err("it says nothing");
+    assert_eq!(error.fault, TransportFault::Timeout, "{error}");
+}
+
+#[test]
+fn the_user_agent_is_that_of_the_environment() {
+    let with = |variables: &[(&str, &str)]| user_agent(&Environment::from_pairs(variables.iter().copied()));
+    let own = concat!("isthmus/", env!("CARGO_PKG_VERSION"));
+    assert_eq!(with(&[]), own);
+    assert_eq!(with(&[(APPEND_USER_AGENT, " ci/1 ")]), format!("{own} ci/1"));
+    assert_eq!(with(&[(USER_AGENT, "mine"), (APPEND_USER_AGENT, "x")]), "mine x");
+}

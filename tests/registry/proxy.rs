@@ -1,0 +1,132 @@
+//! A proxy on loopback, as companies have it: tunnels by CONNECT, requests in the clear by their whole address.
+//!
+//! All its tunnels lead to one registry, whatever host they are for; so tests speak of hosts that nobody can reach otherwise.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+
+use crate::Registry;
+
+/// A running proxy. It ends when this is dropped.
+#[derive(Debug)]
+pub struct Proxy {
+    address: SocketAddr,
+    requests: Arc<Mutex<Vec<String>>>,
+    end: Option<oneshot::Sender<()>>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+/// What a proxy does.
+#[derive(Clone, Debug)]
+struct Rules {
+    registry: SocketAddr,
+    /// The header that it wants.
+    authorization: Option<String>,
+    /// What it answers to everybody, in place of a tunnel.
+    refusal: Option<u16>,
+}
+
+impl Proxy {
+    /// A proxy before a registry, for everybody.
+    pub fn before(registry: &Registry) -> Self {
+        Self::start(Rules { registry: registry.address(), authorization: None, refusal: None })
+    }
+
+    /// A proxy before a registry for whoever sends this in `Proxy-Authorization`.
+    pub fn for_those_with(registry: &Registry, authorization: &str) -> Self {
+        let authorization = Some(authorization.to_owned());
+        Self::start(Rules { registry: registry.address(), authorization, refusal: None })
+    }
+
+    /// A proxy that lets nobody through, and answers with this status.
+    pub fn refusing(registry: &Registry, status: u16) -> Self {
+        Self::start(Rules { registry: registry.address(), authorization: None, refusal: Some(status) })
+    }
+
+    fn start(rules: Rules) -> Self {
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let (end, ended) = oneshot::channel::<()>();
+        let (told, address) = std::sync::mpsc::channel();
+        let heard = Arc::clone(&requests);
+        let thread = std::thread::spawn(move || {
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(async move {
+                let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+                told.send(listener.local_addr().expect("an address")).expect("somebody waits");
+                let accept = async {
+                    loop {
+                        let Ok((stream, _)) = listener.accept().await else { continue };
+                        tokio::spawn(serve(stream, rules.clone(), Arc::clone(&heard)));
+                    }
+                };
+                tokio::select! {
+                    () = accept => {}
+                    _ = ended => {}
+                }
+            });
+        });
+        let address = address.recv().expect("it listens");
+        Self { address, requests, end: Some(end), thread: Some(thread) }
+    }
+
+    /// Where it is, for HTTPS_PROXY without a scheme.
+    pub fn host(&self) -> String {
+        self.address.to_string()
+    }
+
+    /// What it was asked: the request's line, and who asked if that was said. A registry's token would show too.
+    pub fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        if let Some(end) = self.end.take() {
+            let _ = end.send(());
+        }
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// One request, and then a tunnel or an answer. Whoever is gone on either side is no business of the proxy's.
+async fn serve(mut stream: TcpStream, rules: Rules, requests: Arc<Mutex<Vec<String>>>) {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let Ok(byte) = stream.read_u8().await else { return };
+        head.push(byte);
+    }
+    let head = String::from_utf8_lossy(&head).into_owned();
+    let mut lines = head.lines();
+    let line = lines.next().unwrap_or_default().trim_end_matches(" HTTP/1.1").to_owned();
+    let header = |wanted: &str| {
+        let mut headers = head.lines().filter_map(|line| line.split_once(": "));
+        headers.find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value.to_owned())
+    };
+    let who = header("proxy-authorization");
+    let told = [Some(line.clone()), who.clone(), header("authorization")];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    requests.lock().unwrap_or_else(PoisonError::into_inner).push(told.join(" "));
+    let refusal = match rules.refusal {
+        None if rules.authorization.is_some() && rules.authorization != who => Some(407),
+        refusal => refusal,
+    };
+    let answer = match (refusal, line.starts_with("CONNECT ")) {
+        (Some(status), _) => format!("HTTP/1.1 {status} x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"),
+        (None, true) => "HTTP/1.1 200 x\r\n\r\n".to_owned(),
+        (None, false) => {
+            "HTTP/1.1 200 x\r\nContent-Length: 9\r\nConnection: close\r\n\r\nthe proxy".to_owned()
+        }
+    };
+    if stream.write_all(answer.as_bytes()).await.is_ok() && answer == "HTTP/1.1 200 x\r\n\r\n" {
+        let Ok(mut registry) = TcpStream::connect(rules.registry).await else { return };
+        let _ = tokio::io::copy_bidirectional(&mut stream, &mut registry).await;
+    }
+}
