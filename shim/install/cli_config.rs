@@ -5,6 +5,7 @@
 //! here, while both of them complain and go on with what is left: that would ask the public registry behind the back of
 //! somebody who has configured a mirror. And what nobody knows is warned about, so that a slip of the pen is seen.
 
+mod client;
 mod credentials;
 mod decode;
 mod error;
@@ -126,6 +127,9 @@ impl CliConfig {
         }
         if let Some(helper) = &mut config.credentials_helper {
             helper.folders = files::plugin_folders(environment);
+        }
+        if let Some(text) = ConfiguredCredentials::new(&config, environment).warning() {
+            config.warnings.push(ConfigWarning { file: None, position: None, text });
         }
         Ok(config)
     }

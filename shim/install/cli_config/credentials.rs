@@ -51,9 +51,9 @@ impl ConfiguredCredentials {
         }
     }
 
-    /// What the user is to be told: a program that is nowhere. It is asked for nothing, as with OpenTofu; most providers need
-    /// no token.
-    pub fn warning(&self) -> Option<String> {
+    /// What is told with the configuration: a program that is nowhere. It is asked for nothing, as with OpenTofu; most providers
+    /// need no token.
+    pub(super) fn warning(&self) -> Option<String> {
         let Helper { configured, program: None } = self.helper.as_ref()? else { return None };
         let folders: Vec<String> =
             configured.folders.iter().map(|folder| folder.display().to_string()).collect();

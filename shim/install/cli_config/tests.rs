@@ -192,7 +192,12 @@ fn tokens_and_hosts_and_helpers_are_read_in_every_form() {
             "credentials_helper": {"vault": {"args": ["-a", "b"]}}}"#,
     ] {
         let config = config(text);
-        assert_eq!(config.warnings, []);
+        let warnings: Vec<&str> = config.warnings.iter().map(|warning| warning.text.as_str()).collect();
+        let [warning] = warnings[..] else { panic!("{warnings:?}") };
+        assert!(
+            warning.starts_with("the CLI configuration names the credentials helper \"vault\""),
+            "{warning}"
+        );
         assert_eq!(config.credentials, [("example.com".to_owned(), Secret::new("t"))].into());
         assert_eq!(config.hosts["x.com"], [("providers.v1".to_owned(), "/p/".to_owned())].into());
         let helper = config.credentials_helper.expect("it is there");

@@ -20,8 +20,6 @@ const TERRAFORM_VERSION: (&str, &str) = ("x-terraform-version", "1.12.6");
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// A server that wants to be left alone for longer is not asked again.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// The most attempts that can be configured.
-const MOST_ATTEMPTS: u32 = 20;
 
 /// Asks servers for documents. Cloning it shares its connections.
 #[derive(Clone, Debug)]
@@ -88,26 +86,6 @@ pub struct Opened {
 impl Default for WebSettings {
     fn default() -> Self {
         Self { attempts: 3, download_attempts: 3, patience: Duration::from_secs(10) }
-    }
-}
-
-impl WebSettings {
-    /// What Terraform's and OpenTofu's variables say. What is no number in them has no effect, as it has there.
-    pub fn from_environment() -> Self {
-        Self::read(|name| std::env::var(name).ok())
-    }
-
-    fn read(variable: impl Fn(&str) -> Option<String>) -> Self {
-        let number = |name| variable(name)?.trim().parse::<u32>().ok();
-        let attempts = |name| number(name).map(|retries| retries.saturating_add(1).min(MOST_ATTEMPTS));
-        let standard = Self::default();
-        let patience = number("TF_REGISTRY_CLIENT_TIMEOUT").filter(|seconds| *seconds > 0);
-        Self {
-            attempts: attempts("TF_REGISTRY_DISCOVERY_RETRY").unwrap_or(standard.attempts),
-            download_attempts: attempts("TF_PROVIDER_DOWNLOAD_RETRY").unwrap_or(standard.download_attempts),
-            patience: patience
-                .map_or(standard.patience, |seconds| Duration::from_secs(u64::from(seconds.min(86_400)))),
-        }
     }
 }
 

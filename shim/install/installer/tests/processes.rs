@@ -1,7 +1,7 @@
 //! Processes that install at the same time, and such as are killed.
 
 use super::*;
-use crate::install::Environment;
+use crate::install::{CliConfig, Environment};
 
 /// What a process of its own is told, so that it installs instead of testing.
 const CHILD: &str = "ISTHMUS_TEST_INSTALL";
@@ -26,8 +26,7 @@ fn child(fixture: &Fixture, test: &str) -> Child {
 /// What such a process does.
 async fn be_a_child(folder: std::ffi::OsString) {
     let address = format!("{}/a/b", std::env::var("ISTHMUS_TEST_HOST").expect("it is told"));
-    let settings = HttpSettings::from_environment(&Environment::current());
-    let web = WebClient::new(Arc::new(HttpTransport::new(settings)), Arc::new(NoCredentials));
+    let web = WebClient::configured(&CliConfig::default(), &Environment::current());
     let registry = RegistryClient::new(web, ServiceOverrides::new());
     let installer =
         from_registries(ProviderCache::new(PathBuf::from(folder)), registry, SignaturePolicy::default());

@@ -156,25 +156,3 @@ async fn a_web_page_in_place_of_json_is_recognised() {
         assert!(error.contains(says), "{error}");
     }
 }
-
-#[test]
-fn patience_is_what_terraforms_variables_say() {
-    let read = |variables: &'static [(&str, &str)]| {
-        WebSettings::read(|name| {
-            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
-        })
-    };
-    assert_eq!(read(&[]), WebSettings::default());
-    assert_eq!(
-        read(&[
-            ("TF_REGISTRY_DISCOVERY_RETRY", "0"),
-            ("TF_PROVIDER_DOWNLOAD_RETRY", "4000000000"),
-            ("TF_REGISTRY_CLIENT_TIMEOUT", "60"),
-        ]),
-        WebSettings { attempts: 1, download_attempts: 20, patience: Duration::from_secs(60) }
-    );
-    assert_eq!(
-        read(&[("TF_REGISTRY_DISCOVERY_RETRY", "-1"), ("TF_REGISTRY_CLIENT_TIMEOUT", "0")]),
-        WebSettings::default()
-    );
-}
