@@ -1,11 +1,13 @@
 //! What registries answer, read into what is used of it.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use semver::Version;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::PackageFault;
-use crate::install::{FileSum, Platform};
+use crate::install::{Checksums, FileSum, HashScheme, PackageHash, Platform};
 
 /// The versions of a provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +53,9 @@ pub struct RegistryPackage {
     pub keys: Vec<String>,
     /// Which protocols the provider speaks, by their major numbers; none if the registry does not say.
     pub protocols: Vec<u32>,
+    /// The sums that the registry reports of this version's packages, for all machines. That is newer than the protocol of other
+    /// registries, and OpenTofu 1.12 reads it.
+    pub reported: BTreeSet<PackageHash>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -89,6 +94,14 @@ pub(super) struct DownloadAnswer {
     shasums_signature_url: String,
     #[serde(default)]
     signing_keys: Option<KeysAnswer>,
+    #[serde(default)]
+    packages: Option<BTreeMap<String, SumsAnswer>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct SumsAnswer {
+    #[serde(default)]
+    hashes: Option<Vec<String>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -131,16 +144,56 @@ impl DownloadAnswer {
             let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
             url.ok_or_else(|| PackageFault::Url(text.chars().take(200).collect()))
         };
+        let sum = FileSum::parse(&self.shasum).map_err(PackageFault::Sum)?;
+        let reported = reported(self.packages.unwrap_or_default(), &is_for, sum)?;
         let keys = self.signing_keys.and_then(|keys| keys.gpg_public_keys).unwrap_or_default();
         Ok(RegistryPackage {
             archive: url(&self.download_url)?,
-            sum: FileSum::parse(&self.shasum).map_err(PackageFault::Sum)?,
+            sum,
             sums: url(&self.shasums_url)?,
             signature: url(&self.shasums_signature_url)?,
             file: self.filename,
             keys: keys.into_iter().map(|key| key.ascii_armor).collect(),
             protocols: majors(self.protocols),
+            reported,
         })
+    }
+}
+
+/// The sums of all packages, unless those of this machine's are not about the archive.
+fn reported(
+    packages: BTreeMap<String, SumsAnswer>,
+    platform: &str,
+    sum: FileSum,
+) -> Result<BTreeSet<PackageHash>, PackageFault> {
+    let mut reported = BTreeSet::new();
+    let archive = PackageHash::of_archive_sum(sum.0);
+    for (of, SumsAnswer { hashes }) in packages {
+        for text in hashes.unwrap_or_default() {
+            let hash = PackageHash::parse(&text).map_err(PackageFault::Hash)?;
+            match hash.scheme() {
+                HashScheme::Archive if of == platform && hash != archive => {
+                    return Err(PackageFault::OtherHash { sum, found: hash });
+                }
+                HashScheme::Archive | HashScheme::Contents => {
+                    reported.insert(hash);
+                }
+                // Nobody here could compare it with anything.
+                HashScheme::Other => {}
+            }
+        }
+    }
+    Ok(reported)
+}
+
+impl RegistryPackage {
+    /// The sums that may go into a lock file when this archive was verified: those of the whole list that was verified with it, for
+    /// all machines, and what the registry only reports where its word is enough. By OpenTofu's rule that is at the default host
+    /// alone, unless signatures are enforced. The sum of what was unpacked (`h1:`) is whoever unpacked it to add.
+    pub fn lockable(&self, verified: &Checksums, is_word_enough: bool) -> BTreeSet<PackageHash> {
+        let mut hashes = if is_word_enough { self.reported.clone() } else { BTreeSet::new() };
+        hashes.extend(verified.iter().map(|(_, sum)| PackageHash::of_archive_sum(sum.0)));
+        hashes
     }
 }
 
@@ -151,4 +204,64 @@ fn majors(protocols: Option<Vec<String>>) -> Vec<u32> {
     majors.sort_unstable();
     majors.dedup();
     majors
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn sum(digit: char) -> String {
+        digit.to_string().repeat(64)
+    }
+
+    fn package(packages: &serde_json::Value) -> Result<RegistryPackage, String> {
+        let answer = json!({
+            "os": "linux", "arch": "amd64", "filename": "b.zip", "download_url": "b.zip", "shasum": sum('a'),
+            "shasums_url": "SUMS", "shasums_signature_url": "SUMS.sig", "packages": packages,
+        });
+        let answer: DownloadAnswer = serde_json::from_value(answer).map_err(|error| error.to_string())?;
+        let url = Url::parse("https://example.com/v1/").expect("an address");
+        let platform = Platform::parse("linux_amd64").expect("a platform");
+        answer.checked(&url, platform).map_err(|fault| fault.to_string())
+    }
+
+    fn texts(hashes: &BTreeSet<PackageHash>) -> Vec<&str> {
+        hashes.iter().map(PackageHash::as_str).collect()
+    }
+
+    #[test]
+    fn sums_for_all_machines_may_go_into_a_lock_file() {
+        let zh = |digit| format!("zh:{}", sum(digit));
+        let package = package(&json!({
+            "linux_amd64": { "hashes": [zh('a'), "h1:linux"], "package_size": 5 },
+            "darwin_arm64": { "hashes": [zh('d'), "h1:darwin", "h2:later"] },
+            "windows_386": { "hashes": null },
+        }));
+        let package = package.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(texts(&package.reported), ["h1:darwin", "h1:linux", &zh('a'), &zh('d')]);
+        let verified = format!("{}  b.zip\n{}  manifest.json\n", sum('a'), sum('e'));
+        let verified = Checksums::parse(verified.as_bytes()).expect("sums");
+        assert_eq!(texts(&package.lockable(&verified, false)), [zh('a'), zh('e')]);
+        let all = package.lockable(&verified, true);
+        assert_eq!(texts(&all), ["h1:darwin", "h1:linux", &zh('a'), &zh('d'), &zh('e')]);
+    }
+
+    #[test]
+    fn a_registry_that_contradicts_itself_is_told() {
+        assert_eq!(package(&json!(null)).map(|package| package.reported.len()), Ok(0));
+        let other = package(&json!({ "linux_amd64": { "hashes": [format!("zh:{}", sum('b'))] } }));
+        let error = other.expect_err("it has two sums");
+        assert_eq!(
+            error,
+            format!(
+                "the registry says that the archive has the SHA-256 {}, and then zh:{}",
+                sum('a'),
+                sum('b')
+            )
+        );
+        let none = package(&json!({ "darwin_arm64": { "hashes": ["what"] } })).expect_err("no sum");
+        assert!(none.contains("\"what\" is not the sum of a package"), "{none}");
+    }
 }

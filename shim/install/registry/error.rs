@@ -3,7 +3,9 @@
 use semver::Version;
 
 use crate::install::web::WebError;
-use crate::install::{ChecksumsError, FileSum, FileSumError, Platform, ProviderAddress, SignatureError};
+use crate::install::{
+    ChecksumsError, FileSum, FileSumError, HashError, PackageHash, Platform, ProviderAddress, SignatureError,
+};
 
 /// A registry does not give what was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -93,6 +95,17 @@ pub enum PackageFault {
         /// What the list says.
         listed: FileSum,
     },
+    /// The registry does not agree with itself.
+    #[error("the registry says that the archive has the SHA-256 {sum}, and then {found}")]
+    OtherHash {
+        /// What it says.
+        sum: FileSum,
+        /// What it says elsewhere in the same answer.
+        found: PackageHash,
+    },
+    /// A sum that it reports is none.
+    #[error("the registry reports sums of packages, and one is none: {0}")]
+    Hash(HashError),
     /// The archive is another one.
     #[error("the archive has the SHA-256 {found}, and should have {expected}")]
     WrongSum {
