@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use semver::Version;
 
-use super::super::{LocalPackage, Platform, ProviderAddress};
+use super::super::{CliConfig, LocalPackage, Platform, ProviderAddress};
 
 /// More entries than any folder of a mirror has.
 const MOST_ENTRIES: usize = 100_000;
@@ -88,6 +88,20 @@ impl FilesystemMirror {
     /// The providers that a project of Terraform's has installed.
     pub fn of_project(folder: &Path) -> Self {
         Self::new(folder.join(".terraform").join("providers"))
+    }
+
+    /// The folder of unpacked providers that several projects of Terraform's or OpenTofu's share, if one is configured and is there.
+    /// One that is configured and is not there is among the configuration's warnings.
+    ///
+    /// Those who put something there have verified it, but nothing in it says so. Terraform and OpenTofu take a provider from it only
+    /// if the lock file knows its sum, or if `plugin_cache_may_break_dependency_lock_file` is set.
+    pub fn of_plugin_cache(config: &CliConfig) -> Option<Self> {
+        config.plugin_cache_dir.as_ref().map(Self::new)?.if_there()
+    }
+
+    /// Nothing, if the folder is not there. For folders that nobody has named, and that most people do not have.
+    pub fn if_there(self) -> Option<Self> {
+        self.root.is_dir().then_some(self)
     }
 
     /// The folder.
@@ -285,12 +299,31 @@ mod tests {
     }
 
     #[test]
-    fn the_providers_of_a_project_are_a_mirror_too() {
-        let path = ".terraform/providers/registry.opentofu.org/hashicorp/random/3.1.0/linux_amd64/terraform-provider-random";
-        let (folder, _) = mirror(&[path, ".terraform/modules/modules.json"]);
-        let packages =
-            FilesystemMirror::of_project(folder.path()).packages(&random()).expect("it can be read");
-        assert_eq!(packages.len(), 1);
+    fn the_providers_of_a_project_and_its_plugin_cache_are_mirrors_too() {
+        let random_path = "registry.opentofu.org/hashicorp/random/3.1.0";
+        let (folder, _) = mirror(&[
+            &format!("cache/{random_path}/linux_amd64/terraform-provider-random"),
+            &format!("cache/{random_path}/linux_amd64.lock"),
+            "project/.terraform/modules/modules.json",
+        ]);
+        let project = folder.path().join("project");
+        assert_eq!(FilesystemMirror::of_project(&project).if_there(), None);
+        // A project has a link into the cache, where there is one.
+        let (in_cache, in_project) = (folder.path().join("cache"), project.join(".terraform/providers"));
+        fs::create_dir_all(in_project.join(random_path)).expect("a folder");
+        let version = |root: &Path| root.join(random_path).join("linux_amd64");
+        std::os::unix::fs::symlink(version(&in_cache), version(&in_project)).expect("a link");
+        let mut config = CliConfig { plugin_cache_dir: Some(in_cache.clone()), ..CliConfig::default() };
+        let cache = FilesystemMirror::of_plugin_cache(&config).expect("it is there");
+        let project = FilesystemMirror::of_project(&project).if_there().expect("it is there");
+        for (mirror, root) in [(cache, in_cache), (project, in_project)] {
+            let packages = mirror.packages(&random()).expect("it can be read");
+            let forms: Vec<PackageForm> = packages.into_iter().map(|package| package.form).collect();
+            assert_eq!(forms, [PackageForm::Folder(version(&root))]);
+        }
+        config.plugin_cache_dir = Some(folder.path().join("missing"));
+        assert_eq!(FilesystemMirror::of_plugin_cache(&config), None);
+        assert_eq!(FilesystemMirror::of_plugin_cache(&CliConfig::default()), None);
     }
 
     #[test]
