@@ -43,7 +43,7 @@ struct Measured {
     quarters: Vec<Quarter>,
     /// Opening the full store, in milliseconds.
     open: f64,
-    /// The first look for an object that the store does not have, which checks the structure of a file, in milliseconds.
+    /// The first look for an object that the store does not have, in milliseconds.
     first_miss: f64,
     /// One after the other, each, in microseconds.
     put: f64,

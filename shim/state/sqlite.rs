@@ -4,13 +4,14 @@
 //! commit wait for the disk. SQLite blocks, so reading happens on the runtime's threads for that, and writing on a thread
 //! of its own, which brings what comes at once to the disk at once (`writer`).
 //!
-//! SQLite notices much of what can befall a file, but not everything: a flipped byte may also hide a row. So before a
-//! store says that it does not have an object, or lists all, the file's structure has been checked once; for small files,
-//! which nearly all are, before it says anything.
+//! SQLite notices much of what can befall a file, but not everything: a flipped byte may also hide a row. So records are
+//! found by an order of keys that shows when something is missing in it (`order`), and before all are listed, the file's
+//! structure has been checked once.
 //!
 //! The folder and the file belong to the user alone; SQLite gives its log and index files the mode of the database.
 
 mod format;
+mod order;
 mod writer;
 
 #[cfg(test)]
@@ -42,11 +43,8 @@ const SWITCH_AGAIN: Duration = Duration::from_millis(5);
 /// How large a database is at least, in bytes: one page of the smallest size.
 const SMALLEST: u64 = 512;
 
-/// Files up to this size, in bytes, are checked when they are opened, which takes a few milliseconds.
-const SMALL: u64 = 4 << 20;
-
-/// How many prepared statements a connection keeps: there are about ten for each kind of record.
-const STATEMENTS: usize = 64;
+/// How many prepared statements a connection keeps: there are about fifteen for each kind of record.
+const STATEMENTS: usize = 80;
 
 /// A SQLite file.
 #[derive(Clone, Debug)]
@@ -97,27 +95,7 @@ impl SqliteStore {
 impl Store for SqliteStore {
     fn find<'a>(&'a self, kind: Kind, key: &'a StoreKey) -> Pending<'a, Vec<SealedRecord>> {
         let key = key.clone();
-        self.run(move |file, reader| {
-            let doing = "reading a record";
-            let rows = rows(
-                &reader.connection,
-                &format!("{} WHERE key_hash = ?1 ORDER BY number DESC", select(kind)),
-                (key_hash(&key),),
-            )
-            .map_err(|error| file.failed(doing, error))?;
-            let damaged = || StoreError::Damaged {
-                location: file.path.display().to_string(),
-                key: Box::new(key.clone()),
-            };
-            let records = rows
-                .into_iter()
-                .map(|row| row.judged(kind).ok().filter(|record| record.key == key).ok_or_else(damaged))
-                .collect::<Result<Vec<_>, _>>()?;
-            if records.is_empty() && kind == Kind::Object {
-                reader.check(file)?.map_err(|found| file.corrupt(doing, found))?;
-            }
-            Ok(records)
-        })
+        self.run(move |file, reader| find(file, &reader.connection, kind, &key))
     }
 
     fn page<'a>(
@@ -170,20 +148,37 @@ impl File {
 }
 
 impl Reader {
-    /// What the check of the file's structure says. It is made once: it reads the whole file.
-    fn check(&mut self, file: &File) -> Result<Result<(), String>, StoreError> {
-        if let Some(verdict) = &self.verdict {
+    /// Whether all records of a kind can be found. Of objects there may be many, and the file may be large; that is looked
+    /// at once.
+    fn check(&mut self, file: &File, kind: Kind) -> Result<Result<(), String>, StoreError> {
+        if let (Kind::Object, Some(verdict)) = (kind, &self.verdict) {
             return Ok(verdict.clone());
         }
-        let found = self.connection.query_row("PRAGMA integrity_check(1)", (), |row| row.get::<_, String>(0));
-        let verdict = match found {
-            Ok(found) if found == "ok" => Ok(()),
-            Ok(found) => Err(found),
+        let check = || {
+            let moment = self.connection.unchecked_transaction()?;
+            let order = order::check(&moment, kind)?;
+            Ok(if kind == Kind::Object { order.and(structure(&moment)?) } else { order })
+        };
+        let verdict = match check() {
+            Ok(verdict) => verdict,
             Err(error) if is_corruption(&error) => Err(error.to_string()),
             Err(error) => return Err(file.failed("checking its structure", error)),
         };
-        self.verdict = Some(verdict.clone());
+        if kind == Kind::Object {
+            self.verdict = Some(verdict.clone());
+        }
         Ok(verdict)
+    }
+}
+
+/// What SQLite says of a file's structure.
+fn structure(connection: &Connection) -> rusqlite::Result<Result<(), String>> {
+    let found = connection.query_row("PRAGMA integrity_check(1)", (), |row| row.get::<_, String>(0));
+    match found {
+        Ok(found) if found == "ok" => Ok(Ok(())),
+        Ok(found) => Ok(Err(found)),
+        Err(error) if is_corruption(&error) => Ok(Err(error.to_string())),
+        Err(error) => Err(error),
     }
 }
 
@@ -192,7 +187,7 @@ fn is_corruption(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::TypeMismatch)
-    )
+    ) || matches!(error, rusqlite::Error::InvalidColumnType(..))
 }
 
 fn failed(path: &Path, doing: &'static str, error: Arc<rusqlite::Error>) -> StoreError {
@@ -212,12 +207,7 @@ fn open(path: PathBuf) -> Result<SqliteStore, StoreError> {
     }
     let mut connection = connect(&path)?;
     format::ensure(&mut connection, &path)?;
-    let is_small = std::fs::metadata(&path).is_ok_and(|metadata| metadata.len() <= SMALL);
     let file = File { path, reader: Mutex::new(Reader { connection, verdict: None }) };
-    if is_small {
-        // What it finds is told where it matters: what can still be read is to be readable.
-        file.reader.lock().unwrap_or_else(PoisonError::into_inner).check(&file)?.ok();
-    }
     let writer = Writer::start(connect(&file.path)?, file.path.clone())?;
     Ok(SqliteStore { file: Arc::new(file), writer: Arc::new(writer) })
 }
@@ -269,6 +259,32 @@ fn prepare_file(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
+fn find(
+    file: &File,
+    connection: &Connection,
+    kind: Kind,
+    key: &StoreKey,
+) -> Result<Vec<SealedRecord>, StoreError> {
+    let doing = "reading a record";
+    let read = || {
+        // What is read is of one moment.
+        let moment = connection.unchecked_transaction()?;
+        let Some(numbers) = order::numbers(&moment, kind, &key_hash(key))? else { return Ok(None) };
+        let statement = format!("{} WHERE number = ?1", select(kind));
+        let rows = numbers.into_iter().map(|number| rows(&moment, &statement, (number,)));
+        rows.collect::<Result<Vec<_>, _>>().map(Some)
+    };
+    let found = read().map_err(|error| file.failed(doing, error))?;
+    let found = found.ok_or_else(|| file.corrupt(doing, order::HIDDEN.to_owned()))?;
+    let damaged =
+        || StoreError::Damaged { location: file.path.display().to_string(), key: Box::new(key.clone()) };
+    let judged = found.into_iter().map(|rows| {
+        let row = rows.into_iter().next().ok_or_else(damaged)?;
+        row.judged(kind).ok().filter(|record| record.key == *key).ok_or_else(damaged)
+    });
+    judged.collect()
+}
+
 fn page(
     file: &File,
     reader: &mut Reader,
@@ -280,11 +296,8 @@ fn page(
     let at_most = i64::from(at_most.max(1));
     let mut page = Page::default();
     // A listing that leaves out what a fault hides would be a wrong answer.
-    if kind == Kind::Object
-        && after.0 <= 0
-        && let Err(found) = reader.check(file)?
-    {
-        page.fault = Some(found);
+    if after.0 <= 0 {
+        page.fault = reader.check(file, kind)?.err();
     }
     let statement = format!(
         "{} WHERE number > ?1 AND (?2 IS NULL OR package = ?2) ORDER BY number LIMIT ?3",

@@ -1,6 +1,7 @@
 //! The tables, and how those of older versions become them.
 //!
 //! The format's version is the file's `user_version`. Format 1 had objects alone, with a checksum of their bytes only.
+//! Format 2 had indexes of SQLite's where there is the order of keys now (`order`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,10 +11,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::super::checksum::{checksum, key_hash};
 use super::super::store::{Kind, Place, RecordNumber, StoreError, StoreKey};
-use super::failed;
+use super::{failed, order, structure};
 
 /// The version of the tables below.
-pub(super) const FORMAT: i64 = 2;
+pub(super) const FORMAT: i64 = 3;
 
 /// What is no checksum of anything.
 const NO_CHECKSUM: [u8; 32] = [0; 32];
@@ -38,14 +39,13 @@ fn table_of(kind: Kind) -> String {
         "CREATE TABLE {table} (
             number   INTEGER PRIMARY KEY,
             version  INTEGER NOT NULL,
-            key_hash BLOB NOT NULL,
+            hash     BLOB NOT NULL,
             package  BLOB NOT NULL,
             type     BLOB NOT NULL,
             id       BLOB NOT NULL,
             sealed   BLOB NOT NULL,
             checksum BLOB NOT NULL
-        ) STRICT;
-        CREATE INDEX {table}_by_key ON {table} (key_hash, number);"
+        ) STRICT;"
     )
 }
 
@@ -75,18 +75,40 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
 }
 
 fn bring_up(transaction: &Transaction<'_>, found: i64) -> rusqlite::Result<()> {
-    if found == 1 {
-        // Fails where the table has the columns of a later format, whatever the version says of it.
-        transaction.execute_batch(
-            "ALTER TABLE objects ADD COLUMN key_hash BLOB; DROP INDEX objects_by_key; ALTER TABLE objects RENAME TO objects_1;",
-        )?;
+    // What is hidden now must not be taken for what was never there.
+    let is_whole = found == 0 || structure(transaction)?.is_ok();
+    match found {
+        1 => {
+            // Fails where the table has the columns of a later format, whatever the version says of it.
+            transaction.execute_batch(
+                "ALTER TABLE objects ADD COLUMN hash BLOB; DROP INDEX objects_by_key; ALTER TABLE objects RENAME TO objects_1;",
+            )?;
+        }
+        2 => {
+            for table in Kind::ALL.map(Kind::table) {
+                // The other name keeps a process of the version before, which may still run, from adding what is not in
+                // the order of keys.
+                transaction.execute_batch(&format!(
+                    "ALTER TABLE {table} RENAME COLUMN key_hash TO hash; DROP INDEX {table}_by_key;"
+                ))?;
+            }
+        }
+        _ => {}
     }
-    transaction.execute_batch(TABLES)?;
-    for kind in Kind::ALL {
-        transaction.execute_batch(&table_of(kind))?;
+    if found < 2 {
+        transaction.execute_batch(TABLES)?;
+        for kind in Kind::ALL {
+            transaction.execute_batch(&table_of(kind))?;
+        }
     }
     if found == 1 {
         take_over(transaction)?;
+    }
+    for kind in Kind::ALL {
+        order::create(transaction, kind, is_whole)?;
+        if is_whole {
+            order::fill(transaction, kind)?;
+        }
     }
     transaction.pragma_update(None, "user_version", FORMAT)
 }
@@ -95,7 +117,7 @@ fn bring_up(transaction: &Transaction<'_>, found: i64) -> rusqlite::Result<()> {
 fn take_over(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     let mut old = transaction.prepare("SELECT number, package, type, id, sealed, checksum FROM objects_1")?;
     let mut new = transaction.prepare(
-        "INSERT INTO objects (number, version, key_hash, package, type, id, sealed, checksum)
+        "INSERT INTO objects (number, version, hash, package, type, id, sealed, checksum)
          VALUES (?1, 1, ?2, ?3, ?4, ?5, ?6, ?7)",
     )?;
     let mut rows = old.query(())?;

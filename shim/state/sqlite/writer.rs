@@ -17,7 +17,7 @@ use super::super::store::{
     Batch, Change, Claim, Committed, Durability, Fence, Kind, Lease, Pending, Place, RecordNumber, Refusal,
     StoreError, StoreKey,
 };
-use super::{failed, held, now};
+use super::{failed, held, now, order};
 
 /// How many batches are committed together at most.
 const TOGETHER: usize = 64;
@@ -281,9 +281,16 @@ fn make(connection: &Connection, change: &Change) -> rusqlite::Result<Result<Opt
             {
                 return Ok(Err(refusal));
             }
-            connection
-                .prepare_cached(&format!("DELETE FROM {} WHERE number = ?1", kind.table()))?
-                .execute((number.0,))?;
+            let removed = connection
+                .prepare_cached(&format!("DELETE FROM {} WHERE number = ?1 RETURNING hash", kind.table()))?
+                .query_row((number.0,), |row| {
+                    // Of a damaged row anything may have become.
+                    Ok(row.get_ref(0)?.as_blob().map(<[u8]>::to_vec).unwrap_or_default())
+                })
+                .optional()?;
+            if let Some(hash) = removed {
+                order::remove(connection, *kind, &hash, *number)?;
+            }
             Ok(Ok(None))
         }
     }
@@ -296,23 +303,24 @@ fn insert(
     key: &StoreKey,
     bytes: &[u8],
 ) -> rusqlite::Result<()> {
+    let hash = key_hash(key);
     connection
         .prepare_cached(&format!(
-            "INSERT INTO {} (number, version, key_hash, package, type, id, sealed, checksum)
+            "INSERT INTO {} (number, version, hash, package, type, id, sealed, checksum)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             kind.table()
         ))?
         .execute((
             place.number.0,
             place.version,
-            key_hash(key),
+            hash,
             key.package.as_bytes(),
             key.type_name.as_bytes(),
             key.id.as_bytes(),
             bytes,
             checksum(kind, place, key, bytes),
         ))?;
-    Ok(())
+    order::add(connection, kind, &hash, place.number)
 }
 
 /// Records and leases have their numbers from one counter.
