@@ -1,6 +1,7 @@
 //! The command line, and the names that engines start this program by.
 
 mod demo;
+mod install;
 mod link;
 mod lumi;
 mod plugin;
@@ -49,6 +50,7 @@ struct Command {
 enum Subcommands {
     /// Play an engine against the daemon, on a real provider, and show what happens.
     Demo(demo::Demo),
+    Install(install::Install),
     Link(link::Link),
     /// Serve as a resource plugin, as under the name `pulumi-resource-terraform-provider`.
     #[command(disable_help_flag = true)]
@@ -71,6 +73,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Role::Sandbox => isthmus_sandbox::main_from_environment(),
         Role::Command => match Command::parse_from(&arguments).subcommand {
             Subcommands::Demo(demo) => demo::run(&demo),
+            Subcommands::Install(install) => install::run(&install),
             Subcommands::Link(link) => link::run(&link),
             Subcommands::Plugin { arguments } => plugin::run(&arguments),
             Subcommands::State(state) => state::run(&state),
@@ -94,6 +97,14 @@ fn role(program: &Path) -> Role {
 /// Released providers carry their version in their file's name.
 fn is_sandbox(stem: &str) -> bool {
     stem.strip_prefix(SANDBOX_PROVIDER).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+}
+
+#[expect(
+    clippy::print_stderr,
+    reason = "standard output is for what was asked for, which may be read by a program"
+)]
+fn warn(text: &str) {
+    eprintln!("warning: {text}");
 }
 
 #[cfg(test)]

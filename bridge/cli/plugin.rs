@@ -18,7 +18,7 @@ use crate::settings;
 
 /// The version that packages know this plugin by when it does not run from a plugin folder: that of the newest Go bridge, so
 /// that a machine without this program falls back to a version that exists.
-const PLUGIN_VERSION: semver::Version = semver::Version::new(1, 1, 3);
+pub(super) const PLUGIN_VERSION: semver::Version = semver::Version::new(1, 1, 3);
 
 /// The flags of engines that have a value, which may be the next word: those of Go's logging, and where traces go.
 const FLAGS_WITH_VALUE: [&str; 8] =

@@ -23,6 +23,7 @@ use clap::{Args, Subcommand};
 use isthmus_shim::state::Vault;
 
 use super::plugin::fail;
+use super::warn;
 use crate::daemon::{self, OpenVaultError};
 use error::StateError;
 
@@ -92,12 +93,4 @@ fn print(text: &str) {
     use std::io::Write as _;
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-}
-
-#[expect(
-    clippy::print_stderr,
-    reason = "standard output is for what was asked for, which may be read by a program"
-)]
-fn warn(text: &str) {
-    eprintln!("warning: {text}");
 }

@@ -1,6 +1,9 @@
 //! The way that the manual describes, step by step.
 
-use crate::harness::project::{PACKAGE_VERSION, PLUGIN, PLUGIN_VERSION};
+use std::path::PathBuf;
+
+use crate::harness::project::{PACKAGE_VERSION, PLUGIN, PLUGIN_VERSION, create_folder, link};
+use crate::harness::tools;
 use crate::harness::{Bridge, Project, Provider};
 
 #[test]
@@ -88,5 +91,113 @@ fn a_project_with_a_cached_provider_goes_from_bridge_to_bridge() {
         project.refresh().changed_nothing();
         assert_eq!(project.outputs(), outputs, "{bridge:?}");
     }
+    project.destroy();
+}
+
+/// Runs `isthmus install --plugin` where a user would: what it prints, and whether it succeeds.
+fn install_plugin(project: &Project, more: &[&str]) -> (bool, String) {
+    let mut command = project.at_home(env!("CARGO_BIN_EXE_isthmus"));
+    command.env("PATH", format!("{}:/usr/bin:/bin", tools::folder().display()));
+    let output = command.args(["install", "--plugin"]).args(more).output().expect("it starts");
+    let said = [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned());
+    (output.status.success(), said.concat())
+}
+
+/// Where the Pulumi command line looks for a version of the plugin.
+fn plugin(project: &Project, version: &str) -> PathBuf {
+    let home = project.path("../home/plugins");
+    home.join(format!("resource-{PLUGIN}-v{version}/pulumi-resource-{PLUGIN}"))
+}
+
+/// Has the project's SDK name this version of the plugin.
+fn name_in_sdk(project: &Project, version: &str) {
+    create_folder(&project.path("sdks/random"));
+    let lock = format!(
+        "packageDeclarationVersion: 1\nname: {PLUGIN}\nversion: {version}\nparameterization:\n  name: random\n  version: \
+         {PACKAGE_VERSION}\n  value: {}\n",
+        project.parameter(Provider::Random)
+    );
+    project.write(&format!("sdks/random/random-{PACKAGE_VERSION}.yaml"), &lock);
+}
+
+#[test]
+fn a_stack_that_was_made_with_the_go_bridge_finds_this_program_in_its_place() {
+    const MADE_WITH: &str = "1.0.7";
+    let project = Project::bare("the plugin by the version of a stack", &[Provider::Random]);
+    project.program(PETS);
+    let bridge = plugin(&project, MADE_WITH);
+    create_folder(bridge.parent().expect("it has a folder"));
+    link(&Bridge::Go.executable(), &bridge);
+    name_in_sdk(&project, MADE_WITH);
+    project.create_stack();
+    project.up();
+    let outputs = project.outputs();
+
+    // The SDK is made anew for a newer plugin; the stack still names the one that it was made with.
+    name_in_sdk(&project, "1.2.0-rc1");
+    let (succeeded, said) = install_plugin(&project, &[]);
+    assert!(!succeeded && said.contains(MADE_WITH) && said.contains("with --force it is replaced"), "{said}");
+    assert!(!plugin(&project, "1.2.0-rc1").exists(), "{said}");
+    let (succeeded, said) = install_plugin(&project, &["--force"]);
+    assert!(succeeded, "{said}");
+    let ours = std::fs::read(env!("CARGO_BIN_EXE_isthmus")).expect("it is built");
+    for version in [MADE_WITH, "1.2.0-rc1"] {
+        assert!(
+            said.contains(&format!(
+                "installed {}",
+                plugin(&project, version).canonicalize().expect("it is there").display()
+            )),
+            "{said}"
+        );
+        assert!(
+            std::fs::read(plugin(&project, version)).is_ok_and(|bytes| bytes == ours),
+            "{version}\n{said}"
+        );
+    }
+    let listed = project.run(&["plugin", "ls", "--json"]).succeeded();
+    assert!(listed.stdout.contains(MADE_WITH) && listed.stdout.contains("1.2.0-rc1"), "{listed}");
+    let kept = bridge.with_extension("replaced");
+    assert_eq!(
+        std::fs::metadata(&kept).expect("it is kept").len(),
+        std::fs::metadata(Bridge::Go.executable()).expect("it is built").len()
+    );
+
+    // Refreshing and destroying run the plugin that the stack names, without the program and its SDK.
+    project.refresh().changed_nothing();
+    name_in_sdk(&project, MADE_WITH);
+    project.expect_no_changes();
+    assert_eq!(project.outputs(), outputs);
+    name_in_sdk(&project, "1.2.0-rc1");
+    project.up();
+    project.destroy();
+}
+
+#[test]
+fn stacks_can_be_given_to_the_installation_where_the_command_line_cannot_be_asked() {
+    let project = Project::bare("the plugin by an export", &[Provider::Random]);
+    project.program("resources:\n  pet:\n    type: random:Pet\n");
+    project.switch_to(Bridge::Ours);
+    name_in_sdk(&project, PLUGIN_VERSION);
+    project.create_stack();
+    project.up();
+    let exported = project.run(&["stack", "export"]).succeeded().stdout;
+    project.write(
+        "stack.json",
+        &exported.replace(&format!("\"version\": \"{PLUGIN_VERSION}\""), "\"version\": \"0.9.0\""),
+    );
+    let (succeeded, said) = install_plugin(&project, &["--stack", "stack.json"]);
+    assert!(succeeded && !said.contains("warning"), "{said}");
+    assert!(plugin(&project, "0.9.0").exists(), "{said}");
+    assert!(said.contains(&format!("v{PLUGIN_VERSION}/pulumi-resource-{PLUGIN} is there already")), "{said}");
+
+    // Without the command line, what the SDK names is known at least.
+    let mut alone = project.at_home(env!("CARGO_BIN_EXE_isthmus"));
+    let output = alone.args(["install", "--plugin"]).output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && said.contains("warning: the Pulumi CLI cannot be asked for the stacks"),
+        "{said}"
+    );
+    assert!(said.contains("there is no `pulumi` on PATH"), "{said}");
     project.destroy();
 }

@@ -1,0 +1,167 @@
+//! Which versions of the plugin the providers of stacks were made with.
+//!
+//! The Pulumi CLI knows where a project's stacks are, and how to reach them; so it is asked, or has been asked by the user, who
+//! gives what it exported. Nothing here needs a secret of a stack.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use semver::Version;
+use serde_json::Value;
+
+use super::versions::{PLUGIN, parse};
+
+/// The largest export of a stack.
+const LARGEST: u64 = 1 << 30;
+
+/// How long the CLI may take for one answer: stacks may be far away, but somebody waits here.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A stack cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StackError {
+    #[error("{path} cannot be read", path = .path.display())]
+    Read {
+        path: PathBuf,
+        #[source]
+        error: io::Error,
+    },
+    #[error("{place} is not what `pulumi stack export` writes")]
+    NoExport {
+        place: String,
+        #[source]
+        error: serde_json::Error,
+    },
+    #[error(
+        "the Pulumi CLI cannot be asked for the stacks of {project}, so what only they name is not known; name their exports \
+         with --stack", project = .project.display()
+    )]
+    Ask {
+        project: PathBuf,
+        #[source]
+        error: io::Error,
+    },
+}
+
+/// The versions in what was exported into a file, or is exported to standard input (`-`).
+pub(super) fn in_file(path: &Path) -> Result<BTreeSet<Version>, StackError> {
+    let read = |error| StackError::Read { path: path.to_owned(), error };
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        io::stdin().take(LARGEST).read_to_end(&mut bytes).map_err(read)?;
+    } else {
+        std::fs::File::open(path).map_err(read)?.take(LARGEST).read_to_end(&mut bytes).map_err(read)?;
+    }
+    in_export(&bytes, &path.display().to_string())
+}
+
+/// The versions in all stacks of the project in a folder, as the Pulumi CLI knows them.
+pub(super) fn of_project(project: &Path) -> Result<BTreeSet<Version>, StackError> {
+    let failed = |error| StackError::Ask { project: project.to_owned(), error };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    runtime.block_on(async {
+        let listed = ask(project, &["stack", "ls", "--json"]).await.map_err(failed)?;
+        let stacks: Vec<Value> = serde_json::from_slice(&listed)
+            .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error)))?;
+        let mut versions = BTreeSet::new();
+        for name in stacks.iter().filter_map(|stack| stack["name"].as_str()) {
+            let exported = ask(project, &["stack", "export", "--stack", name]).await.map_err(failed)?;
+            versions.extend(in_export(&exported, &format!("the stack {name}"))?);
+        }
+        Ok(versions)
+    })
+}
+
+/// What the Pulumi CLI answers in a project's folder.
+async fn ask(project: &Path, words: &[&str]) -> io::Result<Vec<u8>> {
+    let mut command = tokio::process::Command::new("pulumi");
+    command.args(["--non-interactive", "--color", "never"]).args(words).current_dir(project);
+    command.env("PULUMI_SKIP_UPDATE_CHECK", "true").stdin(Stdio::null()).kill_on_drop(true);
+    let said = format!("`pulumi {}`", words.join(" "));
+    let output = tokio::time::timeout(PATIENCE, command.output()).await.map_err(|_| {
+        let text = format!("{said} did not answer within {} seconds", PATIENCE.as_secs());
+        io::Error::new(io::ErrorKind::TimedOut, text)
+    })?;
+    let output = output.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => io::Error::new(error.kind(), "there is no `pulumi` on PATH"),
+        _ => error,
+    })?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let reason = String::from_utf8_lossy(&output.stderr);
+    let reason: Vec<&str> = reason.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    Err(io::Error::other(format!("{said} failed: {}", reason.join(" "))))
+}
+
+fn in_export(bytes: &[u8], place: &str) -> Result<BTreeSet<Version>, StackError> {
+    let document: Value = serde_json::from_slice(bytes)
+        .map_err(|error| StackError::NoExport { place: place.to_owned(), error })?;
+    let mut versions = BTreeSet::new();
+    collect(&document, &mut versions);
+    Ok(versions)
+}
+
+/// Looks for provider resources, wherever they are: exports differ from version to version.
+fn collect(value: &Value, versions: &mut BTreeSet<Version>) {
+    // The reader of JSON bounds the depth.
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| collect(value, versions)),
+        Value::Object(members) => {
+            let kind = members.get("type").and_then(Value::as_str).unwrap_or_default();
+            if let Some(package) = kind.strip_prefix("pulumi:providers:") {
+                versions.extend(version_of_provider(package, &value["inputs"]));
+            }
+            members.values().for_each(|value| collect(value, versions));
+        }
+        _ => {}
+    }
+}
+
+/// The plugin's version is beside the parameter, if there is one; then the provider's own is that of the package.
+fn version_of_provider(package: &str, inputs: &Value) -> Option<Version> {
+    let internal = &inputs["__internal"];
+    let name = internal["name"].as_str().unwrap_or(package);
+    let version =
+        if internal["parameterization"].is_null() { &inputs["version"] } else { &internal["version"] };
+    (OsStr::new(name) == OsStr::new(PLUGIN)).then(|| version.as_str().and_then(parse)).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_stack_names_the_plugins_of_its_providers() {
+        let provider = |kind: &str, inputs: Value| json!({"urn": "u", "type": kind, "inputs": inputs});
+        let stack = json!({"version": 3, "deployment": {"resources": [
+            provider("pulumi:providers:random", json!({
+                "version": "3.7.2",
+                "__internal": {"name": "terraform-provider", "version": "1.0.0", "parameterization": "e30="},
+            })),
+            provider("pulumi:providers:terraform-provider", json!({"version": "1.1.0"})),
+            provider("pulumi:providers:aws", json!({"version": "9.9.1"})),
+            provider("random:index/pet:Pet", json!({"version": "9.9.2", "__internal": {"name": "terraform-provider"}})),
+        ]}});
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), stack.to_string()).expect("a file");
+        let versions = in_file(file.path()).expect("an export");
+        let versions: Vec<String> = versions.iter().map(Version::to_string).collect();
+        assert_eq!(versions, ["1.0.0", "1.1.0"]);
+        std::fs::write(file.path(), "{\n").expect("a file");
+        let error = in_file(file.path()).expect_err("no JSON");
+        let said = isthmus_shim::error_chain(&error);
+        assert!(
+            said.contains("is not what `pulumi stack export` writes: ") && said.contains("line 2"),
+            "{said}"
+        );
+        let missing = in_file(Path::new("/nowhere/stack.json")).expect_err("it is not there");
+        assert!(missing.to_string().starts_with("/nowhere/stack.json cannot be read"), "{missing}");
+    }
+}
