@@ -5,7 +5,9 @@ mod install;
 mod link;
 mod lumi;
 mod plugin;
+mod providers;
 mod state;
+mod table;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -59,6 +61,8 @@ enum Subcommands {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Look at the cache of providers, check it, and make room in it.
+    Providers(providers::Providers),
     /// Look at the store of objects, and take them to Terraform or OpenTofu and from there.
     State(state::State),
 }
@@ -76,6 +80,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             Subcommands::Install(install) => install::run(&install),
             Subcommands::Link(link) => link::run(&link),
             Subcommands::Plugin { arguments } => plugin::run(&arguments),
+            Subcommands::Providers(providers) => providers::run(&providers),
             Subcommands::State(state) => state::run(&state),
         },
     }
@@ -97,6 +102,13 @@ fn role(program: &Path) -> Role {
 /// Released providers carry their version in their file's name.
 fn is_sandbox(stem: &str) -> bool {
     stem.strip_prefix(SANDBOX_PROVIDER).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+}
+
+/// Writes to standard output. A reader that has seen enough is no fault.
+fn print(text: &str) {
+    use std::io::Write as _;
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 #[expect(

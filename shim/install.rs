@@ -20,7 +20,10 @@ mod unpack;
 pub mod web;
 
 pub use address::{AddressError, DEFAULT_HOST, DEFAULT_NAMESPACE, PartFault, ProviderAddress};
-pub use cache::{AlteredError, CachedProvider, NotCached, ProviderCache, Skipped, Verification};
+pub use cache::{
+    AlteredError, CachedPackage, CachedProvider, Inventory, NotCached, PassedOver, ProviderCache, Removal,
+    RunningPrograms, Skipped, Unfinished, Verification,
+};
 pub use checksums::{Checksums, ChecksumsError, FileSum, FileSumError};
 pub use cli_config::{
     CliConfig, CliConfigError, ConfigFault, ConfigWarning, ConfiguredCredentials, CredentialsHelper,

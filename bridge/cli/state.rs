@@ -23,7 +23,7 @@ use clap::{Args, Subcommand};
 use isthmus_shim::state::Vault;
 
 use super::plugin::fail;
-use super::warn;
+use super::{print, warn};
 use crate::daemon::{self, OpenVaultError};
 use error::StateError;
 
@@ -86,11 +86,4 @@ async fn open_vault() -> Result<Vault, StateError> {
         warn(&warning);
     }
     Ok(vault)
-}
-
-/// Writes to standard output. A reader that has seen enough is no fault.
-fn print(text: &str) {
-    use std::io::Write as _;
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }

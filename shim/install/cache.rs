@@ -5,8 +5,10 @@
 //! keep a provider from being found. Anything may lie in a cache. What is there in place of a usable version is passed over,
 //! and told when nothing else is found.
 
+mod inventory;
 pub(crate) mod lock;
 pub(crate) mod record;
+mod removal;
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -15,7 +17,9 @@ use std::path::{Path, PathBuf};
 
 use semver::Version;
 
+pub use inventory::{CachedPackage, Inventory, PassedOver, Unfinished};
 pub use record::{AlteredError, Verification};
+pub use removal::{Removal, RunningPrograms};
 
 use super::executable::find_in_folder;
 use super::{Platform, ProviderAddress, VersionConstraint};
@@ -157,6 +161,8 @@ impl ProviderCache {
         if !folder.is_dir() {
             return Err(match platforms(path) {
                 _ if folder.symlink_metadata().is_ok() => format!("{} in it is not a folder", self.platform),
+                // What was removed has left its lock there.
+                Ok(others) if others.is_empty() && self.lock_of(&folder).exists() => return Ok(None),
                 Ok(others) if others.is_empty() => "it is empty".to_owned(),
                 Ok(others) => format!("it is for {}, not for {}", others.join(", "), self.platform),
                 Err(error) => error.to_string(),

@@ -13,6 +13,7 @@ mod broken;
 mod cancelling;
 mod check_failures;
 mod checks;
+mod commands;
 mod computed_blocks;
 mod configuration;
 mod deaths;

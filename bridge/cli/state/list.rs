@@ -7,6 +7,7 @@ use isthmus_shim::state::{Condition, OpenIntent, Vault};
 use super::error::StateError;
 use super::record::{Record, records};
 use super::{Outcome, open_vault, print};
+use crate::cli::table::table;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,7 +58,7 @@ impl List {
             // What was made and is among the objects needs no second line here.
             let mut intents = intents;
             intents.retain(|open| !matches!(open.condition, Condition::Unanswered));
-            print(&(table(&found) + &intents_text(&intents)));
+            print(&(as_table(&found) + &intents_text(&intents)));
         }
         Ok(Outcome::Done)
     }
@@ -101,11 +102,8 @@ fn intents_json(intents: &[OpenIntent]) -> String {
     Json::Array(intents.iter().map(object).collect()).to_readable() + "\n"
 }
 
-const HEAD: [&str; 6] = ["NUMBER", "PACKAGE", "TYPE", "ID", "CONDITION", "ADDRESS"];
-
-fn table(records: &[Record]) -> String {
-    let mut rows = vec![HEAD.map(str::to_owned)];
-    rows.extend(records.iter().map(|record| {
+fn as_table(records: &[Record]) -> String {
+    let rows = records.iter().map(|record| {
         [
             record.number().to_string(),
             record.key.package.clone(),
@@ -114,16 +112,8 @@ fn table(records: &[Record]) -> String {
             record.condition().to_owned(),
             record.object.address.as_ref().map(ToString::to_string).unwrap_or_default(),
         ]
-    }));
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
-    let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
-    let mut text = String::new();
-    for row in &rows {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
-        text.push('\n');
-    }
-    text
+    });
+    table(["NUMBER", "PACKAGE", "TYPE", "ID", "CONDITION", "ADDRESS"], rows)
 }
 
 /// An id may contain anything, and must not spoil the terminal.
@@ -141,7 +131,7 @@ mod tests {
     fn columns_are_as_wide_as_what_is_in_them() {
         let records = [record(1, "able-dog", None), record(12, "a\nb", Some("module.m.random_pet.x"))];
         assert_eq!(
-            table(&records),
+            as_table(&records),
             "NUMBER  PACKAGE  TYPE        ID        CONDITION  ADDRESS\n\
              1       random   random_pet  able-dog  ready\n\
              12      random   random_pet  \"a\\nb\"    ready      module.m.random_pet.x\n"

@@ -30,13 +30,23 @@ pub(crate) struct FolderLock {
 }
 
 impl FolderLock {
+    /// Takes a lock; nothing if somebody else has it.
+    pub(crate) fn try_take(path: &Path) -> io::Result<Option<Self>> {
+        let Ok(here) = lock_here(path).try_lock_owned() else { return Ok(None) };
+        let file = open(path)?;
+        loop {
+            match fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Some(Self { _file: file, _here: here })),
+                Err(rustix::io::Errno::AGAIN | rustix::io::Errno::ACCESS) => return Ok(None),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
     /// Takes a lock, and waits for it if somebody else has it, which is told once.
     pub(crate) async fn take(path: &Path, waiting: impl FnOnce()) -> io::Result<Self> {
-        let here = {
-            let mut all = HERE.lock().unwrap_or_else(PoisonError::into_inner);
-            all.retain(|_, lock| Arc::strong_count(lock) > 1);
-            Arc::clone(all.entry(path.to_owned()).or_default())
-        };
+        let here = lock_here(path);
         let mut waiting = Some(waiting);
         let here = match Arc::clone(&here).try_lock_owned() {
             Ok(here) => here,
@@ -47,7 +57,7 @@ impl FolderLock {
                 here.lock_owned().await
             }
         };
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        let file = open(path)?;
         let mut pause = Duration::from_millis(5);
         loop {
             match fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -66,6 +76,17 @@ impl FolderLock {
     }
 }
 
+/// This process's own lock for a file.
+fn lock_here(path: &Path) -> Arc<tokio::sync::Mutex<()>> {
+    let mut all = HERE.lock().unwrap_or_else(PoisonError::into_inner);
+    all.retain(|_, lock| Arc::strong_count(lock) > 1);
+    Arc::clone(all.entry(path.to_owned()).or_default())
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,7 +103,9 @@ mod tests {
         });
         waits.await.expect("it is told to wait");
         assert!(!second.is_finished());
+        assert!(FolderLock::try_take(&path).expect("no error").is_none());
         drop(first);
-        second.await.expect("no panic");
+        drop(second.await.expect("no panic"));
+        assert!(FolderLock::try_take(&path).expect("no error").is_some());
     }
 }

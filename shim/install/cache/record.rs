@@ -5,6 +5,7 @@
 //! every start would take longer than the start, so the record keeps what the file system said of the file as well, and only a
 //! file of which it says something else is read again. Whoever can change a file without that showing can change the record too.
 
+use std::fmt;
 use std::fs::Metadata;
 use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
@@ -43,6 +44,16 @@ pub enum Verification {
         /// When a registry was last asked in vain.
         since: u64,
     },
+}
+
+impl fmt::Display for Verification {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Signed { key } => write!(formatter, "signed by {key}"),
+            Self::Unsigned => formatter.write_str("unsigned"),
+            Self::Unverified { .. } => formatter.write_str("unverified"),
+        }
+    }
 }
 
 /// What is known of an installed provider.
@@ -159,6 +170,20 @@ impl Record {
 
     /// Whether a program is the recorded one. What the file system says of it is brought up to date in the record.
     pub(crate) fn check(&mut self, program: &Path, path: &Path) -> Result<(), AlteredError> {
+        self.check_unless(program, path, |recorded, found| recorded == found)
+    }
+
+    /// The same, by the program's content in any case.
+    pub(crate) fn check_whole(&mut self, program: &Path, path: &Path) -> Result<(), AlteredError> {
+        self.check_unless(program, path, |_, _| false)
+    }
+
+    fn check_unless(
+        &mut self,
+        program: &Path,
+        path: &Path,
+        is_known: impl FnOnce(State, State) -> bool,
+    ) -> Result<(), AlteredError> {
         let folder = || program.parent().unwrap_or(program).to_owned();
         let read = |source| AlteredError::Read { program: program.to_owned(), source };
         if program.file_name().is_none_or(|name| name.to_string_lossy() != self.program.as_str()) {
@@ -166,7 +191,7 @@ impl Record {
             return Err(AlteredError::Name { folder: folder(), program, expected });
         }
         let state = State::of(&program.metadata().map_err(read)?);
-        if state == self.state {
+        if is_known(self.state, state) {
             return Ok(());
         }
         let found = FileSum::of_file(program).map_err(read)?;
@@ -174,6 +199,7 @@ impl Record {
             Some(expected) if expected != found => {
                 Err(AlteredError::Content { folder: folder(), program: program.to_owned(), expected, found })
             }
+            _ if state == self.state => Ok(()),
             _ => {
                 self.state = state;
                 // If it cannot be written, the program is read again the next time.

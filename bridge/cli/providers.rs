@@ -1,0 +1,93 @@
+//! `isthmus providers`: what is in the cache of providers, whether it is as it was, and what of it can go.
+//!
+//! Exit codes: 0 done; 1 failed, or something is not as it should be, which was told; 2 the words were wrong.
+
+mod list;
+mod prune;
+mod selection;
+mod verify;
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use isthmus_shim::install::{AddressError, Inventory, ProviderCache};
+
+use super::plugin::fail;
+use crate::daemon::{self, NoProviderCache};
+
+/// What is to be done.
+#[derive(Debug, Args)]
+pub(super) struct Providers {
+    #[command(subcommand)]
+    command: Commands,
+}
+
+#[derive(Debug, Subcommand)]
+enum Commands {
+    List(list::List),
+    Verify(verify::Verify),
+    Prune(prune::Prune),
+}
+
+/// What the exit code says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Done,
+    /// Something is not as it should be, which was told.
+    Faulty,
+}
+
+/// A command failed.
+#[derive(Debug, thiserror::Error)]
+enum ProvidersError {
+    /// There is no folder.
+    #[error(transparent)]
+    NoCache(#[from] NoProviderCache),
+    /// The folder cannot be read.
+    #[error("the cache of providers {path} cannot be read", path = .path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: io::Error,
+    },
+    /// The words name no provider.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// The words name no version.
+    #[error("{0:?} names no version; write it as in hashicorp/random@3.9.0")]
+    Version(String),
+    /// There is no such provider.
+    #[error("{provider} is not in the cache of providers {path}; `isthmus providers list` shows what is", path = .path.display())]
+    Absent {
+        /// As it was named.
+        provider: String,
+        /// Where.
+        path: PathBuf,
+    },
+}
+
+pub(super) fn run(providers: &Providers) -> ExitCode {
+    let done = match &providers.command {
+        Commands::List(list) => list.run(),
+        Commands::Verify(verify) => verify.run(),
+        Commands::Prune(prune) => prune.run(),
+    };
+    match done {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Faulty) => ExitCode::FAILURE,
+        Err(error) => fail(&isthmus_shim::error_chain(&error)),
+    }
+}
+
+/// The cache that the environment names, and all that is in it.
+fn open() -> Result<(ProviderCache, Inventory), ProvidersError> {
+    let cache = ProviderCache::new(daemon::provider_cache()?);
+    match cache.inventory() {
+        Ok(inventory) => Ok((cache, inventory)),
+        Err(error) => Err(ProvidersError::Read { path: cache.root().to_owned(), error }),
+    }
+}

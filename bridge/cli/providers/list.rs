@@ -1,0 +1,135 @@
+//! `isthmus providers list`: what is in the cache.
+
+use clap::Args;
+use isthmus_shim::install::{CachedPackage, Inventory, ProviderCache, Verification};
+use serde_json::{Value, json};
+
+use super::{Outcome, ProvidersError, open};
+use crate::cli::print;
+use crate::cli::table::{bytes, table};
+
+const EXAMPLES: &str = "\
+Examples:
+  isthmus providers list
+  isthmus providers list --json | jq -r '.packages[] | select(.verification == null) | .program'
+
+VERIFIED tells who vouches for a provider: \"signed by KEY\" is its publisher; \"unsigned\" is its registry, which names the archive that
+nobody has signed; \"unverified\" is nobody. What lies in the cache and is no provider is told below, with the reason.";
+
+/// List the providers in the cache.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct List {
+    /// Write a JSON object: the folder, the packages, and what is passed over.
+    #[arg(long)]
+    json: bool,
+}
+
+impl List {
+    pub(super) fn run(&self) -> Result<Outcome, ProvidersError> {
+        let (cache, inventory) = open()?;
+        print(&if self.json { as_json(&cache, &inventory) } else { as_text(&cache, &inventory) });
+        Ok(Outcome::Done)
+    }
+}
+
+/// Who vouches for a package, in short. Of a key, its last digits are what people know it by.
+pub(super) fn verified(package: &CachedPackage) -> String {
+    const DIGITS: usize = 16;
+    match &package.verification {
+        Some(Verification::Signed { key }) => {
+            let start = key.len().saturating_sub(DIGITS);
+            format!("signed by {}", key.get(start..).unwrap_or(key))
+        }
+        Some(other) => other.to_string(),
+        None => "unverified".to_owned(),
+    }
+}
+
+fn as_text(cache: &ProviderCache, inventory: &Inventory) -> String {
+    let root = cache.root();
+    let mut text = if inventory.packages.is_empty() {
+        format!("no provider is in {}\n", root.display())
+    } else {
+        let rows = inventory.packages.iter().map(|package| {
+            [
+                package.address.for_display(),
+                package.version.to_string(),
+                package.platform.to_string(),
+                verified(package),
+                bytes(package.size),
+                // As long paths go, the folder is known from the other columns, and told below.
+                package.executable.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            ]
+        });
+        let all = inventory.packages.iter().map(|package| package.size).sum();
+        table(["PROVIDER", "VERSION", "PLATFORM", "VERIFIED", "SIZE", "PROGRAM"], rows)
+            + &format!("{} in {}\n", bytes(all), root.display())
+    };
+    for skipped in &inventory.skipped {
+        let path = skipped.path.strip_prefix(root).unwrap_or(&skipped.path);
+        text.push_str(&format!("passed over {}: {}\n", in_one_line(&path.to_string_lossy()), skipped.reason));
+    }
+    if !inventory.unfinished.is_empty() {
+        let size = inventory.unfinished.iter().map(|unfinished| unfinished.size).sum();
+        text.push_str(&format!(
+            "{} not finished, by installations that go on or were broken off ({}); `isthmus providers prune` removes the latter\n",
+            inventory.unfinished.len(),
+            bytes(size)
+        ));
+    }
+    text
+}
+
+/// A name may contain anything, and must not spoil the terminal.
+fn in_one_line(name: &str) -> String {
+    name.chars()
+        .flat_map(|character| {
+            let escaped = character.is_control().then(|| character.escape_default().to_string());
+            escaped.unwrap_or_else(|| character.to_string()).chars().collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+fn as_json(cache: &ProviderCache, inventory: &Inventory) -> String {
+    let packages: Vec<Value> = inventory
+        .packages
+        .iter()
+        .map(|package| {
+            json!({
+                "address": package.address.to_string(),
+                "version": package.version.to_string(),
+                "platform": package.platform.to_string(),
+                "verification": package.verification.as_ref().map(verification),
+                "size": package.size,
+                "folder": package.folder,
+                "program": package.executable,
+            })
+        })
+        .collect();
+    let skipped: Vec<Value> = inventory
+        .skipped
+        .iter()
+        .map(|skipped| json!({ "path": skipped.path, "reason": skipped.reason }))
+        .collect();
+    let unfinished: Vec<Value> = inventory
+        .unfinished
+        .iter()
+        .map(|unfinished| json!({ "path": unfinished.path, "size": unfinished.size }))
+        .collect();
+    let all = json!({
+        "folder": cache.root(),
+        "packages": packages,
+        "skipped": skipped,
+        "unfinished": unfinished,
+    });
+    format!("{all:#}\n")
+}
+
+fn verification(verification: &Verification) -> Value {
+    match verification {
+        Verification::Signed { key } => json!({ "kind": "signed", "key": key }),
+        Verification::Unsigned => json!({ "kind": "unsigned" }),
+        Verification::Unverified { since } => json!({ "kind": "unverified", "since": since }),
+    }
+}

@@ -1,0 +1,247 @@
+//! `isthmus providers prune`: makes room in the cache.
+//!
+//! What is removed can be installed again, if its registry can be reached. So by default the newest version of each provider stays,
+//! which is what new packages get; older ones are only wanted by packages that name them.
+
+mod age;
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use clap::Args;
+use isthmus_shim::install::{
+    CachedPackage, Inventory, Platform, ProviderAddress, ProviderCache, Removal, RunningPrograms,
+};
+
+use super::selection::{self, Selection};
+use super::{Outcome, ProvidersError, open};
+use crate::cli::table::bytes;
+use crate::cli::{print, warn};
+use age::Age;
+
+const EXAMPLES: &str = "\
+Examples:
+  isthmus providers prune --dry-run
+  isthmus providers prune --keep 3
+  isthmus providers prune --older-than 90d
+  isthmus providers prune --keep 0 hashicorp/aws
+  isthmus providers prune hashicorp/aws@5.0.0
+
+Without options, all but the newest release of each provider are removed; pre-releases that are newer than that stay too, as many. With
+--older-than alone, everything is removed that was neither installed nor started for that time (as far as the file system
+remembers when a file was read), the newest included; with both options, what neither of them keeps. A version that is named, as
+in hashicorp/aws@5.0.0, is removed whatever its age.
+
+What is running is never removed, nor what is being installed. What installations that were broken off have left is removed in any
+case. What is gone is downloaded again when it is needed, if its registry can be reached.";
+
+/// Remove versions of providers that are not needed any more, and what broken installations left.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Prune {
+    /// Which, as [HOST/][NAMESPACE/]TYPE[@VERSION]; without any, all.
+    #[arg(value_name = "PROVIDER")]
+    providers: Vec<String>,
+    /// How many of the newest versions of each provider stay: 1, and with --older-than alone, 0.
+    #[arg(long, value_name = "COUNT")]
+    keep: Option<usize>,
+    /// Only what was not used for that time: a number of hours, days or weeks, such as 12h, 90d, 4w.
+    #[arg(long, value_name = "AGE")]
+    older_than: Option<Age>,
+    /// Only tell what would be removed.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// What was removed so far.
+#[derive(Debug)]
+struct Pruning {
+    is_dry: bool,
+    freed: u64,
+    outcome: Outcome,
+}
+
+impl Prune {
+    pub(super) fn run(&self) -> Result<Outcome, ProvidersError> {
+        let (cache, inventory) = open()?;
+        let selections = selection::parse_all(&self.providers, &cache, &inventory)?;
+        let running = RunningPrograms::now();
+        let mut pruning = Pruning { is_dry: self.dry_run, freed: 0, outcome: Outcome::Done };
+        for package in self.superfluous(&inventory, &selections, SystemTime::now()) {
+            let CachedPackage { address, version, platform, size, .. } = package;
+            let name = format!("{} {version} {platform}", address.for_display());
+            if running.has_one_in(&package.folder) {
+                print(&format!("kept {name}: it is running\n"));
+                continue;
+            }
+            pruning.remove(&name, *size, || cache.remove(package));
+        }
+        self.remove_unfinished(&cache, &inventory, &selections, &mut pruning);
+        let verb = if self.dry_run { "would be freed" } else { "freed" };
+        print(&format!("{} {verb}\n", bytes(pruning.freed)));
+        Ok(pruning.outcome)
+    }
+
+    /// The versions that need not stay.
+    fn superfluous<'a>(
+        &self,
+        inventory: &'a Inventory,
+        selections: &[Selection],
+        now: SystemTime,
+    ) -> Vec<&'a CachedPackage> {
+        let keep = self.keep.unwrap_or(if self.older_than.is_some() { 0 } else { 1 });
+        let mut counts: BTreeMap<(&ProviderAddress, Platform), Counts> = BTreeMap::new();
+        let mut superfluous = Vec::new();
+        // The newest come first.
+        for package in &inventory.packages {
+            let counts = counts.entry((&package.address, package.platform)).or_default();
+            let is_kept = counts.is_among_newest(package, keep);
+            let selected: Vec<&Selection> = selections.iter().filter(|one| one.has(package)).collect();
+            let is_named = selected.iter().any(|selection| selection.version.is_some());
+            let is_meant = selections.is_empty() || !selected.is_empty();
+            let is_old = self.older_than.is_none_or(|age| age.has_passed(package.used, now));
+            if is_named || (is_meant && !is_kept && is_old) {
+                superfluous.push(package);
+            }
+        }
+        superfluous
+    }
+
+    /// Removes what nobody will finish. Where only some providers are meant, that of others is none of ours.
+    fn remove_unfinished(
+        &self,
+        cache: &ProviderCache,
+        inventory: &Inventory,
+        selections: &[Selection],
+        pruning: &mut Pruning,
+    ) {
+        for unfinished in &inventory.unfinished {
+            let is_selected =
+                |one: &Selection| unfinished.path.starts_with(cache.provider_folder(&one.address));
+            if !selections.is_empty() && !selections.iter().any(is_selected) {
+                continue;
+            }
+            let path = unfinished.path.strip_prefix(cache.root()).unwrap_or(&unfinished.path);
+            let name = format!("what is left of an installation, {}", path.display());
+            pruning.remove(&name, unfinished.size, || cache.remove_unfinished(unfinished));
+        }
+    }
+}
+
+/// How many of a provider's versions were seen.
+#[derive(Debug, Default)]
+struct Counts {
+    releases: usize,
+    pre_releases: usize,
+}
+
+impl Counts {
+    /// A pre-release must not push out the release that everybody uses; and one that is older than a release is of no use to anybody.
+    fn is_among_newest(&mut self, package: &CachedPackage, keep: usize) -> bool {
+        if package.version.pre.is_empty() {
+            self.releases += 1;
+            self.releases <= keep
+        } else {
+            self.pre_releases += 1;
+            self.releases == 0 && self.pre_releases <= keep
+        }
+    }
+}
+
+impl Pruning {
+    fn remove(&mut self, name: &str, size: u64, remove: impl FnOnce() -> std::io::Result<Removal>) {
+        let size_of = bytes(size);
+        if self.is_dry {
+            self.freed += size;
+            print(&format!("would remove {name}: {size_of}\n"));
+            return;
+        }
+        match remove() {
+            Ok(Removal::Removed) => {
+                self.freed += size;
+                print(&format!("removed {name}: {size_of}\n"));
+            }
+            Ok(Removal::Busy) => print(&format!("kept {name}: somebody is installing it\n")),
+            Err(error) => {
+                self.outcome = Outcome::Faulty;
+                warn(&format!("{name} cannot be removed: {error}"));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    use semver::Version;
+
+    use super::*;
+
+    fn package(provider: &str, version: &str, days: u64) -> CachedPackage {
+        CachedPackage {
+            address: ProviderAddress::parse(provider).expect(provider),
+            version: Version::parse(version).expect(version),
+            platform: Platform::CURRENT,
+            folder: PathBuf::new(),
+            executable: PathBuf::new(),
+            verification: None,
+            size: 1,
+            used: Some(SystemTime::UNIX_EPOCH + Duration::from_secs((100 - days) * 86_400)),
+        }
+    }
+
+    /// Versions as the inventory has them, with the days for which they were not used.
+    fn inventory() -> Inventory {
+        let mut other = package("random", "1.0.0", 90);
+        other.platform = Platform::parse("plan9_386").expect("a platform");
+        let packages = vec![
+            package("aws", "5.0.0-rc2", 1),
+            package("aws", "5.0.0-rc1", 3),
+            package("aws", "4.1.0", 5),
+            package("aws", "4.1.0-rc1", 50),
+            package("aws", "4.0.0", 2),
+            other,
+            package("random", "3.9.0", 80),
+        ];
+        Inventory { packages, ..Inventory::default() }
+    }
+
+    fn removed(keep: Option<usize>, older_than: Option<&str>, providers: &[&str]) -> String {
+        let older_than = older_than.map(|text| text.parse().expect("an age"));
+        let prune = Prune { providers: Vec::new(), keep, older_than, dry_run: true };
+        let selections: Vec<Selection> =
+            providers.iter().map(|text| Selection::parse(text).expect(text)).collect();
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(100 * 86_400);
+        let inventory = inventory();
+        let found = prune.superfluous(&inventory, &selections, now).into_iter();
+        let names = found.map(|package| format!("{} {}", package.address.provider_type(), package.version));
+        names.collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn the_newest_releases_stay_and_the_pre_releases_of_the_next_one() {
+        assert_eq!(removed(None, None, &[]), "aws 5.0.0-rc1, aws 4.1.0-rc1, aws 4.0.0");
+        assert_eq!(removed(Some(2), None, &[]), "aws 4.1.0-rc1");
+        assert_eq!(removed(Some(9), None, &[]), "aws 4.1.0-rc1");
+        assert_eq!(removed(Some(0), None, &["random"]), "random 1.0.0, random 3.9.0");
+    }
+
+    #[test]
+    fn with_an_age_what_is_old_goes_but_for_what_is_to_be_kept() {
+        assert_eq!(removed(None, Some("4d"), &[]), "aws 4.1.0, aws 4.1.0-rc1, random 1.0.0, random 3.9.0");
+        assert_eq!(removed(Some(1), Some("4d"), &[]), "aws 4.1.0-rc1");
+        assert_eq!(removed(Some(1), Some("60d"), &[]), "");
+    }
+
+    #[test]
+    fn a_version_that_is_named_goes_whatever_its_age_and_nothing_else() {
+        assert_eq!(removed(None, None, &["aws@4.1.0"]), "aws 4.1.0");
+        assert_eq!(
+            removed(None, Some("60d"), &["aws@5.0.0-rc2", "random"]),
+            "aws 5.0.0-rc2, random 1.0.0, random 3.9.0"
+        );
+        assert_eq!(removed(None, None, &["random"]), "");
+    }
+}

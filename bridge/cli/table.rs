@@ -1,0 +1,63 @@
+//! Rows of text in columns that are as wide as what is in them.
+
+/// A table with a head. The last column is not filled up.
+pub(super) fn table<const COLUMNS: usize>(
+    head: [&str; COLUMNS],
+    rows: impl IntoIterator<Item = [String; COLUMNS]>,
+) -> String {
+    let mut all = vec![head.map(str::to_owned)];
+    all.extend(rows);
+    let width = |column: usize| all.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..COLUMNS).map(width).collect();
+    let mut text = String::new();
+    for row in &all {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// A number of bytes, for people: in thousands, with one decimal.
+pub(super) fn bytes(count: u64) -> String {
+    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
+    if count < 1000 {
+        return format!("{count} B");
+    }
+    // In tenths, so that nothing is rounded to a thousand.
+    let (mut tenths, mut unit) = (count.saturating_add(50) / 100, 0);
+    while tenths >= 10_000 && unit + 1 < UNITS.len() {
+        tenths = (tenths + 500) / 1000;
+        unit += 1;
+    }
+    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_what_is_in_them() {
+        let rows = [["1", "able-dog"], ["12", ""]].map(|row| row.map(str::to_owned));
+        assert_eq!(table(["NUMBER", "ID"], rows), "NUMBER  ID\n1       able-dog\n12\n");
+    }
+
+    #[test]
+    fn bytes_are_counted_in_thousands() {
+        for (count, text) in [
+            (0, "0 B"),
+            (999, "999 B"),
+            (1000, "1.0 kB"),
+            (1049, "1.0 kB"),
+            (1050, "1.1 kB"),
+            (999_949, "999.9 kB"),
+            (999_950, "1.0 MB"),
+            (15_728_640, "15.7 MB"),
+            (3_000_000_000, "3.0 GB"),
+            (u64::MAX, "18446744.1 TB"),
+        ] {
+            assert_eq!(bytes(count), text, "{count}");
+        }
+    }
+}

@@ -1,0 +1,413 @@
+//! What is in the cache: every version of every provider for every kind of machine, and what else lies there.
+//!
+//! Unlike a search, which looks at one provider's folder only, this walks through all of it; it is for people. Nothing is followed
+//! out of the cache but the folder of a version, which may be a link, as in Terraform's own folders of providers.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use semver::Version;
+
+use super::record::{AlteredError, Record, UNFINISHED as UNFINISHED_RECORD, Verification};
+use super::{PROGRAM_PREFIX, ProviderCache, shown};
+use crate::install::executable::find_in_folder;
+use crate::install::{Platform, ProviderAddress};
+
+/// What the names of folders contain in which a version is being put together; before it comes for which machines.
+const UNFINISHED: &str = ".unfinished-";
+
+/// How deep a package is looked into, and how many files of it: only to tell its size.
+const DEEPEST: usize = 32;
+const MOST_FILES: usize = 100_000;
+
+/// A version of a provider in the cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CachedPackage {
+    /// Which provider.
+    pub address: ProviderAddress,
+    /// Which version.
+    pub version: Version,
+    /// For which machines.
+    pub platform: Platform,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Its program.
+    pub executable: PathBuf,
+    /// Who vouches for it; nothing if that is not recorded, because somebody else has put it there.
+    pub verification: Option<Verification>,
+    /// How many bytes its files have.
+    pub size: u64,
+    /// When it was last installed or started, as far as the file system remembers.
+    pub used: Option<SystemTime>,
+}
+
+/// Something in the cache that is no version of a provider.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PassedOver {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Why it was passed over.
+    pub reason: String,
+}
+
+/// What somebody was putting together, and may still be.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unfinished {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The folder that it is to become, or to belong to.
+    pub(super) package: PathBuf,
+    /// How many bytes it has so far.
+    pub size: u64,
+}
+
+/// All that is in the cache.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inventory {
+    /// The versions, by provider and platform, newest first.
+    pub packages: Vec<CachedPackage>,
+    /// What else is there.
+    pub skipped: Vec<PassedOver>,
+    /// What is not finished.
+    pub unfinished: Vec<Unfinished>,
+}
+
+impl ProviderCache {
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// All that is in the cache, for machines of all kinds. A cache that is not there is empty.
+    ///
+    /// # Errors
+    /// When its folder cannot be read.
+    pub fn inventory(&self) -> io::Result<Inventory> {
+        let mut inventory = Inventory::default();
+        match fs::read_dir(&self.root) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(inventory),
+            Err(error) => return Err(error),
+            Ok(_) => {}
+        }
+        for host in inventory.folders(&self.root) {
+            for namespace in inventory.folders(&host) {
+                for provider in inventory.folders(&namespace) {
+                    match address(&self.root, &provider) {
+                        Ok(address) => self.provider(&address, &provider, &mut inventory),
+                        Err(reason) => inventory.skip(&provider, reason),
+                    }
+                }
+            }
+        }
+        inventory.packages.sort_by(|one, other| {
+            (&one.address, one.platform, &other.version).cmp(&(&other.address, other.platform, &one.version))
+        });
+        inventory.skipped.sort();
+        inventory.unfinished.sort();
+        Ok(inventory)
+    }
+
+    fn provider(&self, address: &ProviderAddress, folder: &Path, inventory: &mut Inventory) {
+        for path in inventory.list(folder) {
+            let name = name(&path);
+            if path.is_dir() {
+                match Version::parse(&name) {
+                    _ if name.starts_with('.') => {}
+                    Ok(version) => self.version(address, &version, &path, inventory),
+                    Err(error) => inventory.skip(&path, format!("it is not named by a version: {error}")),
+                }
+            } else if name.to_lowercase().starts_with(PROGRAM_PREFIX) && name.to_lowercase().ends_with(".zip")
+            {
+                let reason = "it is still packed; unpack it into VERSION/OS_ARCH beside it".to_owned();
+                inventory.skip(&path, reason);
+            } else if Version::parse(&name).is_ok() {
+                inventory.skip(&path, "it is not a folder".to_owned());
+            }
+        }
+    }
+
+    fn version(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+        folder: &Path,
+        inventory: &mut Inventory,
+    ) {
+        let paths = inventory.list(folder);
+        if paths.is_empty() {
+            inventory.skip(folder, "it is empty".to_owned());
+        }
+        for path in paths {
+            let name = name(&path);
+            if let Some(hidden) = name.strip_prefix('.') {
+                let platform =
+                    hidden.split_once(UNFINISHED).and_then(|(platform, _)| Platform::parse(platform));
+                let platform = platform.or(name.starts_with(UNFINISHED_RECORD).then_some(self.platform));
+                if let Some(platform) = platform {
+                    let package = folder.join(platform.to_string());
+                    inventory.unfinished.push(Unfinished { size: size(&path), path, package });
+                }
+                continue;
+            }
+            if !path.is_dir() {
+                // Locks and records.
+                continue;
+            }
+            let Some(platform) = Platform::parse(&name) else {
+                inventory.skip(&path, "it is not named by an operating system and a processor".to_owned());
+                continue;
+            };
+            let program = format!("{PROGRAM_PREFIX}{}", address.provider_type());
+            match find_in_folder(&path, &program) {
+                Ok(Some(executable)) => {
+                    let record = self.record_of(&path);
+                    inventory.packages.push(CachedPackage {
+                        address: address.clone(),
+                        version: version.clone(),
+                        platform,
+                        verification: Record::read(&record).map(|record| record.verification),
+                        size: fs::canonicalize(&path).map_or(0, |path| size(&path)),
+                        used: used(&path, &executable, &record),
+                        folder: path,
+                        executable,
+                    });
+                }
+                Ok(None) => inventory.skip(&path, format!("there is no {program} in it")),
+                Err(error) => inventory.skip(&path, error.to_string()),
+            }
+        }
+    }
+
+    /// Compares a whole program with its record, whatever the file system says of it, and tells who vouches for it. Without a record there
+    /// is nothing to compare it with.
+    ///
+    /// # Errors
+    /// When it is not the one that was installed, or cannot be read.
+    pub fn verify(&self, package: &CachedPackage) -> Result<Option<Verification>, AlteredError> {
+        let path = self.record_of(&package.folder);
+        let Some(mut record) = Record::read(&path) else { return Ok(None) };
+        record.check_whole(&package.executable, &path)?;
+        Ok(Some(record.verification))
+    }
+}
+
+impl Inventory {
+    fn skip(&mut self, path: &Path, reason: String) {
+        self.skipped.push(PassedOver { path: path.to_owned(), reason });
+    }
+
+    /// What is in a folder, without what cannot be read.
+    fn list(&mut self, folder: &Path) -> Vec<PathBuf> {
+        match fs::read_dir(folder) {
+            Ok(entries) => {
+                let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+                paths.sort();
+                paths
+            }
+            Err(error) => {
+                self.skip(folder, error.to_string());
+                Vec::new()
+            }
+        }
+    }
+
+    /// The folders in a folder; whatever else is there is in nobody's way.
+    fn folders(&mut self, folder: &Path) -> Vec<PathBuf> {
+        let mut paths = self.list(folder);
+        paths.retain(|path| path.is_dir() && !name(path).starts_with('.'));
+        paths
+    }
+}
+
+/// The provider whose folder this is, if it has the one name under which it is looked for.
+fn address(root: &Path, folder: &Path) -> Result<ProviderAddress, String> {
+    let path = folder.strip_prefix(root).unwrap_or(folder);
+    let parts: Option<Vec<&str>> = path.iter().map(OsStr::to_str).collect();
+    let text = parts.ok_or("its name is not in UTF-8")?.join("/");
+    let address = ProviderAddress::parse(&text).map_err(|error| error.to_string())?;
+    let whole = address.to_string();
+    if whole == text { Ok(address) } else { Err(format!("the provider is looked for in {whole}")) }
+}
+
+fn name(path: &Path) -> String {
+    shown(path.file_name().unwrap_or_default())
+}
+
+/// The bytes of all files, without what links lead to.
+fn size(path: &Path) -> u64 {
+    let (mut size, mut left) = (0, MOST_FILES);
+    let mut paths = vec![(path.to_owned(), DEEPEST)];
+    while let Some((path, depth)) = paths.pop() {
+        let Ok(metadata) = path.symlink_metadata() else { continue };
+        if metadata.is_dir() && depth > 0 {
+            let entries = fs::read_dir(path).into_iter().flatten().filter_map(Result::ok).take(left);
+            paths.extend(entries.map(|entry| (entry.path(), depth - 1)));
+            left = MOST_FILES.saturating_sub(paths.len());
+        } else if metadata.is_file() {
+            size += metadata.len();
+        }
+    }
+    size
+}
+
+/// The newest of what tells of a use. A system reads a program that it starts, and notes that at least once a day unless it is told not
+/// to; when a package was put there, its folder was made.
+fn used(folder: &Path, executable: &Path, record: &Path) -> Option<SystemTime> {
+    let made = |path: &Path| path.metadata().ok()?.modified().ok();
+    let started = || executable.metadata().ok()?.accessed().ok();
+    [made(folder), made(record), started()].into_iter().flatten().max()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    const PLATFORM: Platform = Platform { os: "linux", arch: "amd64" };
+
+    pub(in crate::install::cache) struct Fixture {
+        pub(in crate::install::cache) folder: tempfile::TempDir,
+    }
+
+    impl Fixture {
+        pub(in crate::install::cache) fn new() -> Self {
+            Self { folder: tempfile::tempdir().expect("a folder") }
+        }
+
+        pub(in crate::install::cache) fn cache(&self) -> ProviderCache {
+            ProviderCache::for_platform(self.folder.path(), PLATFORM)
+        }
+
+        pub(in crate::install::cache) fn path(&self, path: &str) -> PathBuf {
+            self.folder.path().join(path)
+        }
+
+        pub(in crate::install::cache) fn file(&self, path: &str, content: &str) -> PathBuf {
+            let path = self.path(path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::write(&path, content).expect("a file");
+            path
+        }
+
+        /// A version with a record.
+        pub(in crate::install::cache) fn install(&self, provider: &str, version: &str) -> PathBuf {
+            let name = provider.rsplit('/').next().expect("a name");
+            let path = format!("{provider}/{version}/linux_amd64/terraform-provider-{name}_v{version}");
+            let program = self.file(&path, "a program");
+            let folder = program.parent().expect("a folder").to_owned();
+            let record = Record::of(&program, None, Verification::Unsigned).expect("it can be read");
+            record.write(&self.cache().record_of(&folder)).expect("it can be written");
+            folder
+        }
+
+        pub(in crate::install::cache) fn inventory(&self) -> Inventory {
+            self.cache().inventory().expect("it can be read")
+        }
+
+        fn skipped(&self) -> Vec<String> {
+            let root = format!("{}/", self.folder.path().display());
+            let skipped = self.inventory().skipped.into_iter();
+            skipped
+                .map(|PassedOver { path, reason }| format!("{}: {reason}", path.display()).replace(&root, ""))
+                .collect()
+        }
+    }
+
+    const RANDOM: &str = "registry.opentofu.org/hashicorp/random";
+
+    #[test]
+    fn every_version_is_listed_newest_first() {
+        let fixture = Fixture::new();
+        assert_eq!(fixture.inventory(), Inventory::default());
+        fixture.install(RANDOM, "3.9.0");
+        fixture.install(RANDOM, "3.10.0");
+        fixture.install("example.com:8443/a/b", "1.0.0");
+        fixture.file(&format!("{RANDOM}/3.9.0/darwin_arm64/terraform-provider-random"), "123");
+        fixture.file(&format!("{RANDOM}/3.9.0/darwin_arm64/docs/LICENSE"), "4567");
+        let listed = fixture.inventory();
+        let shown = listed.packages.iter().map(|package| {
+            let CachedPackage { address, version, platform, verification, size, .. } = package;
+            format!("{} {version} {platform} {verification:?} {size}", address.for_display())
+        });
+        assert_eq!(
+            shown.collect::<Vec<_>>(),
+            [
+                "example.com:8443/a/b 1.0.0 linux_amd64 Some(Unsigned) 9",
+                "hashicorp/random 3.9.0 darwin_arm64 None 7",
+                "hashicorp/random 3.10.0 linux_amd64 Some(Unsigned) 9",
+                "hashicorp/random 3.9.0 linux_amd64 Some(Unsigned) 9",
+            ]
+        );
+        assert!(listed.packages.iter().all(|package| package.executable.is_file() && package.used.is_some()));
+        assert!(listed.skipped.is_empty() && listed.unfinished.is_empty(), "{listed:?}");
+        let none = ProviderCache::new(fixture.path("nowhere")).inventory();
+        assert_eq!(none.expect("it need not be there"), Inventory::default());
+        ProviderCache::new(fixture.file("file", "")).inventory().expect_err("it is a file");
+    }
+
+    #[test]
+    fn what_is_passed_over_is_told_with_the_reason() {
+        let fixture = Fixture::new();
+        fixture.install(RANDOM, "3.9.0");
+        for file in [
+            "README.md",
+            "Example.org/a/b/1.0.0/linux_amd64/terraform-provider-b",
+            "example.org/a/.hidden/x",
+            "example.org/a/b_c/x",
+            "registry.opentofu.org/hashicorp/random/.versions.json",
+            "registry.opentofu.org/hashicorp/random/index.json",
+            "registry.opentofu.org/hashicorp/random/v3.2.0/linux_amd64/x",
+            "registry.opentofu.org/hashicorp/random/3.3.0",
+            "registry.opentofu.org/hashicorp/random/3.4.0/linux_amd64/x",
+            "registry.opentofu.org/hashicorp/random/3.5.0/my_machine/x",
+            "registry.opentofu.org/hashicorp/random/3.6.0/linux_amd64.lock",
+            "registry.opentofu.org/hashicorp/random/terraform-provider-random_3.1.0_linux_amd64.zip",
+        ] {
+            fixture.file(file, "");
+        }
+        fs::create_dir(fixture.path(&format!("{RANDOM}/3.7.0"))).expect("a folder");
+        symlink("nowhere", fixture.path(&format!("{RANDOM}/link"))).expect("a link");
+        let said = fixture.skipped();
+        let expected = [
+            "Example.org/a/b: the provider is looked for in example.org/a/b",
+            "example.org/a/b_c: \"example.org/a/b_c\" is not a provider's address, which is written",
+            "registry.opentofu.org/hashicorp/random/3.3.0: it is not a folder",
+            "registry.opentofu.org/hashicorp/random/3.4.0/linux_amd64: there is no terraform-provider-random in it",
+            "registry.opentofu.org/hashicorp/random/3.5.0/my_machine: it is not named by an operating system",
+            "registry.opentofu.org/hashicorp/random/3.7.0: it is empty",
+            "registry.opentofu.org/hashicorp/random/terraform-provider-random_3.1.0_linux_amd64.zip: it is still packed",
+            "registry.opentofu.org/hashicorp/random/v3.2.0: it is not named by a version: ",
+        ];
+        assert_eq!(said.len(), expected.len(), "{said:#?}");
+        for (said, expected) in said.iter().zip(expected) {
+            assert!(said.starts_with(expected), "{said}\n{expected}");
+        }
+        assert_eq!(fixture.inventory().packages.len(), 1);
+    }
+
+    #[test]
+    fn a_program_is_compared_with_its_record_as_a_whole() {
+        let fixture = Fixture::new();
+        let folder = fixture.install(RANDOM, "3.9.0");
+        let package = || fixture.inventory().packages.remove(0);
+        assert_eq!(fixture.cache().verify(&package()).expect("as it was"), Some(Verification::Unsigned));
+        // As long, as old and as new, by the same file: only its content tells.
+        let program = package().executable;
+        let record = fixture.cache().record_of(&folder);
+        fs::write(&program, "A program").expect("a file");
+        let text = fs::read_to_string(&record).expect("a record");
+        Record::of(&program, None, Verification::Unsigned).expect("a record").write(&record).expect("a file");
+        let state = |text: &str| text.split_once("\"state\"").expect("a record").1.to_owned();
+        let forged = fs::read_to_string(&record).expect("a record");
+        fs::write(&record, text.replace(&state(&text), &state(&forged))).expect("a file");
+        Record::read(&record).expect("a record").check(&program, &record).expect("nothing shows");
+        let error = fixture.cache().verify(&package()).expect_err("it is another one").to_string();
+        assert!(error.contains("was altered after it was installed"), "{error}");
+        fs::remove_file(record).expect("it is there");
+        assert_eq!(fixture.cache().verify(&package()).expect("nothing is known"), None);
+    }
+}

@@ -1,0 +1,160 @@
+//! Taking versions out of the cache, without pulling them from under anybody.
+//!
+//! A version is removed under the lock of its folder, which whoever installs it holds too; if somebody has it, the version stays. It
+//! disappears in one step: its folder is renamed to what an installation that was broken off leaves, so that whoever is killed on the way
+//! leaves nothing worse, and only then its record and its files go. The lock itself stays, and is empty: somebody may be waiting for it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::ProviderCache;
+use super::inventory::{CachedPackage, Unfinished};
+use super::lock::FolderLock;
+
+/// The programs that run on this machine, as far as this process may know.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunningPrograms(BTreeSet<PathBuf>);
+
+/// What became of something that was to be removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removal {
+    /// It is gone.
+    Removed,
+    /// It is still there, because somebody is installing it, or removing it too.
+    Busy,
+}
+
+impl RunningPrograms {
+    /// Those that run at this moment. Where there is no `/proc`, nobody can tell, and there seem to be none; nor can it be told of
+    /// other users' programs.
+    pub fn now() -> Self {
+        let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+        Self(processes.filter_map(|process| fs::read_link(process.path().join("exe")).ok()).collect())
+    }
+
+    /// Whether one of them is in this folder.
+    pub fn has_one_in(&self, folder: &Path) -> bool {
+        // The system tells where programs are in the end.
+        let Ok(folder) = folder.canonicalize() else { return false };
+        self.0.range(folder.clone()..).next().is_some_and(|program| program.starts_with(folder))
+    }
+}
+
+impl ProviderCache {
+    /// Removes a version. What runs of it goes on running.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn remove(&self, package: &CachedPackage) -> io::Result<Removal> {
+        let Some(_lock) = FolderLock::try_take(&self.lock_of(&package.folder))? else {
+            return Ok(Removal::Busy);
+        };
+        let version = package.folder.parent().unwrap_or(&package.folder);
+        let prefix = format!(".{}.unfinished-", package.platform);
+        let leaving = tempfile::Builder::new().prefix(&prefix).tempdir_in(version)?;
+        fs::rename(&package.folder, leaving.path().join("removed"))?;
+        match fs::remove_file(self.record_of(&package.folder)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => leaving.close()?,
+        }
+        Ok(Removal::Removed)
+    }
+
+    /// Removes what somebody has left unfinished.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn remove_unfinished(&self, unfinished: &Unfinished) -> io::Result<Removal> {
+        let Some(_lock) = FolderLock::try_take(&self.lock_of(&unfinished.package))? else {
+            return Ok(Removal::Busy);
+        };
+        let removed = match unfinished.path.symlink_metadata() {
+            Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(&unfinished.path),
+            Ok(_) => fs::remove_file(&unfinished.path),
+            Err(error) => Err(error),
+        };
+        match removed {
+            // Whoever has had the lock in between has finished it, or removed it.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(Removal::Removed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::super::inventory::Inventory;
+    use super::super::inventory::tests::Fixture;
+    use super::*;
+
+    const B: &str = "example.com/a/b";
+
+    #[test]
+    fn a_removed_version_leaves_nothing_but_its_lock() {
+        let fixture = Fixture::new();
+        fixture.install(B, "1.0.0");
+        fixture.install(B, "1.1.0");
+        let package = fixture.inventory().packages.remove(1);
+        assert_eq!(fixture.cache().remove(&package).expect("it can be removed"), Removal::Removed);
+        let left = fs::read_dir(fixture.path("example.com/a/b/1.0.0")).expect("a folder");
+        let left: Vec<_> = left.map(|entry| entry.expect("an entry").file_name()).collect();
+        assert_eq!(left, ["linux_amd64.lock"]);
+        let after = fixture.inventory();
+        assert_eq!(after.packages.len(), 1);
+        assert_eq!(after, Inventory { packages: after.packages.clone(), ..Inventory::default() });
+        assert!(fixture.cache().remove(&package).is_err(), "it is not there any more");
+    }
+
+    #[test]
+    fn of_a_link_only_the_link_is_removed() {
+        let fixture = Fixture::new();
+        let elsewhere = fixture.file("elsewhere/terraform-provider-b", "x");
+        fs::create_dir_all(fixture.path("example.com/a/b/1.0.0")).expect("a folder");
+        let target = elsewhere.parent().expect("a folder");
+        symlink(target, fixture.path("example.com/a/b/1.0.0/linux_amd64")).expect("a link");
+        let package = fixture.inventory().packages.remove(0);
+        assert_eq!(package.size, 1);
+        assert_eq!(fixture.cache().remove(&package).expect("it can be removed"), Removal::Removed);
+        assert!(elsewhere.is_file() && fixture.inventory().packages.is_empty());
+    }
+
+    #[tokio::test]
+    async fn what_somebody_is_at_stays() {
+        let fixture = Fixture::new();
+        let folder = fixture.install(B, "1.0.0");
+        let unfinished = fixture.file("example.com/a/b/1.0.0/.linux_amd64.unfinished-x/archive.zip", "123");
+        fixture.file("example.com/a/b/1.0.0/.record-y", "");
+        let inventory = fixture.inventory();
+        assert_eq!(inventory.unfinished.iter().map(|unfinished| unfinished.size).collect::<Vec<_>>(), [3, 0]);
+        let lock = FolderLock::take(&fixture.cache().lock_of(&folder), || {}).await.expect("a lock");
+        assert_eq!(fixture.cache().remove(&inventory.packages[0]).expect("no error"), Removal::Busy);
+        let busy = fixture.cache().remove_unfinished(&inventory.unfinished[0]).expect("no error");
+        assert!(busy == Removal::Busy && unfinished.is_file());
+        drop(lock);
+        for left in &inventory.unfinished {
+            assert_eq!(fixture.cache().remove_unfinished(left).expect("it can"), Removal::Removed);
+            assert_eq!(fixture.cache().remove_unfinished(left).expect("it is gone"), Removal::Removed);
+        }
+        assert!(fixture.inventory().unfinished.is_empty());
+    }
+
+    #[test]
+    fn a_program_that_runs_is_known_by_its_folder() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path().canonicalize().expect("it is there");
+        for name in ["b", "bc"] {
+            fs::create_dir(folder.join(name)).expect("a folder");
+        }
+        let running = RunningPrograms([folder.join("bc/x")].into());
+        assert!(running.has_one_in(&folder.join("bc")) && running.has_one_in(&folder));
+        assert!(!running.has_one_in(&folder.join("b")) && !running.has_one_in(&folder.join("nowhere")));
+        let here = std::env::current_exe().expect("this program");
+        let now = RunningPrograms::now();
+        assert!(now.has_one_in(here.parent().expect("a folder")), "{now:?}");
+        assert!(!now.has_one_in(&folder));
+    }
+}

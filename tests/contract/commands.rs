@@ -1,0 +1,85 @@
+//! The commands about providers, as people and scripts use them.
+
+mod providers;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What the namespace of providers is in the cache of a machine.
+const HASHICORP: &str = "registry.opentofu.org/hashicorp";
+
+/// A user's home, with nothing in it.
+struct Machine {
+    folder: tempfile::TempDir,
+}
+
+/// What a command has said.
+#[derive(Debug)]
+struct Said {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Machine {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().expect("a folder") }
+    }
+
+    fn path(&self, path: impl AsRef<Path>) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    /// Where providers are.
+    fn cache(&self) -> PathBuf {
+        self.path(".pulumi/dynamic_tf_plugins")
+    }
+
+    /// A command in the home's folder, with nothing of the real user's around it.
+    fn command(&self, program: impl AsRef<Path>) -> Command {
+        let mut command = Command::new(program.as_ref());
+        command
+            .env_clear()
+            .env("HOME", self.folder.path())
+            .env("PATH", "/usr/bin:/bin")
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn isthmus(&self, words: &[&str]) -> Said {
+        Said::of(self.command(env!("CARGO_BIN_EXE_isthmus")).args(words))
+    }
+
+    fn write(&self, path: impl AsRef<Path>, content: &[u8]) -> PathBuf {
+        let path = self.path(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(&path, content).expect("a file");
+        path
+    }
+}
+
+impl Said {
+    fn of(command: &mut Command) -> Self {
+        let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: text(&output.stdout),
+            stderr: text(&output.stderr),
+        }
+    }
+
+    #[track_caller]
+    fn well(self) -> String {
+        assert_eq!(self.code, 0, "{}\n{}", self.stdout, self.stderr);
+        self.stdout
+    }
+
+    /// What it has said of a failure.
+    #[track_caller]
+    fn failed(self) -> String {
+        assert_eq!(self.code, 1, "{}\n{}", self.stdout, self.stderr);
+        self.stdout + &self.stderr
+    }
+}
