@@ -3,6 +3,7 @@
 mod calls;
 mod choice;
 mod home;
+mod installation;
 mod instance;
 mod leases;
 mod listings;
@@ -33,6 +34,7 @@ use crate::settings;
 
 pub use calls::{Begun, Call, Calls};
 pub use home::{HomeError, NoProviderCache, OpenVaultError, PlaceError, provider_cache, vault};
+pub use installation::{Installation, InstallationError, Narrator};
 pub use instance::Instance;
 pub use leases::{Leases, MOST_LEASES, NoRoom};
 pub use listings::{Listings, Paused};

@@ -45,6 +45,23 @@ pub const HOME: Setting = Setting {
     effect: "Holds the store of objects, the key that they are encrypted with, and caches.",
 };
 
+/// What fixes the versions and packages of providers.
+pub const LOCK_FILE: Setting = Setting {
+    name: "ISTHMUS_LOCK_FILE",
+    value: "a file, such as `.terraform.lock.hcl`",
+    default: "no lock file counts",
+    effect: "Takes of each provider the version that this lock file has, and refuses a package that it does not know, or that is \
+             not in it at all.",
+};
+
+/// Whether networks are used to find providers.
+pub const OFFLINE: Setting = Setting {
+    name: "ISTHMUS_OFFLINE",
+    value: "`true`",
+    default: "registries and mirrors are asked",
+    effect: "Finds providers in the cache and in folders, and uses no network for that.",
+};
+
 /// The key that the store is encrypted with.
 pub const KEY: Setting = Setting {
     name: "ISTHMUS_KEY",
@@ -150,13 +167,15 @@ const TOOLS_DIR: Setting = Setting {
 };
 
 /// All of them, in the order of the reference page.
-pub const ALL: [Setting; 15] = [
+pub const ALL: [Setting; 17] = [
     GRACE,
     HOME,
     KEY,
     KEY_FILE,
+    LOCK_FILE,
     LOG_CALLS,
     NAME_PROPERTIES,
+    OFFLINE,
     PASSPHRASE,
     PROVIDER,
     PROVIDER_META,

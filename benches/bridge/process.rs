@@ -44,6 +44,7 @@ impl Process {
             }
         }
         command.env("PULUMI_HOME", &spec.home).env("PULUMI_PROJECT", "isthmus").env("PULUMI_CONFIG", "{}");
+        command.env("ISTHMUS_OFFLINE", "true");
         command.envs(spec.variables.iter().map(|(name, value)| (name, value)));
         let mut child =
             command.spawn().with_context(|| format!("{} cannot be started", spec.executable.display()))?;

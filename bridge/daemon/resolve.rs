@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use isthmus_shim::install::{
-    AddressError, ConstraintError, NotCached, ProviderAddress, ProviderCache, VersionConstraint,
+    AddressError, ConstraintError, InstallError, InstallEvent, Installed, ProviderAddress, VersionConstraint,
 };
+use tokio::task::JoinError;
 
-use super::home::{self, NoProviderCache};
+use super::installation::{Installation, InstallationError, Narrator};
 use super::reattach::{self, ReattachVariableError};
 use super::start::{Program, ProviderSource};
 use crate::package::catalogue::{Identity, IdentityError};
@@ -21,6 +22,8 @@ pub(super) struct Resolved {
     pub(super) identity: Identity,
     /// How it comes to run.
     pub(super) source: ProviderSource,
+    /// What the user should know of all this.
+    pub(super) warnings: Vec<String>,
 }
 
 /// What was asked for leads to no provider.
@@ -38,47 +41,105 @@ pub enum ResolveError {
     /// The variables about running providers are damaged.
     #[error(transparent)]
     Reattach(#[from] ReattachVariableError),
-    /// There is no folder to look in.
+    /// It is not clear where from.
     #[error(transparent)]
-    NoCache(#[from] NoProviderCache),
-    /// The provider is not on this machine.
-    #[error(
-        "{0}, or name its file instead: `pulumi package add terraform-provider ./terraform-provider-{type}`",
-        type = .0.address.provider_type()
-    )]
-    NotCached(Box<NotCached>),
+    Installation(#[from] InstallationError),
+    /// The provider cannot be had.
+    #[error("{error}{}", alternative(.error))]
+    Install {
+        /// Why not. It is told by this error itself.
+        error: Box<InstallError>,
+    },
+    /// The program goes down.
+    #[error("the provider was not looked for to the end")]
+    BrokenOff,
 }
 
-/// Finds the provider. This reads folders.
-pub(super) fn resolve(arguments: Arguments) -> Result<Resolved, ResolveError> {
+fn not_had(error: Box<InstallError>) -> ResolveError {
+    ResolveError::Install { error }
+}
+
+/// What else whoever has no network can do.
+fn alternative(error: &InstallError) -> String {
+    match error {
+        InstallError::Unreachable { cached, .. } => format!(
+            ", or name its file instead: `pulumi package add terraform-provider ./terraform-provider-{}`",
+            cached.address.provider_type()
+        ),
+        _ => String::new(),
+    }
+}
+
+/// Finds the provider, and installs it if it is not here. `tell` is called with lines for the user meanwhile.
+pub(super) async fn resolve(
+    arguments: Arguments,
+    tell: &(dyn Fn(String) + Send + Sync),
+) -> Result<Resolved, ResolveError> {
     let Arguments { source, includes, excludes, provider_name, .. } = arguments;
     let parameter = |source| Parameter { source, includes, excludes, provider_name };
     match source {
         Source::Local(LocalArguments { path, .. }) => {
-            let executable = isthmus_shim::install::find_executable(Path::new(&path));
+            let file = path.clone();
+            let executable =
+                reading(move || isthmus_shim::install::find_executable(Path::new(&file))).await?;
             let identity = Identity::new(parameter(ParameterSource::Local { path }))?;
             let source = ProviderSource::in_file(&identity.provider_type, executable)?;
-            Ok(Resolved { identity, source })
+            Ok(Resolved { identity, source, warnings: Vec::new() })
         }
         Source::Remote(RemoteArguments { name, version, .. }) => {
             let address = ProviderAddress::parse(&name)?;
-            let (version, program) = find(&address, &version)?;
+            let Found { version, program, warnings } = find(&address, &version, tell).await?;
             let remote = ParameterSource::Remote { url: address.to_string(), version };
             let identity = Identity::new(parameter(remote))?;
             let source = ProviderSource { name: identity.provider_type.clone(), program };
-            Ok(Resolved { identity, source })
+            Ok(Resolved { identity, source, warnings })
         }
     }
 }
 
-/// The version and the program of a provider of a registry. One that runs already has no version that could be known, and so
-/// satisfies every constraint.
-fn find(address: &ProviderAddress, version: &str) -> Result<(String, Program), ResolveError> {
+struct Found {
+    version: String,
+    program: Program,
+    warnings: Vec<String>,
+}
+
+/// A provider of a registry. Of one that runs already, and of one that its developers have put somewhere, the version cannot be
+/// known, and so it satisfies every constraint.
+async fn find(
+    address: &ProviderAddress,
+    version: &str,
+    tell: &(dyn Fn(String) + Send + Sync),
+) -> Result<Found, ResolveError> {
     if let Some(config) = reattach::running_at(address)? {
-        return Ok((LOCAL_VERSION.to_owned(), Program::Running(config)));
+        let version = LOCAL_VERSION.to_owned();
+        return Ok(Found { version, program: Program::Running(config), warnings: Vec::new() });
     }
     let constraint = VersionConstraint::parse(version)?;
-    let cache = ProviderCache::new(home::provider_cache()?);
-    let found = cache.find(address, &constraint).map_err(ResolveError::NotCached)?;
-    Ok((found.version.to_string(), Program::File(found.executable)))
+    let Installation { installer, mut warnings } = reading(Installation::from_environment).await??;
+    let (asked, wanted) = (installer.clone(), address.clone());
+    if let Some(overridden) = reading(move || asked.overridden(&wanted)).await?.map_err(not_had)? {
+        warnings.push(overridden.warning);
+        let version = LOCAL_VERSION.to_owned();
+        return Ok(Found { version, program: Program::File(overridden.executable), warnings });
+    }
+    let narrator = Narrator::default();
+    let listener = |event: InstallEvent| {
+        if let Some(line) = narrator.line(&event) {
+            tell(line);
+        }
+    };
+    let Installed { version, executable, warnings: said, .. } =
+        installer.install(address, &constraint, &listener).await.map_err(not_had)?;
+    warnings.extend(said);
+    Ok(Found { version: version.to_string(), program: Program::File(executable), warnings })
+}
+
+/// Reads files and folders, which may take long where they are on another machine.
+async fn reading<T: Send + 'static>(read: impl FnOnce() -> T + Send + 'static) -> Result<T, ResolveError> {
+    match tokio::task::spawn_blocking(read).await.map_err(JoinError::try_into_panic) {
+        Ok(found) => Ok(found),
+        Err(Ok(panic)) => std::panic::resume_unwind(panic),
+        // The runtime goes down.
+        Err(Err(_)) => Err(ResolveError::BrokenOff),
+    }
 }

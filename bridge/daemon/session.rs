@@ -183,15 +183,9 @@ impl Session {
         let mut slot = self.choice.lock().await;
         let mut cancelled = std::pin::pin!(self.cancelling.notified());
         let name = arguments.source.name().to_owned();
-        // Folders are read, which may take long where they are on another machine.
-        let resolving = tokio::task::spawn_blocking(move || resolve(arguments));
+        let tell = |line| self.say(Severity::Info, line, "");
         let resolved = tokio::select! {
-            resolved = resolving => match resolved.map_err(tokio::task::JoinError::try_into_panic) {
-                Ok(resolved) => resolved,
-                Err(Ok(panic)) => std::panic::resume_unwind(panic),
-                // The runtime goes down.
-                Err(Err(_)) => return Err(SessionError::Cancelled { name }),
-            },
+            resolved = resolve(arguments, &tell) => resolved,
             () = &mut cancelled => return Err(SessionError::Cancelled { name }),
         };
         if let Some(package) = slot.as_ref().map(|choice| choice.package()) {
@@ -203,7 +197,12 @@ impl Session {
             let name = chosen.provider_type.clone();
             return Err(AlreadyParameterized { name, version: chosen.version.to_string() }.into());
         }
-        let Resolved { identity, source } = resolved?;
+        let Resolved { identity, source, warnings } = resolved?;
+        let has_warnings = !warnings.is_empty();
+        for warning in warnings {
+            self.warn(warning, "");
+        }
+        self.settle(has_warnings).await;
         let choice = match Choice::remembered(&self.daemon, &source, &identity).await {
             Some(choice) => choice,
             None => {

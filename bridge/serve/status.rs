@@ -73,8 +73,9 @@ pub(super) fn of_session(error: SessionError) -> Status {
         SessionError::NotParameterized
         | SessionError::Start(_)
         | SessionError::Resolve(
-            ResolveError::Reattach(_) | ResolveError::NoCache(_) | ResolveError::NotCached(_),
+            ResolveError::Reattach(_) | ResolveError::Installation(_) | ResolveError::Install { .. },
         ) => Status::failed_precondition(text),
+        SessionError::Resolve(ResolveError::BrokenOff) => Status::cancelled(text),
     }
 }
 

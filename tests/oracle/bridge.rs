@@ -130,6 +130,7 @@ impl Running {
             .env("ISTHMUS_HOME", folder.join("isthmus"))
             // Whether there is a network must not matter: nobody listens here.
             .env("HTTPS_PROXY", "http://127.0.0.1:1")
+            .env("ISTHMUS_OFFLINE", "true")
             .envs(variables.iter().cloned())
             .current_dir(folder)
             .process_group(0)

@@ -139,6 +139,7 @@ impl Daemon {
             .env("HOME", home)
             .env("PULUMI_HOME", home.join("pulumi"))
             .env("ISTHMUS_HOME", home.join("isthmus"))
+            .env("ISTHMUS_OFFLINE", "true")
             .envs(variables.iter().cloned())
             .current_dir(home)
             .process_group(0)

@@ -130,6 +130,7 @@ fn verification(verification: &Verification) -> Value {
     match verification {
         Verification::Signed { key } => json!({ "kind": "signed", "key": key }),
         Verification::Unsigned => json!({ "kind": "unsigned" }),
+        Verification::Mirrored { mirror } => json!({ "kind": "mirrored", "mirror": mirror }),
         Verification::Unverified { since } => json!({ "kind": "unverified", "since": since }),
     }
 }

@@ -51,6 +51,7 @@ impl fmt::Display for Verification {
         match self {
             Self::Signed { key } => write!(formatter, "signed by {key}"),
             Self::Unsigned => formatter.write_str("unsigned"),
+            Self::Mirrored { mirror } => write!(formatter, "from the mirror {mirror}"),
             Self::Unverified { .. } => formatter.write_str("unverified"),
         }
     }

@@ -14,7 +14,7 @@ use semver::Version;
 
 use super::super::executable::find_in_folder;
 use super::super::registry::{ListedVersion, Listing, RegistryClient, RegistryPackage};
-use super::super::web::{WebClient, WebSettings};
+use super::super::web::WebClient;
 use super::super::{
     FilesystemMirror, NetworkMirror, OciAuthority, OciMirror, PackageForm, Platform, ProviderAddress,
     ProviderCache, RemoteMirrorError, RemotePackage, SourceKind, Sources,
@@ -130,30 +130,21 @@ impl Origins {
     }
 
     fn origin(&self, kind: &SourceKind) -> Result<Origin, Box<InstallError>> {
-        if let SourceKind::Filesystem(mirror) = kind {
-            return Ok(Origin::Filesystem(mirror.clone()));
-        }
-        let Network { registry, authority } = match &self.network {
-            Ok(network) => network,
-            Err(why) => return Ok(Origin::Closed(why.clone())),
+        let Network { registry, authority } = match (&self.network, kind) {
+            (Ok(network), _) => network,
+            (Err(_), SourceKind::Filesystem(mirror)) => return Ok(Origin::Filesystem(mirror.clone())),
+            (Err(why), _) => return Ok(Origin::Closed(why.clone())),
         };
-        let web = |retries: Option<u32>| match retries {
-            None => registry.web().clone(),
-            Some(retries) => {
-                let settings = registry.web().settings();
-                let download_attempts = retries.saturating_add(1);
-                registry.web().clone().with_settings(WebSettings { download_attempts, ..settings })
-            }
-        };
+        let web = |retries: &Option<u32>| registry.web().clone().with_download_retries(*retries);
         Ok(match kind {
             SourceKind::Filesystem(mirror) => Origin::Filesystem(mirror.clone()),
             SourceKind::Registry { download_retry_count } => {
-                Origin::Registry(registry.clone().with_web(web(*download_retry_count)))
+                Origin::Registry(registry.clone().with_web(web(download_retry_count)))
             }
             SourceKind::Network { url, download_retry_count, trust_all_hashes } => Origin::Network {
                 mirror: NetworkMirror::new(url, *trust_all_hashes).map_err(from_mirror)?,
                 url: url.clone(),
-                web: web(*download_retry_count),
+                web: web(download_retry_count),
             },
             SourceKind::Oci(template) => Origin::Oci {
                 mirror: OciMirror::new(template.clone(), Arc::clone(authority)),

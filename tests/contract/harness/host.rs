@@ -176,6 +176,7 @@ impl Host {
             .env("HOME", folder.path())
             .env("PULUMI_HOME", folder.path().join("pulumi"))
             .env("ISTHMUS_HOME", folder.path().join("isthmus"))
+            .env("ISTHMUS_OFFLINE", "true")
             // Only the plugin for an engine of 2017 looks there; others are told by Parameterize.
             .env("ISTHMUS_PROVIDER", &provider)
             .current_dir(folder.path())

@@ -387,6 +387,7 @@ impl Project {
             // Without it there is no `--event-log`.
             .env("PULUMI_DEBUG_COMMANDS", "true");
         for switch in [
+            "ISTHMUS_OFFLINE",
             "PULUMI_SKIP_UPDATE_CHECK",
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION",
             "PULUMI_DISABLE_REGISTRY_RESOLVE",
