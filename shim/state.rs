@@ -28,7 +28,7 @@ pub use addresses::{
     AddressSyntaxError, ComponentAddress, DeposedKey, InstanceKey, ModuleStep, ObjectAddress,
     ProviderConfigAddress, ResourceAddress, ResourceMode,
 };
-pub use journal::{Begun, Condition, Intent, Intention, OpenIntent, Sent, Unanswered};
+pub use journal::{Begun, Condition, Intent, Intention, OpenIntent, OpenIntents, Sent, Unanswered};
 pub use key::{KeyError, KeySource, Secret};
 pub use location::{ServerAddress, StoreAddress};
 pub use postgres::PostgresStore;

@@ -52,6 +52,12 @@ enum Outcome {
     Incomplete,
 }
 
+impl Outcome {
+    fn of(is_whole: bool) -> Self {
+        if is_whole { Self::Done } else { Self::Incomplete }
+    }
+}
+
 pub(super) fn run(state: &State) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,

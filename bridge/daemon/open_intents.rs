@@ -1,6 +1,6 @@
 //! What was begun and never ended is told when an engine comes that it concerns.
 
-use isthmus_shim::state::{Condition, Intent, OpenIntent, Vault, VaultError};
+use isthmus_shim::state::{Condition, Intent, OpenIntent, OpenIntents, Vault, VaultError};
 
 use super::Daemon;
 use crate::engine::Severity;
@@ -16,7 +16,21 @@ impl Daemon {
         let Ok(lazy) = &self.vault else { return };
         let told = async {
             let Some(vault) = lazy.existing().await? else { return Ok(()) };
-            let open = vault.open_intents().await?.into_iter().filter(|open| concerns(&open.intent));
+            let OpenIntents { intents, faults } = vault.open_intents().await?;
+            for fault in faults {
+                let what_to_do = match fault.number {
+                    Some(number) => format!("`isthmus state dismiss {}` ends this message", number.0),
+                    None => "Restore the store from a backup".to_owned(),
+                };
+                say(
+                    Severity::Warning,
+                    format!(
+                        "what was begun and never ended is not all known: {}. See what the provider has. {what_to_do}",
+                        fault.reason
+                    ),
+                );
+            }
+            let open = intents.into_iter().filter(|open| concerns(&open.intent));
             let (unanswered, open): (Vec<_>, Vec<_>) =
                 open.partition(|open| matches!(open.condition, Condition::Unanswered));
             for open in open.iter().filter(|open| !matches!(open.condition, Condition::UnderWay)) {

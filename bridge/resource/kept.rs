@@ -366,7 +366,7 @@ impl Keeper<'_> {
     async fn resolve(&self, id: &str, notes: &mut Notes) {
         let key = self.key(id);
         let resolved = async {
-            for open in self.vault.open_intents().await? {
+            for open in self.vault.open_intents().await?.intents {
                 let is_over =
                     matches!(open.condition, Condition::Interrupted | Condition::Ended { object: None, .. });
                 if is_over && open.intent.key == key && open.intent.intention != Intention::Create {

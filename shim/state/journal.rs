@@ -37,7 +37,7 @@ use super::store::{
     Batch, Change, Claim, Committed, Durability, Kind, Lease, Page, Place, RecordNumber, Refusal,
     SealedRecord, Store, StoreKey,
 };
-use super::vault::{Envelope, Saved, Vault, VaultError};
+use super::vault::{Envelope, Fault, Saved, Vault, VaultError};
 use holder::Holder;
 
 pub use remnants::Sent;
@@ -84,6 +84,15 @@ pub struct OpenIntent {
     pub holder: String,
     /// What is known of it.
     pub condition: Condition,
+}
+
+/// What was begun and has no end yet, as far as the journal can be read.
+#[derive(Debug, Default)]
+pub struct OpenIntents {
+    /// What can be read, oldest first.
+    pub intents: Vec<OpenIntent>,
+    /// What cannot: nobody knows what was begun there.
+    pub faults: Vec<Fault>,
 }
 
 /// What is known of an open intent.
@@ -252,26 +261,24 @@ impl Vault {
         }
     }
 
-    /// What was begun and has no end yet, oldest first.
+    /// What was begun and has no end yet. A damaged intent does not hide the others.
     ///
     /// # Errors
-    /// When the journal cannot be read.
-    pub async fn open_intents(&self) -> Result<Vec<OpenIntent>, VaultError> {
-        let mut open = Vec::new();
+    /// When nothing of the journal can be read.
+    pub async fn open_intents(&self) -> Result<OpenIntents, VaultError> {
+        let mut open = OpenIntents::default();
         let mut after = Some(RecordNumber(0));
         while let Some(from) = after {
             let Page { records, damaged, next, fault } =
                 self.store().page(Kind::Intent, None, from, 256).await?;
             for record in records {
-                open.push(self.open_intent(&record).await?);
+                match self.open_intent(&record).await {
+                    Ok(intent) => open.intents.push(intent),
+                    Err(error) => open.faults.push(Fault::of(record, error)?),
+                }
             }
-            if let Some((number, _)) = damaged.first() {
-                let reason = format!("the intent {} is not as it was written", number.0);
-                return Err(VaultError::Incomplete { store: self.location(), reason });
-            }
-            if let Some(reason) = fault {
-                return Err(VaultError::Incomplete { store: self.location(), reason });
-            }
+            open.faults.extend(damaged.into_iter().map(|(number, key)| Fault::of_damaged(number, key)));
+            open.faults.extend(fault.map(Fault::of_database));
             after = next;
         }
         Ok(open)
@@ -282,7 +289,9 @@ impl Vault {
     /// # Errors
     /// When the journal cannot be written.
     pub async fn dismiss(&self, number: RecordNumber) -> Result<bool, VaultError> {
-        let known = self.open_intents().await?.iter().any(|open| open.number == number);
+        let open = self.open_intents().await?;
+        let known = open.intents.iter().any(|open| open.number == number)
+            || open.faults.iter().any(|fault| fault.number == Some(number));
         let remove = Change::Remove { kind: Kind::Intent, number, version: None };
         self.store().commit(Batch::of(remove)).await?;
         Ok(known)

@@ -261,30 +261,14 @@ impl Vault {
     ) -> Result<SavedPage, VaultError> {
         let Page { records, damaged, next, fault } =
             self.store.page(Kind::Object, package, after, at_most).await?;
-        let mut faults: Vec<Fault> = damaged
-            .into_iter()
-            .map(|(number, key)| {
-                let reason = match &key {
-                    Some(key) => format!("the record of {key} is not as it was written"),
-                    None => format!("the record {} is not as it was written", number.0),
-                };
-                Fault { number: Some(number), key, reason }
-            })
-            .collect();
-        faults.extend(fault.map(|reason| Fault { number: None, key: None, reason }));
+        let mut faults: Vec<Fault> =
+            damaged.into_iter().map(|(number, key)| Fault::of_damaged(number, key)).collect();
+        faults.extend(fault.map(Fault::of_database));
         let mut readable = Vec::with_capacity(records.len());
         for record in records {
             match self.unsealed_object(&record).await {
                 Ok(saved) => readable.push((record.place, record.key, saved)),
-                // It concerns all records.
-                Err(error @ (VaultError::Store(_) | VaultError::Key(KeyError::WrongKey { .. }))) => {
-                    return Err(error);
-                }
-                Err(error) => faults.push(Fault {
-                    number: Some(record.place.number),
-                    key: Some(record.key),
-                    reason: crate::error_chain(&error),
-                }),
+                Err(error) => faults.push(Fault::of(record, error)?),
             }
         }
         Ok(SavedPage { records: readable, faults, next })
@@ -312,8 +296,8 @@ impl Vault {
     }
 
     /// Forgets something, whatever it is by now; it may be forgotten already.
-    pub async fn remove(&self, place: Place) -> Result<(), VaultError> {
-        let remove = Change::Remove { kind: Kind::Object, number: place.number, version: None };
+    pub async fn remove(&self, number: RecordNumber) -> Result<(), VaultError> {
+        let remove = Change::Remove { kind: Kind::Object, number, version: None };
         // Nothing that it depends on: it cannot be refused.
         self.store.commit(Batch::of(remove)).await?;
         Ok(())
@@ -395,6 +379,37 @@ impl Vault {
 
     pub(super) fn store(&self) -> &Arc<dyn Store> {
         &self.store
+    }
+}
+
+impl Fault {
+    /// A record that is not as it was written.
+    pub(super) fn of_damaged(number: RecordNumber, key: Option<StoreKey>) -> Self {
+        let reason = match &key {
+            Some(key) => format!("the record of {key} is not as it was written"),
+            None => format!("the record {} is not as it was written", number.0),
+        };
+        Self { number: Some(number), key, reason }
+    }
+
+    /// A database in which more may be missing.
+    pub(super) fn of_database(reason: String) -> Self {
+        Self { number: None, key: None, reason }
+    }
+
+    /// A record that cannot be read.
+    ///
+    /// # Errors
+    /// With the very error, where it concerns all records.
+    pub(super) fn of(record: SealedRecord, error: VaultError) -> Result<Self, VaultError> {
+        match error {
+            VaultError::Store(_) | VaultError::Key(KeyError::WrongKey { .. }) => Err(error),
+            error => Ok(Self {
+                number: Some(record.place.number),
+                key: Some(record.key),
+                reason: crate::error_chain(&error),
+            }),
+        }
     }
 }
 

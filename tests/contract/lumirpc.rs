@@ -4,6 +4,7 @@
 //! comparisons and then changes, deletions last; its state is only what that engine keeps. The providers are real.
 
 mod cut;
+mod damage;
 mod engine;
 mod interchange;
 mod journal;

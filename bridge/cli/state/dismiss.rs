@@ -1,7 +1,7 @@
 //! `isthmus state dismiss`: ends the reports of a change whose end nobody knows.
 
 use clap::Args;
-use isthmus_shim::state::RecordNumber;
+use isthmus_shim::state::{OpenIntent, RecordNumber};
 
 use super::error::StateError;
 use super::{Outcome, open_vault, print};
@@ -28,13 +28,18 @@ impl Dismiss {
     pub(super) async fn run(&self) -> Result<Outcome, StateError> {
         let vault = open_vault().await?;
         let open = vault.open_intents().await?;
-        let find = |number: &i64| open.iter().find(|open| open.number == RecordNumber(*number));
-        if let Some(number) = self.numbers.iter().find(|number| find(number).is_none()) {
+        let report = |number: &i64| {
+            let number = RecordNumber(*number);
+            let readable = open.intents.iter().find(|open| open.number == number).map(OpenIntent::report);
+            let damaged = || open.faults.iter().find(|fault| fault.number == Some(number));
+            readable.or_else(|| Some(damaged()?.reason.clone()))
+        };
+        if let Some(number) = self.numbers.iter().find(|number| report(number).is_none()) {
             return Err(StateError::NoSuchIntent { number: *number, store: vault.location() });
         }
-        for open in self.numbers.iter().filter_map(find) {
-            vault.dismiss(open.number).await?;
-            print(&format!("dismissed {}: {}\n", open.number.0, open.report()));
+        for (number, report) in self.numbers.iter().filter_map(|number| Some((*number, report(number)?))) {
+            vault.dismiss(RecordNumber(number)).await?;
+            print(&format!("dismissed {number}: {report}\n"));
         }
         Ok(Outcome::Done)
     }

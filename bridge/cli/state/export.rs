@@ -17,7 +17,7 @@ use isthmus_shim::state::tfstate::{Collision, Instance, TfState};
 use isthmus_shim::state::{ComponentAddress, ObjectAddress, ProviderConfigAddress};
 
 use super::error::StateError;
-use super::record::{Record, records};
+use super::record::{Record, Records, records, tell_of};
 use super::{Outcome, open_vault, print, warn};
 use addresses::Addresses;
 
@@ -33,6 +33,8 @@ an address for each record that is to have one (records by NUMBER or TYPE/ID).
 
 With --format stacks the file is a sequence of tfstackdata1 records, each behind its length. This is EXPERIMENTAL: Terraform
 calls the format private and may change it at any time.
+
+What is damaged in the store and cannot be read is named on standard error; the rest is written, and the exit code is 1.
 
 The file holds every value in the clear, secrets and private data included; it can be read by its owner only.";
 
@@ -92,7 +94,8 @@ impl Export {
     pub(super) async fn run(&self) -> Result<Outcome, StateError> {
         let vault = open_vault().await?;
         let providers = self.providers()?;
-        let found = records(&vault, self.package.as_deref()).await?;
+        let Records { records: found, faults } = records(&vault, self.package.as_deref()).await?;
+        tell_of(&faults);
         let addresses = Addresses::read(self.addresses.as_deref(), &found, &vault)?;
         let count = found.len();
         let objects = addresses.give(found).into_iter();
@@ -105,7 +108,7 @@ impl Export {
         if let Some(output) = &self.output {
             print(&format!("wrote {count} objects to {}\n", output.display()));
         }
-        Ok(Outcome::Done)
+        Ok(Outcome::of(faults.is_empty()))
     }
 
     fn tfstate(&self, objects: impl Iterator<Item = (ObjectAddress, Record)>) -> Result<String, Collision> {

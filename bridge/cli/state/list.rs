@@ -2,11 +2,11 @@
 
 use clap::Args;
 use isthmus_shim::cty::json::Json;
-use isthmus_shim::state::{Condition, OpenIntent, Vault};
+use isthmus_shim::state::{Condition, Fault, OpenIntent, OpenIntents, Vault};
 
 use super::error::StateError;
-use super::record::{Record, records};
-use super::{Outcome, open_vault, print};
+use super::record::{Record, Records, records, tell_of};
+use super::{Outcome, open_vault, print, warn};
 use crate::cli::table::table;
 
 const EXAMPLES: &str = "\
@@ -17,6 +17,8 @@ Examples:
 
 NUMBER and TYPE/ID name a record for the other commands. ADDRESS is what a Terraform state called the object, if it came
 from one. A damaged object is one that a failed creation left behind: it has to be replaced or deleted.
+
+What is damaged in the store and cannot be read is named on standard error; the rest is listed, and the exit code is 1.
 
 Below the objects stand changes that were begun and whose end is not known: what they were about, and what is known of them.
 With --json they are told by --intents, instead of the objects.";
@@ -42,12 +44,16 @@ pub(super) struct List {
 impl List {
     pub(super) async fn run(&self) -> Result<Outcome, StateError> {
         let vault = open_vault().await?;
-        let intents = self.intents(&vault).await?;
+        let open = self.open(&vault).await?;
+        tell_of_damaged_changes(&open.faults);
+        let (intents, is_whole) = (open.intents, open.faults.is_empty());
         if self.intents {
             print(&if self.json { intents_json(&intents) } else { intents_text(&intents) });
-            return Ok(Outcome::Done);
+            return Ok(Outcome::of(is_whole));
         }
-        let mut found = records(&vault, self.package.as_deref()).await?;
+        let Records { records: mut found, faults } = records(&vault, self.package.as_deref()).await?;
+        tell_of(&faults);
+        let is_whole = is_whole && faults.is_empty();
         if let Some(type_name) = &self.type_name {
             found.retain(|record| record.key.type_name == *type_name);
         }
@@ -60,17 +66,27 @@ impl List {
             intents.retain(|open| !matches!(open.condition, Condition::Unanswered));
             print(&(as_table(&found) + &intents_text(&intents)));
         }
-        Ok(Outcome::Done)
+        Ok(Outcome::of(is_whole))
     }
 
-    async fn intents(&self, vault: &Vault) -> Result<Vec<OpenIntent>, StateError> {
-        let mut intents = vault.open_intents().await?;
-        intents.retain(|open| {
+    async fn open(&self, vault: &Vault) -> Result<OpenIntents, StateError> {
+        let mut open = vault.open_intents().await?;
+        open.intents.retain(|open| {
             let key = &open.intent.key;
             self.package.as_ref().is_none_or(|package| key.package == *package)
                 && self.type_name.as_ref().is_none_or(|type_name| key.type_name == *type_name)
         });
-        Ok(intents)
+        Ok(open)
+    }
+}
+
+fn tell_of_damaged_changes(faults: &[Fault]) {
+    for fault in faults {
+        let what_to_do = match fault.number {
+            Some(number) => format!("`isthmus state dismiss {}` removes it", number.0),
+            None => "restore the store from a backup".to_owned(),
+        };
+        warn(&format!("of the changes that were begun not all can be read: {}; {what_to_do}", fault.reason));
     }
 }
 

@@ -1,9 +1,13 @@
 //! A record of the store, as the commands show it.
 
 use isthmus_shim::cty::json::Json;
-use isthmus_shim::state::{Place, SavedObject, Status, StoreKey, Vault};
+use isthmus_shim::state::{Fault, Place, RecordNumber, SavedObject, Status, StoreKey, Vault};
 
 use super::error::StateError;
+use super::warn;
+
+/// How many records are read at once.
+const PAGE: u32 = 1000;
 
 /// One record.
 #[derive(Debug)]
@@ -16,11 +20,41 @@ pub(super) struct Record {
     pub(super) object: SavedObject,
 }
 
+/// What is in a store.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    /// What can be read, sorted by key.
+    pub(super) records: Vec<Record>,
+    /// What cannot.
+    pub(super) faults: Vec<Fault>,
+}
+
 /// All records of the store, of one package or of all.
-pub(super) async fn records(vault: &Vault, package: Option<&str>) -> Result<Vec<Record>, StateError> {
-    let records = vault.list(package).await?;
-    let records = records.into_iter().map(|(place, key, saved)| Record { place, key, object: saved.object });
-    Ok(records.collect())
+pub(super) async fn records(vault: &Vault, package: Option<&str>) -> Result<Records, StateError> {
+    let mut found = Records::default();
+    let mut after = Some(RecordNumber(0));
+    while let Some(from) = after {
+        let page = vault.page(package, from, PAGE).await?;
+        let records = page.records.into_iter();
+        found.records.extend(records.map(|(place, key, saved)| Record { place, key, object: saved.object }));
+        found.faults.extend(page.faults);
+        after = page.next;
+    }
+    found.records.sort_by(|one, other| (&one.key, one.place).cmp(&(&other.key, other.place)));
+    Ok(found)
+}
+
+/// Names what cannot be read.
+pub(super) fn tell_of(faults: &[Fault]) {
+    for fault in faults {
+        let what_to_do = match fault.number {
+            Some(number) => {
+                format!("restore the store from a backup, or forget it with `isthmus state rm {}`", number.0)
+            }
+            None => "records may be missing here; restore the store from a backup".to_owned(),
+        };
+        warn(&format!("the store is damaged: {}; {what_to_do}", fault.reason));
+    }
 }
 
 impl Record {
@@ -57,8 +91,6 @@ impl Record {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use isthmus_shim::state::RecordNumber;
-
     use super::*;
 
     /// A pet.

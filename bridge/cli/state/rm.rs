@@ -31,11 +31,17 @@ impl Rm {
         let all = records(&vault, None).await?;
         let mut condemned = Vec::new();
         for selector in &self.records {
-            condemned.push(selector.find(&all, &vault)?);
+            condemned.push(match all.damaged(selector) {
+                Some(number) => (number, "which was damaged".to_owned()),
+                None => {
+                    let record = all.find(selector, &vault)?;
+                    (record.place.number, record.key.to_string())
+                }
+            });
         }
-        for record in condemned {
-            vault.remove(record.place).await?;
-            print(&format!("removed record {}, {}\n", record.number(), record.key));
+        for (number, what) in condemned {
+            vault.remove(number).await?;
+            print(&format!("removed record {}, {what}\n", number.0));
         }
         Ok(Outcome::Done)
     }

@@ -4,10 +4,10 @@ use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
-use isthmus_shim::state::Vault;
+use isthmus_shim::state::{RecordNumber, Vault};
 
 use super::error::StateError;
-use super::record::Record;
+use super::record::{Record, Records, tell_of};
 
 /// `17`, or `random_pet/able-dog`. An id may contain anything, further slashes included.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +77,26 @@ impl Selector {
                     .join(", "),
             }),
         }
+    }
+}
+
+impl Records {
+    /// The only record that a selector stands for.
+    ///
+    /// # Errors
+    /// As of [`Selector::find`]; then it is also told what could not be read.
+    pub(super) fn find(&self, selector: &Selector, vault: &Vault) -> Result<&Record, StateError> {
+        let found = selector.find(&self.records, vault);
+        if found.is_err() {
+            tell_of(&self.faults);
+        }
+        found
+    }
+
+    /// The number of a record that cannot be read, if that is what a selector stands for.
+    pub(super) fn damaged(&self, selector: &Selector) -> Option<RecordNumber> {
+        let Selector::Number(number) = selector else { return None };
+        self.faults.iter().filter_map(|fault| fault.number).find(|damaged| damaged.0 == *number)
     }
 }
 

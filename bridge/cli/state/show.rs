@@ -40,7 +40,7 @@ impl Show {
         let all = records(&vault, None).await?;
         let mut shown = Vec::new();
         for selector in &self.records {
-            shown.push(selector.find(&all, &vault)?);
+            shown.push(all.find(selector, &vault)?);
         }
         if self.json {
             let all = shown.into_iter().map(|record| Json::Object(members(record, self.secrets)));

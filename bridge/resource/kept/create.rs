@@ -131,7 +131,7 @@ impl Keeper<'_> {
         match self.destroy(object, notes).await {
             Ok(()) => {
                 if let Some(place) = place
-                    && let Err(error) = self.vault.remove(place).await
+                    && let Err(error) = self.vault.remove(place.number).await
                 {
                     // The object is gone; a record of it is all that is left, and does no harm.
                     notes.warnings.push(Diagnostic::warning(

@@ -18,6 +18,7 @@ over_each_store! {
     an_object_that_somebody_removed_meanwhile_is_kept_anew,
     what_is_known_of_an_unknown_end_is_kept,
     an_open_intent_is_dismissed_by_its_number,
+    a_damaged_intent_does_not_hide_the_others_and_can_be_dismissed,
 }
 
 fn intent(intention: Intention, id: &str) -> Intent {
@@ -31,7 +32,7 @@ fn intent(intention: Intention, id: &str) -> Intent {
 }
 
 async fn conditions(vault: &Vault) -> Vec<Condition> {
-    vault.open_intents().await.expect("intents").into_iter().map(|open| open.condition).collect()
+    vault.open_intents().await.expect("intents").intents.into_iter().map(|open| open.condition).collect()
 }
 
 /// As if whoever holds leases and intents had been killed, and its number were somebody else's now.
@@ -43,7 +44,7 @@ async fn kill_holders(world: &World) {
 async fn an_intent_is_there_from_its_beginning_to_its_end(world: &World) {
     let (ours, theirs) = (world.vault().await, world.vault().await);
     let mut begun = ours.begin(intent(Intention::Update, "a"), None).await.expect("begun");
-    let open = theirs.open_intents().await.expect("intents");
+    let open = theirs.open_intents().await.expect("intents").intents;
     let [open] = &open[..] else { panic!("one intent, not {open:?}") };
     assert_eq!(open.number, begun.number());
     assert_eq!((open.intent.intention, &open.intent.key), (Intention::Update, &key("a")));
@@ -54,7 +55,7 @@ async fn an_intent_is_there_from_its_beginning_to_its_end(world: &World) {
     let report = open.report();
     assert!(report.contains("the update of urn:pulumi:dev") && report.contains("is under way"), "{report}");
     begun.end().await.expect("ended");
-    assert!(theirs.open_intents().await.expect("intents").is_empty());
+    assert!(theirs.open_intents().await.expect("intents").intents.is_empty());
 }
 
 async fn an_object_is_stored_with_the_end_of_its_intent(world: &World) {
@@ -85,7 +86,7 @@ async fn an_object_is_unanswered_until_the_engine_has_the_answer(world: &World) 
     let mut begun = vault.begin(intent(Intention::Create, ""), None).await.expect("begun");
     crate::state::journal::testing::begun_by_who_has_ended(&mut begun);
     drop(begun.store_unanswered(&key("b"), &saved("two")).await.expect("stored"));
-    let open = world.vault().await.open_intents().await.expect("intents");
+    let open = world.vault().await.open_intents().await.expect("intents").intents;
     let [open] = &open[..] else { panic!("one intent, not {open:?}") };
     assert!(matches!(open.condition, Condition::Unanswered), "{open:?}");
     assert_eq!((&open.intent.key, &open.intent.companion[..]), (&key("b"), &b"inputs"[..]));
@@ -101,7 +102,7 @@ async fn an_intent_without_an_end_is_interrupted_when_its_process_has_ended(worl
     let vault = world.vault().await;
     let mut begun = vault.begin(intent(Intention::Create, ""), None).await.expect("begun");
     kill_holders(world).await;
-    let open = world.vault().await.open_intents().await.expect("intents");
+    let open = world.vault().await.open_intents().await.expect("intents").intents;
     assert!(matches!(open[..], [_]) && matches!(open[0].condition, Condition::Interrupted), "{open:?}");
     let report = open[0].report();
     assert!(report.contains("nobody knows whether it has happened"), "{report}");
@@ -169,7 +170,7 @@ async fn the_outcome_of_who_was_overtaken_is_kept_with_the_intent(world: &World)
     assert!(matches!(error, VaultError::Overtaken { done: "updated", .. }), "{error}");
     begun.store(Some(place), &key("a"), &saved("other's")).await.expect("stored");
     assert_eq!(results(&other, "a").await, ["other's"]);
-    let open = other.open_intents().await.expect("intents");
+    let open = other.open_intents().await.expect("intents").intents;
     let [open] = &open[..] else { panic!("one intent, not {open:?}") };
     let Condition::Ended { text, object: Some(object) } = &open.condition else { panic!("{open:?}") };
     assert_eq!(result(object), "sleeper's");
@@ -180,7 +181,7 @@ async fn an_object_that_somebody_removed_meanwhile_is_kept_anew(world: &World) {
     let vault = world.vault().await;
     let place = vault.add(&key("a"), &saved("one")).await.expect("kept");
     let mut begun = vault.begin(intent(Intention::Update, "a"), Some(place.number)).await.expect("begun");
-    world.vault().await.remove(place).await.expect("removed by hand");
+    world.vault().await.remove(place.number).await.expect("removed by hand");
     begun.store(Some(place), &key("a"), &saved("two")).await.expect("stored");
     assert_eq!(results(&vault, "a").await, ["two"]);
 }
@@ -189,7 +190,7 @@ async fn what_is_known_of_an_unknown_end_is_kept(world: &World) {
     let vault = world.vault().await;
     let mut begun = vault.begin(intent(Intention::Create, ""), None).await.expect("begun");
     begun.leave_open("the provider crashed while it was creating").await.expect("noted");
-    let open = vault.open_intents().await.expect("intents");
+    let open = vault.open_intents().await.expect("intents").intents;
     let [open] = &open[..] else { panic!("one intent, not {open:?}") };
     assert!(open.report().contains("the provider crashed"), "{}", open.report());
     assert!(matches!(open.condition, Condition::Ended { object: None, .. }), "{open:?}");
@@ -204,9 +205,28 @@ async fn an_open_intent_is_dismissed_by_its_number(world: &World) {
         .leave_open("x")
         .await
         .expect("noted");
-    let number = vault.open_intents().await.expect("intents")[0].number;
+    let number = vault.open_intents().await.expect("intents").intents[0].number;
     assert!(!vault.dismiss(RecordNumber(number.0 + 1)).await.expect("an answer"));
     assert!(vault.dismiss(number).await.expect("an answer"));
     assert!(!vault.dismiss(number).await.expect("an answer"), "it is dismissed already");
     assert!(vault.store().is_empty(Kind::Intent).await.expect("an answer"));
+}
+
+async fn a_damaged_intent_does_not_hide_the_others_and_can_be_dismissed(world: &World) {
+    let vault = world.vault().await;
+    let mut numbers = Vec::new();
+    for id in ["a", "b", "c"] {
+        let mut begun = vault.begin(intent(Intention::Update, id), None).await.expect("begun");
+        begun.leave_open("x").await.expect("noted");
+        numbers.push(begun.number());
+    }
+    let damage = format!("UPDATE intents SET sealed = {} WHERE number = {}", world.bytes(b"x"), numbers[1].0);
+    assert_eq!(world.sql(&damage).await, 1);
+    let open = vault.open_intents().await.expect("what can be read");
+    let readable: Vec<RecordNumber> = open.intents.iter().map(|open| open.number).collect();
+    assert_eq!(readable, [numbers[0], numbers[2]]);
+    let [fault] = &open.faults[..] else { panic!("one fault, not {:?}", open.faults) };
+    assert_eq!((fault.number, &fault.key), (Some(numbers[1]), &Some(key("b"))));
+    assert!(vault.dismiss(numbers[1]).await.expect("dismissed"), "it was there");
+    assert!(vault.open_intents().await.expect("intents").faults.is_empty());
 }

@@ -56,7 +56,7 @@ async fn after_a_rotation_only_the_new_key_opens_the_store(world: &World) {
         assert_eq!(results(&new, id).await, [id]);
     }
     assert_eq!(new.remnant(&key("r"), &[1; 32]).await.expect("an answer"), Some("left".into()));
-    assert_eq!(new.open_intents().await.expect("intents").len(), 1);
+    assert_eq!(new.open_intents().await.expect("intents").intents.len(), 1);
     // Who still has the old key is told so, and writes nothing that nobody could read.
     assert!(is_wrong_key(&other.add(&key("d"), &saved("d")).await));
     assert!(is_wrong_key(&other.find(&key("a")).await));

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::future::Future;
 use std::sync::Arc;
 
-use super::{PAGE, Vault, VaultError};
+use super::{Fault, PAGE, Vault, VaultError};
 use crate::state::encryption::{CipherKey, KeyId, key_of};
 use crate::state::key::{KeyError, KeySource, Recipe, create};
 use crate::state::keyring::{self, Ring, RingRow, added};
@@ -151,10 +151,7 @@ impl Vault {
                 return Err(VaultError::Incomplete { store: self.location(), reason });
             }
             if let Some((number, key)) = page.damaged.into_iter().next() {
-                let reason = match key {
-                    Some(key) => format!("the record of {key} is not as it was written"),
-                    None => format!("the record {} is not as it was written", number.0),
-                };
+                let reason = Fault::of_damaged(number, key).reason;
                 return Err(VaultError::Incomplete { store: self.location(), reason });
             }
             let mut changes = Vec::new();
