@@ -24,9 +24,6 @@ pub const LUMI_PLUGIN_PREFIX: &str = "lumi-resource-";
 /// The name that starts the sandbox provider.
 pub const SANDBOX_PROVIDER: &str = "terraform-provider-sandbox";
 
-/// What the engine of 2017 looks for, before a package's name.
-pub const LUMI_PLUGIN: &str = "lumi-resource-";
-
 /// What the name that the program was started by asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Role {
@@ -92,7 +89,7 @@ fn role(program: &Path) -> Role {
     match stem {
         PULUMI_PLUGIN => Role::Plugin,
         _ if is_sandbox(stem) => Role::Sandbox,
-        _ => match stem.strip_prefix(LUMI_PLUGIN) {
+        _ => match stem.strip_prefix(LUMI_PLUGIN_PREFIX) {
             Some(package) if !package.is_empty() => Role::Lumi(package.to_owned()),
             _ => Role::Command,
         },

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use clap::Args;
 use isthmus_shim::install::find_executable;
 
-use super::LUMI_PLUGIN;
+use super::LUMI_PLUGIN_PREFIX;
 use super::plugin::{fail, print};
 use crate::package::parameters::{EXECUTABLE_PREFIX, local_provider_type};
 
@@ -112,8 +112,8 @@ impl Link {
             }
         };
         let ours = std::env::current_exe().map_err(LinkError::Here)?;
-        let plugin = folder.join(format!("{LUMI_PLUGIN}{package}"));
-        let provider = folder.join(format!("{LUMI_PLUGIN}{package}{PROVIDER_LINK}"));
+        let plugin = folder.join(format!("{LUMI_PLUGIN_PREFIX}{package}"));
+        let provider = folder.join(format!("{LUMI_PLUGIN_PREFIX}{package}{PROVIDER_LINK}"));
         // Looked at before anything is changed.
         let is_program = |target: &Path| {
             target == ours
