@@ -128,6 +128,19 @@ pub enum KeyError {
         /// Which store.
         store: String,
     },
+    /// The store is shared and has records, and no key is set for it.
+    #[error(
+        "the store {store} has encrypted records, and no key is set for it; set ISTHMUS_KEY_FILE, ISTHMUS_KEY or \
+         ISTHMUS_PASSPHRASE to what it was encrypted with, the same on every machine that shares the store. If it was this \
+         machine's own key file, put back {path}",
+        path = path.display()
+    )]
+    NotSet {
+        /// Which file there would be without a setting.
+        path: PathBuf,
+        /// Which store.
+        store: String,
+    },
     /// The store was encrypted with another key.
     #[error(
         "the store {store} was encrypted with another key than {origin}; use the key that it was encrypted with \

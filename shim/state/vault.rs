@@ -194,11 +194,18 @@ impl Vault {
     /// When the store or the key cannot be made, opened or used; [`KeyError::WrongKey`] when the store was encrypted with
     /// another key.
     pub async fn connect(address: &StoreAddress, key: &KeySource) -> Result<Self, VaultError> {
-        let store: Arc<dyn Store> = match address {
-            StoreAddress::File(path) => Arc::new(SqliteStore::open(path.clone()).await?),
-            StoreAddress::Server(server) => Arc::new(PostgresStore::connect(server).await?),
+        let server = match address {
+            StoreAddress::File(path) => {
+                return Self::over(Arc::new(SqliteStore::open(path.clone()).await?), key).await;
+            }
+            StoreAddress::Server(server) => server,
         };
-        Self::over(store, key).await
+        let opened = Self::over(Arc::new(PostgresStore::connect(server).await?), key).await;
+        opened.map_err(|error| match error {
+            // Others have the key; a file is only what this machine would have by itself.
+            VaultError::Key(KeyError::Missing { path, store }) => KeyError::NotSet { path, store }.into(),
+            error => error,
+        })
     }
 
     /// A vault over any store.
