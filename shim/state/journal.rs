@@ -254,7 +254,7 @@ impl Vault {
                     let holder = other.map_or(held.holder, |other| other.description());
                     return Err(VaultError::Busy { key: Box::new(key), holder });
                 }
-                Committed::Refused(Refusal::Changed { .. } | Refusal::Lost(_)) => {
+                Committed::Refused(Refusal::Changed { .. } | Refusal::Newer { .. } | Refusal::Lost(_)) => {
                     return Err(self.changed(&key));
                 }
             }
@@ -438,20 +438,28 @@ impl Begun {
     /// ([`Unanswered::answered`]): if this process ends before, it tells the next one under which id the object is, because
     /// the engine may ask for the same again.
     ///
+    /// `beside` are the records that the key has already, newest first, when the id was chosen because of them. `None`:
+    /// there are others by now, and nothing was stored.
+    ///
     /// # Errors
     /// As of [`Self::store`].
     pub async fn store_unanswered(
         &mut self,
         key: &StoreKey,
         saved: &Saved,
-    ) -> Result<(Place, Unanswered), VaultError> {
+        beside: Option<&[Place]>,
+    ) -> Result<Option<(Place, Unanswered)>, VaultError> {
         let object = Envelope::from(saved).encode_to_vec();
         self.entry.unanswered = Some(key.id.clone());
         let entry = self.entry.encode_to_vec();
         let (place, intent, lease) = (self.place, self.key.clone(), self.lease.clone());
+        let newest = |known: &[Place]| known.first().map_or(RecordNumber(0), |newest| newest.number);
+        let newest = beside.map(|known| (Kind::Object, key.clone(), newest(known)));
         let committed = self
             .vault
             .write(|cipher| Batch {
+                require: beside.unwrap_or_default().iter().map(|known| (Kind::Object, *known)).collect(),
+                newest: newest.iter().cloned().collect(),
                 fences: lease.iter().cloned().collect(),
                 changes: vec![
                     Change::Add {
@@ -477,7 +485,10 @@ impl Begun {
             Committed::Done { places, .. } => {
                 self.lease = None;
                 let stored = *places.first().expect("what was stored has a place");
-                Ok((stored, Unanswered { vault: self.vault.clone(), number: place.number }))
+                Ok(Some((stored, Unanswered { vault: self.vault.clone(), number: place.number })))
+            }
+            Committed::Refused(Refusal::Changed { kind: Kind::Object, .. } | Refusal::Newer { .. }) => {
+                Ok(None)
             }
             Committed::Refused(_) => Err(self.overtaken(Some(saved)).await),
         }

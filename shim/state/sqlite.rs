@@ -141,10 +141,6 @@ impl File {
     fn failed(&self, doing: &'static str, error: rusqlite::Error) -> StoreError {
         failed(&self.path, doing, Arc::new(error))
     }
-
-    fn corrupt(&self, doing: &'static str, found: String) -> StoreError {
-        StoreError::Corrupt { path: self.path.clone(), doing, error: found.into() }
-    }
 }
 
 impl Reader {
@@ -265,17 +261,15 @@ fn find(
     kind: Kind,
     key: &StoreKey,
 ) -> Result<Vec<SealedRecord>, StoreError> {
-    let doing = "reading a record";
     let read = || {
         // What is read is of one moment.
         let moment = connection.unchecked_transaction()?;
-        let Some(numbers) = order::numbers(&moment, kind, &key_hash(key))? else { return Ok(None) };
+        let numbers = order::numbers(&moment, kind, &key_hash(key))?.ok_or_else(order::hidden)?;
         let statement = format!("{} WHERE number = ?1", select(kind));
         let rows = numbers.into_iter().map(|number| rows(&moment, &statement, (number,)));
-        rows.collect::<Result<Vec<_>, _>>().map(Some)
+        rows.collect::<rusqlite::Result<Vec<_>>>()
     };
-    let found = read().map_err(|error| file.failed(doing, error))?;
-    let found = found.ok_or_else(|| file.corrupt(doing, order::HIDDEN.to_owned()))?;
+    let found = read().map_err(|error| file.failed("reading a record", error))?;
     let damaged =
         || StoreError::Damaged { location: file.path.display().to_string(), key: Box::new(key.clone()) };
     let judged = found.into_iter().map(|rows| {

@@ -131,6 +131,8 @@ pub struct Page {
 pub struct Batch {
     /// What must be as it was for this to happen.
     pub require: Vec<(Kind, Place)>,
+    /// Keys that must have no newer record than this one for this to happen.
+    pub newest: Vec<(Kind, StoreKey, RecordNumber)>,
     /// Leases that must still be their holder's for this to happen, whether their time is over or not: what counts is that
     /// nobody has taken them over.
     pub fences: Vec<Lease>,
@@ -267,6 +269,13 @@ pub enum Refusal {
         number: RecordNumber,
         /// Its version now. `None`: it has gone.
         version: Option<i64>,
+    },
+    /// A key has a newer record than is known.
+    Newer {
+        /// Of what.
+        kind: Kind,
+        /// Which one.
+        number: RecordNumber,
     },
     /// A lease is not its holder's any more.
     Lost(Lease),

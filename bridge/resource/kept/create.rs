@@ -26,6 +26,13 @@ pub struct Made {
     pub unanswered: Unanswered,
 }
 
+/// An id that was chosen for a resource.
+struct OwnId {
+    id: String,
+    /// The records that have it already, and with which the resource cannot be confused; `None`: nobody knows.
+    beside: Option<Vec<Place>>,
+}
+
 impl Keeper<'_> {
     /// Creates the resource.
     pub async fn create(&self, inputs: &Struct, notes: &mut Notes) -> Result<Made, KeptError> {
@@ -54,10 +61,17 @@ impl Keeper<'_> {
             }
         };
         let id = self.id_of(&object, &config, notes).await;
-        let id = self.own_id(id, inputs).await;
-        match self.admit(&mut begun, id.clone(), &object, &config, inputs, notes).await {
-            Ok(made) => Ok(made),
-            Err(cause) => Err(self.undo(&mut begun, id, &object, &config, inputs, cause, notes).await),
+        let warned = notes.warnings.len();
+        loop {
+            let own = self.own_id(&id, inputs).await;
+            match self.admit(&mut begun, &own, &object, &config, inputs, notes).await {
+                Ok(Some(made)) => return Ok(made),
+                // Another process has taken the id in this very moment, and another one is chosen.
+                Ok(None) => notes.warnings.truncate(warned),
+                Err(cause) => {
+                    return Err(self.undo(&mut begun, own.id, &object, &config, inputs, cause, notes).await);
+                }
+            }
         }
     }
 
@@ -70,37 +84,39 @@ impl Keeper<'_> {
     /// resource alone. Where another one has the same and was made with the same inputs, nothing that the engine sends
     /// later could tell them apart, so this one's gets a number; otherwise it stays as it is, because a program may pass it
     /// on to other resources.
-    async fn own_id(&self, id: String, inputs: &Struct) -> String {
-        let mut own = id.clone();
+    async fn own_id(&self, id: &str, inputs: &Struct) -> OwnId {
+        let mut own = OwnId { id: id.to_owned(), beside: None };
         for number in 2_u32.. {
             // A store that cannot be read will not store it either, and that is told.
-            let Ok(others) = self.vault.find(&self.key(&own)).await else { break };
+            let Ok(others) = self.vault.find(&self.key(&own.id)).await else { break };
             if !others.iter().any(|(_, saved)| is_mistakable(saved, inputs)) {
+                own.beside = Some(others.into_iter().map(|(place, _)| place).collect());
                 break;
             }
-            own = format!("{id}#{number}");
+            own.id = format!("{id}#{number}");
         }
         own
     }
 
-    /// Stores what was made.
+    /// Stores what was made. `None`: the id has other resources by now than when it was chosen.
     async fn admit(
         &self,
         begun: &mut Begun,
-        id: String,
+        own: &OwnId,
         object: &Object,
         config: &Config,
         inputs: &Struct,
         notes: &mut Notes,
-    ) -> Result<Made, KeptError> {
-        let outputs = self.outputs(object, &id, notes)?;
+    ) -> Result<Option<Made>, KeptError> {
+        let id = &own.id;
+        let outputs = self.outputs(object, id, notes)?;
         let told = Told { inputs: Some(inputs.clone()), outputs: Some(outputs.clone()) };
         let saved =
             self.saved(object, Status::Ready, &config.secrets, &told, Annotations::default(), notes).await?;
-        let key = self.key(&id);
-        let stored = begun.store_unanswered(&key, &saved).await;
-        let (_, unanswered) = stored.map_err(|error| KeptError::from(error).after("made", &key))?;
-        Ok(Made { id, outputs, unanswered })
+        let key = self.key(id);
+        let stored = begun.store_unanswered(&key, &saved, own.beside.as_deref()).await;
+        let stored = stored.map_err(|error| KeptError::from(error).after("made", &key))?;
+        Ok(stored.map(|(_, unanswered)| Made { id: id.clone(), outputs, unanswered }))
     }
 
     /// Tells of an object that was made for the same inputs, if its engine may not have been told: then this is the second.

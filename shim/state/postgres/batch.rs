@@ -9,6 +9,7 @@ use super::connection::Connection;
 use crate::state::checksum::{checksum, key_hash};
 use crate::state::store::{
     Batch, Change, Claim, Committed, Durability, Fence, HeldLease, Kind, Lease, Place, RecordNumber, Refusal,
+    StoreKey,
 };
 
 /// Why a batch is not known to have happened.
@@ -91,6 +92,11 @@ async fn make(
         let version = version(connection, &text, place.number).await?;
         if version != Some(place.version) {
             return Ok(Err(Refusal::Changed { kind: *kind, number: place.number, version }));
+        }
+    }
+    for (kind, key, newest) in &batch.newest {
+        if let Some(number) = newest_of(connection, *kind, key).await?.filter(|number| number > newest) {
+            return Ok(Err(Refusal::Newer { kind: *kind, number }));
         }
     }
     for lease in &batch.fences {
@@ -241,6 +247,23 @@ pub(super) async fn found(
 ) -> Result<Option<i64>, Error> {
     let text = format!("SELECT version FROM isthmus.{} WHERE number = $1", kind.table());
     version(connection, &text, number).await
+}
+
+/// The newest record of a key. Whoever else asks for it in a batch waits until this one has ended: a record that is not
+/// there yet cannot be locked, so the key is.
+async fn newest_of(
+    connection: &mut Connection,
+    kind: Kind,
+    key: &StoreKey,
+) -> Result<Option<RecordNumber>, Error> {
+    let hash = key_hash(key);
+    let (lock, _) = hash.split_first_chunk().expect("a hash is longer than a number");
+    let statement = connection.prepared("SELECT pg_advisory_xact_lock($1)").await?;
+    connection.client.query(&statement, &[&i64::from_be_bytes(*lock)]).await?;
+    let text = format!("SELECT max(number) FROM isthmus.{} WHERE key_hash = $1", kind.table());
+    let statement = connection.prepared(&text).await?;
+    let row = connection.client.query_one(&statement, &[&&hash[..]]).await?;
+    Ok(row.try_get::<_, Option<i64>>(0)?.map(RecordNumber))
 }
 
 async fn version(

@@ -27,8 +27,7 @@ const HASH: usize = 32;
 const NUMBER: i64 = HASH as i64 + 1;
 
 /// Why the records of a key are not known.
-pub(super) const HIDDEN: &str =
-    "entries in the order of keys do not follow each other, so that records may be missing";
+const HIDDEN: &str = "entries in the order of keys do not follow each other, so that records may be missing";
 
 /// Makes the table of a kind, with nothing in it. `is_whole`: there is nothing that it could miss.
 pub(super) fn create(connection: &Connection, kind: Kind, is_whole: bool) -> rusqlite::Result<()> {
@@ -90,6 +89,12 @@ pub(super) fn numbers(
     }
     numbers.reverse();
     Ok(Some(numbers))
+}
+
+/// That the records of a key are not known, as an error of the file.
+pub(super) fn hidden() -> rusqlite::Error {
+    let corrupt = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+    rusqlite::Error::SqliteFailure(corrupt, Some(HIDDEN.to_owned()))
 }
 
 /// Puts a new record into the order.

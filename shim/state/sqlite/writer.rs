@@ -201,6 +201,12 @@ fn run(connection: &Connection, batch: &Batch) -> rusqlite::Result<Committed> {
             return Ok(Committed::Refused(refusal));
         }
     }
+    for (kind, key, newest) in &batch.newest {
+        let numbers = order::numbers(connection, *kind, &key_hash(key))?.ok_or_else(order::hidden)?;
+        if let Some(number) = numbers.first().copied().map(RecordNumber).filter(|number| number > newest) {
+            return Ok(Committed::Refused(Refusal::Newer { kind: *kind, number }));
+        }
+    }
     for lease in &batch.fences {
         if held(connection, &lease.name)?.is_none_or(|held| held.fence != lease.fence) {
             return Ok(Committed::Refused(Refusal::Lost(lease.clone())));

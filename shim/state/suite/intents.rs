@@ -18,6 +18,7 @@ over_each_store! {
     an_object_that_somebody_removed_meanwhile_is_kept_anew,
     what_is_known_of_an_unknown_end_is_kept,
     an_open_intent_is_dismissed_by_its_number,
+    of_two_that_choose_one_key_in_the_same_moment_one_is_refused,
     a_damaged_intent_does_not_hide_the_others_and_can_be_dismissed,
 }
 
@@ -75,7 +76,11 @@ async fn an_object_is_stored_with_the_end_of_its_intent(world: &World) {
 async fn an_object_is_unanswered_until_the_engine_has_the_answer(world: &World) {
     let vault = world.vault().await;
     let mut begun = vault.begin(intent(Intention::Create, ""), None).await.expect("begun");
-    let (place, unanswered) = begun.store_unanswered(&key("a"), &saved("one")).await.expect("stored");
+    let (place, unanswered) = begun
+        .store_unanswered(&key("a"), &saved("one"), None)
+        .await
+        .expect("stored")
+        .expect("nobody else has");
     assert_eq!(results(&vault, "a").await, ["one"]);
     assert!(matches!(conditions(&vault).await[..], [Condition::UnderWay]), "its process is still there");
     let again = vault.begin(intent(Intention::Update, "a"), Some(place.number)).await;
@@ -85,7 +90,7 @@ async fn an_object_is_unanswered_until_the_engine_has_the_answer(world: &World) 
 
     let mut begun = vault.begin(intent(Intention::Create, ""), None).await.expect("begun");
     crate::state::journal::testing::begun_by_who_has_ended(&mut begun);
-    drop(begun.store_unanswered(&key("b"), &saved("two")).await.expect("stored"));
+    drop(begun.store_unanswered(&key("b"), &saved("two"), None).await.expect("stored"));
     let open = world.vault().await.open_intents().await.expect("intents").intents;
     let [open] = &open[..] else { panic!("one intent, not {open:?}") };
     assert!(matches!(open.condition, Condition::Unanswered), "{open:?}");
@@ -229,4 +234,36 @@ async fn a_damaged_intent_does_not_hide_the_others_and_can_be_dismissed(world: &
     assert_eq!((fault.number, &fault.key), (Some(numbers[1]), &Some(key("b"))));
     assert!(vault.dismiss(numbers[1]).await.expect("dismissed"), "it was there");
     assert!(vault.open_intents().await.expect("intents").faults.is_empty());
+}
+
+async fn of_two_that_choose_one_key_in_the_same_moment_one_is_refused(world: &World) {
+    let (ours, theirs) = (world.vault().await, world.vault().await);
+    let seen = async |vault: &Vault| {
+        let found = vault.find(&key("none")).await.expect("records").into_iter();
+        found.map(|(place, _)| place).collect::<Vec<_>>()
+    };
+    for round in 0..20 {
+        let known = (seen(&ours).await, seen(&theirs).await);
+        let mut one = ours.begin(intent(Intention::Create, ""), None).await.expect("begun");
+        let mut other = theirs.begin(intent(Intention::Create, ""), None).await.expect("begun");
+        let (none, result) = (key("none"), saved("x"));
+        let (first, second) = tokio::join!(
+            one.store_unanswered(&none, &result, Some(&known.0)),
+            other.store_unanswered(&none, &result, Some(&known.1)),
+        );
+        let (first, second) = (first.expect("an answer"), second.expect("an answer"));
+        assert_eq!(usize::from(first.is_some()) + usize::from(second.is_some()), 1, "round {round}");
+        let mut refused = if first.is_some() { other } else { one };
+        assert_eq!(seen(&ours).await.len(), 2 * round + 1, "what was refused is not there");
+        let known = seen(&ours).await;
+        let again = refused.store_unanswered(&none, &result, Some(&known)).await.expect("an answer");
+        again.expect("it knows of the other now").1.answered().await.expect("answered");
+    }
+    // A record that was looked at and has changed, too.
+    let known = seen(&ours).await;
+    ours.replace(known[0], &key("none"), &saved("changed")).await.expect("replaced");
+    let mut begun = theirs.begin(intent(Intention::Create, ""), None).await.expect("begun");
+    let stored = begun.store_unanswered(&key("none"), &saved("x"), Some(&known)).await.expect("an answer");
+    assert!(stored.is_none(), "the choice was made by what is not so any more");
+    begun.store_unanswered(&key("none"), &saved("x"), None).await.expect("an answer").expect("stored");
 }

@@ -29,6 +29,35 @@ fn goals(engine: usize, round: usize) -> Vec<Goal> {
 }
 
 #[tokio::test]
+async fn what_nothing_tells_apart_gets_ids_of_its_own_if_it_is_made_in_the_same_moment() {
+    let home = tempfile::tempdir().expect("a folder");
+    let mut deploying = tokio::task::JoinSet::new();
+    for _ in 0..ENGINES {
+        let mut engine = Engine::with_tool("random").await.with_store_in(home.path());
+        deploying.spawn(async move {
+            let password = |number: usize| {
+                let name = Value::from(format!("password{number}"));
+                goal("random:password:Password", [("urnName", name), ("length", 12.0.into())])
+            };
+            engine.deploy(&(0..3).map(password).collect::<Vec<_>>()).await.expect("created");
+            engine
+        });
+    }
+    let engines = deploying.join_all().await;
+    let mut ids = HashSet::new();
+    for engine in &engines {
+        for name in ["password0", "password1", "password2"] {
+            let id = &engine.resource(name).id;
+            assert!(ids.insert(id.clone()), "{id} is somebody else's");
+        }
+    }
+    for mut engine in engines {
+        engine.deploy(&[]).await.expect("deleted");
+    }
+    assert_eq!(kept(home.path()).await, []);
+}
+
+#[tokio::test]
 async fn eight_plugins_work_on_one_store_and_keep_their_objects_apart() {
     let home = tempfile::tempdir().expect("a folder");
     let mut engines = Vec::new();
