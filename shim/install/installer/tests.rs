@@ -1,6 +1,7 @@
 //! The installer, against a registry on loopback with TLS.
 
 mod cached;
+mod failures;
 mod mirrors;
 mod processes;
 mod registries;

@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-use super::super::web::{Ask, Fetched, WebClient, WebError, WebFault};
+use super::super::web::{Ask, Fetched, WebClient, WebError, WebFault, WhoAsks};
 use super::{MissingPlatform, RemoteMirrorError, RemotePackage};
 use crate::install::{OciRepository, PackageHash, Platform, ProviderAddress, RepositoryTemplate};
 
@@ -228,11 +228,11 @@ impl Session<'_> {
         let ask =
             Ask { accept, largest: LARGEST, authorization: self.authorization.as_ref(), ..Ask::json(url) };
         self.web.fetch(&ask).await.map_err(|error| match &error.fault {
-            WebFault::Status { status, with_token, .. } if matches!(status.as_u16(), 401 | 403) => {
+            WebFault::Status { status, who_asks, .. } if matches!(status.as_u16(), 401 | 403) => {
                 RemoteMirrorError::Denied {
                     registry: self.repository.registry.clone(),
                     repository: self.repository.name.clone(),
-                    with_credentials: *with_token,
+                    with_credentials: *who_asks == WhoAsks::Told,
                     reason: format!("it answered {status}"),
                 }
             }

@@ -11,7 +11,7 @@ use url::Url;
 use super::error::shown;
 use super::{
     Body, Clock, CredentialsSource, Request, SystemClock, Transport, TransportError, TransportFault,
-    WebError, WebFault,
+    WebError, WebFault, WhoAsks,
 };
 
 /// What registries are told, because some answer by it: the version of OpenTofu whose rules are followed.
@@ -240,8 +240,13 @@ impl WebClient {
                 status => {
                     let wait = retry_after(&answer.headers, self.clock.now());
                     let told = wait.filter(|wait| *wait > LONGEST_WAIT).map(|wait| wait.as_secs());
-                    let with_token = authorization.is_some();
-                    let fault = WebFault::Status { status, with_token, attempts: attempt, wait: told };
+                    let is_told = at_home && (ask.token_of.is_some() || ask.authorization.is_some());
+                    let who_asks = match authorization {
+                        Some(_) => WhoAsks::Told,
+                        None if is_told => WhoAsks::NotConfigured,
+                        None => WhoAsks::NeverTold,
+                    };
+                    let fault = WebFault::Status { status, who_asks, attempts: attempt, wait: told };
                     return Err(Refusal { wait, ..refused(fault) });
                 }
             }

@@ -31,8 +31,8 @@ pub enum WebFault {
     Status {
         /// The status.
         status: StatusCode,
-        /// Whether a token was sent.
-        with_token: bool,
+        /// Whether it was told who asks.
+        who_asks: WhoAsks,
         /// How often it was tried.
         attempts: u32,
         /// For how many seconds the server wants to be left alone, if that is longer than anybody waits here.
@@ -56,6 +56,17 @@ pub enum WebFault {
     /// A redirect that would have been followed in the clear.
     #[error("it redirects from https to {0}")]
     Downgrade(String),
+}
+
+/// Whether a server was told who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhoAsks {
+    /// It was.
+    Told,
+    /// It would have been, if that were configured.
+    NotConfigured,
+    /// It never is: it only holds archives, or was redirected to.
+    NeverTold,
 }
 
 impl WebError {
@@ -145,16 +156,23 @@ fn advice(url: &Url, fault: &WebFault) -> String {
             TransportFault::Setting => String::new(),
             TransportFault::Broken => ". Try again".to_owned(),
         },
-        WebFault::Status { status, with_token, wait, .. } => match *status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if *with_token => {
-                format!(
-                    ". It does not take the token that is configured; renew it: {}",
-                    settings_of_token(url)
-                )
-            }
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                format!(". It wants to know who asks: {}", settings_of_token(url))
-            }
+        WebFault::Status { status, who_asks, wait, .. } => match *status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => match who_asks {
+                WhoAsks::Told => {
+                    format!(
+                        ". It does not take the token that is configured; renew it: {}",
+                        settings_of_token(url)
+                    )
+                }
+                WhoAsks::NotConfigured => {
+                    format!(". It wants to know who asks: {}", settings_of_token(url))
+                }
+                WhoAsks::NeverTold => {
+                    ". No token is sent to it, and without one it does not let this network have it; try later, or install from a \
+                     mirror (`provider_installation` in the CLI configuration)"
+                        .to_owned()
+                }
+            },
             StatusCode::PROXY_AUTHENTICATION_REQUIRED => PROXY_PASSWORD.to_owned(),
             StatusCode::TOO_MANY_REQUESTS => {
                 let wait =
@@ -213,9 +231,9 @@ mod tests {
 
     #[test]
     fn each_failure_names_the_setting_that_may_mend_it() {
-        let status = |code: u16, with_token| WebFault::Status {
+        let status = |code: u16, who_asks| WebFault::Status {
             status: StatusCode::from_u16(code).expect("a status"),
-            with_token,
+            who_asks,
             attempts: 3,
             wait: Some(900),
         };
@@ -223,16 +241,26 @@ mod tests {
         let url = "https://my-registry.example.com/x";
         for (fault, says) in [
             (
-                status(401, false),
+                status(401, WhoAsks::NotConfigured),
                 "answered 401 Unauthorized (3 attempts). It wants to know who asks: set TF_TOKEN_my__registry_example_com, or add `credentials \"my-registry.example.com\"",
             ),
-            (status(403, true), "does not take the token that is configured; renew it: set TF_TOKEN_"),
-            (status(407, false), "USER:PASSWORD@PROXY"),
             (
-                status(429, false),
+                status(403, WhoAsks::Told),
+                "does not take the token that is configured; renew it: set TF_TOKEN_",
+            ),
+            (
+                status(403, WhoAsks::NeverTold),
+                "No token is sent to it, and without one it does not let this network have it; try later, or install from a mirror",
+            ),
+            (status(407, WhoAsks::NeverTold), "USER:PASSWORD@PROXY"),
+            (
+                status(429, WhoAsks::NeverTold),
                 "too many requests from this network (it asks to wait 900 seconds); try later, or install from a mirror",
             ),
-            (status(503, false), "a fault of my-registry.example.com; try later, or install from a mirror"),
+            (
+                status(503, WhoAsks::NeverTold),
+                "a fault of my-registry.example.com; try later, or install from a mirror",
+            ),
             (WebFault::WebPage, "a proxy's or a login's; check HTTPS_PROXY and NO_PROXY"),
             (WebFault::Downgrade("http://x".to_owned()), "redirects from https to http://x"),
             (transport(TransportFault::Tls), "set SSL_CERT_FILE"),
@@ -249,7 +277,7 @@ mod tests {
             let text = text(url, fault);
             assert!(text.starts_with("https://my-registry.example.com/x: ") && text.contains(says), "{text}");
         }
-        let text = text("https://example.com:8443/", status(401, false));
+        let text = text("https://example.com:8443/", status(401, WhoAsks::NotConfigured));
         assert!(
             text.ends_with(
                 "who asks: add `credentials \"example.com:8443\" { token = … }` to the CLI configuration"

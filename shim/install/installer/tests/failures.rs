@@ -1,0 +1,135 @@
+//! Servers that fail on the way, at each of the documents that are asked for: what is said of it, and that nothing is left.
+
+use super::*;
+
+/// What a server answers in place of a document, and what is said of it in front of what else can be done.
+fn failures() -> Vec<(Document, &'static str)> {
+    vec![
+        (Document::status(500), "it answered 500 Internal Server Error (3 attempts)"),
+        (
+            Document::status(429).with_header("Retry-After", "900"),
+            "it answered 429 Too Many Requests. localhost has had too many requests from this network (it asks to wait 900 \
+             seconds); try later, or install from a mirror (`provider_installation` in the CLI configuration)",
+        ),
+        (Document::of("{\"a\": 1}").breaking_after(3).without_ranges(), "the connection broke"),
+        (
+            Document::status(302).with_header("Location", "/v1/loop"),
+            "redirects more than 10 times. That is a fault of localhost, or of a proxy before it (HTTPS_PROXY, NO_PROXY)",
+        ),
+        (
+            Document::status(302).with_header("Location", "http://localhost:1/x"),
+            "it redirects from https to http://localhost:1/x",
+        ),
+        (
+            Document::status(302).with_header("Location", "https://localhost:1/x"),
+            "https://localhost:1/x: it cannot be reached (",
+        ),
+    ]
+}
+
+/// A registry with a version, of which one document is answered otherwise.
+fn spoiled(path: impl FnOnce(&Release) -> String, document: Document) -> Fixture {
+    let fixture = Fixture::new();
+    let release = fixture.publish("1.0.0");
+    fixture.registry.put("/v1/loop", Document::status(302).with_header("Location", "/v1/loop"));
+    fixture.registry.put(&path(&release), document);
+    fixture
+}
+
+#[tokio::test]
+async fn a_registry_that_fails_later_on_is_told_too() {
+    let more = [
+        (Document::status(401), "It wants to know who asks: add `credentials \"localhost:"),
+        (Document::status(403), "It wants to know who asks: add `credentials \"localhost:"),
+        (
+            Document::of("<html>Log in"),
+            "a web page where JSON is expected. It is likely a proxy's or a login's",
+        ),
+        (Document::of("{}"), "its answer is not what the protocol says"),
+    ];
+    for (document, says) in failures().into_iter().chain(more) {
+        let fixture = spoiled(Release::download_path, document);
+        let error = fixture.refused("1.0.0").await;
+        let registry = format!("the registry of {} cannot be asked: https://localhost:", fixture.address());
+        assert!(error.contains(&registry) && error.contains(says), "{says}: {error}");
+    }
+    let fixture = spoiled(Release::download_path, Document::status(404));
+    let error = fixture.refused("1.0.0").await;
+    assert!(error.contains("the registry has no archive of "), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_of_archives_that_fails_is_told() {
+    let denied = "No token is sent to it, and without one it does not let this network have it; try later, or install from a mirror";
+    let more = [(Document::status(403), denied), (Document::status(404), "it answered 404 Not Found")];
+    for (document, says) in failures().into_iter().chain(more) {
+        let fixture = spoiled(Release::archive_path, document);
+        let error = fixture.refused("1.0.0").await;
+        let archive =
+            format!("the archive of {} cannot be downloaded: https://localhost:", fixture.address());
+        assert!(error.contains(&archive) && error.contains(says), "{says}: {error}");
+    }
+    let fixture = spoiled(Release::archive_path, Document::of("<html>Log in"));
+    let error = fixture.refused("1.0.0").await;
+    assert!(error.contains("the archive has the SHA-256 "), "{error}");
+}
+
+#[tokio::test]
+async fn a_list_of_sums_or_a_signature_that_cannot_be_had_is_told() {
+    for (document, says) in failures() {
+        let fixture = spoiled(Release::sums_path, document.clone());
+        let error = fixture.refused("1.0.0").await;
+        assert!(error.contains("its checksums cannot be had: ") && error.contains(says), "{error}");
+        let fixture = spoiled(Release::signature_path, document);
+        let error = fixture.refused("1.0.0").await;
+        assert!(
+            error.contains("the signature of its checksums cannot be had: ") && error.contains(says),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_archive_server_that_nobody_vouches_for_is_told() {
+    let other = Registry::start();
+    let fixture = Fixture::new();
+    let release = fixture.publish("1.0.0");
+    let mut download = release.download();
+    download["download_url"] = json!(format!("{}{}", other.url(), release.archive_path()));
+    fixture.registry.put(&release.download_path(), Document::json(&download));
+    let error = fixture.refused("1.0.0").await;
+    assert!(
+        error.contains(&format!("cannot be downloaded: {}", other.url()))
+            && error.contains("no secure connection could be made (invalid peer certificate: ")
+            && error.contains("vouches for localhost, set SSL_CERT_FILE"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_provider_that_speaks_other_protocols_is_not_downloaded() {
+    for (protocol, says) in [
+        ("4.0", "the earliest version that can be run is 0.9.0: ask for \">= 0.9.0\""),
+        ("7.1", "the latest version that can be run is 0.9.0: ask for \"<= 0.9.0\""),
+    ] {
+        let fixture = Fixture::new();
+        fixture.publish("0.9.0");
+        let release = fixture.release("1.0.0").speaking(&[protocol]);
+        fixture.registry.publish(&release);
+        let error = fixture.refused("1.0.0").await;
+        assert!(error.contains("a/b 1.0.0 speaks only version ") && error.ends_with(says), "{error}");
+        assert_eq!(fixture.registry.count(&release.archive_path()), 0);
+    }
+    // What the list says of it is one thing, what is told with the archive another.
+    let fixture = Fixture::new();
+    let release = fixture.publish("1.0.0");
+    let mut download = release.download();
+    download["protocols"] = json!(["4.0"]);
+    fixture.registry.put(&release.download_path(), Document::json(&download));
+    let error = fixture.refused("1.0.0").await;
+    assert!(
+        error.ends_with("speaks no version of the plugin protocol that is spoken here, which are 5 and 6"),
+        "{error}"
+    );
+    assert_eq!(fixture.registry.count(&release.archive_path()), 0);
+}
