@@ -298,6 +298,8 @@ impl Installer {
             // Somebody has found it wanting: that counts more than that it is there.
             (Err(error), Ok(_)) if error.is_verdict() => Err(error),
             (Err(error), Ok(found)) => {
+                let folder = self.cache.package_folder(address, version);
+                self.check_lock(address, PackageForm::Folder(folder), None).await?;
                 let mut installed = self.trust(address, found).await;
                 if !self.origins.is_offline() {
                     installed.warnings.push(format!("it could not be verified: {error}"));
@@ -375,8 +377,10 @@ impl Installer {
         let executable = found.executable;
         let is_new = blocking(move || {
             let is_new = !path.exists();
-            // A cache that cannot be written is trusted at each start.
-            let _ = Record::of(&executable, None, verification).and_then(|record| record.write(&path));
+            // A cache that cannot be written is trusted at each start; its programs are not read for nothing.
+            if path.parent().is_some_and(|folder| tempfile::tempfile_in(folder).is_ok()) {
+                let _ = Record::of(&executable, None, verification).and_then(|record| record.write(&path));
+            }
             is_new
         });
         if is_new.await && !self.origins.is_offline() {

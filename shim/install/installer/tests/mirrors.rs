@@ -235,6 +235,15 @@ async fn a_lock_file_fixes_version_and_package() {
         assert_eq!(install_one(&installer, &address, "~> 1.0").await.version, version);
     }
     let other = vec![PackageHash::parse("h1:other=").expect("a sum")];
+    // What others have put there is no exception, network or none.
+    let record = fixture.cache().record_of(&fixture.package("1.0.0"));
+    let kept = fs::read(&record).expect("a record");
+    fs::remove_file(&record).expect("a record");
+    let offline = Installer { origins: fixture.offline().origins, ..locked_to(other.clone()) };
+    let error = install(&offline, &address, "").await.expect_err("nobody knows it");
+    assert!(error.contains("is not the one that the lock file knows"), "{error}");
+    assert!(!record.exists(), "it is not trusted");
+    fs::write(&record, kept).expect("a record");
     let error =
         install(&locked_to(other.clone()), &address, "").await.expect_err("another package is in the cache");
     assert!(error.contains("is not the one that the lock file knows: it has the sum h1:"), "{error}");
