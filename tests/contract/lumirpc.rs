@@ -31,7 +31,9 @@ use isthmus_proto::pulumirpc;
 use isthmus_shim::state::{Status, Vault};
 
 use crate::harness::engine::Severity;
-use crate::harness::{Setup, json, on_both_protocols, processes};
+use tonic::transport::Channel;
+
+use crate::harness::{Outcome, Session, Setup, json, on_both_protocols, processes};
 use engine::{Engine, Goal, Step};
 
 fn goal(type_token: &str, inputs: impl Into<Struct>) -> Goal {
@@ -478,6 +480,58 @@ on_both_protocols! {
         processes::ended(provider).await;
         Ok(())
     }
+}
+
+on_both_protocols! {
+    async fn both_services_change_resources_of_one_provider_at_the_same_time(protocol) {
+        let host = Setup::sandbox(protocol).named("lumi-resource-sandbox").start().await;
+        let lumi = ResourceProviderClient::new(host.channel().await);
+        let today = host.connect().await;
+        let mut pairs = tokio::task::JoinSet::new();
+        for number in 0..8 {
+            pairs.spawn(both_at_once(lumi.clone(), today.clone(), number));
+        }
+        pairs.join_all().await.into_iter().collect::<Result<Vec<()>, _>>()?;
+        assert!(host.objects().is_empty(), "{:?}", host.objects());
+        assert!(processes::lives(host.provider_process()), "one provider process did all of it");
+        assert!(kept(&host.folder().join("isthmus")).await.is_empty(), "the store has the objects of 2017 alone");
+        let shown = host.engine.shown();
+        assert!(shown.is_empty(), "{shown:?}");
+        Ok(())
+    }
+}
+
+/// The life of a note of each service, each step of the one together with the same of the other.
+async fn both_at_once(mut lumi: ResourceProviderClient<Channel>, today: Session, number: usize) -> Outcome {
+    let token = || "sandbox:note:Note".to_owned();
+    let note = today.resource("sandbox:index/note:Note", &format!("new{number}"));
+    let (old_title, new_title) = (format!("old {number}"), format!("new {number}"));
+    let properties =
+        |body: &str| -> Struct { [("title", Value::from(old_title.as_str())), ("body", body.into())].into() };
+    let inputs = |body: &str| json!({"title": new_title, "body": body});
+    let create = CreateRequest { r#type: token(), properties: Some(properties("a")) };
+    let a = inputs("a");
+    let (old, new) = tokio::join!(lumi.create(create), note.make(&a));
+    let (old, new) = (old?.into_inner(), new?);
+    let update = UpdateRequest {
+        id: old.id.clone(),
+        r#type: token(),
+        olds: Some(properties("a")),
+        news: Some(properties("b")),
+    };
+    let b = inputs("b");
+    let (updated, new) = tokio::join!(lumi.update(update), note.update(&new, &b));
+    let (updated, new) = (updated?.into_inner().properties.unwrap_or_default(), new?);
+    assert_eq!((text(&updated, "body"), &new.outputs["body"]), ("b".to_owned(), &json!("b")));
+    let get = GetRequest { id: old.id.clone(), r#type: token() };
+    let (read, refreshed) = tokio::join!(lumi.get(get), note.refresh(&new));
+    let read = read?.into_inner().properties.expect("it is there");
+    let refreshed = refreshed?.expect("it is there");
+    assert_eq!((text(&read, "title"), &refreshed.outputs["title"]), (old_title.clone(), &json!(new_title)));
+    let delete = DeleteRequest { id: old.id, r#type: token(), properties: Some(updated) };
+    let (deleted, gone) = tokio::join!(lumi.delete(delete), note.delete(&refreshed));
+    deleted?;
+    gone
 }
 
 #[tokio::test]
