@@ -103,8 +103,7 @@ async fn serve(package: &str, program: &Path, address: Option<String>) -> Result
         daemon.vault().await.map_err(StartError::Vault)?;
         // Those of today's engines are told to these.
         let is_ours = |intent: &Intent| intent.key.package == package && !intent.subject.starts_with(URN);
-        let say = |severity, message| log.send(LogLine { severity, message, urn: String::new() });
-        daemon.report_open_intents(is_ours, say).await;
+        daemon.report_open_intents(is_ours, &log).await;
         Ok::<_, StartError>(Listener::open().await?)
     };
     let listener = match ready.await {

@@ -3,17 +3,14 @@
 use isthmus_shim::state::{Condition, Intent, OpenIntent, OpenIntents, Vault, VaultError};
 
 use super::Daemon;
-use crate::engine::Severity;
+use crate::engine::{EngineLog, LogLine, Severity};
 
 impl Daemon {
-    /// Tells what was begun and never ended, as far as it concerns whoever asks. What somebody is still doing is left out.
-    pub async fn report_open_intents(
-        &self,
-        concerns: impl Fn(&Intent) -> bool,
-        say: impl Fn(Severity, String),
-    ) {
+    /// Tells an engine what was begun and never ended, as far as it concerns it. What somebody is still doing is left out.
+    pub async fn report_open_intents(&self, concerns: impl Fn(&Intent) -> bool, log: &EngineLog) {
         // That there is no place for a store is told whenever something would have to be kept in it.
         let Ok(lazy) = &self.vault else { return };
+        let say = |severity, message| log.send(LogLine { severity, message, urn: String::new() });
         let told = async {
             let Some(vault) = lazy.existing().await? else { return Ok(()) };
             let OpenIntents { intents, faults } = vault.open_intents().await?;
@@ -41,14 +38,14 @@ impl Daemon {
                 );
                 say(Severity::Warning, format!("{report}. {what_to_do}"));
             }
-            self.tell_once(vault, unanswered, &say).await
+            self.tell_once(vault, unanswered, log).await
         };
         if let Err(error) = told.await {
             let reason = isthmus_shim::error_chain(&error);
             say(Severity::Warning, format!("what was begun and never ended is not known: {reason}"));
         }
-        // It is to be there before the first answer, after which the engine may end this process.
-        self.log.flush().await;
+        // It is to be there before the engine may end this process.
+        log.flush().await;
     }
 
     /// In nearly every case the engine had the answer, and ended its plugin right then. So that is no warning, and is told
@@ -57,14 +54,15 @@ impl Daemon {
         &self,
         vault: &Vault,
         unanswered: Vec<OpenIntent>,
-        say: &impl Fn(Severity, String),
+        log: &EngineLog,
     ) -> Result<(), VaultError> {
         for open in &unanswered {
             let advice = "If the engine does not have it, import it there, or delete it by hand";
-            say(Severity::Info, format!("{}. {advice}", open.report()));
+            let message = format!("{}. {advice}", open.report());
+            log.send(LogLine { severity: Severity::Info, message, urn: String::new() });
         }
         // Not forgotten before it is told.
-        self.log.flush().await;
+        log.flush().await;
         for open in unanswered {
             vault.dismiss(open.number).await?;
             self.unanswered.remember(open);

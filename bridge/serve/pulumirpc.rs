@@ -205,10 +205,7 @@ impl ResourceProvider for PulumiService {
                     let is_ours = |intent: &Intent| {
                         intent.key.package == *package && Urn(&intent.subject).stack() == Some(&stack)
                     };
-                    session
-                        .daemon()
-                        .report_open_intents(is_ours, |severity, text| session.say(severity, text, ""))
-                        .await;
+                    session.daemon().report_open_intents(is_ours, &session.log()).await;
                 };
                 daemon.spawn(reporting);
             }

@@ -31,6 +31,7 @@ mod ignoring;
 mod importing;
 mod introduction;
 mod invokes;
+mod journal;
 mod lifecycle;
 mod lists;
 mod lumirpc;
