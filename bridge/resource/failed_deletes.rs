@@ -13,7 +13,9 @@
 //!
 //! A journal that cannot be used is warned of. The engine's own properties then have to do, as they do for other bridges.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use isthmus_proto::property::{Struct, Value as Property};
@@ -30,6 +32,9 @@ use crate::translate::property::bag_without_secrets;
 #[derive(Debug)]
 pub struct FailedDeletes {
     vault: Option<Arc<LazyVault>>,
+    /// What the user was warned of, as hashes: texts may be of any length.
+    told: Mutex<HashSet<u64>>,
+    hashes: RandomState,
 }
 
 /// The journal cannot be used.
@@ -46,7 +51,7 @@ enum JournalError {
 impl FailedDeletes {
     /// The journal in a vault; `None`: there is no folder to keep anything in.
     pub fn new(vault: Option<Arc<LazyVault>>) -> Self {
-        Self { vault }
+        Self { vault, told: Mutex::default(), hashes: RandomState::new() }
     }
 
     /// `None`: nothing was ever kept.
@@ -66,6 +71,15 @@ impl FailedDeletes {
         vault.begin(intent, None).await.map_err(|error| isthmus_shim::error_chain(&error))
     }
 
+    /// Warns of a journal that cannot be used. What is wrong with it is mostly the same for every resource of a program, and
+    /// is told once.
+    pub(super) fn complain(&self, summary: &str, reason: &str, consequence: &str, notes: &mut Notes) {
+        let hash = self.hashes.hash_one((summary, reason));
+        if self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(hash) {
+            notes.warnings.push(Diagnostic::warning(summary, format!("{reason}. {consequence}")));
+        }
+    }
+
     async fn opened(&self) -> Result<&Vault, JournalError> {
         Ok(self.vault.as_ref().ok_or(JournalError::Home)?.open().await?)
     }
@@ -83,10 +97,9 @@ impl Target<'_> {
             // What was written by us can be read by us, unless a newer version has written it otherwise.
             Ok(left) => left.and_then(|left| Struct::decode(left).ok()),
             Err(error) => {
-                notes.warnings.push(Diagnostic::warning(
-                    "What an earlier deletion may have left is not known",
-                    format!("{}. What the engine has stored is used.", isthmus_shim::error_chain(&error)),
-                ));
+                let summary = "What an earlier deletion may have left is not known";
+                let reason = isthmus_shim::error_chain(&error);
+                journal.complain(summary, &reason, "What the engine has stored is used.", notes);
                 None
             }
         }
@@ -145,10 +158,9 @@ impl Target<'_> {
             Ok::<_, JournalError>(journal.forget_remnant(key, &digest(sent)).await?)
         };
         if let Err(error) = forgotten.await {
-            notes.warnings.push(Diagnostic::warning(
-                "What an earlier deletion has left is still kept",
-                isthmus_shim::error_chain(&error),
-            ));
+            let summary = "What an earlier deletion has left is still kept";
+            let reason = isthmus_shim::error_chain(&error);
+            journal.complain(summary, &reason, "It takes the place of the same properties.", notes);
         }
     }
 
@@ -243,7 +255,7 @@ mod tests {
             Struct::from([("a", Property::List(vec![Property::List(vec![]), Property::Null]))]),
             Struct::from([("a", Property::List(vec![Property::List(vec![Property::Null])]))]),
         ];
-        let digests: std::collections::HashSet<Sent> = bags.iter().map(digest).collect();
+        let digests: HashSet<Sent> = bags.iter().map(digest).collect();
         assert_eq!(digests.len(), bags.len());
     }
 }

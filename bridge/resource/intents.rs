@@ -37,10 +37,8 @@ impl Target<'_> {
         match memory.failed_deletes.begin(intent).await {
             Ok(begun) => Written(Some(begun)),
             Err(reason) => {
-                notes.warnings.push(Diagnostic::warning(
-                    "The journal cannot be written",
-                    format!("{reason}. Should the program end before the change has, nobody will report it."),
-                ));
+                let consequence = "Should the program end before a change has, nobody will report it.";
+                memory.failed_deletes.complain("The journal cannot be written", &reason, consequence, notes);
                 Written(None)
             }
         }

@@ -1,4 +1,4 @@
-//! What today's engines are told of changes that were begun and never ended.
+//! What today's engines are told of changes that were begun and never ended, and of a journal that cannot be written.
 
 use isthmus_proto::pulumirpc::ConfigureRequest;
 use isthmus_shim::state::Vault;
@@ -59,6 +59,23 @@ on_both_protocols! {
         vault.dismiss(creation.number).await.expect("dismissed");
         let warned = told(&setup, &host, "test").await?;
         assert!(matches!(&warned[..], [warning] if warning.contains(&deletion)), "{warned:#?}");
+        Ok(())
+    }
+
+    async fn a_journal_that_cannot_be_written_is_warned_of_once(protocol) {
+        let setup = Setup::sandbox(protocol);
+        let host = setup.start().await;
+        std::fs::write(host.folder().join("isthmus"), "no folder").expect("a file in the folder's place");
+        let session = host.session().await?;
+        for name in ["one", "two", "three"] {
+            let note = session.resource("sandbox:index/note:Note", name);
+            let made = note.make(&json!({"title": name})).await?;
+            let made = note.update(&made, &json!({"title": name, "body": "changed"})).await?;
+            note.delete(&made).await?;
+        }
+        let warned = warnings(&host);
+        let [warning] = &warned[..] else { panic!("one warning, not {warned:#?}") };
+        assert!(warning.contains("The journal cannot be written") && warning.contains("ISTHMUS_HOME"), "{warning}");
         Ok(())
     }
 }
