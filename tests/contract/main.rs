@@ -29,6 +29,7 @@ mod hostile;
 mod identities;
 mod ignoring;
 mod importing;
+mod installing;
 mod introduction;
 mod invokes;
 mod journal;
