@@ -18,6 +18,7 @@ mod deferrals;
 mod ephemeral;
 mod import;
 mod install;
+mod installing;
 mod invoke;
 mod lifecycle;
 mod lists;
