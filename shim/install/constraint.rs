@@ -130,6 +130,11 @@ impl VersionConstraint {
         Ok(Self { text: text.trim().to_owned(), comparisons })
     }
 
+    /// The empty one, which allows every version that is not a prerelease.
+    pub const fn any() -> Self {
+        Self { text: String::new(), comparisons: Vec::new() }
+    }
+
     /// The constraint that only this version satisfies.
     pub fn exactly(version: &Version) -> Self {
         let comparison = Comparison { operator: Operator::Equal, boundary: version.clone() };

@@ -8,6 +8,7 @@
 //! the lock removes. What is in the cache without a record of its verification was put there by somebody else: it is fetched once more
 //! and compared. If that cannot be done, it is trusted, and recorded as what it is.
 
+mod announced;
 mod delivery;
 mod error;
 mod memory;

@@ -149,12 +149,23 @@ impl Registry {
         &self.authority_pem
     }
 
-    /// Publishes a version.
+    /// Publishes a version, or one that is published already for another machine. Each has a list of sums and a signature of its own,
+    /// and the last one is in place.
     pub fn publish(&self, release: &Release) {
         let mut shelf = self.shelf();
         shelf.documents.extend(release.documents());
         let versions = shelf.versions.entry(release.provider.clone()).or_default();
-        versions.push(release.listed());
+        let mut listed = release.listed();
+        match versions.iter_mut().find(|version| version["version"] == listed["version"]) {
+            Some(known) => {
+                if let (Some(known), Some(more)) =
+                    (known["platforms"].as_array_mut(), listed["platforms"].as_array_mut())
+                {
+                    known.append(more);
+                }
+            }
+            None => versions.push(listed),
+        }
         let listed = json!({ "versions": versions, "warnings": null });
         let path = format!("/v1/providers/{}/versions", release.provider);
         shelf.documents.insert(path, Document::json(&listed));

@@ -14,7 +14,7 @@ use semver::Version;
 use super::record::{AlteredError, Record, UNFINISHED as UNFINISHED_RECORD, Verification};
 use super::{PROGRAM_PREFIX, ProviderCache, shown};
 use crate::install::executable::find_in_folder;
-use crate::install::{Platform, ProviderAddress};
+use crate::install::{FileSum, Platform, ProviderAddress};
 
 /// What the names of folders contain in which a version is being put together; before it comes for which machines.
 const UNFINISHED: &str = ".unfinished-";
@@ -191,6 +191,22 @@ impl ProviderCache {
         let Some(mut record) = Record::read(&path) else { return Ok(None) };
         record.check_whole(&package.executable, &path)?;
         Ok(Some(record.verification))
+    }
+
+    /// Removes the record of a package, so that it is as if somebody else had put it there.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn forget(&self, package: &CachedPackage) -> io::Result<()> {
+        match fs::remove_file(self.record_of(&package.folder)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// The sum of the archive that a version came out of, as it was recorded.
+    pub fn archive_sum(&self, address: &ProviderAddress, version: &Version) -> Option<FileSum> {
+        Record::read(&self.record_of(&self.package_folder(address, version)))?.archive_sum()
     }
 }
 

@@ -96,7 +96,7 @@ impl Receiver<'_> {
         let Judgement { verification, sums, warnings } = self.judge(registry, &package).await?;
         let ask = Ask::document(&package.archive);
         self.download(registry.web(), &ask, &file, Some(package.sum)).await?;
-        let vouched = sums.iter().map(|(_, sum)| PackageHash::of_archive_sum(sum.0)).collect();
+        let vouched = self.lockable(&package, &sums).into_iter().collect();
         Ok(Delivery { package: PackageForm::Archive(file), verification, vouched, warnings })
     }
 
@@ -156,6 +156,12 @@ impl Receiver<'_> {
                 self.fault(PackageFault::WrongSum { expected, found })
             }
         })
+    }
+
+    /// The sums that are vouched for, once the list of sums was judged.
+    pub(super) fn lockable(&self, package: &RegistryPackage, sums: &Checksums) -> BTreeSet<PackageHash> {
+        let is_word_enough = self.address.host() == DEFAULT_HOST && !self.policy.enforce_validation;
+        package.lockable(sums, is_word_enough)
     }
 
     /// Who vouches for an archive that a registry names.

@@ -54,6 +54,11 @@ pub(super) fn remember(cache: &ProviderCache, address: &ProviderAddress, listing
     let _ = write();
 }
 
+/// Forgets what a registry answered. What cannot be removed is believed a little longer.
+pub(super) fn forget(cache: &ProviderCache, address: &ProviderAddress) {
+    let _ = std::fs::remove_file(path(cache, address));
+}
+
 fn path(cache: &ProviderCache, address: &ProviderAddress) -> PathBuf {
     cache.provider_folder(address).join(".versions.json")
 }
