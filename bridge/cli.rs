@@ -8,6 +8,7 @@ mod plugin;
 mod providers;
 mod state;
 mod table;
+mod verification;
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 use isthmus_shim::install::{AddressError, Inventory, ProviderCache};
 
 use super::plugin::fail;
-use crate::daemon::{self, NoProviderCache};
+use crate::daemon::{self, InstallationError, NoProviderCache};
 
 /// What is to be done.
 #[derive(Debug, Args)]
@@ -60,6 +60,9 @@ enum ProvidersError {
     /// The words name no version.
     #[error("{0:?} names no version; write it as in hashicorp/random@3.9.0")]
     Version(String),
+    /// The settings make no sense.
+    #[error(transparent)]
+    Settings(#[from] InstallationError),
     /// There is no such provider.
     #[error("{provider} is not in the cache of providers {path}; `isthmus providers list` shows what is", path = .path.display())]
     Absent {
@@ -71,11 +74,17 @@ enum ProvidersError {
 }
 
 pub(super) fn run(providers: &Providers) -> ExitCode {
-    let done = match &providers.command {
-        Commands::List(list) => list.run(),
-        Commands::Verify(verify) => verify.run(),
-        Commands::Prune(prune) => prune.run(),
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&format!("the runtime cannot be started: {error}")),
     };
+    let done = runtime.block_on(async {
+        match &providers.command {
+            Commands::List(list) => list.run(),
+            Commands::Verify(verify) => verify.run().await,
+            Commands::Prune(prune) => prune.run(),
+        }
+    });
     match done {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Faulty) => ExitCode::FAILURE,

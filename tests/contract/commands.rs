@@ -1,5 +1,7 @@
 //! The commands about providers, as people and scripts use them.
 
+mod installing;
+mod network;
 mod providers;
 
 use std::path::{Path, PathBuf};

@@ -27,18 +27,19 @@ const MARK: &str = "isthmus.txt";
 const MARK_SUM: &str = "SHA-256 ";
 
 #[derive(Debug, Args)]
+#[group(skip)]
 pub(super) struct Options {
     /// The folder in and below which SDKs and projects name versions; without it, the nearest one upwards with a Pulumi.yaml.
-    #[arg(long, value_name = "FOLDER", requires = "plugin")]
+    #[arg(long, value_name = "FOLDER", requires = "plugin", conflicts_with = "provider")]
     project: Option<PathBuf>,
     /// What `pulumi stack export` wrote (`-`: standard input), instead of asking the Pulumi CLI for the project's stacks.
-    #[arg(long = "stack", value_name = "FILE", requires = "plugin")]
+    #[arg(long = "stack", value_name = "FILE", requires = "plugin", conflicts_with = "provider")]
     stacks: Vec<PathBuf>,
     /// One more version to be found by.
-    #[arg(long = "plugin-version", value_name = "VERSION", requires = "plugin")]
+    #[arg(long = "plugin-version", value_name = "VERSION", requires = "plugin", conflicts_with = "provider")]
     versions: Vec<Version>,
     /// Replace programs of others, and keep them beside.
-    #[arg(long, requires = "plugin")]
+    #[arg(long, requires = "plugin", conflicts_with = "provider")]
     force: bool,
 }
 
@@ -76,24 +77,24 @@ enum Done {
     Present,
 }
 
-pub(super) fn run(options: &Options) -> ExitCode {
-    let done = home().ok_or(PluginError::NoHome).and_then(|home| {
-        let program = std::env::current_exe().and_then(|program| program.canonicalize());
-        let versions = options.versions()?;
-        options.install(versions, &home, &program.map_err(PluginError::Here)?)
-    });
-    match done {
-        Ok(lines) => print(&lines.join("\n")),
-        Err(error) => fail(&isthmus_shim::error_chain(&error)),
-    }
-}
-
 fn home() -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     variable("PULUMI_HOME").or_else(|| Some(variable("HOME")?.join(".pulumi")))
 }
 
 impl Options {
+    pub(super) fn run(&self) -> ExitCode {
+        let done = home().ok_or(PluginError::NoHome).and_then(|home| {
+            let program = std::env::current_exe().and_then(|program| program.canonicalize());
+            let versions = self.versions()?;
+            self.install(versions, &home, &program.map_err(PluginError::Here)?)
+        });
+        match done {
+            Ok(lines) => print(&lines.join("\n")),
+            Err(error) => fail(&isthmus_shim::error_chain(&error)),
+        }
+    }
+
     /// All versions that are named anywhere.
     fn versions(&self) -> Result<BTreeSet<Version>, PluginError> {
         let project = match &self.project {

@@ -1,12 +1,12 @@
 //! `isthmus providers list`: what is in the cache.
 
 use clap::Args;
-use isthmus_shim::install::{CachedPackage, Inventory, ProviderCache, Verification};
+use isthmus_shim::install::{Inventory, ProviderCache};
 use serde_json::{Value, json};
 
 use super::{Outcome, ProvidersError, open};
-use crate::cli::print;
 use crate::cli::table::{bytes, table};
+use crate::cli::{print, verification};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -14,7 +14,7 @@ Examples:
   isthmus providers list --json | jq -r '.packages[] | select(.verification == null) | .program'
 
 VERIFIED tells who vouches for a provider: \"signed by KEY\" is its publisher; \"unsigned\" is its registry, which names the archive that
-nobody has signed; \"unverified\" is nobody. What lies in the cache and is no provider is told below, with the reason.";
+nobody has signed; \"from MIRROR\" is whoever runs that mirror; \"unverified\" is nobody. What lies in the cache and is no provider is told below, with the reason.";
 
 /// List the providers in the cache.
 #[derive(Debug, Args)]
@@ -33,19 +33,6 @@ impl List {
     }
 }
 
-/// Who vouches for a package, in short. Of a key, its last digits are what people know it by.
-pub(super) fn verified(package: &CachedPackage) -> String {
-    const DIGITS: usize = 16;
-    match &package.verification {
-        Some(Verification::Signed { key }) => {
-            let start = key.len().saturating_sub(DIGITS);
-            format!("signed by {}", key.get(start..).unwrap_or(key))
-        }
-        Some(other) => other.to_string(),
-        None => "unverified".to_owned(),
-    }
-}
-
 fn as_text(cache: &ProviderCache, inventory: &Inventory) -> String {
     let root = cache.root();
     let mut text = if inventory.packages.is_empty() {
@@ -56,7 +43,7 @@ fn as_text(cache: &ProviderCache, inventory: &Inventory) -> String {
                 package.address.for_display(),
                 package.version.to_string(),
                 package.platform.to_string(),
-                verified(package),
+                verification::shown(package.verification.as_ref()),
                 bytes(package.size),
                 // As long paths go, the folder is known from the other columns, and told below.
                 package.executable.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -100,7 +87,7 @@ fn as_json(cache: &ProviderCache, inventory: &Inventory) -> String {
                 "address": package.address.to_string(),
                 "version": package.version.to_string(),
                 "platform": package.platform.to_string(),
-                "verification": package.verification.as_ref().map(verification),
+                "verification": package.verification.as_ref().map(verification::as_json),
                 "size": package.size,
                 "folder": package.folder,
                 "program": package.executable,
@@ -124,13 +111,4 @@ fn as_json(cache: &ProviderCache, inventory: &Inventory) -> String {
         "unfinished": unfinished,
     });
     format!("{all:#}\n")
-}
-
-fn verification(verification: &Verification) -> Value {
-    match verification {
-        Verification::Signed { key } => json!({ "kind": "signed", "key": key }),
-        Verification::Unsigned => json!({ "kind": "unsigned" }),
-        Verification::Mirrored { mirror } => json!({ "kind": "mirrored", "mirror": mirror }),
-        Verification::Unverified { since } => json!({ "kind": "unverified", "since": since }),
-    }
 }

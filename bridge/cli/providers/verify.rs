@@ -1,23 +1,27 @@
 //! `isthmus providers verify`: whether the programs in the cache are those that were installed.
 //!
 //! Every start compares a program with its record, but only reads it when the file system says that it has changed. Here it is read in
-//! any case.
+//! any case. A provider that nobody vouches for is compared with what its registry or mirror has, as on its first start.
 
 use clap::Args;
-use isthmus_shim::install::CachedPackage;
+use isthmus_shim::install::{
+    CachedPackage, FileSum, Installer, Platform, ProviderCache, Verification, VersionConstraint,
+};
 
-use super::list::verified;
 use super::{Outcome, ProvidersError, open, selection};
-use crate::cli::print;
+use crate::cli::install::{Reporter, installer};
+use crate::cli::{print, verification, warn};
 
 const EXAMPLES: &str = "\
 Examples:
   isthmus providers verify
   isthmus providers verify hashicorp/random
-  isthmus providers verify example.com/acme/thing@1.2.3
+  isthmus providers verify example.com/acme/thing@1.2.3 --offline
 
-Each program is read as a whole, and compared with what was recorded when it was installed. Exits with 1 when one was altered.
-A provider that somebody else has put into the cache has no record, and is told to be unverified; that is no failure.";
+Each program is read as a whole, and compared with what was recorded when it was installed. Exits with 1 when one was altered. A
+provider that somebody else has put into the cache has no record: it is fetched from where the CLI configuration says, and
+compared; one that is something else is replaced, and counts as altered. One that cannot be fetched is told to be unverified; that is
+no failure, and neither are those for other machines.";
 
 /// Compare the programs in the cache with what was installed.
 #[derive(Debug, Args)]
@@ -26,27 +30,102 @@ pub(super) struct Verify {
     /// Which, as [HOST/][NAMESPACE/]TYPE[@VERSION]; without any, all.
     #[arg(value_name = "PROVIDER")]
     providers: Vec<String>,
+    /// Ask no registry and no mirror.
+    #[arg(long)]
+    offline: bool,
+}
+
+/// What was found out about a provider.
+enum Found {
+    AsInstalled(Verification),
+    /// Fetched again, and the same.
+    Confirmed(Verification),
+    /// Fetched again, and another one.
+    Replaced(Verification),
+    Unverified(String),
+    Altered(String),
 }
 
 impl Verify {
-    pub(super) fn run(&self) -> Result<Outcome, ProvidersError> {
+    pub(super) async fn run(&self) -> Result<Outcome, ProvidersError> {
         let (cache, inventory) = open()?;
         let selections = selection::parse_all(&self.providers, &cache, &inventory)?;
         let is_selected =
             |package: &CachedPackage| selections.is_empty() || selections.iter().any(|one| one.has(package));
+        let mut asked = None;
         let mut outcome = Outcome::Done;
         for package in inventory.packages.iter().filter(|package| is_selected(package)) {
-            let said = match cache.verify(package) {
-                Ok(Some(_)) => format!("as it was installed, {}", verified(package)),
-                Ok(None) => "unverified: somebody else has put it there".to_owned(),
-                Err(error) => {
-                    outcome = Outcome::Faulty;
-                    format!("ALTERED: {}", isthmus_shim::error_chain(&error))
+            let found = match cache.verify(package) {
+                Ok(Some(Verification::Unverified { .. }) | None) if self.offline => {
+                    Found::Unverified("somebody else has put it there".to_owned())
                 }
+                Ok(Some(Verification::Unverified { .. }) | None) if package.platform != Platform::CURRENT => {
+                    Found::Unverified("somebody else has put it there, for another machine".to_owned())
+                }
+                Ok(Some(Verification::Unverified { .. }) | None) => {
+                    let installer = match &mut asked {
+                        Some(installer) => installer,
+                        // By what registries have, whatever a project has locked.
+                        none => none.insert(installer()?.without_lock()),
+                    };
+                    ask(installer, &cache, package).await
+                }
+                Ok(Some(verification)) => Found::AsInstalled(verification),
+                Err(error) => Found::Altered(isthmus_shim::error_chain(&error)),
             };
+            if matches!(found, Found::Altered(_) | Found::Replaced(_)) {
+                outcome = Outcome::Faulty;
+            }
             let CachedPackage { address, version, platform, .. } = package;
-            print(&format!("{} {version} {platform}: {said}\n", address.for_display()));
+            print(&format!("{} {version} {platform}: {}\n", address.for_display(), found.text()));
         }
         Ok(outcome)
+    }
+}
+
+/// Compares a provider with what its registry has.
+async fn ask(installer: &Installer, cache: &ProviderCache, package: &CachedPackage) -> Found {
+    let CachedPackage { address, version, executable, .. } = package;
+    let before = FileSum::of_file(executable).ok();
+    // What is known to be unverified is not asked about again for a while otherwise.
+    if let Err(error) = cache.forget(package) {
+        return Found::Unverified(format!("its record cannot be removed: {error}"));
+    }
+    let reporter = Reporter::new();
+    let tell = |event| reporter.tell(event);
+    let installed = installer.install(address, &VersionConstraint::exactly(version), &tell).await;
+    reporter.clear();
+    let installed = match installed {
+        Ok(installed) => installed,
+        Err(error) => return Found::Altered(isthmus_shim::error_chain(&error)),
+    };
+    match installed.verification {
+        Verification::Unverified { .. } => Found::Unverified(installed.warnings.join("; ")),
+        verified => {
+            installed.warnings.iter().for_each(|warning| warn(warning));
+            if FileSum::of_file(&installed.executable).ok() == before {
+                Found::Confirmed(verified)
+            } else {
+                Found::Replaced(verified)
+            }
+        }
+    }
+}
+
+impl Found {
+    fn text(&self) -> String {
+        let shown = |verification| verification::shown(Some(verification));
+        match self {
+            Self::AsInstalled(verification) => format!("as it was installed, {}", shown(verification)),
+            Self::Confirmed(verification) => format!("verified now, {}", shown(verification)),
+            Self::Replaced(verification) => {
+                format!(
+                    "ALTERED: it was another one, and was replaced by the right one, {}",
+                    shown(verification)
+                )
+            }
+            Self::Unverified(reason) => format!("unverified: {reason}"),
+            Self::Altered(reason) => format!("ALTERED: {reason}"),
+        }
     }
 }

@@ -1,0 +1,127 @@
+//! What is told to those who wait for an installation: a bar that moves on a terminal, and lines elsewhere.
+//!
+//! Everything goes to standard error. The bar is drawn anew only when it looks different, so that no clock is needed.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::{Mutex, PoisonError};
+
+use isthmus_shim::install::{InstallEvent, Progress};
+
+use crate::cli::table::bytes;
+use crate::daemon::Narrator;
+
+/// How many characters the bar itself has, and the whole line at most: what the narrowest of terminals show.
+const BAR: usize = 24;
+const LINE: usize = 79;
+
+/// Tells what is going on.
+#[derive(Debug)]
+pub(in crate::cli) struct Reporter {
+    is_terminal: bool,
+    narrator: Narrator,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// What is being downloaded.
+    name: String,
+    /// What stands on the terminal's last line.
+    drawn: String,
+}
+
+impl Reporter {
+    pub(in crate::cli) fn new() -> Self {
+        let is_terminal = io::stderr().is_terminal();
+        Self { is_terminal, narrator: Narrator::default(), state: Mutex::default() }
+    }
+
+    pub(in crate::cli) fn tell(&self, event: InstallEvent) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match &event {
+            InstallEvent::Progress(progress) if self.is_terminal => {
+                let line = line(&state.name, *progress);
+                state.draw(line);
+                return;
+            }
+            InstallEvent::Downloading { address, version, .. } => {
+                state.name = format!("{} {version}", address.for_display());
+            }
+            // The caller tells that in its own way.
+            InstallEvent::Installed { .. } => return state.clear(),
+            InstallEvent::Progress(_) | InstallEvent::Waiting { .. } => {}
+        }
+        if let Some(line) = self.narrator.line(&event) {
+            state.clear();
+            write(&format!("{line}\n"));
+        }
+    }
+
+    /// Removes the bar, so that something else can be written.
+    pub(in crate::cli) fn clear(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+impl State {
+    fn draw(&mut self, line: String) {
+        if line != self.drawn {
+            write(&format!("\r{line}\x1b[K"));
+            self.drawn = line;
+        }
+    }
+
+    fn clear(&mut self) {
+        if !self.drawn.is_empty() {
+            write("\r\x1b[K");
+            self.drawn.clear();
+        }
+    }
+}
+
+/// Whoever does not read it does not want it.
+fn write(text: &str) {
+    let mut error = io::stderr().lock();
+    let _ = error.write_all(text.as_bytes()).and_then(|()| error.flush());
+}
+
+fn line(name: &str, Progress { received, total }: Progress) -> String {
+    let text = match total.filter(|total| *total > 0) {
+        Some(total) => {
+            let part = u128::from(received.min(total));
+            let of =
+                |whole: usize| usize::try_from(part * whole as u128 / u128::from(total)).unwrap_or(whole);
+            let (filled, percent) = (of(BAR), of(100));
+            let bar = format!("{}{}", "#".repeat(filled), ".".repeat(BAR - filled));
+            format!("[{bar}] {percent:>3}% of {}  {name}", bytes(total))
+        }
+        None => format!("{}  {name}", bytes(received)),
+    };
+    text.chars().take(LINE).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bar_grows_with_what_is_there() {
+        let at = |received, total| line("hashicorp/random 3.9.0", Progress { received, total });
+        assert_eq!(
+            at(0, Some(10_000_000)),
+            "[........................]   0% of 10.0 MB  hashicorp/random 3.9.0"
+        );
+        assert_eq!(
+            at(5_000_000, Some(10_000_000)),
+            "[############............]  50% of 10.0 MB  hashicorp/random 3.9.0"
+        );
+        assert_eq!(
+            at(10_000_000, Some(10_000_000)),
+            "[########################] 100% of 10.0 MB  hashicorp/random 3.9.0"
+        );
+        assert_eq!(at(u64::MAX, Some(1)), at(1, Some(1)), "servers may say anything");
+        assert_eq!(at(1234, None), "1.2 kB  hashicorp/random 3.9.0");
+        assert_eq!(at(0, Some(0)), "0 B  hashicorp/random 3.9.0");
+        assert_eq!(line(&"x".repeat(200), Progress { received: 0, total: None }).len(), LINE);
+    }
+}

@@ -1,0 +1,138 @@
+//! `isthmus install PROVIDER`: puts a provider into the cache, verified, before anybody needs it.
+//!
+//! With `--lock` it does what `tofu init` does for a project: the lock file decides on the version as soon as it has one, and learns the
+//! sums of what was installed; without, nothing is read or written but the cache.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use isthmus_shim::install::{
+    AddressError, ConstraintError, InstallError, Installed, Installer, LOCK_FILE_NAME, LockFileError,
+    Platform, ProviderAddress, SumError, VersionConstraint,
+};
+
+use super::locking::Locking;
+use super::progress::Reporter;
+use crate::cli::plugin::fail;
+use crate::cli::{print, verification, warn};
+use crate::daemon::{Installation, InstallationError};
+use crate::settings;
+
+#[derive(Debug, Args)]
+#[group(skip)]
+pub(super) struct Options {
+    /// Lock the provider in the lock file, or use the version that is locked there.
+    #[arg(long, requires = "provider", conflicts_with = "plugin")]
+    lock: bool,
+    /// The lock file; without it, that of ISTHMUS_LOCK_FILE, or .terraform.lock.hcl.
+    #[arg(long, value_name = "FILE", requires = "lock", conflicts_with = "plugin")]
+    lock_file: Option<PathBuf>,
+    /// Take the newest version that will do, whatever is locked, and forget the sums that are.
+    #[arg(long, requires = "lock", conflicts_with = "plugin")]
+    upgrade: bool,
+    /// Lock the provider's packages for these machines too, such as darwin_arm64.
+    #[arg(long = "platform", value_name = "OS_ARCH", requires = "lock", conflicts_with = "plugin", value_parser = platform)]
+    platforms: Vec<Platform>,
+}
+
+/// A provider cannot be installed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ProviderError {
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    #[error(transparent)]
+    Constraint(#[from] ConstraintError),
+    /// The settings make no sense.
+    #[error(transparent)]
+    Settings(#[from] InstallationError),
+    #[error(transparent)]
+    Install(#[from] Box<InstallError>),
+    #[error(transparent)]
+    LockFile(#[from] LockFileError),
+    #[error(transparent)]
+    Sum(#[from] SumError),
+    #[error(transparent)]
+    NotLocked(#[from] isthmus_shim::install::NotLocked),
+    /// There is no place for archives.
+    #[error("no temporary folder can be made")]
+    Temporary(#[source] std::io::Error),
+}
+
+/// What machines are called.
+fn platform(text: &str) -> Result<Platform, String> {
+    Platform::parse(text)
+        .ok_or_else(|| "it is written OS_ARCH, in Go's words, such as linux_amd64 or darwin_arm64".to_owned())
+}
+
+impl Options {
+    pub(super) fn run(&self, provider: &str, version: Option<&str>) -> ExitCode {
+        let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+            Ok(runtime) => runtime,
+            Err(error) => return fail(&format!("the runtime cannot be started: {error}")),
+        };
+        match runtime.block_on(self.install(provider, version)) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(&isthmus_shim::error_chain(&error)),
+        }
+    }
+
+    /// Installs, and tells what it has come to.
+    async fn install(&self, provider: &str, version: Option<&str>) -> Result<(), ProviderError> {
+        let address = ProviderAddress::parse(provider)?;
+        let constraint = version.map(VersionConstraint::parse).transpose()?;
+        let installer = installer()?;
+        if constraint.as_ref().is_none_or(|constraint| constraint.only_version().is_none()) {
+            // Whoever installs on purpose wants what there is now.
+            installer.forget_versions(&address);
+        }
+        if let Some(overridden) = installer.overridden(&address)? {
+            warn(&overridden.warning);
+            print(&format!("{}\n{}\n", address.for_display(), overridden.executable.display()));
+            return Ok(());
+        }
+        let reporter = Reporter::new();
+        let told = if self.lock {
+            let locking = Locking::read(self.lock_path(), address.clone(), constraint, self.upgrade)?;
+            let installer = installer.without_lock();
+            let (installed, said) = locking.install(&installer, &self.platforms, &reporter).await?;
+            reporter.clear();
+            (installed, said)
+        } else {
+            let constraint = constraint.unwrap_or_else(VersionConstraint::any);
+            (install(&installer, &address, &constraint, &reporter).await?, String::new())
+        };
+        let (installed, said) = told;
+        for warning in &installed.warnings {
+            warn(warning);
+        }
+        let Installed { version, executable, verification, .. } = &installed;
+        let verified = verification::shown(Some(verification));
+        print(&format!("{} {version}, {verified}\n{}\n{said}", address.for_display(), executable.display()));
+        Ok(())
+    }
+
+    fn lock_path(&self) -> PathBuf {
+        let configured = || settings::LOCK_FILE.read().map(PathBuf::from);
+        self.lock_file.clone().or_else(configured).unwrap_or_else(|| PathBuf::from(LOCK_FILE_NAME))
+    }
+}
+
+/// Installs as everything here does; what of the configuration has no effect is told.
+pub(in crate::cli) fn installer() -> Result<Installer, InstallationError> {
+    let Installation { installer, warnings } = Installation::from_environment()?;
+    warnings.iter().for_each(|warning| warn(warning));
+    Ok(installer)
+}
+
+/// Installs with a report of what is going on, of which nothing is left in the end.
+pub(super) async fn install(
+    installer: &Installer,
+    address: &ProviderAddress,
+    constraint: &VersionConstraint,
+    reporter: &Reporter,
+) -> Result<Installed, Box<InstallError>> {
+    let installed = installer.install(address, constraint, &|event| reporter.tell(event)).await;
+    reporter.clear();
+    installed
+}

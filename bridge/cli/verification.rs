@@ -1,0 +1,30 @@
+//! Who vouches for a provider, in a few words and in JSON.
+
+use isthmus_shim::install::Verification;
+use serde_json::{Value, json};
+
+/// Of a key, its last digits are what people know it by.
+const DIGITS: usize = 16;
+
+/// In a few words. Nothing recorded is nobody.
+pub(super) fn shown(verification: Option<&Verification>) -> String {
+    match verification {
+        Some(Verification::Signed { key }) => {
+            let start = key.len().saturating_sub(DIGITS);
+            format!("signed by {}", key.get(start..).unwrap_or(key))
+        }
+        Some(Verification::Unsigned) => "unsigned".to_owned(),
+        Some(Verification::Mirrored { mirror }) => format!("from {mirror}"),
+        Some(Verification::Unverified { .. }) | None => "unverified".to_owned(),
+    }
+}
+
+/// In JSON, with everything that is known.
+pub(super) fn as_json(verification: &Verification) -> Value {
+    match verification {
+        Verification::Signed { key } => json!({ "kind": "signed", "key": key }),
+        Verification::Unsigned => json!({ "kind": "unsigned" }),
+        Verification::Mirrored { mirror } => json!({ "kind": "mirrored", "mirror": mirror }),
+        Verification::Unverified { since } => json!({ "kind": "unverified", "since": since }),
+    }
+}
