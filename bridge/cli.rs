@@ -59,7 +59,7 @@ enum Subcommands {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
-    /// Look at the cache of providers, check it, and make room in it.
+    /// Look at the cache of providers, check it, make room in it, and fill mirrors.
     Providers(providers::Providers),
     /// Look at the store of objects, and take them to Terraform or OpenTofu and from there.
     State(state::State),

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 pub(super) use progress::Reporter;
-pub(super) use provider::installer;
+pub(super) use provider::{installer, platform};
 
 const EXAMPLES: &str = "\
 Examples:

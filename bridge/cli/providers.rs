@@ -1,8 +1,9 @@
-//! `isthmus providers`: what is in the cache of providers, whether it is as it was, and what of it can go.
+//! `isthmus providers`: what is in the cache of providers, whether it is as it was, what of it can go; and mirrors for other networks.
 //!
 //! Exit codes: 0 done; 1 failed, or something is not as it should be, which was told; 2 the words were wrong.
 
 mod list;
+mod mirror;
 mod prune;
 mod selection;
 mod verify;
@@ -12,7 +13,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use isthmus_shim::install::{AddressError, Inventory, ProviderCache};
+use isthmus_shim::install::{
+    AddressError, ConstraintError, InstallError, Inventory, MirrorError, NoVersion, ProviderCache,
+};
 
 use super::plugin::fail;
 use crate::daemon::{self, InstallationError, NoProviderCache};
@@ -27,6 +30,7 @@ pub(super) struct Providers {
 #[derive(Debug, Subcommand)]
 enum Commands {
     List(list::List),
+    Mirror(mirror::Mirror),
     Verify(verify::Verify),
     Prune(prune::Prune),
 }
@@ -60,9 +64,27 @@ enum ProvidersError {
     /// The words name no version.
     #[error("{0:?} names no version; write it as in hashicorp/random@3.9.0")]
     Version(String),
+    /// The words say nothing about versions.
+    #[error(transparent)]
+    Constraint(#[from] ConstraintError),
     /// The settings make no sense.
     #[error(transparent)]
     Settings(#[from] InstallationError),
+    /// A provider cannot be had.
+    #[error(transparent)]
+    Install(#[from] Box<InstallError>),
+    /// No version of a provider will do.
+    #[error(transparent)]
+    NoVersion(Box<NoVersion>),
+    /// There is no place for archives.
+    #[error("no temporary folder can be made")]
+    Temporary(#[source] io::Error),
+    /// A mirror has no archive.
+    #[error("{path} is a folder, and only archives can be copied", path = .0.display())]
+    Unpacked(PathBuf),
+    /// A mirror cannot be written.
+    #[error(transparent)]
+    Mirror(#[from] MirrorError),
     /// There is no such provider.
     #[error("{provider} is not in the cache of providers {path}; `isthmus providers list` shows what is", path = .path.display())]
     Absent {
@@ -81,6 +103,7 @@ pub(super) fn run(providers: &Providers) -> ExitCode {
     let done = runtime.block_on(async {
         match &providers.command {
             Commands::List(list) => list.run(),
+            Commands::Mirror(mirror) => mirror.run().await,
             Commands::Verify(verify) => verify.run().await,
             Commands::Prune(prune) => prune.run(),
         }

@@ -1,6 +1,7 @@
 //! The commands about providers, as people and scripts use them.
 
 mod installing;
+mod mirrors;
 mod network;
 mod providers;
 

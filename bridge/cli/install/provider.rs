@@ -60,7 +60,7 @@ pub(super) enum ProviderError {
 }
 
 /// What machines are called.
-fn platform(text: &str) -> Result<Platform, String> {
+pub(in crate::cli) fn platform(text: &str) -> Result<Platform, String> {
     Platform::parse(text)
         .ok_or_else(|| "it is written OS_ARCH, in Go's words, such as linux_amd64 or darwin_arm64".to_owned())
 }

@@ -28,6 +28,12 @@ impl Network {
         Self::at(registry, host)
     }
 
+    /// A registry that takes the place of the default one, by the CLI configuration. (Hosts with a port are beyond OpenTofu's network
+    /// mirrors.)
+    pub(super) fn at_default_host() -> Self {
+        Self::at(Registry::start(), DEFAULT_HOST.to_owned())
+    }
+
     fn at(registry: Registry, host: String) -> Self {
         let network = Self { registry, machine: Machine::new(), key: PublisherKey::new(), host };
         network.machine.write("authority.pem", network.registry.authority_pem().as_bytes());

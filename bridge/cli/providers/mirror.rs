@@ -1,0 +1,121 @@
+//! `isthmus providers mirror`: copies providers into a folder, for networks that do not reach their registries.
+//!
+//! The folder is what `tofu providers mirror` makes: a filesystem mirror for OpenTofu, Terraform and this program, and behind any server of
+//! files a network mirror.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use clap::Args;
+use isthmus_shim::install::{
+    Delivery, Installer, MirrorWriter, PackageForm, Platform, ProviderAddress, VersionConstraint, choose,
+};
+use semver::Version;
+
+use super::{Outcome, ProvidersError};
+use crate::cli::install::{Reporter, installer, platform};
+use crate::cli::{print, verification, warn};
+
+const EXAMPLES: &str = "\
+Examples:
+  isthmus providers mirror ./mirror hashicorp/random hashicorp/tls@4.0.5
+  isthmus providers mirror /srv/providers 'hashicorp/aws@~> 5.0' --platform linux_amd64 --platform darwin_arm64
+
+Providers come from where the CLI configuration says, and are verified as for an installation. The folder is used by
+
+  provider_installation {
+    filesystem_mirror { path = \"/srv/providers\" }
+  }
+
+or, behind a server of files with TLS, by a network_mirror. What is in the folder already stays.";
+
+/// Copy providers into a folder that serves as a mirror.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Mirror {
+    /// The folder, which need not be there.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Which, as [HOST/][NAMESPACE/]TYPE[@VERSION]; the version may be a constraint. Without one, the newest.
+    #[arg(value_name = "PROVIDER", required = true)]
+    providers: Vec<String>,
+    /// For which machines, such as darwin_arm64; without any, for this one.
+    #[arg(long = "platform", value_name = "OS_ARCH", value_parser = platform)]
+    platforms: Vec<Platform>,
+}
+
+impl Mirror {
+    pub(super) async fn run(&self) -> Result<Outcome, ProvidersError> {
+        let wanted = self.providers.iter().map(|text| parse(text)).collect::<Result<Vec<_>, _>>()?;
+        let installer = installer()?.without_lock();
+        let platforms = if self.platforms.is_empty() { &[Platform::CURRENT][..] } else { &self.platforms };
+        let writer = MirrorWriter::new(&self.folder);
+        let mut copied = BTreeSet::new();
+        let mut outcome = Ok(Outcome::Done);
+        for (address, constraint) in &wanted {
+            outcome = self.copy(&installer, &writer, (address, constraint), platforms, &mut copied).await;
+            if outcome.is_err() {
+                break;
+            }
+        }
+        // What was copied is to be found, even where something else could not be.
+        for address in copied {
+            writer.write_indexes(&address)?;
+        }
+        outcome
+    }
+
+    async fn copy(
+        &self,
+        installer: &Installer,
+        writer: &MirrorWriter,
+        (address, constraint): (&ProviderAddress, &VersionConstraint),
+        platforms: &[Platform],
+        copied: &mut BTreeSet<ProviderAddress>,
+    ) -> Result<Outcome, ProvidersError> {
+        let version = version(installer, address, constraint, platforms).await?;
+        let reporter = Reporter::new();
+        for platform in platforms {
+            let temporary = tempfile::tempdir().map_err(ProvidersError::Temporary)?;
+            let tell = |event| reporter.tell(event);
+            let delivery = installer.deliver(address, &version, *platform, temporary.path(), &tell).await;
+            reporter.clear();
+            let Delivery { package, verification, warnings, .. } = delivery?;
+            warnings.iter().for_each(|warning| warn(warning));
+            let archive = match &package {
+                PackageForm::Archive(path) => path,
+                PackageForm::Folder(path) => return Err(ProvidersError::Unpacked(path.clone())),
+            };
+            let path = writer.add(address, &version, *platform, archive)?;
+            copied.insert(address.clone());
+            let verified = verification::shown(Some(&verification));
+            let name = format!("{} {version} {platform}", address.for_display());
+            print(&format!("{name}, {verified}: {}\n", path.display()));
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// A version that is named needs not be looked for; otherwise it is the newest for the first of the machines.
+async fn version(
+    installer: &Installer,
+    address: &ProviderAddress,
+    constraint: &VersionConstraint,
+    platforms: &[Platform],
+) -> Result<Version, ProvidersError> {
+    if let Some(version) = constraint.only_version().filter(|version| constraint.allows(version)) {
+        return Ok(version.clone());
+    }
+    let listing = installer.versions(address).await?;
+    let platform = platforms.first().copied().unwrap_or(Platform::CURRENT);
+    let chosen = choose(address, constraint, &listing, platform).map_err(ProvidersError::NoVersion)?;
+    if let Some(warning) = chosen.warning {
+        warn(&warning);
+    }
+    Ok(chosen.version)
+}
+
+fn parse(text: &str) -> Result<(ProviderAddress, VersionConstraint), ProvidersError> {
+    let (address, constraint) = text.split_once('@').unwrap_or((text, ""));
+    Ok((ProviderAddress::parse(address)?, VersionConstraint::parse(constraint)?))
+}
