@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 pub(super) use progress::Reporter;
-pub(super) use provider::{installer, platform};
+pub(super) use provider::{ProviderError, install_one, installer, platform};
 
 const EXAMPLES: &str = "\
 Examples:

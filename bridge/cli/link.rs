@@ -1,4 +1,4 @@
-//! `isthmus link`: puts a provider where an engine of 2017 looks for it.
+//! `isthmus link`: puts a provider where an engine of 2017 looks for it. One that is named by its address is installed first.
 //!
 //! That engine starts `lumi-resource-PKG`, which it looks for on PATH and then in `packs/PKG` of its own folder. Two links do:
 //! one of that name to this program, which knows by the name what to do, and one beside it to the provider. A link holds
@@ -16,8 +16,9 @@ use clap::Args;
 use isthmus_shim::install::find_executable;
 
 use super::LUMI_PLUGIN_PREFIX;
+use super::install::{ProviderError, install_one};
 use super::plugin::{fail, print};
-use crate::package::parameters::{EXECUTABLE_PREFIX, local_provider_type};
+use crate::package::parameters::{EXECUTABLE_PREFIX, is_path, local_provider_type};
 
 /// What the link to the provider is called, behind the plugin's name.
 pub(super) const PROVIDER_LINK: &str = ".provider";
@@ -31,6 +32,7 @@ const PROGRAM: &str = "isthmus";
 
 const EXAMPLES: &str = "\
 Examples:
+  isthmus link hashicorp/random '~> 3.8'
   isthmus link ./terraform-provider-random
   isthmus link ./terraform-provider-aws_v5.0.0 --dir ~/bin
   isthmus link ./terraform-provider-acme --as corp
@@ -42,8 +44,10 @@ again replaces its own links, and nothing else.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Link {
-    /// The provider's program.
-    provider: PathBuf,
+    /// The provider: the path of its program, or its address, [HOST/][NAMESPACE/]TYPE.
+    provider: String,
+    /// Of an address, which version: one, or a constraint such as '~> 3.8'. Without it, the newest.
+    version: Option<String>,
     /// What the package is called; without it, like the provider's type.
     #[arg(long = "as", value_name = "PKG")]
     package: Option<String>,
@@ -56,11 +60,14 @@ pub(super) struct Link {
 #[derive(Debug, thiserror::Error)]
 enum LinkError {
     #[error(
-        "{path} is not a provider's program that could be run; name the file of one, such as ./terraform-provider-random \
-         (addresses of registries cannot be linked)",
+        "{path} is not a provider's program that could be run; name the file of one, such as ./terraform-provider-random",
         path = .0.display()
     )]
     NoProgram(PathBuf),
+    #[error("a file has no version to choose: {0:?} has no meaning here")]
+    VersionOfFile(String),
+    #[error(transparent)]
+    Install(#[from] ProviderError),
     #[error(
         "{path} does not tell its provider's type, as {EXECUTABLE_PREFIX}TYPE would; say with --as what the package is called",
         path = .0.display()
@@ -87,20 +94,30 @@ enum LinkError {
 }
 
 pub(super) fn run(link: &Link) -> ExitCode {
-    match link.make(std::env::var_os(LUMI_ROOT_VARIABLE).as_deref()) {
+    let root = std::env::var_os(LUMI_ROOT_VARIABLE);
+    match link.program().and_then(|program| link.make(&program, root.as_deref())) {
         Ok(text) => print(&text),
         Err(error) => fail(&isthmus_shim::error_chain(&error)),
     }
 }
 
 impl Link {
-    fn make(&self, root: Option<&OsStr>) -> Result<String, LinkError> {
-        let program = find_executable(&self.provider);
+    /// The provider's program, which is installed if an address is named.
+    fn program(&self) -> Result<PathBuf, LinkError> {
+        let is_file = is_path(&self.provider) || Path::new(&self.provider).is_file();
+        if !is_file {
+            return Ok(install_one(&self.provider, self.version.as_deref())?);
+        }
+        if let Some(version) = &self.version {
+            return Err(LinkError::VersionOfFile(version.clone()));
+        }
+        let program = find_executable(Path::new(&self.provider));
         let is_program = std::fs::metadata(&program)
             .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0);
-        if !is_program {
-            return Err(LinkError::NoProgram(self.provider.clone()));
-        }
+        if is_program { Ok(program) } else { Err(LinkError::NoProgram(PathBuf::from(&self.provider))) }
+    }
+
+    fn make(&self, program: &Path, root: Option<&OsStr>) -> Result<String, LinkError> {
         // Not where it leads in the end: some programs look at the name that they were started by.
         let program = std::path::absolute(program).map_err(LinkError::Here)?;
         let package = self.package(&program)?;
@@ -182,8 +199,15 @@ mod tests {
         file
     }
 
-    fn link(provider: PathBuf, package: Option<&str>, dir: Option<PathBuf>) -> Link {
-        Link { provider, package: package.map(str::to_owned), dir }
+    fn link(provider: impl AsRef<Path>, package: Option<&str>, dir: Option<PathBuf>) -> Link {
+        let provider = provider.as_ref().to_str().expect("a path in UTF-8").to_owned();
+        Link { provider, version: None, package: package.map(str::to_owned), dir }
+    }
+
+    impl Link {
+        fn made(&self, root: Option<&OsStr>) -> Result<String, LinkError> {
+            self.make(&self.program()?, root)
+        }
     }
 
     #[test]
@@ -192,7 +216,7 @@ mod tests {
         let provider = program(folder.path(), "terraform-provider-random_v3.6.0_x5");
         let root = folder.path().join("lumi");
         let done =
-            link(folder.path().join("terraform-provider-random"), None, None).make(Some(root.as_os_str()));
+            link(folder.path().join("terraform-provider-random"), None, None).made(Some(root.as_os_str()));
         assert!(done.expect("linked").starts_with("linked: "));
         let plugin = root.join("packs/random/lumi-resource-random");
         assert_eq!(std::fs::read_link(&plugin).ok(), std::env::current_exe().ok());
@@ -200,7 +224,7 @@ mod tests {
         assert_eq!(std::fs::read_link(beside).expect("a link"), provider);
         assert_eq!(std::fs::read_dir(plugin.parent().expect("a folder")).expect("a folder").count(), 2);
 
-        let again = link(provider, None, None).make(Some(root.as_os_str())).expect("linked");
+        let again = link(provider, None, None).made(Some(root.as_os_str())).expect("linked");
         assert!(again.starts_with("linked already: "), "{again}");
     }
 
@@ -210,7 +234,7 @@ mod tests {
         let old = program(folder.path(), "terraform-provider-acme_v1");
         let new = program(folder.path(), "terraform-provider-acme_v2");
         let dir = folder.path().join("bin");
-        let make = |provider: &Path| link(provider.to_owned(), Some("corp"), Some(dir.clone())).make(None);
+        let make = |provider: &Path| link(provider, Some("corp"), Some(dir.clone())).made(None);
         make(&old).expect("linked");
         assert!(make(&new).expect("linked").starts_with("linked: "));
         let (plugin, provider) = (dir.join("lumi-resource-corp"), dir.join("lumi-resource-corp.provider"));
@@ -239,9 +263,12 @@ mod tests {
         let other = program(folder.path(), "acme");
         let said = |provider: &Path, package| {
             let dir = folder.path().join("bin");
-            link(provider.to_owned(), package, Some(dir)).make(None).expect_err("refused").to_string()
+            link(provider, package, Some(dir)).made(None).expect_err("refused").to_string()
         };
-        assert!(said(Path::new("hashicorp/random"), None).contains("./terraform-provider-random"));
+        assert!(said(Path::new("/hashicorp/random"), None).contains("./terraform-provider-random"));
+        assert!(said(Path::new("hash icorp/random"), None).contains("is not a provider's address"));
+        let versioned = Link { version: Some("1.0.0".to_owned()), ..link(&provider, None, None) };
+        assert!(matches!(versioned.made(None), Err(LinkError::VersionOfFile(_))));
         assert!(said(&other, None).contains("--as"));
         for name in ["", "1a", "a/b", "a b", "../x"] {
             assert!(said(&provider, Some(name)).contains("name of a package"), "{name}");

@@ -8,7 +8,7 @@ mod arguments;
 mod flags;
 mod value;
 
-pub use arguments::{Arguments, ArgumentsError, LocalArguments, RemoteArguments, Source};
+pub use arguments::{Arguments, ArgumentsError, LocalArguments, RemoteArguments, Source, is_path};
 pub use flags::FlagError;
 pub use value::{Parameter, ParameterError, ParameterSource};
 

@@ -38,7 +38,7 @@ pub(super) struct Options {
 
 /// A provider cannot be installed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ProviderError {
+pub(in crate::cli) enum ProviderError {
     #[error(transparent)]
     Address(#[from] AddressError),
     #[error(transparent)]
@@ -54,6 +54,8 @@ pub(super) enum ProviderError {
     Sum(#[from] SumError),
     #[error(transparent)]
     NotLocked(#[from] isthmus_shim::install::NotLocked),
+    #[error("the runtime cannot be started")]
+    Runtime(#[source] std::io::Error),
     /// There is no place for archives.
     #[error("no temporary folder can be made")]
     Temporary(#[source] std::io::Error),
@@ -67,11 +69,7 @@ pub(in crate::cli) fn platform(text: &str) -> Result<Platform, String> {
 
 impl Options {
     pub(super) fn run(&self, provider: &str, version: Option<&str>) -> ExitCode {
-        let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-            Ok(runtime) => runtime,
-            Err(error) => return fail(&format!("the runtime cannot be started: {error}")),
-        };
-        match runtime.block_on(self.install(provider, version)) {
+        match block_on(self.install(provider, version)) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(&isthmus_shim::error_chain(&error)),
         }
@@ -116,6 +114,29 @@ impl Options {
         let configured = || settings::LOCK_FILE.read().map(PathBuf::from);
         self.lock_file.clone().or_else(configured).unwrap_or_else(|| PathBuf::from(LOCK_FILE_NAME))
     }
+}
+
+/// The program of a provider, which is installed if it is not there.
+pub(in crate::cli) fn install_one(provider: &str, version: Option<&str>) -> Result<PathBuf, ProviderError> {
+    let address = ProviderAddress::parse(provider)?;
+    let constraint = VersionConstraint::parse(version.unwrap_or_default())?;
+    block_on(async {
+        let installer = installer()?;
+        if let Some(overridden) = installer.overridden(&address)? {
+            warn(&overridden.warning);
+            return Ok(overridden.executable);
+        }
+        let installed = install(&installer, &address, &constraint, &Reporter::new()).await?;
+        for warning in &installed.warnings {
+            warn(warning);
+        }
+        Ok(installed.executable)
+    })
+}
+
+fn block_on<T>(work: impl Future<Output = Result<T, ProviderError>>) -> Result<T, ProviderError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(ProviderError::Runtime)?.block_on(work)
 }
 
 /// Installs as everything here does; what of the configuration has no effect is told.

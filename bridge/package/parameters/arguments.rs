@@ -155,7 +155,7 @@ Flags:
         }
         let full_documentation = parsed.switch("fullDocs");
         let upstream_repository = parsed.text("upstreamRepoPath");
-        let source = if is_path(&first, cfg!(windows)) {
+        let source = if is_path(&first) {
             if count > 1 {
                 return Err(ArgumentsError::LocalCount(count));
             }
@@ -188,8 +188,13 @@ Flags:
     }
 }
 
+/// Whether what names a provider is the path of its program rather than its address.
+pub fn is_path(text: &str) -> bool {
+    is_path_on(text, cfg!(windows))
+}
+
 /// A path starts with a dot or a slash. Windows has drives and another slash as well.
-fn is_path(text: &str, windows: bool) -> bool {
+fn is_path_on(text: &str, windows: bool) -> bool {
     let mut characters = text.chars();
     match characters.next() {
         Some('.' | '/') => true,
@@ -244,13 +249,13 @@ mod tests {
     #[test]
     fn a_path_with_a_drive_is_one_on_windows_only() {
         for path in [r"C:\terraform-provider-x", "c:/terraform-provider-x", r"\\host\terraform-provider-x"] {
-            assert!(is_path(path, true) && !is_path(path, false), "{path}");
+            assert!(is_path_on(path, true) && !is_path_on(path, false), "{path}");
         }
         for path in ["./x", "../x", "/x", "."] {
-            assert!(is_path(path, true) && is_path(path, false), "{path}");
+            assert!(is_path_on(path, true) && is_path_on(path, false), "{path}");
         }
         for name in ["random", "hashicorp/random", "a:b", "", "é:"] {
-            assert_eq!((is_path(name, true), is_path(name, false)), (name == "a:b", false), "{name}");
+            assert_eq!((is_path_on(name, true), is_path_on(name, false)), (name == "a:b", false), "{name}");
         }
     }
 

@@ -57,6 +57,23 @@ fn a_provider_is_installed_and_it_is_told_who_vouches_for_it() {
 }
 
 #[test]
+fn what_is_linked_by_its_address_is_installed() {
+    let network = Network::new();
+    network.publish("1.0.0");
+    network.publish("2.0.0");
+    let bin = network.machine.path("bin");
+    let dir = bin.to_str().expect("a path in UTF-8");
+    let said = network.isthmus(&["link", &network.address(), "~> 1.0", "--dir", dir]).well();
+    let program = std::fs::read_link(bin.join("lumi-resource-thing.provider")).expect("a link");
+    let version = network.machine.cache().join(network.address()).join("1.0.0");
+    assert!(program.is_file() && program.starts_with(version), "{} {said}", program.display());
+    let none = network.isthmus(&["link", "./terraform-provider-thing", "1.0.0", "--dir", dir]).failed();
+    assert!(none.contains("a file has no version to choose"), "{none}");
+    let none = network.isthmus(&["link", &network.address(), "~> 3.0", "--dir", dir]).failed();
+    assert!(none.contains("satisfies \"~> 3.0\""), "{none}");
+}
+
+#[test]
 fn a_download_moves_a_bar_on_a_terminal() {
     let network = Network::new();
     network.publish("1.0.0");

@@ -25,7 +25,7 @@ const TERRAFORM_HOST: &str = "registry.terraform.io";
 pub(super) enum Unavailable {
     #[error(
         "the provider {address} is neither in the cache of providers nor on PATH as {EXECUTABLE_PREFIX}{provider_type}; \
-         name its program with --provider {provider_type}=FILE"
+         install it with `isthmus install {address}`, or name its program with --provider {provider_type}=FILE"
     )]
     NotFound { address: String, provider_type: String },
     #[error("the provider {address} cannot be started from {file}", file = .file.display())]
