@@ -36,8 +36,11 @@ else that is there already, such as the plugin that this one replaces, is left a
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Install {
-    /// Which provider, as [HOST/][NAMESPACE/]TYPE.
-    #[arg(required_unless_present = "plugin", conflicts_with = "plugin")]
+    #[arg(
+        required_unless_present = "plugin",
+        conflicts_with = "plugin",
+        help = "Which provider, as [HOST/][NAMESPACE/]TYPE"
+    )]
     provider: Option<String>,
     /// A version, or a constraint such as '~> 3.8'; without it, the newest, or the one that is locked.
     #[arg(requires = "provider")]

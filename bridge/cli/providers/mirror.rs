@@ -36,8 +36,11 @@ pub(super) struct Mirror {
     /// The folder, which need not be there.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Which, as [HOST/][NAMESPACE/]TYPE[@VERSION]; the version may be a constraint. Without one, the newest.
-    #[arg(value_name = "PROVIDER", required = true)]
+    #[arg(
+        value_name = "PROVIDER",
+        required = true,
+        help = "Which, as [HOST/][NAMESPACE/]TYPE[@VERSION]; the version may be a constraint. Without one, the newest"
+    )]
     providers: Vec<String>,
     /// For which machines, such as darwin_arm64; without any, for this one.
     #[arg(long = "platform", value_name = "OS_ARCH", value_parser = platform)]

@@ -39,8 +39,7 @@ case. What is gone is downloaded again when it is needed, if its registry can be
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Prune {
-    /// Which, as [HOST/][NAMESPACE/]TYPE[@VERSION]; without any, all.
-    #[arg(value_name = "PROVIDER")]
+    #[arg(value_name = "PROVIDER", help = "Which, as [HOST/][NAMESPACE/]TYPE[@VERSION]; without any, all")]
     providers: Vec<String>,
     /// How many of the newest versions of each provider stay: 1, and with --older-than alone, 0.
     #[arg(long, value_name = "COUNT")]

@@ -27,8 +27,7 @@ no failure, and neither are those for other machines.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Verify {
-    /// Which, as [HOST/][NAMESPACE/]TYPE[@VERSION]; without any, all.
-    #[arg(value_name = "PROVIDER")]
+    #[arg(value_name = "PROVIDER", help = "Which, as [HOST/][NAMESPACE/]TYPE[@VERSION]; without any, all")]
     providers: Vec<String>,
     /// Ask no registry and no mirror.
     #[arg(long)]
