@@ -5,13 +5,14 @@
 
 use std::error::Error;
 use std::io;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderValue, header};
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
+use tokio::sync::OnceCell;
 
 use super::authorities::Trusted;
 use super::{
@@ -50,7 +51,7 @@ pub struct HttpSettings {
 #[derive(Debug)]
 pub struct HttpTransport {
     settings: HttpSettings,
-    ready: OnceLock<Result<Ready, TransportError>>,
+    ready: OnceCell<Result<Ready, TransportError>>,
 }
 
 /// What connections are made with.
@@ -102,18 +103,24 @@ fn user_agent(environment: &Environment) -> String {
 impl HttpTransport {
     /// A transport; nothing is read or opened yet.
     pub fn new(settings: HttpSettings) -> Self {
-        Self { settings, ready: OnceLock::new() }
+        Self { settings, ready: OnceCell::new() }
     }
 
-    fn ready(&self) -> Result<&Ready, TransportError> {
-        self.ready.get_or_init(|| build(&self.settings)).as_ref().map_err(TransportError::clone)
+    async fn ready(&self) -> Result<&Ready, TransportError> {
+        let build = async || {
+            let settings = self.settings.clone();
+            // Whom to trust is read from some hundred files, in folders that may be on another machine.
+            let built = tokio::task::spawn_blocking(move || build(&settings)).await;
+            built.unwrap_or_else(|error| Err(TransportError::new(TransportFault::Setup, error.to_string())))
+        };
+        self.ready.get_or_init(build).await.as_ref().map_err(TransportError::clone)
     }
 }
 
 impl Transport for HttpTransport {
     fn get(&self, request: Request) -> BoxFuture<'_, Result<Response, TransportError>> {
         Box::pin(async move {
-            let Ready { client, unread } = self.ready()?;
+            let Ready { client, unread } = self.ready().await?;
             let sent = client.get(request.url).headers(request.headers).send();
             let answer = sent.await.map_err(|error| {
                 let mut error = classify(error);
