@@ -33,7 +33,9 @@ use crate::resource::{FailedDeletes, UnansweredCreations};
 use crate::settings;
 
 pub use calls::{Begun, Call, Calls};
-pub use home::{HomeError, NoProviderCache, OpenVaultError, PlaceError, provider_cache, vault};
+pub use home::{
+    HomeError, NoProviderCache, OpenVaultError, PlaceError, provider_cache, pulumi as pulumi_home, vault,
+};
 pub use installation::{Installation, InstallationError, Narrator};
 pub use instance::Instance;
 pub use leases::{Leases, MOST_LEASES, NoRoom};

@@ -44,7 +44,7 @@ again replaces its own links, and nothing else.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Link {
-    /// The provider: the path of its program, or its address, [HOST/][NAMESPACE/]TYPE.
+    #[arg(help = "The provider: the path of its program, or its address, [HOST/][NAMESPACE/]TYPE")]
     provider: String,
     /// Of an address, which version: one, or a constraint such as '~> 3.8'. Without it, the newest.
     version: Option<String>,

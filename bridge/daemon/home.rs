@@ -101,6 +101,11 @@ pub(super) fn schema_cache() -> Option<SchemaCache> {
     Some(SchemaCache::new(folder.join("cache").join("schemas")))
 }
 
+/// The Pulumi home.
+pub fn pulumi() -> Option<PathBuf> {
+    pulumi_home(|name| std::env::var_os(name))
+}
+
 fn folder(
     configured: Option<OsString>,
     variable: impl Fn(&str) -> Option<OsString>,

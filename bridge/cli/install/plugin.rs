@@ -19,6 +19,7 @@ use super::stacks::{self, StackError};
 use super::versions::{self, ProjectError};
 use crate::cli::plugin::{PLUGIN_VERSION, fail, print};
 use crate::cli::{PULUMI_PLUGIN, warn};
+use crate::daemon;
 
 /// Beside the program: tells our own from others.
 const MARK: &str = "isthmus.txt";
@@ -77,14 +78,9 @@ enum Done {
     Present,
 }
 
-fn home() -> Option<PathBuf> {
-    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    variable("PULUMI_HOME").or_else(|| Some(variable("HOME")?.join(".pulumi")))
-}
-
 impl Options {
     pub(super) fn run(&self) -> ExitCode {
-        let done = home().ok_or(PluginError::NoHome).and_then(|home| {
+        let done = daemon::pulumi_home().ok_or(PluginError::NoHome).and_then(|home| {
             let program = std::env::current_exe().and_then(|program| program.canonicalize());
             let versions = self.versions()?;
             self.install(versions, &home, &program.map_err(PluginError::Here)?)
