@@ -22,7 +22,7 @@ pub mod web;
 pub use address::{AddressError, DEFAULT_HOST, DEFAULT_NAMESPACE, PartFault, ProviderAddress};
 pub use cache::{
     AlteredError, CachedPackage, CachedProvider, Inventory, NotCached, PassedOver, ProviderCache, Removal,
-    RunningPrograms, Skipped, Unfinished, Verification,
+    RunningPrograms, Skipped, Unfinished, Verification, check_program,
 };
 pub use checksums::{Checksums, ChecksumsError, FileSum, FileSumError};
 pub use cli_config::{

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use isthmus_shim::install::{AlteredError, check_program};
 use isthmus_shim::plugin::{LaunchError, LaunchSpec, Plugin, ReattachConfig};
 use isthmus_shim::provider::{Diagnostic, KnownSchema, Provider, ProviderError, SchemaNews};
 use isthmus_shim::schema::CatalogueError;
@@ -37,6 +38,9 @@ pub enum StartError {
     /// Whether it runs already cannot be told.
     #[error(transparent)]
     Reattach(#[from] ReattachVariableError),
+    /// It is not the program that was installed.
+    #[error(transparent)]
+    Altered(#[from] AlteredError),
     /// It cannot be started, or connected to.
     #[error(transparent)]
     Launch(#[from] LaunchError),
@@ -75,6 +79,7 @@ pub async fn start(
     let plugin = match &source.program {
         Program::Running(config) => Plugin::reattach(source.name.clone(), config.clone(), sink).await?,
         Program::File(executable) => {
+            unaltered(executable.clone()).await?;
             let mut spec = LaunchSpec::new(source.name.clone(), executable.clone());
             spec.mutual_tls = std::env::var_os(DISABLE_TLS).is_none_or(|value| value.is_empty());
             Plugin::launch(spec, sink).await?
@@ -87,4 +92,16 @@ pub async fn start(
         return Err(StartError::Schema { name: source.name.clone(), source: fault });
     }
     Ok((provider, news))
+}
+
+/// Refuses a program that was altered since it was installed, however long ago it was chosen.
+async fn unaltered(executable: PathBuf) -> Result<(), AlteredError> {
+    match tokio::task::spawn_blocking(move || check_program(&executable)).await {
+        Ok(checked) => checked,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // It broke off with the runtime, and so does the start.
+            Err(_) => Ok(()),
+        },
+    }
 }

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use semver::Version;
 
 pub use inventory::{CachedPackage, Inventory, PassedOver, Unfinished};
-pub use record::{AlteredError, Verification};
+pub use record::{AlteredError, Verification, check_program};
 pub use removal::{Removal, RunningPrograms};
 
 use super::executable::find_in_folder;

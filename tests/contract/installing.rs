@@ -246,6 +246,29 @@ async fn a_program_that_was_altered_is_refused_at_the_next_start() -> Outcome {
 }
 
 #[tokio::test]
+async fn a_program_that_is_altered_between_choice_and_start_is_refused() -> Outcome {
+    let host = Setup::sandbox(Protocol::V6).start().await;
+    host.place(ADDRESS, "1.2.0");
+    let session = host.greeted().await?;
+    session.parameterize(&["acme/sandbox"]).await?;
+    session.configure(&json!({})).await?;
+    host.schema_is_kept().await;
+    let again = Setup::sandbox(Protocol::V6).beside(&host).start().await;
+    let session = again.greeted().await?;
+    session.parameterize(&["acme/sandbox"]).await?;
+    session.schema().await?;
+    assert_eq!(again.children(), [0; 0], "its schema is known, so it does not run");
+    let program = package(&host, "1.2.0").join("terraform-provider-sandbox_v1.2.0");
+    // It may be another name of this very program.
+    std::fs::remove_file(&program).expect("a file of this test's own");
+    std::fs::write(&program, "#!/bin/sh\nexit 3\n").expect("a file of this test's own");
+    let status = session.configure(&json!({})).await.expect_err("it was altered");
+    assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
+    says(&status, &[&program.display().to_string(), "was altered after it was installed"]);
+    Ok(())
+}
+
+#[tokio::test]
 async fn what_there_is_instead_is_told() -> Outcome {
     let world = World::new();
     let host = world.setup().start().await;

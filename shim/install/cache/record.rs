@@ -20,6 +20,8 @@ use crate::install::{FileSum, ProviderCache};
 const FORMAT: u32 = 1;
 /// What the names of records begin with that are being written.
 pub(crate) const UNFINISHED: &str = ".record-";
+/// What the names of records end with, behind those of the folders that they are about.
+const RECORD: &str = ".verified.json";
 /// More bytes than a record has.
 const LARGEST: u64 = 1 << 20;
 
@@ -222,10 +224,27 @@ impl State {
     }
 }
 
+/// Refuses a program that is not the one that was installed. One that nobody has recorded passes: it lies in no cache, or somebody else
+/// has put it there. This reads files, mostly small ones.
+///
+/// # Errors
+/// When it was altered, or cannot be read.
+pub fn check_program(program: &Path) -> Result<(), AlteredError> {
+    // Where it lies by its name, and where links to it lead.
+    for program in [Ok(program.to_owned()), program.canonicalize()].into_iter().flatten() {
+        let Some(folder) = program.parent() else { continue };
+        let path = beside(folder, RECORD);
+        if let Some(mut record) = Record::read(&path) {
+            return record.check(&program, &path);
+        }
+    }
+    Ok(())
+}
+
 impl ProviderCache {
     /// Where the record of a version's folder lies.
     pub(crate) fn record_of(&self, package: &Path) -> PathBuf {
-        beside(package, ".verified.json")
+        beside(package, RECORD)
     }
 
     /// Where the lock of a version's folder lies.
@@ -293,6 +312,27 @@ mod tests {
         let other = folder.path().join("terraform-provider-x_2");
         std::fs::write(&other, "program").expect("a file");
         Record::read(&path).expect("a record").check(&other, &path).expect_err("another name");
+    }
+
+    #[test]
+    fn a_program_is_refused_by_the_record_beside_its_folder() {
+        let cache = tempfile::tempdir().expect("a folder");
+        let package = cache.path().join("linux_amd64");
+        std::fs::create_dir(&package).expect("a folder");
+        let program = package.join("terraform-provider-x");
+        std::fs::write(&program, "program").expect("a file");
+        check_program(&program).expect("nobody has recorded it");
+        let record = Record::of(&program, None, Verification::Unsigned).expect("it can be read");
+        record.write(&cache.path().join("linux_amd64.verified.json")).expect("it can be written");
+        let link = cache.path().join("link");
+        std::os::unix::fs::symlink(&program, &link).expect("a link");
+        for way in [&program, &link] {
+            check_program(way).expect("it is as it was");
+        }
+        std::fs::write(&program, "Program").expect("a file");
+        for way in [&program, &link] {
+            assert!(matches!(check_program(way), Err(AlteredError::Content { .. })), "{}", way.display());
+        }
     }
 
     #[test]
