@@ -9,6 +9,7 @@ mod leases;
 mod listings;
 mod log_file;
 mod made_up_names;
+mod narrator;
 mod open_intents;
 mod provider_log;
 mod provider_meta;
@@ -36,10 +37,11 @@ pub use calls::{Begun, Call, Calls};
 pub use home::{
     HomeError, NoProviderCache, OpenVaultError, PlaceError, provider_cache, pulumi as pulumi_home, vault,
 };
-pub use installation::{Installation, InstallationError, Narrator};
+pub use installation::{Installation, InstallationError};
 pub use instance::Instance;
 pub use leases::{Leases, MOST_LEASES, NoRoom};
 pub use listings::{Listings, Paused};
+pub use narrator::Narrator;
 pub use provider_log::CALL_MARK;
 pub use reattach::ReattachVariableError;
 pub use resolve::ResolveError;

@@ -7,7 +7,8 @@ use isthmus_shim::install::{
 };
 use tokio::task::JoinError;
 
-use super::installation::{Installation, InstallationError, Narrator};
+use super::installation::{Installation, InstallationError};
+use super::narrator::Narrator;
 use super::reattach::{self, ReattachVariableError};
 use super::start::{Program, ProviderSource};
 use crate::package::catalogue::{Identity, IdentityError};

@@ -1,7 +1,8 @@
 //! From a provider's address to a program that may be started: found in the cache, or fetched, verified and put there.
 //!
-//! A version that is named exactly and is in the cache needs no network. Otherwise the newest is that of the registry; what it
-//! answered is remembered for a while. When it cannot be asked, the newest of the cache is taken, and that is told.
+//! A version that is named exactly and is in the cache needs no network. Otherwise it is the newest that any of the places has which the
+//! user's configuration names; what a registry answered is remembered for a while. When they cannot be asked, the newest of the
+//! cache is taken, and that is told. A lock file goes before all of this.
 //!
 //! A version is put into the cache whole: it is downloaded and unpacked in a folder beside its place, and appears there by one
 //! rename, under the lock of the place. Whoever is killed on the way leaves nothing but that folder, which the next one who has
