@@ -105,7 +105,8 @@ struct Found {
 }
 
 /// A provider of a registry. Of one that runs already, and of one that its developers have put somewhere, the version cannot be
-/// known, and so it satisfies every constraint.
+/// known, and so it satisfies every constraint. What developers try in place of a version that a stack or an SDK names is taken for
+/// that version, so that they go on with it.
 async fn find(
     address: &ProviderAddress,
     version: &str,
@@ -120,7 +121,7 @@ async fn find(
     let (asked, wanted) = (installer.clone(), address.clone());
     if let Some(overridden) = reading(move || asked.overridden(&wanted)).await?.map_err(not_had)? {
         warnings.push(overridden.warning);
-        let version = LOCAL_VERSION.to_owned();
+        let version = constraint.only_version().map_or_else(|| LOCAL_VERSION.to_owned(), ToString::to_string);
         return Ok(Found { version, program: Program::File(overridden.executable), warnings });
     }
     let narrator = Narrator::default();

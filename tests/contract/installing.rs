@@ -350,9 +350,11 @@ async fn developers_have_their_own_builds_with_a_warning() -> Outcome {
         "provider_installation {{\n  dev_overrides {{\n    \"acme/sandbox\" = \"{own}\"\n  }}\n  direct {{}}\n}}\n"
     ));
     let session = host.greeted().await?;
-    session.parameterize(&["acme/sandbox", "1.2.0"]).await?;
+    assert_eq!(session.parameterize(&["acme/sandbox", "1.2.0"]).await?.version, "1.2.0");
     session.configure(&json!({})).await?;
     session.note().make(&json!({"title": "Hello"})).await?;
+    let any = host.greeted().await?.parameterize(&["acme/sandbox", "~> 1.2"]).await?;
+    assert_eq!(any.version, "0.0.0", "nobody knows which it is");
     let warnings = told(&host, Severity::Warning);
     assert!(
         warnings.iter().any(|warning| warning.contains("acme/sandbox is taken as it lies in ")
