@@ -7,6 +7,7 @@
 
 mod archive;
 mod keys;
+mod loopback;
 mod proxy;
 mod release;
 mod server;

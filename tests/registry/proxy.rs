@@ -6,18 +6,16 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::oneshot;
+use tokio::net::TcpStream;
 
 use crate::Registry;
+use crate::loopback::Loopback;
 
 /// A running proxy. It ends when this is dropped.
 #[derive(Debug)]
 pub struct Proxy {
-    address: SocketAddr,
+    server: Loopback,
     requests: Arc<Mutex<Vec<String>>>,
-    end: Option<oneshot::Sender<()>>,
-    thread: Option<std::thread::JoinHandle<()>>,
 }
 
 /// What a proxy does.
@@ -49,50 +47,19 @@ impl Proxy {
 
     fn start(rules: Rules) -> Self {
         let requests = Arc::new(Mutex::new(Vec::new()));
-        let (end, ended) = oneshot::channel::<()>();
-        let (told, address) = std::sync::mpsc::channel();
         let heard = Arc::clone(&requests);
-        let thread = std::thread::spawn(move || {
-            let runtime =
-                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-            runtime.block_on(async move {
-                let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-                told.send(listener.local_addr().expect("an address")).expect("somebody waits");
-                let accept = async {
-                    loop {
-                        let Ok((stream, _)) = listener.accept().await else { continue };
-                        tokio::spawn(serve(stream, rules.clone(), Arc::clone(&heard)));
-                    }
-                };
-                tokio::select! {
-                    () = accept => {}
-                    _ = ended => {}
-                }
-            });
-        });
-        let address = address.recv().expect("it listens");
-        Self { address, requests, end: Some(end), thread: Some(thread) }
+        let server = Loopback::start(move |stream| serve(stream, rules.clone(), Arc::clone(&heard)));
+        Self { server, requests }
     }
 
     /// Where it is, for HTTPS_PROXY without a scheme.
     pub fn host(&self) -> String {
-        self.address.to_string()
+        self.server.address.to_string()
     }
 
     /// What it was asked: the request's line, and who asked if that was said. A registry's token would show too.
     pub fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-impl Drop for Proxy {
-    fn drop(&mut self) {
-        if let Some(end) = self.end.take() {
-            let _ = end.send(());
-        }
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
     }
 }
 

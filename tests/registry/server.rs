@@ -11,21 +11,19 @@ use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::oneshot;
+use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
 use crate::Release;
+use crate::loopback::Loopback;
 
 /// A running registry. It ends when this is dropped.
 #[derive(Debug)]
 pub struct Registry {
-    address: SocketAddr,
+    server: Loopback,
     authority: CertificateDer<'static>,
     authority_pem: String,
     shelf: Arc<Mutex<Shelf>>,
-    end: Option<oneshot::Sender<()>>,
-    thread: Option<std::thread::JoinHandle<()>>,
 }
 
 /// An answer.
@@ -98,40 +96,19 @@ impl Registry {
             "/.well-known/terraform.json".to_owned(),
             Document::json(&json!({ "providers.v1": "/v1/providers/" })),
         );
-        let (end, ended) = oneshot::channel::<()>();
-        let (told, address) = std::sync::mpsc::channel();
-        let served = Arc::clone(&shelf);
-        let thread = std::thread::spawn(move || {
-            let runtime =
-                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-            runtime.block_on(async move {
-                let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-                told.send(listener.local_addr().expect("an address")).expect("somebody waits");
-                let acceptor = TlsAcceptor::from(Arc::new(config));
-                let accept = async {
-                    loop {
-                        let Ok((stream, _)) = listener.accept().await else { continue };
-                        tokio::spawn(serve(stream, acceptor.clone(), Arc::clone(&served)));
-                    }
-                };
-                tokio::select! {
-                    () = accept => {}
-                    _ = ended => {}
-                }
-            });
-        });
-        let address = address.recv().expect("it listens");
-        Self { address, authority, authority_pem, shelf, end: Some(end), thread: Some(thread) }
+        let (acceptor, served) = (TlsAcceptor::from(Arc::new(config)), Arc::clone(&shelf));
+        let server = Loopback::start(move |stream| serve(stream, acceptor.clone(), Arc::clone(&served)));
+        Self { server, authority, authority_pem, shelf }
     }
 
     /// Its host in addresses of providers.
     pub fn host(&self) -> String {
-        format!("localhost:{}", self.address.port())
+        format!("localhost:{}", self.server.address.port())
     }
 
     /// Where it listens.
     pub(crate) fn address(&self) -> SocketAddr {
-        self.address
+        self.server.address
     }
 
     /// Where its documents are.
@@ -203,17 +180,6 @@ impl Registry {
 
     fn shelf(&self) -> MutexGuard<'_, Shelf> {
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Registry {
-    fn drop(&mut self) {
-        if let Some(end) = self.end.take() {
-            let _ = end.send(());
-        }
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
     }
 }
 
