@@ -14,6 +14,8 @@ use isthmus_shim::provider::Limit;
 use tonic::{Request, Status};
 
 use crate::daemon::{Call, Daemon, Session};
+use crate::package::shape::ObjectShape;
+use crate::resource::{self, Notes};
 
 pub use listener::{Listener, ServeError};
 
@@ -38,4 +40,12 @@ async fn to_the_end<Answer: Send + 'static>(
     work: impl Future<Output = Result<Answer, Status>> + Send + 'static,
 ) -> Result<Answer, Status> {
     daemon.spawn(work).await.map_err(|error| Status::unknown(format!("the operation broke off: {error}")))?
+}
+
+/// Shows what a provider warned of while it did something about the resource `urn` (empty: about none), before the answer is given.
+async fn show_warnings(session: &Session, notes: &Notes, object: &ObjectShape, urn: &str) {
+    for warning in &notes.warnings {
+        session.warn(resource::describe(warning, object), urn);
+    }
+    session.settle(!notes.warnings.is_empty()).await;
 }

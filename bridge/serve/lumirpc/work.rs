@@ -7,9 +7,9 @@ use isthmus_shim::provider::Limit;
 use isthmus_shim::state::Unanswered;
 use tonic::{Request, Response, Status};
 
-use super::super::{limit, session_of, status, to_the_end};
+use super::super::{limit, session_of, show_warnings, status, to_the_end};
 use crate::daemon::{Call, Instance, Session};
-use crate::resource::{self, Keeper, KeptError, Notes, Target, Timeouts};
+use crate::resource::{Keeper, KeptError, Notes, Target, Timeouts};
 
 /// When an answer counts as given. Handing it to the system takes microseconds, and then it arrives even if this process is
 /// killed.
@@ -99,11 +99,7 @@ impl Work {
         notes: Notes,
         outcome: Result<T, KeptError>,
     ) -> Result<T, Status> {
-        for warning in &notes.warnings {
-            let text = resource::describe(warning, &keeper.target.shape.object);
-            self.session.warn(text, "");
-        }
-        self.session.settle(!notes.warnings.is_empty()).await;
+        show_warnings(&self.session, &notes, &keeper.target.shape.object, "").await;
         outcome.map_err(of_kept)
     }
 

@@ -12,7 +12,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
-use super::super::status;
+use super::super::{show_warnings, status};
 use crate::daemon::{Instance, Session};
 use crate::resource::{self, Notes};
 
@@ -58,10 +58,7 @@ pub(super) async fn send_page(
             found = page.next(instance, &mut notes) => found,
             () = results.results.closed() => return,
         };
-        for warning in &notes.warnings {
-            session.warn(resource::describe(warning, page.shape()), "");
-        }
-        session.settle(!notes.warnings.is_empty()).await;
+        show_warnings(session, &notes, page.shape(), "").await;
         let response = match found {
             Ok(Some(found)) => list_response::Response::Result(list_response::Result {
                 id: found.identity.to_string(),

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use isthmus_proto::property::Struct;
 use tonic::{Request, Response, Status};
 
-use super::super::{limit, status, to_the_end};
+use super::super::{limit, show_warnings, status, to_the_end};
 use super::{parameterized, report};
 use crate::daemon::{Call, Instance, Session};
-use crate::resource::{self, Memory, Notes, OperationError, Target, Timeouts};
+use crate::resource::{Memory, Notes, OperationError, Target, Timeouts};
 use crate::urn::Urn;
 
 /// A call about one resource.
@@ -96,11 +96,7 @@ impl Work {
         notes: Notes,
         outcome: Result<T, OperationError>,
     ) -> Result<T, Status> {
-        for warning in &notes.warnings {
-            let text = resource::describe(warning, &target.shape.object);
-            self.session.warn(text, &self.urn);
-        }
-        self.session.settle(!notes.warnings.is_empty()).await;
+        show_warnings(&self.session, &notes, &target.shape.object, &self.urn).await;
         outcome.map_err(status::of_operation)
     }
 
