@@ -4,6 +4,12 @@
 //! they take turns, so that whatever else the machine does falls on all of them. docs/benchmarking.md tells which figure
 //! answers which question.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "the report goes to standard output, progress to standard error"
+)]
+
 mod bridge;
 mod calls;
 mod engine;

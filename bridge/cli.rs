@@ -4,8 +4,12 @@ mod demo;
 mod install;
 mod link;
 mod lumi;
+mod open_files;
+mod output;
 mod plugin;
 mod providers;
+mod shell;
+mod starter;
 mod state;
 mod table;
 mod verification;
@@ -13,8 +17,13 @@ mod verification;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
+
+use crate::settings::Settings;
+use output::{fail, print, warn};
 
 /// The name that today's engines look for.
 pub const PULUMI_PLUGIN: &str = "pulumi-resource-terraform-provider";
@@ -24,6 +33,9 @@ pub const LUMI_PLUGIN_PREFIX: &str = "lumi-resource-";
 
 /// The name that starts the sandbox provider.
 pub const SANDBOX_PROVIDER: &str = "terraform-provider-sandbox";
+
+/// The exit code of a command that is used wrongly, as clap has it.
+const USAGE_ERROR: u8 = 2;
 
 /// What the name that the program was started by asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +73,6 @@ enum Subcommands {
     },
     /// Look at the cache of providers, check it, make room in it, and fill mirrors.
     Providers(providers::Providers),
-    /// Look at the store of objects, and take them to Terraform or OpenTofu and from there.
     State(state::State),
 }
 
@@ -69,18 +80,69 @@ enum Subcommands {
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let name = arguments.first().cloned().unwrap_or_default();
-    match role(Path::new(&name)) {
+    let code = match role(Path::new(&name)) {
         Role::Plugin => plugin::run(arguments.get(1..).unwrap_or_default()),
         Role::Lumi(package) => lumi::run(&package, Path::new(&name), arguments.get(1..).unwrap_or_default()),
         Role::Sandbox => isthmus_sandbox::main_from_environment(),
-        Role::Command => match Command::parse_from(&arguments).subcommand {
-            Subcommands::Demo(demo) => demo::run(&demo),
-            Subcommands::Install(install) => install::run(&install),
-            Subcommands::Link(link) => link::run(&link),
-            Subcommands::Plugin { arguments } => plugin::run(&arguments),
-            Subcommands::Providers(providers) => providers::run(&providers),
-            Subcommands::State(state) => state::run(&state),
+        Role::Command => match parse(&arguments) {
+            Ok(command) => run_command(command.subcommand),
+            Err(message) => output::show(&message),
         },
+    };
+    output::finish(code)
+}
+
+fn run_command(subcommand: Subcommands) -> ExitCode {
+    match subcommand {
+        Subcommands::Demo(demo) => with_settings(|_| demo::run(&demo)),
+        Subcommands::Install(install) => with_settings(|settings| install::run(&install, settings)),
+        Subcommands::Link(link) => with_settings(|settings| link::run(&link, settings)),
+        // It reports settings to its engine.
+        Subcommands::Plugin { arguments } => plugin::run(&arguments),
+        Subcommands::Providers(providers) => with_settings(|settings| providers::run(&providers, settings)),
+        Subcommands::State(state) => with_settings(|settings| state::run(&state, settings)),
+    }
+}
+
+/// Runs a command, unless a setting is not understood: nothing is done then.
+fn with_settings(command: impl FnOnce(&Arc<Settings>) -> ExitCode) -> ExitCode {
+    match Settings::from_environment() {
+        Ok(settings) => {
+            settings.warnings.iter().for_each(|warning| warn(warning));
+            command(&Arc::new(settings))
+        }
+        Err(invalid) => {
+            fail(&invalid.to_string());
+            ExitCode::from(USAGE_ERROR)
+        }
+    }
+}
+
+/// Reads the arguments; what was perhaps meant by wrong ones is added to the error.
+fn parse(arguments: &[OsString]) -> Result<Command, clap::Error> {
+    Command::try_parse_from(arguments).map_err(|mut error| {
+        if let Some(tip) = tip(error.kind(), arguments) {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        }
+        error
+    })
+}
+
+/// What was perhaps meant by a usage error.
+fn tip(kind: ErrorKind, arguments: &[OsString]) -> Option<&'static str> {
+    let is_install = arguments.get(1).is_some_and(|argument| argument == "install");
+    let has = |name: &str| arguments.iter().any(|argument| argument == name);
+    match kind {
+        ErrorKind::UnknownArgument if arguments.iter().any(|argument| shell::is_lone_operator(argument)) => {
+            Some("a version constraint is one argument: put quotes around the whole of it, as in '~> 3.8'")
+        }
+        ErrorKind::MissingRequiredArgument if is_install && !has("--plugin") => {
+            Some("`isthmus install --plugin` installs the plugin for the Pulumi CLI")
+        }
+        ErrorKind::ArgumentConflict if is_install && has("--plugin") => {
+            Some("--plugin installs no provider; a version of the plugin is named with --plugin-version")
+        }
+        _ => None,
     }
 }
 
@@ -102,19 +164,13 @@ fn is_sandbox(stem: &str) -> bool {
     stem.strip_prefix(SANDBOX_PROVIDER).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
 }
 
-/// Writes to standard output. A reader that has seen enough is no fault.
-fn print(text: &str) {
-    use std::io::Write as _;
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-}
-
-#[expect(
-    clippy::print_stderr,
-    reason = "standard output is for what was asked for, which may be read by a program"
-)]
-fn warn(text: &str) {
-    eprintln!("warning: {text}");
+/// Adds to the absence of a file which one was perhaps meant.
+fn explain_missing(file: &Path, error: std::io::Error) -> std::io::Error {
+    use std::io::{Error, ErrorKind};
+    match isthmus_shim::similar_path(file).filter(|_| error.kind() == ErrorKind::NotFound) {
+        Some(similar) => Error::new(error.kind(), format!("{error}; did you mean {}?", similar.display())),
+        None => error,
+    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,6 @@ mod made_up_names;
 mod narrator;
 mod open_intents;
 mod provider_log;
-mod provider_meta;
 mod reattach;
 mod resolve;
 mod rpc_log;
@@ -31,7 +30,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::engine::{EngineLog, LogLine, Severity};
 use crate::resource::{FailedDeletes, UnansweredCreations};
-use crate::settings;
+use crate::settings::{InvalidSettings, Settings};
 
 pub use calls::{Begun, Call, Calls};
 pub use home::{
@@ -46,7 +45,7 @@ pub use provider_log::CALL_MARK;
 pub use reattach::ReattachVariableError;
 pub use resolve::ResolveError;
 pub use session::{Session, SessionError};
-pub use start::{Program, ProviderSource, StartError, start};
+pub use start::{Program, ProviderSource, StartError, start, unverified};
 
 /// One process that serves engines.
 #[derive(Debug)]
@@ -58,12 +57,10 @@ pub struct Daemon {
     /// The connections that are open.
     sessions: DashMap<u64, Weak<Session>>,
     next_session: AtomicU64,
-    /// Whether lines about providers' calls are wanted, and are to reach the engine before the answer.
-    log_calls: bool,
-    /// Whether sensitive outputs are kept from an engine that would store them in the clear.
-    withholds_sensitive: bool,
-    /// How long a call that was asked to end may take.
-    grace: Duration,
+    /// What the environment configures.
+    settings: Arc<Settings>,
+    /// What of it is not understood: then no call is served.
+    invalid_settings: Option<InvalidSettings>,
     /// The provider of every session that has chosen none of its own.
     only_instance: OnceLock<Arc<Instance>>,
     /// The store of objects and the journal, opened when they are first needed.
@@ -84,29 +81,37 @@ pub struct Daemon {
 
 impl Daemon {
     /// A daemon without sessions.
-    pub fn new(log: EngineLog, plugin_version: semver::Version) -> Arc<Self> {
-        let grace = settings::grace().unwrap_or_else(|message| {
-            log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
-            settings::DEFAULT_GRACE
-        });
-        let vault = vault().map(Arc::new);
+    pub fn new(
+        log: EngineLog,
+        plugin_version: semver::Version,
+        configured: Result<Settings, InvalidSettings>,
+    ) -> Arc<Self> {
+        let (settings, invalid_settings) = match configured {
+            Ok(settings) => (settings, None),
+            Err(invalid) => (Settings::default(), Some(invalid)),
+        };
+        let vault = vault(&settings).map(Arc::new);
         Arc::new(Self {
             log,
             plugin_version,
             sessions: DashMap::new(),
             next_session: AtomicU64::new(0),
-            log_calls: settings::LOG_CALLS.is_on(),
-            withholds_sensitive: settings::SENSITIVE_OUTPUTS.is_withhold(),
-            grace,
             only_instance: OnceLock::new(),
-            failed_deletes: FailedDeletes::new(vault.as_ref().ok().cloned()),
+            failed_deletes: FailedDeletes::new(vault.clone()),
             unanswered: UnansweredCreations::default(),
             vault,
             vault_complained: AtomicBool::new(false),
-            schemas: home::schema_cache(),
+            schemas: home::schema_cache(&settings),
+            settings: Arc::new(settings),
+            invalid_settings,
             schemas_complained: AtomicBool::new(false),
             tasks: TaskTracker::new(),
         })
+    }
+
+    /// Shows a warning that concerns no resource.
+    pub fn warn(&self, message: String) {
+        self.log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
     }
 
     /// A session for a new connection.
@@ -147,14 +152,19 @@ impl Daemon {
         self.sessions.iter().filter_map(|entry| entry.value().upgrade()).collect()
     }
 
-    /// Whether sensitive outputs are kept from an engine that would store them in the clear.
-    pub fn withholds_sensitive(&self) -> bool {
-        self.withholds_sensitive
+    /// What the environment configures.
+    pub fn settings(&self) -> &Arc<Settings> {
+        &self.settings
+    }
+
+    /// What of the environment is not understood.
+    pub fn invalid_settings(&self) -> Option<&InvalidSettings> {
+        self.invalid_settings.as_ref()
     }
 
     /// How long a call that was asked to end may take.
     pub fn grace(&self) -> Duration {
-        self.grace
+        self.settings.stop_grace_period
     }
 
     /// The version of this plugin as packages refer to it.
@@ -171,10 +181,10 @@ impl Daemon {
     /// The store of objects that an engine cannot hold itself.
     pub async fn vault(&self) -> Result<&Vault, OpenVaultError> {
         let vault = self.vault.as_ref().map_err(PlaceError::clone)?.open().await?;
-        if let Some(message) = vault.warning()
-            && !self.vault_complained.swap(true, Ordering::Relaxed)
-        {
-            self.log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+        if !self.vault_complained.swap(true, Ordering::Relaxed) {
+            for message in vault.warnings() {
+                self.log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+            }
         }
         Ok(vault)
     }
@@ -199,7 +209,7 @@ impl Daemon {
         self.tasks.close();
         self.tasks.wait().await;
         if let Some(instance) = self.only_instance.get() {
-            instance.end(self.grace).await;
+            instance.end(self.grace()).await;
         }
         self.log.flush().await;
     }

@@ -112,12 +112,12 @@ impl<'a> Kind<'a> {
 }
 
 /// A provider's complaint before anything has happened: about arguments where it names any.
-fn refusal(target: &Target<'_>, error: ProviderError) -> OperationError {
+fn refusal(target: &Target<'_>, arguments: &Struct, error: ProviderError) -> OperationError {
     match error {
         ProviderError::Diagnostics { diagnostics, .. }
             if diagnostics.iter().any(|diagnostic| !diagnostic.path.is_root()) =>
         {
-            OperationError::Inputs(target.failures(&diagnostics))
+            OperationError::Inputs(target.failures(&diagnostics, arguments))
         }
         error => target.failed(error),
     }
@@ -140,11 +140,11 @@ fn all_secret(result: Struct) -> Struct {
 fn unknown(package: &Package, token: &str) -> TokenError {
     let kinds =
         [package.data_sources(), package.functions(), package.ephemeral_resources(), package.actions()];
-    let tokens = kinds.into_iter().flat_map(|tokens| tokens.iter()).map(|(_, token)| token);
+    let tokens = kinds.into_iter().flat_map(|tokens| tokens.iter());
     TokenError::Unknown {
         package: package.identity().name.clone(),
         kind: "data source or function",
         token: token.to_owned(),
-        nearest: crate::names::tokens::nearest(token, tokens).map(str::to_owned),
+        nearest: crate::names::tokens::nearest_token(token, tokens).map(str::to_owned),
     }
 }

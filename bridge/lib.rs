@@ -7,6 +7,7 @@ pub mod engine;
 pub mod invoke;
 pub mod names;
 pub mod package;
+pub mod project;
 pub mod resource;
 pub mod serve;
 pub mod settings;

@@ -12,6 +12,7 @@ mod diagnose;
 mod diff;
 mod error;
 mod failed_deletes;
+mod failure;
 mod identity;
 mod intents;
 mod kept;
@@ -39,9 +40,10 @@ pub use create::{Created, create, preview_create};
 pub use delete::delete;
 pub use diagnose::describe;
 pub use diff::{Change, ChangeKind, Comparison, Difference, diff};
-pub use error::{Failure, MissingKey, OperationError, Partial};
+pub use error::{MissingKey, OperationError, Partial};
 pub use failed_deletes::FailedDeletes;
-pub use kept::{Conflicts, Foreign, Keeper, KeptError, Made, TakenOver, UnansweredCreations};
+pub use failure::{Failure, Inputs, Place, may_hold_secret};
+pub use kept::{Conflicts, Contradiction, Foreign, Keeper, KeptError, Made, TakenOver, UnansweredCreations};
 pub use list::{Page, Query, Started, begin_list};
 pub use plan_memory::{Memory, PlanMemory};
 pub use read::{Found, import, refresh};
@@ -92,6 +94,6 @@ impl<'a> Target<'a> {
     /// The configuration that `inputs` stand for.
     pub(crate) fn config(&self, inputs: &Struct, unknowns: Unknowns) -> Result<Config, OperationError> {
         config_from_inputs(inputs, &self.shape.object, &self.shape.schema.block, unknowns)
-            .map_err(|failures| OperationError::Inputs(failures.into_iter().map(Failure::from).collect()))
+            .map_err(|found| OperationError::Inputs(Inputs::new(inputs, &self.shape.object).failures(found)))
     }
 }

@@ -3,9 +3,14 @@
 //! These are the only files with tonic's server types. Each connection has a [`Session`]: an engine that attaches to a
 //! running process opens a connection for every provider instance, and the instances must not know of each other.
 
+mod accept;
+mod access;
 mod listener;
 mod lumirpc;
 mod pulumirpc;
+mod redacted;
+mod refusal;
+mod rejection;
 mod status;
 
 use std::sync::Arc;
@@ -17,10 +22,21 @@ use crate::daemon::{Call, Daemon, Session};
 use crate::package::shape::ObjectShape;
 use crate::resource::{self, Notes};
 
+pub(crate) use access::own_connections;
 pub use listener::{Listener, ServeError};
 
-/// The session of the connection that a call came in on.
+/// The session of the connection that a call came in on, unless settings are not understood: then nothing is served.
 fn session_of<Message>(request: &Request<Message>) -> Result<Arc<Session>, Status> {
+    let session = connected_session(request)?;
+    match session.daemon().invalid_settings() {
+        Some(invalid) => Err(Status::failed_precondition(invalid.to_string())),
+        None => Ok(session),
+    }
+}
+
+/// The same, whatever the settings: for Handshake, GetPluginInfo and Cancel. Of a plugin that has not acknowledged Cancel, which the CLI
+/// only sends after the first two have succeeded, it says that it "exited prematurely", which "is *always* a bug in the provider".
+fn connected_session<Message>(request: &Request<Message>) -> Result<Arc<Session>, Status> {
     request
         .extensions()
         .get::<Arc<Session>>()

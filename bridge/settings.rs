@@ -1,10 +1,23 @@
-//! Every environment variable of this program's own, in one table.
+//! Every environment variable of this program's own: the table of them, and [`Settings`], which their values are parsed into.
 //!
-//! Variables that belong to others (`TF_LOG`, `PULUMI_HOME`, …) are read where they are used. One that starts like ours and
-//! is not in the table is most likely misspelt, and is warned about.
+//! The environment is read once, when the program starts, and strictly: a value that is not understood is an error and never
+//! the default, because several of these settings protect secrets. What is parsed is passed down.
+//!
+//! A new variable needs a [`Setting`] in [`ALL`], and a field of [`Settings`] with its line in [`Settings::parse`]; nothing else.
+//!
+//! Variables that belong to others (`TF_LOG`, `PULUMI_HOME`, …) are read where they are used; `foreign` warns of their values.
 
-use std::ffi::OsString;
+mod allowed_users;
+pub(crate) mod foreign;
+mod json;
+mod parsed;
+mod values;
+
 use std::time::Duration;
+
+pub use allowed_users::AllowedUsers;
+pub use json::{NameProperties, ProviderMeta};
+pub use parsed::{InvalidSettings, SensitiveOutputs, Settings, WriteOnly};
 
 /// What the names of all of them start with.
 const PREFIX: &str = "ISTHMUS_";
@@ -22,10 +35,21 @@ pub struct Setting {
     pub effect: &'static str,
 }
 
+/// What the value of a boolean is; [`values`] takes more spellings.
+const BOOLEAN: &str = "`true` or `false`";
+
+/// Which users are served beside the program's own and root.
+pub const ALLOW_USERS: Setting = Setting {
+    name: "ISTHMUS_ALLOW_USERS",
+    value: "user names or numeric user ids, separated by commas, or `*`",
+    default: "its own user and root",
+    effect: "Serves the connections of these local users too; `*` serves every user; see below.",
+};
+
 /// How long what was asked to end may take.
 pub const GRACE: Setting = Setting {
     name: "ISTHMUS_GRACE",
-    value: "a number of seconds",
+    value: "a number of seconds, up to a day (86400)",
     default: "30",
     effect: "How long a provider that was asked to stop may take to end its calls: when it is asked a second time, when the \
              program ends, when a timeout of the user's runs out. Then they are broken off, and what is known of them is told.",
@@ -34,13 +58,10 @@ pub const GRACE: Setting = Setting {
 /// The grace where nothing is set.
 pub const DEFAULT_GRACE: Duration = Duration::from_secs(30);
 
-/// The longest grace: a day. Beyond that, clocks may not hold it.
-const LONGEST_GRACE: f64 = 86_400.0;
-
 /// The folder that holds the store, keys and caches.
 pub const HOME: Setting = Setting {
     name: "ISTHMUS_HOME",
-    value: "a folder",
+    value: "a directory",
     default: "`isthmus` in the Pulumi home",
     effect: "Holds the store of objects, the key that they are encrypted with, and caches.",
 };
@@ -57,8 +78,8 @@ pub const LOCK_FILE: Setting = Setting {
 /// Whether networks are used to find providers.
 pub const OFFLINE: Setting = Setting {
     name: "ISTHMUS_OFFLINE",
-    value: "`true`",
-    default: "registries and mirrors are asked",
+    value: BOOLEAN,
+    default: "`false`: registries and mirrors are queried",
     effect: "Finds providers in the cache and in folders, and uses no network for that.",
 };
 
@@ -81,7 +102,7 @@ pub const KEY_FILE: Setting = Setting {
 /// What the key is derived from that the store is encrypted with.
 pub const PASSPHRASE: Setting = Setting {
     name: "ISTHMUS_PASSPHRASE",
-    value: "words",
+    value: "text",
     default: "`ISTHMUS_KEY_FILE` or `ISTHMUS_KEY`",
     effect: "What the key that the store of objects is encrypted with is derived from, by Argon2id.",
 };
@@ -126,52 +147,66 @@ pub const PROVIDER: Setting = Setting {
     effect: "The provider that `lumi-resource-PKG` runs.",
 };
 
+/// What becomes of processes that a provider has detached.
+pub const KILL_SESSIONS: Setting = Setting {
+    name: "ISTHMUS_KILL_SESSIONS",
+    value: BOOLEAN,
+    default: "`false`: they keep running, as under Terraform, with a warning",
+    effect: "Kills processes that a provider has moved into a session of their own (`setsid`) when the provider ends. All other \
+             processes of a provider are always killed with it.",
+};
+
 /// Whether the calls of providers are logged.
 pub const LOG_CALLS: Setting = Setting {
     name: "ISTHMUS_LOG_CALLS",
-    value: "`true`",
-    default: "they are not logged",
+    value: BOOLEAN,
+    default: "`false`",
     effect: "Logs every call of a Terraform provider with the time that it took, for debugging.",
 };
 
 /// Whether schemas are remembered.
 pub const SCHEMA_CACHE: Setting = Setting {
     name: "ISTHMUS_SCHEMA_CACHE",
-    value: "`off`",
-    default: "they are kept",
-    effect: "Does not keep providers' schemas in `ISTHMUS_HOME`, so that every start starts the provider.",
+    value: BOOLEAN,
+    default: "`true`",
+    effect: "Stores the schemas of providers in `ISTHMUS_HOME`. Without the schema cache, every start of the plugin starts the \
+             provider.",
 };
 
 /// Whether an engine that cannot keep a secret is told sensitive outputs.
 pub const SENSITIVE_OUTPUTS: Setting = Setting {
     name: "ISTHMUS_SENSITIVE_OUTPUTS",
-    value: "`withhold`",
-    default: "they are told, with a warning",
-    effect: "Keeps sensitive outputs from an engine of 2017, which stores everything in the clear. They are in the store of objects alone.",
+    value: "`withhold` or `show`",
+    default: "`show`, with a warning",
+    effect: "Sensitive outputs for a legacy engine, which stores everything in the clear: `withhold` leaves them in the store of objects \
+             alone.",
 };
 
 /// Whether engines store write-only values.
 pub const WRITE_ONLY: Setting = Setting {
     name: "ISTHMUS_WRITE_ONLY",
-    value: "`hash`",
-    default: "the engine stores them among the inputs, as secrets",
-    effect: "Keeps a salted hash of each write-only value among the inputs that the engine stores, and the value only in memory.",
+    value: "`hash` or `secret`",
+    default: "`secret`",
+    effect: "Form of write-only values among the inputs that the engine stores: as secrets, or as salted hashes, with the values in \
+             memory only.",
 };
 
 /// Where the project's own tests find their tools; the program does not use it, but must not warn about it either.
 const TOOLS_DIR: Setting = Setting {
     name: "ISTHMUS_TOOLS_DIR",
-    value: "a folder",
+    value: "a directory",
     default: "`target/tools`",
     effect: "Where the project's tests build the tools that they need. Has no effect on the program.",
 };
 
 /// All of them, in the order of the reference page.
-pub const ALL: [Setting; 17] = [
+pub const ALL: &[Setting] = &[
+    ALLOW_USERS,
     GRACE,
     HOME,
     KEY,
     KEY_FILE,
+    KILL_SESSIONS,
     LOCK_FILE,
     LOG_CALLS,
     NAME_PROPERTIES,
@@ -187,75 +222,10 @@ pub const ALL: [Setting; 17] = [
     WRITE_ONLY,
 ];
 
-impl Setting {
-    /// Its value, where it is set to something.
-    pub fn read(&self) -> Option<OsString> {
-        std::env::var_os(self.name).filter(|value| !value.is_empty())
-    }
-
-    /// Whether it is set to `off`.
-    pub fn is_off(&self) -> bool {
-        self.read().is_some_and(|value| value == "off")
-    }
-
-    /// Whether it is set to `hash`.
-    pub fn is_hash(&self) -> bool {
-        self.read().is_some_and(|value| value == "hash")
-    }
-
-    /// Whether it is set to `withhold`.
-    pub fn is_withhold(&self) -> bool {
-        self.read().is_some_and(|value| value == "withhold")
-    }
-
-    /// Whether it is set to `true` or `1`.
-    pub fn is_on(&self) -> bool {
-        self.read().is_some_and(|value| value == "true" || value == "1")
-    }
-}
-
-/// How long what was asked to end may take.
-///
-/// # Errors
-/// When what is set is no such time; the text is for the user.
-pub fn grace() -> Result<Duration, String> {
-    let Some(text) = GRACE.read() else { return Ok(DEFAULT_GRACE) };
-    seconds(&text.to_string_lossy()).ok_or_else(|| {
-        let default = DEFAULT_GRACE.as_secs();
-        format!(
-            "{} is {text:?}, which is no number of seconds from 0 to a day; {default} is used",
-            GRACE.name
-        )
-    })
-}
-
-fn seconds(text: &str) -> Option<Duration> {
-    let seconds = text.parse().ok().filter(|seconds: &f64| (0.0..=LONGEST_GRACE).contains(seconds))?;
-    Duration::try_from_secs_f64(seconds).ok()
-}
-
-/// A warning for each variable of the environment that looks like ours and is none.
-pub fn warnings(environment: impl Iterator<Item = OsString>) -> Vec<String> {
-    let mut warnings: Vec<String> = environment
-        .filter_map(|name| name.into_string().ok())
-        .filter(|name| name.starts_with(PREFIX) && !ALL.iter().any(|setting| setting.name == name))
-        .map(|name| {
-            let known = ALL.iter().map(|setting| setting.name);
-            match crate::names::tokens::nearest(&name, known) {
-                Some(nearest) => format!("the variable {name} has no effect; perhaps {nearest} was meant"),
-                None => format!("the variable {name} has no effect"),
-            }
-        })
-        .collect();
-    warnings.sort();
-    warnings
-}
-
 /// The reference page of all variables, in Markdown.
 pub fn reference() -> String {
     let mut page = String::from("| variable | value | without it | effect |\n|---|---|---|---|\n");
-    for setting in ALL {
-        let Setting { name, value, default, effect } = setting;
+    for Setting { name, value, default, effect } in ALL {
         page.push_str(&format!("| `{name}` | {value} | {default} | {effect} |\n"));
     }
     page
@@ -268,24 +238,6 @@ mod tests {
     #[test]
     fn every_variable_of_the_table_starts_alike() {
         assert!(ALL.iter().all(|setting| setting.name.starts_with(PREFIX)), "{ALL:?}");
-    }
-
-    #[test]
-    fn a_grace_is_a_number_of_seconds_up_to_a_day() {
-        assert_eq!(seconds("0.5"), Some(Duration::from_millis(500)));
-        assert_eq!(seconds("0"), Some(Duration::ZERO));
-        for text in ["", "5s", "-1", "NaN", "inf", "86401"] {
-            assert_eq!(seconds(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_misspelt_variable_is_warned_about() {
-        let environment = ["ISTHMUS_HOME", "ISTHMUS_LOG_CALL", "PATH"].map(OsString::from);
-        assert_eq!(
-            warnings(environment.into_iter()),
-            ["the variable ISTHMUS_LOG_CALL has no effect; perhaps ISTHMUS_LOG_CALLS was meant"]
-        );
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod ignore_changes;
 pub mod ignored_attributes;
 pub mod import;
 pub mod inputs;
+pub mod marked_secrets;
 pub mod meta;
 pub mod outputs;
 pub mod property;

@@ -25,6 +25,7 @@ pub(crate) struct Call {
     runtime: Handle,
     stdio: Arc<Stdio>,
     seed: Option<Arc<str>>,
+    id: Option<Arc<str>>,
 }
 
 impl Call {
@@ -38,13 +39,28 @@ impl Call {
         runtime: Handle,
         stdio: Arc<Stdio>,
     ) -> Self {
-        Self { type_name: Arc::from(type_name), kind, folder, cancelled, runtime, stdio, seed: None }
+        Self {
+            type_name: Arc::from(type_name),
+            kind,
+            folder,
+            cancelled,
+            runtime,
+            stdio,
+            seed: None,
+            id: None,
+        }
     }
 
     /// The same surroundings, in which what would be random is derived from this text.
     #[must_use]
     pub(crate) fn seeded(&self, seed: &str) -> Self {
         Self { seed: Some(Arc::from(seed)), ..self.clone() }
+    }
+
+    /// The same surroundings, in which an object that is made has this id.
+    #[must_use]
+    pub(crate) fn with_id(&self, id: &str) -> Self {
+        Self { id: Some(Arc::from(id)), ..self.clone() }
     }
 
     /// The type that the call is about.
@@ -129,6 +145,9 @@ impl Call {
     /// # Errors
     /// When the system has no random numbers, or the ids that there are cannot be read.
     pub(crate) fn new_id(&self) -> Result<String, Diagnostic> {
+        if let Some(id) = &self.id {
+            return Ok(id.to_string());
+        }
         let Some(seed) = &self.seed else { return random::text(12, random::LOWER_CASE_AND_DIGITS) };
         let taken = self.ids()?;
         let ids = (0..).map(|number: u32| {

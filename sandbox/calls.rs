@@ -6,6 +6,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -58,7 +59,7 @@ impl Calls {
     /// # Errors
     /// When the file cannot be opened.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self { file: OpenOptions::new().create(true).append(true).open(path)? })
+        Ok(Self { file: OpenOptions::new().create(true).append(true).mode(0o644).open(path)? })
     }
 
     /// Appends a call.

@@ -78,6 +78,20 @@ fn odd_ones() -> Vec<Function> {
             call: |arguments| Ok(Value::Bool(arguments.iter().all(Value::is_wholly_known))),
         },
         Function {
+            name: "odd_refuse",
+            summary: "An error that quotes what it is given",
+            parameters: vec![parameter("value", Type::String, false)],
+            variadic: None,
+            returns: Type::String,
+            call: |arguments| {
+                let text = match arguments {
+                    [Value::String(text)] => format!("{text:?} is not what it takes"),
+                    _ => "nothing is not what it takes".to_owned(),
+                };
+                Err(FunctionError { text, argument: Some(0) })
+            },
+        },
+        Function {
             name: "odd_swap",
             summary: "A pair the other way round",
             parameters: vec![parameter("pair", Type::tuple([Type::String, Type::Number]), false)],

@@ -78,6 +78,7 @@ impl Line<'_> {
 ///
 /// # Errors
 /// When stdout cannot be written.
+#[expect(clippy::disallowed_methods, reason = "a host reads the line from standard output")]
 pub(crate) fn answer(line: &Line<'_>, handshake: Handshake) -> io::Result<Then> {
     let mut stdout = io::stdout().lock();
     let good = line.render();

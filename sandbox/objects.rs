@@ -5,6 +5,7 @@
 //! `TYPE.ID.json`, holds the object's state, and is replaced in one step, so that a reader never sees half of one.
 
 use std::io::Write as _;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -43,7 +44,9 @@ impl Objects {
     /// # Errors
     /// When it cannot be made.
     pub(crate) fn open(folder: &Path) -> Result<Self, ObjectsError> {
-        fs::create_dir_all(folder).map_err(failed("make the folder", folder))?;
+        // Other users may not change the objects, even under a umask of 000.
+        let created = fs::DirBuilder::new().recursive(true).mode(0o755).create(folder);
+        created.map_err(failed("make the folder", folder))?;
         Ok(Self { folder: folder.to_owned() })
     }
 

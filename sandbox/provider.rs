@@ -212,6 +212,9 @@ impl Provider {
 
     /// Judges the provider's configuration.
     pub(crate) fn validate_configuration(&self, config: &Value) -> Diagnostics {
+        if self.switches.configure == Configure::Judge {
+            return token_refused(config).at(at("token")).into();
+        }
         let object = Object::from_value(config).unwrap_or_default();
         match object.text("directory") {
             Some("") => {
@@ -226,7 +229,8 @@ impl Provider {
     pub(crate) fn configure(&self, config: &Value) -> Diagnostics {
         match self.switches.configure {
             // Who hangs never comes here.
-            Configure::Accept | Configure::Warn | Configure::Hang => {}
+            Configure::Accept | Configure::Warn | Configure::Hang | Configure::Judge => {}
+            Configure::Quote => return token_refused(config).into(),
             Configure::Crash => resources::crash(),
             Configure::Refuse => {
                 return Diagnostic::error("The sandbox refuses to be configured", "It was asked to.").into();
@@ -246,9 +250,12 @@ impl Provider {
         }
         match self.switches.configure {
             Configure::Warn => Diagnostic::warning("The sandbox is not sure", "It was asked to warn.").into(),
-            Configure::Accept | Configure::Refuse | Configure::Crash | Configure::Hang => {
-                Diagnostics::default()
-            }
+            Configure::Accept
+            | Configure::Refuse
+            | Configure::Crash
+            | Configure::Hang
+            | Configure::Quote
+            | Configure::Judge => Diagnostics::default(),
         }
     }
 
@@ -288,6 +295,13 @@ impl DataSource {
     fn new(schema: Schema) -> Self {
         Self { kind: schema.block.implied_type(), schema }
     }
+}
+
+/// An error that says more than it should.
+fn token_refused(config: &Value) -> Diagnostic {
+    let token = Object::from_value(config).unwrap_or_default();
+    let token = token.text("token").unwrap_or_default();
+    Diagnostic::error(format!("The token {token} is not accepted"), format!("{token:?} has expired."))
 }
 
 /// A line of the record about a change.

@@ -6,6 +6,7 @@
 use std::convert::Infallible;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -55,7 +56,7 @@ impl Requests {
     /// # Errors
     /// When the file cannot be opened.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self { file: OpenOptions::new().create(true).append(true).open(path)? })
+        Ok(Self { file: OpenOptions::new().create(true).append(true).mode(0o644).open(path)? })
     }
 
     /// Appends a request, given as it came: a byte for compression, four for the length, and the message. One write, so

@@ -7,6 +7,7 @@ mod bucket;
 mod faulty;
 mod firewall;
 mod job;
+mod leak;
 mod memo;
 mod note;
 mod odd;
@@ -172,7 +173,7 @@ pub(crate) fn all(odd: bool) -> Vec<Box<dyn Resource>> {
         Box::new(server::Server),
     ];
     let odds = odd::ALL.into_iter().map(|odd| Box::new(odd) as Box<dyn Resource>);
-    let former: [Box<dyn Resource>; 1] = [Box::new(memo::Memo)];
+    let former: [Box<dyn Resource>; 2] = [Box::new(leak::Leak), Box::new(memo::Memo)];
     let jobs = job::ALL.into_iter().map(|job| Box::new(job) as Box<dyn Resource>);
     usual.into_iter().chain(jobs).chain(odds.chain(former).filter(|_| odd)).collect()
 }

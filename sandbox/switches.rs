@@ -54,7 +54,7 @@ pub struct Switches {
     pub shutdown: Shutdown,
     /// `SANDBOX_STOP=obey|refuse|hang`: what a request to stop does.
     pub stop: Stop,
-    /// `SANDBOX_CONFIGURE=accept|refuse|warn|crash|hang`: what configuring does.
+    /// `SANDBOX_CONFIGURE=accept|refuse|warn|crash|hang|quote|judge`: what configuring does.
     pub configure: Configure,
     /// `SANDBOX_DEFER=read+import:absent`: which operations are put off, and why.
     pub defer: Option<Defer>,
@@ -77,7 +77,7 @@ pub struct Switches {
     pub calls: Option<PathBuf>,
     /// `SANDBOX_REQUESTS=file`: append every request of the provider's service, whole.
     pub requests: Option<PathBuf>,
-    /// `SANDBOX_IDS=random|derived`: what ids and secrets are made from.
+    /// `SANDBOX_IDS=random|derived|titles`: what ids and secrets are made from.
     pub ids: Ids,
     /// `SANDBOX_DIR=folder`: where objects are kept when the provider's configuration does not say.
     pub directory: Option<PathBuf>,
@@ -91,6 +91,8 @@ pub enum Ids {
     Random,
     /// The configuration of the object, so that two clients that ask the same are answered the same.
     Derived,
+    /// The title of a note, as with every provider whose users choose the ids. Creating overwrites.
+    Titles,
 }
 
 /// How values are put into a `DynamicValue`.
@@ -262,6 +264,10 @@ pub enum Configure {
     Crash,
     /// Never answers.
     Hang,
+    /// Answers with an error that quotes the token.
+    Quote,
+    /// The same when the configuration is only judged.
+    Judge,
 }
 
 /// A switch that cannot be understood; the user's fault.
@@ -419,7 +425,10 @@ type Choices<T> = (&'static [(&'static str, T)], &'static str);
 
 const ANSWERS: Choices<Encoding> =
     (&[("msgpack", Encoding::MessagePack), ("json", Encoding::Json)], "msgpack or json");
-const IDS: Choices<Ids> = (&[("random", Ids::Random), ("derived", Ids::Derived)], "random or derived");
+const IDS: Choices<Ids> = (
+    &[("random", Ids::Random), ("derived", Ids::Derived), ("titles", Ids::Titles)],
+    "random, derived or titles",
+);
 const HEALTHS: Choices<Health> = (
     &[("serving", Health::Serving), ("not-serving", Health::NotServing), ("missing", Health::Missing)],
     "serving, not-serving or missing",
@@ -437,8 +446,10 @@ const CONFIGURES: Choices<Configure> = (
         ("warn", Configure::Warn),
         ("crash", Configure::Crash),
         ("hang", Configure::Hang),
+        ("quote", Configure::Quote),
+        ("judge", Configure::Judge),
     ],
-    "accept, refuse, warn, crash or hang",
+    "accept, refuse, warn, crash, hang, quote or judge",
 );
 const IMPORTS: Choices<ImportAnswer> = (
     &[

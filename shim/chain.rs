@@ -1,4 +1,4 @@
-//! The whole of an error in one line.
+//! The whole of an error in one line, and what to do about it in lines below.
 
 use std::error::Error;
 
@@ -11,6 +11,15 @@ pub fn error_chain(error: &dyn Error) -> String {
         text.push_str(": ");
         text.push_str(&error.to_string());
         cause = error.source();
+    }
+    text
+}
+
+/// An error's text, and each hint in a line of its own.
+pub fn with_help(mut text: String, help: impl IntoIterator<Item = String>) -> String {
+    for line in help {
+        text.push_str("\nhelp: ");
+        text.push_str(&line);
     }
     text
 }

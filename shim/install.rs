@@ -8,6 +8,7 @@ mod constraint;
 mod download;
 mod environment;
 mod executable;
+mod failure;
 mod hashes;
 mod hcl1;
 mod installer;
@@ -22,19 +23,20 @@ pub mod web;
 pub use address::{AddressError, DEFAULT_HOST, DEFAULT_NAMESPACE, PartFault, ProviderAddress};
 pub use cache::{
     AlteredError, CachedPackage, CachedProvider, Inventory, NotCached, PassedOver, ProviderCache, Removal,
-    RunningPrograms, Skipped, Unfinished, Verification, check_program,
+    RunningPrograms, Skipped, Unfinished, UnverifiedReason, Verification, check_program,
 };
 pub use checksums::{Checksums, ChecksumsError, FileSum, FileSumError};
 pub use cli_config::{
     CliConfig, CliConfigError, ConfigFault, ConfigWarning, ConfiguredCredentials, CredentialsHelper,
     InstallationMethod, MethodLocation, OciCredentials, OciDefaultCredentials, OciPrefix, OciPrefixFault,
     OciRepository, OciSecret, PatternError, PatternFault, ProviderInstallation, ProviderPattern,
-    RegistryProtocols, RepositoryTemplate, Secret, TemplateFault,
+    RegistryProtocols, RepositoryTemplate, TemplateFault,
 };
 pub use constraint::{ConstraintError, ConstraintFault, VersionConstraint};
 pub use download::{DownloadError, Progress, download};
 pub use environment::Environment;
 pub use executable::find_executable;
+pub use failure::FailureClass;
 pub use hashes::{HashError, HashScheme, LocalPackage, PackageHash, SumError};
 pub use hcl1::{Position, SyntaxFault};
 pub use installer::{

@@ -7,10 +7,16 @@ pub mod cache;
 mod chain;
 pub mod cty;
 pub mod install;
+mod marker;
+pub mod permissions;
 pub mod plugin;
 pub mod provider;
 pub mod rules;
 pub mod schema;
+pub mod secret;
+mod similar_path;
 pub mod state;
+mod trust;
 
-pub use chain::error_chain;
+pub use chain::{error_chain, with_help};
+pub use similar_path::similar_path;

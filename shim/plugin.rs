@@ -5,10 +5,10 @@
 //! the occasion, a log on standard error. This module knows these conventions and nothing of the provider protocol
 //! itself, whose clients run over [`Plugin::channel`].
 //!
-//! - `launch` goes through the whole start, with `executable`, `environment`, `socket_folder`, `spawn`, `handshake`, `tls`,
+//! - `launch` goes through the whole start, with `executable`, `environment`, `socket_directory`, `guardian`, `handshake`, `tls`,
 //!   `connection` and `health` for its steps; `error` words what can go wrong.
 //! - `supervise` looks after a running child, with `process` for its end and `logs`, `lines` and `stdio` for its
-//!   output.
+//!   output; `guardian` and `spawn` are what runs between the daemon and the child.
 //! - `reattach` and `foreign` are for providers that somebody else started.
 //!
 //! Two promises hold throughout. No provider outlives the daemon, however that ends. And a provider may print, crash,
@@ -19,6 +19,7 @@ mod environment;
 mod error;
 mod executable;
 mod foreign;
+mod guardian;
 mod handshake;
 mod health;
 mod launch;
@@ -26,7 +27,7 @@ mod lines;
 mod logs;
 mod process;
 mod reattach;
-mod socket_folder;
+mod socket_directory;
 mod spawn;
 mod stdio;
 mod supervise;
@@ -48,18 +49,21 @@ use tonic::Status;
 use tonic::transport::Channel;
 
 pub use connection::{ConnectionError, LARGEST_MESSAGE};
-pub(crate) use environment::GO_PLUGIN_VARIABLES;
+pub use environment::own_variables;
+pub(crate) use environment::{GO_PLUGIN_VARIABLES, OWN_VARIABLES};
 pub use error::{LaunchError, LaunchProblem};
 pub use executable::{ExecutableError, inspect};
+pub use foreign::ForeignProcess;
+pub use guardian::{Guardian, OtherSessions, guardian_role};
 pub use handshake::{Address, AddressError, Handshake, HandshakeError, ProtocolVersion, Transport};
 pub use health::Health;
 pub use logs::{Level, LogRecord, LogSink, Origin};
 pub use process::{Ending, Exit};
 pub use reattach::{ReattachConfig, ReattachError, ReattachSyntaxError, parse_reattach_providers};
-pub use socket_folder::SocketFolderError;
+pub use socket_directory::SocketDirectoryError;
 pub use tls::TlsSetupError;
 
-use foreign::ForeignProcess;
+use crate::secret::KnownSecrets;
 use launch::{ANSWER_TIMEOUT, Launched, first_call};
 use logs::Logs;
 use supervise::{Readers, Supervision};
@@ -79,8 +83,12 @@ pub struct LaunchSpec {
     pub working_directory: Option<PathBuf>,
     /// How long it may take until it announces itself. Terraform waits for 60 s.
     pub start_timeout: Duration,
-    /// Whether the connection is by mutual TLS. Without, its private socket folder is the only protection.
+    /// Whether the connection is by mutual TLS. Without, its private socket directory is the only protection.
     pub mutual_tls: bool,
+    /// What ends it when we cannot.
+    pub guardian: Guardian,
+    /// What becomes of processes that it has put into another session.
+    pub other_sessions: OtherSessions,
 }
 
 impl LaunchSpec {
@@ -94,6 +102,8 @@ impl LaunchSpec {
             working_directory: None,
             start_timeout: Duration::from_secs(60),
             mutual_tls: true,
+            guardian: Guardian::thread(),
+            other_sessions: OtherSessions::Leave,
         }
     }
 }
@@ -111,6 +121,8 @@ impl fmt::Debug for LaunchSpec {
             .field("working_directory", &self.working_directory)
             .field("start_timeout", &self.start_timeout)
             .field("mutual_tls", &self.mutual_tls)
+            .field("guardian", &self.guardian)
+            .field("other_sessions", &self.other_sessions)
             .finish()
     }
 }
@@ -121,6 +133,7 @@ pub struct Plugin {
     name: Arc<str>,
     channel: Channel,
     protocol: ProtocolVersion,
+    secrets: KnownSecrets,
     life: Life,
 }
 
@@ -150,8 +163,9 @@ impl Plugin {
     /// The text says what was expected, what was found, how the process ended and what it said last. Nothing is left
     /// running then; neither when the call is cancelled.
     pub async fn launch(spec: LaunchSpec, logs: LogSink) -> Result<Self, LaunchError> {
+        let secrets = logs.secrets().clone();
         let Launched { supervision, channel, protocol } = launch::launch(&spec, logs).await?;
-        Ok(Self { name: spec.name.into(), channel, protocol, life: Life::Child(supervision) })
+        Ok(Self { name: spec.name.into(), channel, protocol, secrets, life: Life::Child(supervision) })
     }
 
     /// Connects to a provider that is running already.
@@ -169,9 +183,11 @@ impl Plugin {
             .await
             .map_err(|error| failed(LaunchProblem::from(error)))?;
         first_call(&channel).await.map_err(failed)?;
+        let secrets = logs.secrets().clone();
         let logs = Logs::new(Arc::clone(&name), logs);
         let reattached = Reattached::watch(config, &channel, logs);
-        Ok(Self { name, channel, protocol: reattached.config.protocol, life: Life::Reattached(reattached) })
+        let protocol = reattached.config.protocol;
+        Ok(Self { name, channel, protocol, secrets, life: Life::Reattached(reattached) })
     }
 
     /// The connection, for the client of the provider protocol. Calls on it fail with UNAVAILABLE once the process
@@ -183,6 +199,11 @@ impl Plugin {
     /// The name that it was launched under.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What is redacted in its log, and in the texts of its end.
+    pub fn secrets(&self) -> &KnownSecrets {
+        &self.secrets
     }
 
     /// The one protocol that it serves.

@@ -28,7 +28,7 @@ pub use normalise::{empty_block, normalise_blocks};
 pub use plan_check::check_planned;
 pub use proposed_new::{planned_from_config, proposed_new};
 pub use replacement::{InvalidReplacePath, replacement_paths};
-pub use sensitive::sensitive_paths;
+pub use sensitive::{each_secret, sensitive_paths};
 pub use write_only::{without_write_only, write_only_paths};
 
 /// A rule that a provider's answer broke.

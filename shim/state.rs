@@ -19,6 +19,7 @@ mod sqlite;
 pub mod stacks;
 mod store;
 pub mod tfstate;
+mod tombstones;
 mod vault;
 
 #[cfg(test)]
@@ -29,7 +30,7 @@ pub use addresses::{
     ProviderConfigAddress, ResourceAddress, ResourceMode,
 };
 pub use journal::{Begun, Condition, Intent, Intention, OpenIntent, OpenIntents, Sent, Unanswered};
-pub use key::{KeyError, KeySource, Secret};
+pub use key::{KeyError, KeySource};
 pub use location::{ServerAddress, StoreAddress};
 pub use postgres::PostgresStore;
 pub use record::{Beside, RecordError, SavedObject, Status};
@@ -38,4 +39,5 @@ pub use store::{
     Batch, Change, Claim, Committed, Durability, Fence, HeldLease, Kind, Lease, Page, Pending, Place,
     RecordNumber, Refusal, SealedRecord, Store, StoreError, StoreKey,
 };
+pub use tombstones::{Deletion, RETENTION as TOMBSTONE_RETENTION, Tombstone};
 pub use vault::{Fault, LazyVault, Rotated, Saved, SavedPage, Vault, VaultError};

@@ -15,6 +15,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use super::{fail, print};
 use host::Host;
 use inputs::Role;
 use report::Report;
@@ -128,20 +129,12 @@ fn speaking(protocol: Option<u8>) -> String {
     protocol.map(|protocol| format!(", protocol {protocol}")).unwrap_or_default()
 }
 
-#[expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "the demonstration is for people who look at a terminal"
-)]
 fn end(played: Result<usize, DemoError>) -> ExitCode {
     match played {
         Ok(steps) => {
-            println!("\nAll {steps} steps went as they must.");
+            print(&format!("\nAll {steps} steps went as they must.\n"));
             ExitCode::SUCCESS
         }
-        Err(error) => {
-            eprintln!("\nerror: {}", isthmus_shim::error_chain(&error));
-            ExitCode::FAILURE
-        }
+        Err(error) => fail(&isthmus_shim::error_chain(&error)),
     }
 }

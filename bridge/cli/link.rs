@@ -14,11 +14,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 use isthmus_shim::install::find_executable;
+use isthmus_shim::permissions::{PRIVATE_DIRECTORY, create_directories};
+use isthmus_shim::plugin::{ExecutableError, inspect};
 
-use super::LUMI_PLUGIN_PREFIX;
 use super::install::{ProviderError, install_one};
-use super::plugin::{fail, print};
+use super::{LUMI_PLUGIN_PREFIX, fail, print, shell};
 use crate::package::parameters::{EXECUTABLE_PREFIX, is_path, local_provider_type};
+use crate::settings::Settings;
 
 /// What the link to the provider is called, behind the plugin's name.
 pub(super) const PROVIDER_LINK: &str = ".provider";
@@ -59,11 +61,12 @@ pub(super) struct Link {
 /// A provider cannot be linked.
 #[derive(Debug, thiserror::Error)]
 enum LinkError {
-    #[error(
-        "{path} is not a provider's program that could be run; name the file of one, such as ./terraform-provider-random",
-        path = .0.display()
-    )]
-    NoProgram(PathBuf),
+    #[error("failed to link {path}", path = .path.display())]
+    NoProgram {
+        path: PathBuf,
+        #[source]
+        error: ExecutableError,
+    },
     #[error("a file has no version to choose: {0:?} has no meaning here")]
     VersionOfFile(String),
     #[error(transparent)]
@@ -93,28 +96,43 @@ enum LinkError {
     Here(#[source] io::Error),
 }
 
-pub(super) fn run(link: &Link) -> ExitCode {
+impl LinkError {
+    /// What to do about it, in lines of their own.
+    fn help(&self) -> Vec<String> {
+        match self {
+            Self::Install(error) => error.help(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+pub(super) fn run(link: &Link, settings: &Settings) -> ExitCode {
+    shell::warn_of_redirection();
     let root = std::env::var_os(LUMI_ROOT_VARIABLE);
-    match link.program().and_then(|program| link.make(&program, root.as_deref())) {
-        Ok(text) => print(&text),
-        Err(error) => fail(&isthmus_shim::error_chain(&error)),
+    match link.program(settings).and_then(|program| link.make(&program, root.as_deref())) {
+        Ok(text) => {
+            print(&format!("{text}\n"));
+            ExitCode::SUCCESS
+        }
+        Err(error) => fail(&isthmus_shim::with_help(isthmus_shim::error_chain(&error), error.help())),
     }
 }
 
 impl Link {
     /// The provider's program, which is installed if an address is named.
-    fn program(&self) -> Result<PathBuf, LinkError> {
+    fn program(&self, settings: &Settings) -> Result<PathBuf, LinkError> {
         let is_file = is_path(&self.provider) || Path::new(&self.provider).is_file();
         if !is_file {
-            return Ok(install_one(&self.provider, self.version.as_deref())?);
+            return Ok(install_one(&self.provider, self.version.as_deref(), settings)?);
         }
         if let Some(version) = &self.version {
             return Err(LinkError::VersionOfFile(version.clone()));
         }
         let program = find_executable(Path::new(&self.provider));
-        let is_program = std::fs::metadata(&program)
-            .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0);
-        if is_program { Ok(program) } else { Err(LinkError::NoProgram(PathBuf::from(&self.provider))) }
+        match inspect(&program) {
+            Ok(()) => Ok(program),
+            Err(error) => Err(LinkError::NoProgram { path: PathBuf::from(&self.provider), error }),
+        }
     }
 
     fn make(&self, program: &Path, root: Option<&OsStr>) -> Result<String, LinkError> {
@@ -138,7 +156,7 @@ impl Link {
         };
         require_ours(&plugin, is_program)?;
         require_ours(&provider, |_| true)?;
-        std::fs::create_dir_all(&folder).map_err(|error| LinkError::Write { path: folder.clone(), error })?;
+        create_directories(&folder).map_err(|error| LinkError::Write { path: folder.clone(), error })?;
         // The plugin last: it is never there without its provider.
         let is_new = place(&provider, &program)? | place(&plugin, &ours)?;
         let done = if is_new { "linked" } else { "linked already" };
@@ -182,7 +200,11 @@ fn place(path: &Path, target: &Path) -> Result<bool, LinkError> {
     }
     let failed = |error| LinkError::Write { path: path.to_owned(), error };
     let folder = path.parent().unwrap_or(Path::new("."));
-    let beside = tempfile::Builder::new().prefix(".isthmus-").tempdir_in(folder).map_err(failed)?;
+    let beside = tempfile::Builder::new()
+        .prefix(".isthmus-")
+        .permissions(std::fs::Permissions::from_mode(PRIVATE_DIRECTORY))
+        .tempdir_in(folder)
+        .map_err(failed)?;
     let new = beside.path().join("link");
     symlink(target, &new).and_then(|()| std::fs::rename(&new, path)).map_err(failed)?;
     Ok(true)
@@ -190,11 +212,12 @@ fn place(path: &Path, target: &Path) -> Result<bool, LinkError> {
 
 #[cfg(test)]
 mod tests {
+
     use super::*;
 
     fn program(folder: &Path, name: &str) -> PathBuf {
         let file = folder.join(name);
-        std::fs::write(&file, "").expect("a file");
+        std::fs::write(&file, "#!/bin/sh\n").expect("a file");
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("a mode");
         file
     }
@@ -206,7 +229,7 @@ mod tests {
 
     impl Link {
         fn made(&self, root: Option<&OsStr>) -> Result<String, LinkError> {
-            self.make(&self.program()?, root)
+            self.make(&self.program(&Settings::default())?, root)
         }
     }
 
@@ -263,9 +286,14 @@ mod tests {
         let other = program(folder.path(), "acme");
         let said = |provider: &Path, package| {
             let dir = folder.path().join("bin");
-            link(provider, package, Some(dir)).made(None).expect_err("refused").to_string()
+            isthmus_shim::error_chain(&link(provider, package, Some(dir)).made(None).expect_err("refused"))
         };
-        assert!(said(Path::new("/hashicorp/random"), None).contains("./terraform-provider-random"));
+        assert_eq!(
+            said(Path::new("/hashicorp/random"), None),
+            "failed to link /hashicorp/random: the file does not exist; install the provider, or fix the path"
+        );
+        let misspelt = folder.path().join("terraform-provider-amce");
+        assert!(said(&misspelt, None).ends_with(&format!("did you mean {}?", provider.display())));
         assert!(said(Path::new("hash icorp/random"), None).contains("is not a provider's address"));
         let versioned = Link { version: Some("1.0.0".to_owned()), ..link(&provider, None, None) };
         assert!(matches!(versioned.made(None), Err(LinkError::VersionOfFile(_))));

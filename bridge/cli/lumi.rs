@@ -14,7 +14,10 @@ use isthmus_proto::property::Struct;
 use isthmus_shim::state::Intent;
 
 use super::link::PROVIDER_LINK;
-use super::plugin::{fail, plugin_version, print, serve_until_told};
+use super::open_files;
+use super::output::fail;
+use super::plugin::{PortError, announce, plugin_version, serve_until_told};
+use super::starter::Starter;
 use crate::config;
 use crate::daemon::{self, Calls, Daemon, Instance, OpenVaultError, ProviderSource};
 use crate::engine::{Engine, EngineError, EngineLog, Generation, LogLine, Severity};
@@ -22,7 +25,7 @@ use crate::package::catalogue::{Identity, Package};
 use crate::package::parameters::{EXECUTABLE_PREFIX, LOCAL_VERSION, Parameter, ParameterSource};
 use crate::resource::{self, Notes, OperationError};
 use crate::serve::{Listener, ServeError};
-use crate::settings;
+use crate::settings::{InvalidSettings, Settings};
 
 /// What the names that today's engines give resources begin with.
 const URN: &str = "urn:pulumi:";
@@ -61,42 +64,56 @@ enum StartError {
     Vault(#[source] OpenVaultError),
     #[error(transparent)]
     Serve(#[from] ServeError),
+    #[error(transparent)]
+    Port(#[from] PortError),
 }
 
 /// Serves the package; `program` is the name that this program was started by.
 pub(super) fn run(package: &str, program: &Path, words: &[OsString]) -> ExitCode {
+    let starter = Starter::note();
+    if let Err(error) = open_files::ensure() {
+        return fail(&error.to_string());
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&format!("the runtime cannot be started: {error}")),
     };
     runtime.block_on(async {
-        match serve(package, program, engine_address(words)).await {
+        match serve(package, program, engine_address(words), starter).await {
             Ok(code) => code,
             Err(error) => fail(&isthmus_shim::error_chain(&error)),
         }
     })
 }
 
-async fn serve(package: &str, program: &Path, address: Option<String>) -> Result<ExitCode, StartError> {
+async fn serve(
+    package: &str,
+    program: &Path,
+    address: Option<String>,
+    starter: Starter,
+) -> Result<ExitCode, StartError> {
     let address = address.ok_or_else(|| StartError::NoEngine(package.to_owned()))?;
     let engine = Engine::new(&address, Generation::Of2017).map_err(StartError::Address)?;
+    let settings = match Settings::from_environment() {
+        Ok(settings) => settings,
+        Err(invalid) => return refuse(invalid, EngineLog::start(Some(engine)), starter).await,
+    };
     let variables = engine
         .read_locations(&format!("{package}:config/vars"))
         .await
         .map_err(|error| StartError::Engine { package: package.to_owned(), error })?;
     let log = EngineLog::start(Some(engine));
-    for message in settings::warnings(std::env::vars_os().map(|(name, _)| name)) {
+    for message in settings.warnings.iter().cloned() {
         log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
     }
     let path = std::env::var_os("PATH");
-    let configured =
-        settings::PROVIDER.read().or_else(|| linked(program, path.as_deref()).map(PathBuf::into_os_string));
+    let configured = settings.provider.clone().or_else(|| linked(program, path.as_deref()));
     let executable = provider(package, configured, path)
         .ok_or_else(|| StartError::NoProvider { package: package.to_owned() })?;
-    let instance = start(package, executable, &log)
+    let daemon = Daemon::new(log.clone(), plugin_version(), Ok(settings));
+    let instance = start(package, executable, daemon.settings(), &log)
         .await
         .map_err(|error| StartError::Provider { package: package.to_owned(), error })?;
-    let daemon = Daemon::new(log.clone(), plugin_version());
     daemon.serve_only(Arc::clone(&instance));
     let ready = async {
         configure(&instance, variables, &log).await?;
@@ -113,31 +130,43 @@ async fn serve(package: &str, program: &Path, address: Option<String>) -> Result
             return Err(error);
         }
     };
-    if print(&listener.port().to_string()) == ExitCode::FAILURE {
+    if let Err(error) = announce(listener.port()) {
         daemon.finish().await;
-        return Ok(ExitCode::FAILURE);
+        return Err(error.into());
     }
-    Ok(serve_until_told(listener, &daemon, true).await?)
+    Ok(serve_until_told(listener, &daemon, Some(starter)).await?)
+}
+
+/// Serves, and answers every call with what is wrong with the settings.
+async fn refuse(invalid: InvalidSettings, log: EngineLog, starter: Starter) -> Result<ExitCode, StartError> {
+    let listener = Listener::open().await?;
+    announce(listener.port())?;
+    let daemon = Daemon::new(log, plugin_version(), Err(invalid));
+    Ok(serve_until_told(listener, &daemon, Some(starter)).await?)
 }
 
 /// Starts a provider under the name of a package.
 pub(super) async fn start(
     package: &str,
     executable: PathBuf,
+    settings: &Arc<Settings>,
     log: &EngineLog,
 ) -> Result<Arc<Instance>, daemon::StartError> {
     let identity = identity(package, &executable);
+    if let Some(message) = daemon::unverified(executable.clone()).await {
+        log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+    }
     let source = ProviderSource::in_file(&identity.provider_type, executable)?;
     let calls = Calls::default();
     let mut warnings = Vec::new();
     // This engine asks for no schema, and calls the provider at once: nothing would be won by knowing it before.
-    let (provider, _) = daemon::start(&source, log.clone(), &calls, None, &mut warnings).await?;
+    let (provider, _) = daemon::start(&source, settings, log.clone(), &calls, None, &mut warnings).await?;
     for warning in &warnings {
         let message = warning.to_string();
         log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
     }
     let package = Arc::new(Package::new(identity, Arc::clone(provider.catalogue())));
-    Ok(Arc::new(Instance::new(package, provider, calls)))
+    Ok(Arc::new(Instance::new(package, provider, calls, Arc::clone(settings))))
 }
 
 /// The first word that is no flag. The engine puts it before its flags for logging, which have no effect here.
@@ -165,11 +194,11 @@ fn linked(program: &Path, path: Option<&OsStr>) -> Option<PathBuf> {
 /// The provider's program: the configured one, or the first on the search path.
 pub(super) fn provider(
     package: &str,
-    configured: Option<OsString>,
+    configured: Option<PathBuf>,
     path: Option<OsString>,
 ) -> Option<PathBuf> {
     if let Some(configured) = configured {
-        return Some(isthmus_shim::install::find_executable(Path::new(&configured)));
+        return Some(isthmus_shim::install::find_executable(&configured));
     }
     let name = format!("{EXECUTABLE_PREFIX}{package}");
     std::env::split_paths(path.as_deref().unwrap_or(OsStr::new("")))
@@ -208,6 +237,7 @@ async fn configure(instance: &Instance, variables: Struct, log: &EngineLog) -> R
     let outcome = match checked {
         Ok(checked) if !checked.failures.is_empty() => {
             let reasons = OperationError::Inputs(checked.failures).to_string();
+            let reasons = instance.provider.secrets().redact(&reasons).into_owned();
             return Err(StartError::Config { package: package(), reasons });
         }
         Ok(_) => config::configure(instance, config::Arguments::Properties(&variables), &mut notes).await,
@@ -219,7 +249,10 @@ async fn configure(instance: &Instance, variables: Struct, log: &EngineLog) -> R
             log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
         }
     }
-    outcome.map_err(|error| StartError::Configure { package: package(), reason: error.to_string() })
+    outcome.map_err(|error| {
+        let reason = instance.provider.secrets().redact(&error.to_string()).into_owned();
+        StartError::Configure { package: package(), reason }
+    })
 }
 
 #[cfg(test)]
@@ -258,7 +291,7 @@ mod tests {
         std::fs::write(file(2), "").expect("a file");
         std::fs::set_permissions(file(2), std::fs::Permissions::from_mode(0o755)).expect("a mode");
         assert_eq!(provider("random", None, Some(path.clone())), Some(file(2)));
-        let configured = Some(OsString::from("/elsewhere/provider"));
+        let configured = Some(PathBuf::from("/elsewhere/provider"));
         assert_eq!(provider("random", configured, Some(path)), Some(PathBuf::from("/elsewhere/provider")));
         assert_eq!(provider("random", None, None), None);
     }

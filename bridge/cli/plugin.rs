@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::ffi::OsString;
-use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -10,11 +9,14 @@ use std::sync::Arc;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use super::open_files;
+use super::output::{self, fail, print};
+use super::starter::Starter;
 use crate::daemon::Daemon;
 use crate::engine::{Engine, EngineLog, Generation, LogLine, Severity};
 use crate::package::mapping;
 use crate::serve::{Listener, ServeError};
-use crate::settings;
+use crate::settings::Settings;
 
 /// The version that packages know this plugin by when it does not run from a plugin folder: that of the newest Go bridge, so
 /// that a machine without this program falls back to a version that exists.
@@ -34,6 +36,11 @@ A resource plugin that a Pulumi engine starts. Without an address it waits for a
   -help                 show this text
 
 The flags that engines pass for logging and tracing are accepted and have no effect.";
+
+/// The port cannot be reported.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to write the port to standard output")]
+pub(super) struct PortError(#[source] std::io::Error);
 
 /// What the program was asked for on the command line.
 #[derive(Debug, PartialEq, Eq)]
@@ -68,22 +75,31 @@ impl Request {
     }
 }
 
+fn shown(text: &str) -> ExitCode {
+    print(&format!("{text}\n"));
+    ExitCode::SUCCESS
+}
+
 pub(super) fn run(words: &[OsString]) -> ExitCode {
+    let starter = Starter::note();
     let engine = match Request::parse(words) {
         Request::Serve(engine) => engine,
         // With a `v`, as the Go bridge prints it.
-        Request::Version => return print(&format!("v{}", plugin_version())),
-        Request::ProviderInfo => return print(&mapping::base_document(&plugin_version().to_string())),
-        Request::Help => return print(USAGE),
+        Request::Version => return shown(&format!("v{}", plugin_version())),
+        Request::ProviderInfo => return shown(&mapping::base_document(&plugin_version().to_string())),
+        Request::Help => return shown(USAGE),
     };
+    if let Err(error) = open_files::ensure() {
+        return fail(&error.to_string());
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&format!("the runtime cannot be started: {error}")),
     };
-    runtime.block_on(serve(engine))
+    runtime.block_on(serve(engine, starter))
 }
 
-async fn serve(address: Option<String>) -> ExitCode {
+async fn serve(address: Option<String>, starter: Starter) -> ExitCode {
     let engine = match address {
         None => None,
         Some(address) => match Engine::new(&address, Generation::Today) {
@@ -91,33 +107,41 @@ async fn serve(address: Option<String>) -> ExitCode {
             Err(error) => return fail(&error.to_string()),
         },
     };
-    let was_started_by_engine = engine.is_some();
+    // Without an address, it waits for engines to attach, and outlives the process that has started it.
+    let engine_process = engine.is_some().then_some(starter);
     let log = EngineLog::start(engine);
-    for message in settings::warnings(std::env::vars_os().map(|(name, _)| name)) {
-        log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
-    }
-    let daemon = Daemon::new(log, plugin_version());
     let listener = match Listener::open().await {
         Ok(listener) => listener,
         Err(error) => return fail(&error.to_string()),
     };
-    if print(&listener.port().to_string()) == ExitCode::FAILURE {
-        return ExitCode::FAILURE;
+    let send = |severity, message| log.send(LogLine { severity, message, urn: String::new() });
+    let configured = Settings::from_environment();
+    match &configured {
+        Ok(settings) => {
+            settings.warnings.iter().for_each(|warning| send(Severity::Warning, warning.clone()));
+        }
+        // Started by hand, for an engine to attach to: its terminal is read first.
+        Err(invalid) if engine_process.is_none() => send(Severity::Error, invalid.to_string()),
+        Err(_) => {}
     }
-    match serve_until_told(listener, &daemon, was_started_by_engine).await {
+    let daemon = Daemon::new(log, plugin_version(), configured);
+    if let Err(error) = announce(listener.port()) {
+        return fail(&isthmus_shim::error_chain(&error));
+    }
+    match serve_until_told(listener, &daemon, engine_process).await {
         Ok(code) => code,
         Err(error) => fail(&error.to_string()),
     }
 }
 
-/// Serves until there is a reason to end (a signal, or the end of the engine that started us, which is seen by the closing of
-/// the pipe that it holds at our standard input), and lets calls under way come to an end; after the grace they are told what is
+/// Serves until there is a reason to end (a signal, or the end of the engine that started us, which is seen by the end of its
+/// process, or by the closing of the pipe that it holds at our standard input), and lets calls under way come to an end; after the grace they are told what is
 /// known of them by then. A second reason ends everything at once:
 /// a provider may never answer, and whoever says it twice does not want to wait. Providers end with this process.
 pub(super) async fn serve_until_told(
     listener: Listener,
     daemon: &Arc<Daemon>,
-    was_started_by_engine: bool,
+    engine_process: Option<Starter>,
 ) -> Result<ExitCode, ServeError> {
     let told = CancellationToken::new();
     let ended = async {
@@ -131,18 +155,14 @@ pub(super) async fn serve_until_told(
         served
     };
     let told_twice = async {
-        // One pair of streams for both times: a signal that comes in between is kept in them.
-        let mut signals = (signal(SignalKind::interrupt()).ok(), signal(SignalKind::terminate()).ok());
+        // The same streams for both times: a signal that comes in between is queued in them.
+        let mut signals = Signals::new();
         tokio::select! {
-            () = next(&mut signals.0) => {}
-            () = next(&mut signals.1) => {}
-            () = engine_ended(), if was_started_by_engine && stdin_is_a_pipe() => {}
+            () = signals.next() => {}
+            () = engine_ended(engine_process) => {}
         }
         told.cancel();
-        tokio::select! {
-            () = next(&mut signals.0) => {}
-            () = next(&mut signals.1) => {}
-        }
+        signals.next().await;
     };
     let overdue = async {
         told.cancelled().await;
@@ -158,7 +178,39 @@ pub(super) async fn serve_until_told(
     }
 }
 
-/// Waits for a signal. One for which no handler could be set ends the process by itself.
+/// The signals that ask a program to end; one for which no handler could be set ends the process by itself.
+///
+/// The end of a terminal (SIGHUP) is one of them, unless the engine runs under `nohup`: then it is ignored here as well.
+struct Signals([Option<Signal>; 3]);
+
+impl Signals {
+    fn new() -> Self {
+        let hangup = SignalKind::hangup();
+        let hangup = if is_ignored(hangup) { None } else { signal(hangup).ok() };
+        let [interrupt, terminate] =
+            [SignalKind::interrupt(), SignalKind::terminate()].map(|kind| signal(kind).ok());
+        Self([interrupt, terminate, hangup])
+    }
+
+    async fn next(&mut self) {
+        let [interrupt, terminate, hangup] = &mut self.0;
+        tokio::select! {
+            () = next(interrupt) => {}
+            () = next(terminate) => {}
+            () = next(hangup) => {}
+        }
+    }
+}
+
+/// Whether this process was started with a signal ignored. Only Linux shows that without unsafe code.
+fn is_ignored(kind: SignalKind) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
+    mask >> (kind.as_raw_value() - 1) & 1 == 1
+}
+
+/// Waits for a signal.
 async fn next(signals: &mut Option<Signal>) {
     match signals {
         Some(signals) => drop(signals.recv().await),
@@ -166,8 +218,17 @@ async fn next(signals: &mut Option<Signal>) {
     }
 }
 
+/// Waits for the end of the engine that has started this program; there may be none.
+async fn engine_ended(process: Option<Starter>) {
+    let Some(process) = process else { return std::future::pending().await };
+    tokio::select! {
+        () = process.ended() => {}
+        () = stdin_ended(), if stdin_is_a_pipe() => {}
+    }
+}
+
 /// Reads standard input, to which an engine never writes, to its end.
-async fn engine_ended() {
+async fn stdin_ended() {
     let (sender, ended) = tokio::sync::oneshot::channel();
     // A thread of its own, because a read of standard input cannot be cancelled and would hold up the runtime's end.
     std::thread::spawn(move || {
@@ -194,22 +255,9 @@ fn version_of_folder(program: &Path) -> Option<semver::Version> {
     semver::Version::parse(folder.strip_prefix("resource-terraform-provider-v")?).ok()
 }
 
-#[expect(clippy::print_stdout, reason = "an engine reads the port from standard output")]
-pub(super) fn print(line: &str) -> ExitCode {
-    println!("{line}");
-    match std::io::stdout().flush() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
-    }
-}
-
-#[expect(
-    clippy::print_stderr,
-    reason = "the engine shows what a plugin that fails to start has on standard error"
-)]
-pub(super) fn fail(reason: &str) -> ExitCode {
-    eprintln!("error: {reason}");
-    ExitCode::FAILURE
+/// Reports the port to the engine, which reads it from standard output.
+pub(super) fn announce(port: u16) -> Result<(), PortError> {
+    output::announce(format!("{port}\n").as_bytes()).map_err(PortError)
 }
 
 #[cfg(test)]

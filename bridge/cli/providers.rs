@@ -17,8 +17,9 @@ use isthmus_shim::install::{
     AddressError, ConstraintError, InstallError, Inventory, MirrorError, NoVersion, ProviderCache,
 };
 
-use super::plugin::fail;
+use super::fail;
 use crate::daemon::{self, InstallationError, NoProviderCache};
+use crate::settings::Settings;
 
 /// What is to be done.
 #[derive(Debug, Args)]
@@ -65,6 +66,11 @@ enum ProvidersError {
     #[error("{0:?} names no version; write it as in hashicorp/random@3.9.0")]
     Version(String),
     /// The words say nothing about versions.
+    /// A version without its provider.
+    #[error(
+        "{0} is a version, not a provider\nhelp: join it to the provider's address, as in hashicorp/random@{0}"
+    )]
+    LoneVersion(semver::Version),
     #[error(transparent)]
     Constraint(#[from] ConstraintError),
     /// The settings make no sense.
@@ -95,7 +101,17 @@ enum ProvidersError {
     },
 }
 
-pub(super) fn run(providers: &Providers) -> ExitCode {
+impl ProvidersError {
+    /// What to do about it, in lines of their own.
+    fn help(&self) -> Vec<String> {
+        match self {
+            Self::Install(error) => error.help(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+pub(super) fn run(providers: &Providers, settings: &Settings) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&format!("the runtime cannot be started: {error}")),
@@ -103,15 +119,15 @@ pub(super) fn run(providers: &Providers) -> ExitCode {
     let done = runtime.block_on(async {
         match &providers.command {
             Commands::List(list) => list.run(),
-            Commands::Mirror(mirror) => mirror.run().await,
-            Commands::Verify(verify) => verify.run().await,
+            Commands::Mirror(mirror) => mirror.run(settings).await,
+            Commands::Verify(verify) => verify.run(settings).await,
             Commands::Prune(prune) => prune.run(),
         }
     });
     match done {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Faulty) => ExitCode::FAILURE,
-        Err(error) => fail(&isthmus_shim::error_chain(&error)),
+        Err(error) => fail(&isthmus_shim::with_help(isthmus_shim::error_chain(&error), error.help())),
     }
 }
 

@@ -18,17 +18,32 @@ mod selector;
 mod show;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use isthmus_shim::state::Vault;
 
-use super::plugin::fail;
-use super::{print, warn};
+use super::output::inform;
+use super::{fail, print, warn};
 use crate::daemon::{self, OpenVaultError};
+use crate::settings::Settings;
 use error::StateError;
 
-/// What is to be done.
+const ABOUT: &str = "\
+Inspect the state store and exchange it with Terraform or OpenTofu.
+
+The state store is that of the legacy engine (`lumi`, 2017), which keeps no Terraform state itself. Today's engine keeps the state of its
+resources in the backend of its stacks: `pulumi stack export` writes it. Of its operations, only those that were interrupted are here
+(`isthmus state list --intents`).";
+
+/// Said where the store has no objects: users of today's engine look for theirs here.
+const EMPTY: &str = "\
+the state store holds no objects: it is that of the legacy engine (2017)
+help: today's engine keeps its state in the backend of its stacks, `pulumi stack export` writes it";
+
+/// Inspect the state store and exchange it with Terraform or OpenTofu.
 #[derive(Debug, Args)]
+#[command(long_about = ABOUT)]
 pub(super) struct State {
     #[command(subcommand)]
     command: Commands,
@@ -58,19 +73,19 @@ impl Outcome {
     }
 }
 
-pub(super) fn run(state: &State) -> ExitCode {
+pub(super) fn run(state: &State, settings: &Arc<Settings>) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&format!("the runtime cannot be started: {error}")),
     };
     let done = runtime.block_on(async {
         match &state.command {
-            Commands::List(list) => list.run().await,
-            Commands::Show(show) => show.run().await,
-            Commands::Export(export) => export.run().await,
-            Commands::Import(import) => import.run().await,
-            Commands::Rm(rm) => rm.run().await,
-            Commands::Dismiss(dismiss) => dismiss.run().await,
+            Commands::List(list) => list.run(settings).await,
+            Commands::Show(show) => show.run(settings).await,
+            Commands::Export(export) => export.run(settings).await,
+            Commands::Import(import) => import.run(settings).await,
+            Commands::Rm(rm) => rm.run(settings).await,
+            Commands::Dismiss(dismiss) => dismiss.run(settings).await,
         }
     });
     match done {
@@ -84,11 +99,11 @@ pub(super) fn run(state: &State) -> ExitCode {
     }
 }
 
-/// Opens the store that the environment names. What the user should know about it goes to standard error.
-async fn open_vault() -> Result<Vault, StateError> {
-    let vault =
-        daemon::vault().map_err(OpenVaultError::from)?.open().await.map_err(OpenVaultError::from)?.clone();
-    if let Some(warning) = vault.warning() {
+/// Opens the store that the settings name. What the user should know about it goes to standard error.
+async fn open_vault(settings: &Settings) -> Result<Vault, StateError> {
+    let vault = daemon::vault(settings).map_err(OpenVaultError::from)?;
+    let vault = vault.open().await.map_err(OpenVaultError::from)?.clone();
+    for warning in vault.warnings() {
         warn(&warning);
     }
     Ok(vault)

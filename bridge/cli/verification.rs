@@ -25,6 +25,8 @@ pub(super) fn as_json(verification: &Verification) -> Value {
         Verification::Signed { key } => json!({ "kind": "signed", "key": key }),
         Verification::Unsigned => json!({ "kind": "unsigned" }),
         Verification::Mirrored { mirror } => json!({ "kind": "mirrored", "mirror": mirror }),
-        Verification::Unverified { since } => json!({ "kind": "unverified", "since": since }),
+        Verification::Unverified { since, reason } => {
+            json!({ "kind": "unverified", "since": since, "reason": reason.to_string() })
+        }
     }
 }

@@ -2,13 +2,15 @@
 
 use isthmus_proto::property::Struct;
 use isthmus_shim::provider::ProviderError;
+use isthmus_shim::secret::Retention;
 
 use super::complaints::Complaints;
 use super::{sorted, target};
 use crate::daemon::Instance;
-use crate::resource::{Checked, Failure, Notes, OperationError};
-use crate::translate::config_values::{fold, unfold};
+use crate::resource::{Checked, Failure, Inputs, Notes, OperationError};
+use crate::translate::config_values::{fold, unfold, unfold_if_possible};
 use crate::translate::inputs::{Unknowns, config_from_inputs};
+use crate::translate::marked_secrets::note_secrets;
 
 /// Judges a configuration, by the schema and by the provider. The answer holds each value as the engine stores it: a
 /// string, JSON where the value is none. `urn` is that of the provider resource, or empty.
@@ -22,7 +24,11 @@ pub async fn check(
 ) -> Result<Checked, OperationError> {
     let target = target(instance)?;
     let object = &target.shape.object;
-    let complaints = Complaints::new(urn, &instance.package.identity().name, object);
+    // As values where they are, so that what is within them can be told apart.
+    let given = unfold_if_possible(&news, object);
+    note_secrets(&given, instance.provider.secrets(), Retention::Session);
+    let complaints =
+        Complaints::new(urn, &instance.package.identity().name, Inputs::new(&given, object), object);
     let (own, strangers) = sorted(&news, object);
     let read = unfold(&own, object)
         .and_then(|own| config_from_inputs(&own, object, &target.shape.schema.block, Unknowns::Keep));
@@ -37,7 +43,7 @@ pub async fn check(
                 Err(error) => return Err(target.failed(error)),
             }
         }
-        Err(found) => found.iter().map(|failure| complaints.of_schema(failure)).collect(),
+        Err(found) => found.into_iter().map(|failure| complaints.of_schema(failure)).collect(),
     };
     // Two halves of one provider, on the SDK and on the framework, each say what is missing.
     failures.dedup();

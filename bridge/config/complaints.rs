@@ -4,15 +4,13 @@
 //! who made the provider resource: what a program gave to an explicit one is to be looked for in the program, while the
 //! default one is configured by `pulumi config`.
 //!
-//! Unlike the Go bridge, a failure also names its property. An engine prints the value of a property that it is given the
-//! name of; so what the schema calls sensitive is named in the text only.
+//! Unlike the Go bridge, a failure also names its property, where its value may be printed.
 
 use isthmus_shim::provider::Diagnostic;
 
 use crate::package::shape::{Field, ObjectShape};
-use crate::resource::{Failure, describe};
+use crate::resource::{Failure, Inputs, Place, describe};
 use crate::translate::attribute_paths::{field_at, property_path};
-use crate::translate::config_values::may_hold_sensitive;
 use crate::translate::inputs::InputFailure;
 use crate::translate::property_path::PropertyPath;
 use crate::urn::Urn;
@@ -32,46 +30,46 @@ pub(super) struct Complaints<'a> {
     /// The name of the provider resource, where a program has made it.
     explicit: Option<&'a str>,
     package: &'a str,
+    given: Inputs<'a>,
     shape: &'a ObjectShape,
 }
 
 impl<'a> Complaints<'a> {
-    pub(super) fn new(urn: &'a str, package: &'a str, shape: &'a ObjectShape) -> Self {
+    pub(super) fn new(urn: &'a str, package: &'a str, given: Inputs<'a>, shape: &'a ObjectShape) -> Self {
         let name = Urn(urn).name();
         let explicit = (!urn.is_empty() && !name.starts_with("default")).then_some(name);
-        Self { explicit, package, shape }
+        Self { explicit, package, given, shape }
     }
 
     /// What the provider says.
     pub(super) fn of_provider(&self, diagnostic: &Diagnostic) -> Failure {
-        let path = property_path(&diagnostic.path, self.shape);
-        if path.0.is_empty() {
+        let place = self.given.at(&property_path(&diagnostic.path, self.shape));
+        if place.path().0.is_empty() {
             let text = in_pulumis_names(&describe(diagnostic, self.shape), self.shape);
             let reason = format!("could not validate provider configuration: {text}");
-            return Failure { property: String::new(), reason };
+            return place.failure(reason);
         }
         let nested = diagnostic.path.0.len() > 1;
         let reason = if MISSING.contains(&diagnostic.summary.as_str()) {
             let description = field_at(&diagnostic.path, self.shape).map_or("", |field| &field.description);
-            self.missing(&path, nested, description)
+            self.missing(place.path(), nested, description)
         } else {
             let mut text = diagnostic.summary.clone();
             if !diagnostic.detail.is_empty() {
                 text.push_str(". ");
                 text.push_str(&diagnostic.detail);
             }
-            self.invalid(&text, &path, nested)
+            self.invalid(&text, place.path(), nested)
         };
-        Failure { property: self.property(&path), reason }
+        place.failure_that_names_it(reason)
     }
 
     /// What does not fit the schema.
-    pub(super) fn of_schema(&self, failure: &InputFailure) -> Failure {
+    pub(super) fn of_schema(&self, failure: InputFailure) -> Failure {
         let nested = failure.path.0.len() > 1;
-        Failure {
-            property: self.property(&failure.path),
-            reason: self.invalid(&failure.reason, &failure.path, nested),
-        }
+        let place: Place = self.given.at(&failure.path);
+        let reason = self.invalid(&failure.reason, place.path(), nested);
+        place.failure_that_names_it(reason)
     }
 
     /// A key at the top that the provider does not have.
@@ -106,10 +104,8 @@ impl<'a> Complaints<'a> {
                 reason
             }
         };
-        // What is perhaps a misspelt secret is not for printing either.
-        let is_sensitive = meant.iter().any(|field| may_hold_sensitive(field));
-        let property = if is_sensitive { String::new() } else { PropertyPath::top(key).to_string() };
-        Failure { property, reason }
+        // What is misspelt may be a secret.
+        Failure::of_all(reason)
     }
 
     fn missing(&self, path: &PropertyPath, nested: bool, description: &str) -> String {
@@ -146,14 +142,6 @@ impl<'a> Complaints<'a> {
         format!("{option}{}:{path}", self.package)
     }
 
-    /// The path that an engine may be told, which then prints what the program has there.
-    fn property(&self, path: &PropertyPath) -> String {
-        match path.top_level().and_then(|name| self.shape.pulumi(name)) {
-            Some(field) if path.0.len() == 1 && may_hold_sensitive(field) => String::new(),
-            _ => path.to_string(),
-        }
-    }
-
     fn perhaps_meant(&self, key: &str) -> Vec<&'a Field> {
         if let Some(field) = self.shape.terraform(key) {
             return vec![field];
@@ -188,6 +176,7 @@ pub(super) fn in_pulumis_names(text: &str, shape: &ObjectShape) -> String {
 
 #[cfg(test)]
 mod tests {
+    use isthmus_proto::property::Struct;
     use isthmus_shim::cty::{AttributePath, PathStep, Type};
     use isthmus_shim::schema::BlockNesting;
 
@@ -222,13 +211,14 @@ mod tests {
 
     #[test]
     fn a_default_provider_is_configured_by_commands() {
-        let shape = shape();
+        let (shape, nothing) = (shape(), Struct::new());
         for urn in ["", "urn:pulumi:s::p::pulumi:providers:cloud::default_1_2_3"] {
-            let complaints = Complaints::new(urn, "cloud", &shape.object);
+            let complaints =
+                Complaints::new(urn, "cloud", Inputs::new(&nothing, &shape.object), &shape.object);
             let failure = complaints.of_provider(&diagnostic(&role()));
-            assert_eq!(failure.property, "assumeRole.roleArn");
+            assert_eq!(failure.property(), "");
             assert_eq!(
-                failure.reason,
+                failure.reason(),
                 "could not validate provider configuration: Bad. Very bad. Check `pulumi config get --path \
                  cloud:assumeRole.roleArn`."
             );
@@ -237,17 +227,17 @@ mod tests {
 
     #[test]
     fn an_explicit_provider_is_configured_by_the_program() {
-        let shape = shape();
+        let (shape, nothing) = (shape(), Struct::new());
         let urn = "urn:pulumi:s::p::pulumi:providers:cloud::mine::default";
-        let complaints = Complaints::new(urn, "cloud", &shape.object);
+        let complaints = Complaints::new(urn, "cloud", Inputs::new(&nothing, &shape.object), &shape.object);
         let failure = complaints.of_provider(&diagnostic(&role()));
         assert_eq!(
-            failure.reason,
+            failure.reason(),
             "could not validate provider configuration: Bad. Very bad. Examine values at \
              'mine::default.assumeRole.roleArn'."
         );
         assert_eq!(
-            complaints.of_stranger("regoin").reason,
+            complaints.of_stranger("regoin").reason(),
             "could not validate provider configuration: Invalid or unknown key. Examine values at \
              'mine::default.regoin'. Did you mean `region`?"
         );
@@ -255,19 +245,19 @@ mod tests {
 
     #[test]
     fn a_key_that_there_is_not_is_told_with_all_that_are_like_it() {
-        let shape = shape();
-        let complaints = Complaints::new("", "cloud", &shape.object);
+        let (shape, nothing) = (shape(), Struct::new());
+        let complaints = Complaints::new("", "cloud", Inputs::new(&nothing, &shape.object), &shape.object);
         let failure = complaints.of_stranger("regim");
         assert!(
-            failure.reason.contains(" Did you mean `cloud:regime` or `cloud:region`? If "),
+            failure.reason().contains(" Did you mean `cloud:regime` or `cloud:region`? If "),
             "{failure:?}"
         );
-        assert_eq!(failure.property, "regim");
+        assert_eq!(failure.property(), "", "nobody knows what it is the value of");
         let failure = complaints.of_stranger("assume_role");
-        assert!(failure.reason.contains(" Did you mean `cloud:assumeRole`? If "), "{failure:?}");
+        assert!(failure.reason().contains(" Did you mean `cloud:assumeRole`? If "), "{failure:?}");
         let failure = complaints.of_stranger("nothing");
         assert_eq!(
-            failure.reason,
+            failure.reason(),
             "`cloud:nothing` is not a valid configuration key for the cloud provider. If the referenced key is not \
              intended for the provider, please choose a different namespace from `cloud:`."
         );
@@ -277,12 +267,14 @@ mod tests {
 
     #[test]
     fn the_engine_gets_no_occasion_to_print_what_is_sensitive() {
-        let shape = shape();
-        let complaints = Complaints::new("", "cloud", &shape.object);
+        let (shape, nothing) = (shape(), Struct::new());
+        let complaints = Complaints::new("", "cloud", Inputs::new(&nothing, &shape.object), &shape.object);
+        let region = complaints.of_provider(&diagnostic(&[PathStep::Attribute("region".into())]));
+        assert_eq!(region.property(), "region");
         let failure = complaints.of_provider(&diagnostic(&[PathStep::Attribute("api_key".into())]));
-        assert_eq!(failure.property, "");
-        assert!(failure.reason.ends_with("Check `pulumi config get cloud:apiKey`."), "{failure:?}");
-        assert_eq!(complaints.of_stranger("apikey").property, "");
+        assert_eq!(failure.property(), "");
+        assert!(failure.reason().ends_with("Check `pulumi config get cloud:apiKey`."), "{failure:?}");
+        assert_eq!(complaints.of_stranger("apikey").property(), "");
     }
 
     #[test]

@@ -4,14 +4,16 @@ use std::collections::HashMap;
 
 use isthmus_proto::property::Struct;
 use isthmus_shim::provider::ProviderError;
+use isthmus_shim::secret::Retention;
 
 use super::complaints::in_pulumis_names;
 use super::{sorted, target};
 use crate::daemon::Instance;
 use crate::package::shape::ObjectShape;
-use crate::resource::{Failure, MissingKey, Notes, OperationError, Target};
+use crate::resource::{Failure, Inputs, MissingKey, Notes, OperationError, Target};
 use crate::translate::config_values::{from_variables, unfold};
 use crate::translate::inputs::{Unknowns, config_from_stored, missing_required};
+use crate::translate::marked_secrets::note_secrets;
 
 /// A configuration as an engine passes it.
 #[derive(Clone, Copy, Debug)]
@@ -39,10 +41,8 @@ pub async fn configure(
     let stored = match arguments {
         Arguments::Properties(properties) => properties,
         Arguments::Variables(variables) => {
-            from_texts = from_variables(variables, object).map_err(|error| {
-                let failure = Failure { property: String::new(), reason: error.to_string() };
-                OperationError::Inputs(vec![failure])
-            })?;
+            from_texts = from_variables(variables, object)
+                .map_err(|error| OperationError::Inputs(vec![Failure::of_all(error.to_string())]))?;
             &from_texts
         }
     };
@@ -52,14 +52,15 @@ pub async fn configure(
             "the configuration key `{package}:{key}` has no effect: the provider {package} does not have it"
         )
     }));
-    let inputs = |failures: Vec<_>| OperationError::Inputs(failures.into_iter().map(Failure::from).collect());
-    let own = unfold(&own, object).map_err(inputs)?;
+    let as_given = |found| OperationError::Inputs(Inputs::new(stored, object).failures(found));
+    let own = unfold(&own, object).map_err(as_given)?;
+    note_secrets(&own, instance.provider.secrets(), Retention::Session);
     let missing = missing_keys(&own, object, package);
     if !missing.is_empty() {
         return Err(OperationError::MissingKeys(missing));
     }
     let config =
-        config_from_stored(&own, object, &target.shape.schema.block, Unknowns::Keep).map_err(inputs)?.value;
+        config_from_stored(&own, object, &target.shape.schema.block, Unknowns::Keep).map_err(as_given)?.value;
     match instance.configured().await {
         Some(present) if present == config => return Ok(()),
         Some(_) => return Err(OperationError::ConfiguredAlready { package: package.clone() }),

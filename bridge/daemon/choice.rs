@@ -2,7 +2,8 @@
 //!
 //! An engine that only wants a package's schema is answered from what the provider said the last time; the process is
 //! started by the first call that needs it. It is then asked for its schema all the same, and what it says counts from
-//! there on: should it offer something else than is remembered, the package is made anew before any call is served.
+//! there on: should it offer something else than is remembered, the package is made anew before any call is served, and the
+//! provider is not remembered any more.
 //!
 //! A start belongs to no call: several may wait for it, and it goes on when they are gone. It ends with the session, or when
 //! the engine cancels what is under way; the next call then starts the provider again.
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
-use isthmus_shim::cache::{EnvironmentPrint, Program, SchemaCache};
+use isthmus_shim::cache::{LaunchContext, Program, SchemaCache};
 use isthmus_shim::provider::{KnownSchema, SchemaNews};
 use isthmus_shim::schema::Catalogue;
 use tokio::sync::watch;
@@ -36,7 +37,7 @@ pub(super) struct Choice {
 #[derive(Debug)]
 enum Process {
     /// Not needed so far.
-    Idle(KnownSchema),
+    Idle(Remembered),
     /// On its way.
     Starting(Starting),
     /// There.
@@ -45,9 +46,17 @@ enum Process {
     Over,
 }
 
+/// What is known of a provider that does not run.
+#[derive(Clone, Debug)]
+struct Remembered {
+    schema: KnownSchema,
+    /// Of which it is known.
+    program: Program,
+}
+
 #[derive(Clone, Debug)]
 struct Starting {
-    known: KnownSchema,
+    known: Remembered,
     given_up: CancellationToken,
     outcome: watch::Receiver<Option<Result<Arc<Instance>, StartFailure>>>,
 }
@@ -72,10 +81,12 @@ impl Choice {
         let find = move || {
             // What would not start must fail now, as it does when nothing is remembered.
             isthmus_shim::plugin::inspect(&executable).ok()?;
-            cache.find(&Program::look(&executable)?, &EnvironmentPrint::of_child(&[]))
+            let program = Program::look(&executable)?;
+            let schema = cache.find(&program, &LaunchContext::of_child(&[])?)?;
+            Some(Remembered { schema, program })
         };
         let known = tokio::task::spawn_blocking(find).await.ok()??;
-        let package = Package::new(identity.clone(), Arc::clone(&known.catalogue));
+        let package = Package::new(identity.clone(), Arc::clone(&known.schema.catalogue));
         Some(Self {
             source: source.clone(),
             calls: Calls::default(),
@@ -174,7 +185,7 @@ impl Choice {
         let anew = |catalogue| {
             let name = &identity.name;
             let text = format!(
-                "the provider of package {name} offers something else than it did before; its package is made anew"
+                "the schema of the provider of package {name} differs from the cached one: the live schema is used"
             );
             session.say(Severity::Debug, text, "");
             Package::new(identity, catalogue)
@@ -221,7 +232,7 @@ async fn launch(
     session: &Session,
     source: &ProviderSource,
     calls: &Calls,
-    known: Option<(&KnownSchema, Arc<Package>)>,
+    known: Option<(&Remembered, Arc<Package>)>,
     package: impl FnOnce(Arc<Catalogue>) -> Package,
 ) -> Result<Instance, StartError> {
     let looked = match session.daemon().schemas.clone().zip(file_of(source)) {
@@ -232,20 +243,23 @@ async fn launch(
         None => None,
     };
     let mut warnings = Vec::new();
-    let known_schema = known.as_ref().map(|(known, _)| *known);
-    let (provider, news) = start(source, session.log(), calls, known_schema, &mut warnings).await?;
+    let known_schema = known.as_ref().map(|(known, _)| &known.schema);
+    let settings = session.daemon().settings();
+    let (provider, news) = start(source, settings, session.log(), calls, known_schema, &mut warnings).await?;
     for warning in &warnings {
         session.warn(warning.to_string(), "");
     }
     session.settle(!warnings.is_empty()).await;
-    let package = match known {
-        Some((_, package)) if matches!(news, SchemaNews::AsKnown) => package,
+    let (known_program, known_package) = known.map(|(known, package)| (&known.program, package)).unzip();
+    let package = match known_package {
+        Some(package) if matches!(news, SchemaNews::AsKnown) => package,
         Some(_) | None => Arc::new(package(Arc::clone(provider.catalogue()))),
     };
     if let Some((cache, program)) = looked {
-        remember(session.daemon(), session, cache, program, news);
+        let was_known = known_program == Some(&program);
+        remember(session.daemon(), session, cache, program, news, was_known);
     }
-    Ok(Instance::new(package, provider, calls.clone()))
+    Ok(Instance::new(package, provider, calls.clone(), Arc::clone(settings)))
 }
 
 /// The provider's file. One that is joined has none that could be looked at.
@@ -256,17 +270,27 @@ fn file_of(source: &ProviderSource) -> Option<PathBuf> {
     }
 }
 
-/// Writes down what the provider said, while the session goes on.
-fn remember(daemon: &Arc<Daemon>, session: &Session, cache: SchemaCache, program: Program, news: SchemaNews) {
+/// Writes down what the provider said, while the session goes on. If the same program `was_known`, something else than it said
+/// before shows that its schema depends on more than it is remembered by.
+fn remember(
+    daemon: &Arc<Daemon>,
+    session: &Session,
+    cache: SchemaCache,
+    program: Program,
+    news: SchemaNews,
+    was_known: bool,
+) {
     let (daemon, log) = (Arc::clone(daemon), session.log());
-    let environment = EnvironmentPrint::of_child(&[]);
-    let kept = tokio::task::spawn_blocking(move || match news {
-        SchemaNews::AsKnown => Ok(()),
-        SchemaNews::New(answer) => cache.keep(&program, &environment, &answer),
-        SchemaNews::Fleeting => {
-            cache.forget(&program, &environment);
+    let kept = tokio::task::spawn_blocking(move || match (news, LaunchContext::of_child(&[])) {
+        (SchemaNews::AsKnown, _) => Ok(()),
+        (SchemaNews::New(_) | SchemaNews::Fleeting, _) if was_known => cache.mark_variable(&program),
+        (SchemaNews::New(answer), Some(context)) => cache.keep(&program, &context, &answer),
+        (SchemaNews::Fleeting, Some(context)) => {
+            cache.forget(&program, &context);
             Ok(())
         }
+        // The working directory is gone, and nothing will be looked for there again.
+        (SchemaNews::New(_) | SchemaNews::Fleeting, None) => Ok(()),
     });
     Arc::clone(&daemon).spawn(async move {
         if let Ok(Err(error)) = kept.await

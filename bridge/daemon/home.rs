@@ -2,12 +2,12 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use isthmus_shim::cache::SchemaCache;
-use isthmus_shim::state::{KeySource, LazyVault, Secret, StoreAddress, StoreError, VaultError};
+use isthmus_shim::permissions::{PermissionsError, require_trusted};
+use isthmus_shim::state::{KeySource, LazyVault, StoreAddress, VaultError};
 
-use crate::settings;
+use crate::settings::Settings;
 
 /// The Go bridge's variable for the folder of providers.
 const PROVIDER_CACHE: &str = "PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR";
@@ -17,26 +17,21 @@ const PROVIDER_CACHE: &str = "PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR";
 #[error("there is no home folder to keep the store of objects in; set ISTHMUS_HOME to a folder")]
 pub struct HomeError;
 
-/// The settings do not say where the store of objects is, or with which key.
+/// There is no directory for the state store and its key, or none to be trusted.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum PlaceError {
-    /// There is no place for it.
+    /// There is no home directory.
     #[error(transparent)]
     Home(#[from] HomeError),
-    /// The address makes no sense.
-    #[error(transparent)]
-    Address(#[from] Arc<StoreError>),
-    /// It is not clear which key is meant.
-    #[error(
-        "several keys are configured for the store of objects; set one of ISTHMUS_KEY_FILE, ISTHMUS_KEY and ISTHMUS_PASSPHRASE"
-    )]
-    SeveralKeys,
+    /// Another user may change what is in it.
+    #[error("home directory refused")]
+    Untrusted(#[from] PermissionsError),
 }
 
 /// The store of objects cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenVaultError {
-    /// Nobody knows where it is.
+    /// There is no place for it.
     #[error(transparent)]
     Place(#[from] PlaceError),
     /// It cannot be used.
@@ -49,37 +44,25 @@ pub enum OpenVaultError {
 #[error("there is no home folder to look for providers in; set {PROVIDER_CACHE} to a folder")]
 pub struct NoProviderCache;
 
-/// The store that the environment names; nothing is opened yet.
+/// The store that the settings name; nothing is opened yet.
 ///
 /// # Errors
-/// When the settings make no sense.
-pub fn vault() -> Result<LazyVault, PlaceError> {
-    let folder = folder(settings::HOME.read(), |name| std::env::var_os(name));
-    Ok(LazyVault::new(address(folder.clone())?, key(folder)?))
-}
-
-fn address(folder: Result<PathBuf, HomeError>) -> Result<StoreAddress, PlaceError> {
-    let Some(configured) = settings::STORE.read() else {
-        return Ok(StoreAddress::in_folder(&folder?));
+/// When there is no place for it, or another user may write there.
+pub fn vault(settings: &Settings) -> Result<LazyVault, PlaceError> {
+    let trusted_folder = || -> Result<PathBuf, PlaceError> {
+        let folder = folder(settings, |name| std::env::var_os(name))?;
+        require_trusted(&folder)?;
+        Ok(folder)
     };
-    let Some(text) = configured.to_str() else { return Ok(StoreAddress::File(PathBuf::from(configured))) };
-    Ok(match StoreAddress::parse(text).map_err(Arc::new)? {
-        StoreAddress::Server(server) => {
-            StoreAddress::Server(server.trusting(settings::STORE_CA.read().map(PathBuf::from)))
-        }
-        file => file,
-    })
-}
-
-fn key(folder: Result<PathBuf, HomeError>) -> Result<KeySource, PlaceError> {
-    let text = |setting: &settings::Setting| setting.read().map(|value| value.to_string_lossy().into_owned());
-    match (settings::KEY_FILE.read(), text(&settings::KEY), text(&settings::PASSPHRASE)) {
-        (None, None, None) => Ok(KeySource::Folder(folder?)),
-        (Some(file), None, None) => Ok(KeySource::File(PathBuf::from(file))),
-        (None, Some(digits), None) => Ok(KeySource::Digits(Secret::new(digits))),
-        (None, None, Some(words)) => Ok(KeySource::Passphrase(Secret::new(words))),
-        _ => Err(PlaceError::SeveralKeys),
-    }
+    let address = match &settings.store {
+        Some(address) => address.clone(),
+        None => StoreAddress::in_folder(&trusted_folder()?),
+    };
+    let key = match &settings.key {
+        Some(key) => key.clone(),
+        None => KeySource::Folder(trusted_folder()?),
+    };
+    Ok(LazyVault::new(address, key))
 }
 
 /// The folder of unpacked providers, which is shared with the Go bridge.
@@ -92,13 +75,17 @@ fn provider_folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBu
     configured.or_else(|| Some(pulumi_home(variable)?.join("dynamic_tf_plugins")))
 }
 
-/// The memory of schemas in the folder that the environment names; none if it is turned off, or there is no folder.
-pub(super) fn schema_cache() -> Option<SchemaCache> {
-    if settings::SCHEMA_CACHE.is_off() {
+/// The schema cache in the home directory; none if it is turned off, or there is no such directory, or another user may write to it.
+pub(super) fn schema_cache(settings: &Settings) -> Option<SchemaCache> {
+    if !settings.schema_cache {
         return None;
     }
-    let folder = folder(settings::HOME.read(), |name| std::env::var_os(name)).ok()?;
-    Some(SchemaCache::new(folder.join("cache").join("schemas")))
+    let folder = folder(settings, |name| std::env::var_os(name)).ok()?;
+    let cache = folder.join("cache");
+    let schemas = cache.join("schemas");
+    // Without it every start is slower; with one that others write to, they say what a provider has.
+    let is_trusted = [&folder, &cache, &schemas].into_iter().all(|path| require_trusted(path).is_ok());
+    is_trusted.then(|| SchemaCache::new(schemas))
 }
 
 /// The Pulumi home.
@@ -106,11 +93,8 @@ pub fn pulumi() -> Option<PathBuf> {
     pulumi_home(|name| std::env::var_os(name))
 }
 
-fn folder(
-    configured: Option<OsString>,
-    variable: impl Fn(&str) -> Option<OsString>,
-) -> Result<PathBuf, HomeError> {
-    configured.map(PathBuf::from).or_else(|| Some(pulumi_home(variable)?.join("isthmus"))).ok_or(HomeError)
+fn folder(settings: &Settings, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, HomeError> {
+    settings.home.clone().or_else(|| Some(pulumi_home(variable)?.join("isthmus"))).ok_or(HomeError)
 }
 
 fn pulumi_home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
@@ -125,7 +109,8 @@ mod tests {
     #[test]
     fn the_folder_is_in_the_pulumi_home_unless_it_is_configured() {
         let find = |configured: Option<&str>, variables: &[(&str, &str)]| {
-            folder(configured.map(OsString::from), |name| {
+            let settings = Settings { home: configured.map(PathBuf::from), ..Settings::default() };
+            folder(&settings, |name| {
                 variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
             })
             .ok()

@@ -1,7 +1,7 @@
 //! How providers are installed here: by the user's CLI configuration of Terraform or OpenTofu, by this program's settings, and
 //! into the cache that is shared with the Go bridge.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use isthmus_shim::install::web::WebClient;
 use isthmus_shim::install::{
@@ -10,14 +10,14 @@ use isthmus_shim::install::{
 };
 
 use super::home::{self, NoProviderCache};
-use crate::settings;
+use crate::settings::{self, Settings};
 
-/// An installer, and what whoever uses it should know.
-#[derive(Clone, Debug)]
+/// An installer, and what is to be said of its configuration.
+#[derive(Debug)]
 pub struct Installation {
-    /// It.
-    pub installer: Installer,
-    /// What of the configuration has no effect.
+    /// It, or why it cannot be made.
+    pub installer: Result<Installer, InstallationError>,
+    /// What of the configuration has no effect. That is known, and may be the reason, where the installer cannot be made.
     pub warnings: Vec<String>,
 }
 
@@ -36,19 +36,22 @@ pub enum InstallationError {
 }
 
 impl Installation {
-    /// What the environment says, and files that it names. This reads files and folders.
-    ///
-    /// # Errors
-    /// When they cannot be understood.
-    pub fn from_environment() -> Result<Self, InstallationError> {
+    /// What the settings and the environment say, and files that they name. This reads files and folders.
+    pub fn configured(settings: &Settings) -> Self {
+        let mut warnings = Vec::new();
+        let installer = Self::installer(settings, &mut warnings);
+        Self { installer, warnings }
+    }
+
+    fn installer(settings: &Settings, warnings: &mut Vec<String>) -> Result<Installer, InstallationError> {
         let environment = Environment::current();
         let cache = ProviderCache::new(home::provider_cache()?);
         let config = CliConfig::load(&environment)?;
-        let mut warnings: Vec<String> = config.warnings.iter().map(ToString::to_string).collect();
-        let lock = settings::LOCK_FILE.read().map(PathBuf::from);
+        warnings.extend(config.warnings.iter().map(ToString::to_string));
+        let lock = settings.lock_file.clone();
         let here = std::env::current_dir().ok();
         let sources = sources(&config, &environment, here.as_deref(), lock.is_some());
-        let origins = if settings::OFFLINE.is_on() {
+        let origins = if settings.offline {
             Origins::offline(sources, format!("{} is set", settings::OFFLINE.name))
         } else {
             let authority = OciAuthority::new(&config, &environment);
@@ -62,7 +65,7 @@ impl Installation {
             warnings.extend(lock.warnings.iter().cloned());
             installer = installer.with_lock(lock, path);
         }
-        Ok(Self { installer, warnings })
+        Ok(installer)
     }
 }
 

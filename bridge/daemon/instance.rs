@@ -8,9 +8,10 @@ use isthmus_shim::provider::{Diagnostic, Provider, ProviderError};
 use tokio::sync::Mutex;
 
 use super::made_up_names::MadeUpNames;
-use super::{Begun, Calls, Leases, Listings, provider_meta};
+use super::{Begun, Calls, Leases, Listings};
 use crate::package::catalogue::Package;
-use crate::resource::{PlanMemory, WriteOnlyValues};
+use crate::resource::{OperationError, PlanMemory, WriteOnlyValues};
+use crate::settings::{PROVIDER_META, Settings};
 
 /// How long a provider may take to stop before it is asked again.
 const STOP_AGAIN: Duration = Duration::from_secs(1);
@@ -34,7 +35,8 @@ pub struct Instance {
     pub leases: Leases,
     /// What it has planned so far.
     pub plans: PlanMemory,
-    /// The configuration that the first call that needs one applies.
+    settings: Arc<Settings>,
+    /// The configuration that was applied.
     config: Mutex<Option<Value>>,
     /// The configuration that was judged last: what is known before one is applied.
     checked: StdMutex<Option<Value>>,
@@ -44,8 +46,9 @@ pub struct Instance {
 
 impl Instance {
     /// Puts a running provider and its package together.
-    pub fn new(package: Arc<Package>, provider: Provider, calls: Calls) -> Self {
+    pub fn new(package: Arc<Package>, provider: Provider, calls: Calls, settings: Arc<Settings>) -> Self {
         Self {
+            settings,
             package,
             provider,
             calls,
@@ -73,7 +76,10 @@ impl Instance {
     }
 
     async fn apply(&self, config: &Value, warnings: &mut Vec<Diagnostic>) -> Result<(), ProviderError> {
-        provider_meta::tell(&self.provider, &self.package.identity().provider_type, warnings)?;
+        let provider_type = &self.package.identity().provider_type;
+        if let Some(meta) = self.settings.provider_meta.of(provider_type) {
+            self.provider.take_meta(meta, PROVIDER_META.name, provider_type, warnings)?;
+        }
         self.provider.configure(config, warnings).await
     }
 
@@ -93,18 +99,16 @@ impl Instance {
         self.configured().await.or_else(checked)
     }
 
-    /// Sees to it that the provider is configured before a call that needs it. Without a configuration it gets the empty
-    /// one, as core does for an absent provider block.
-    pub async fn ensure_configured(&self, warnings: &mut Vec<Diagnostic>) -> Result<(), ProviderError> {
-        let mut slot = self.config.lock().await;
-        if slot.is_some() {
-            return Ok(());
+    /// Checks that the provider is configured, before a call that needs it; waits for a Configure that is under way. An empty
+    /// configuration would not do instead: the credentials of the environment may belong to another account.
+    ///
+    /// # Errors
+    /// [`OperationError::NotConfigured`].
+    pub async fn require_configured(&self) -> Result<(), OperationError> {
+        match &*self.config.lock().await {
+            Some(_) => Ok(()),
+            None => Err(OperationError::NotConfigured { package: self.package.identity().name.clone() }),
         }
-        let schema = self.provider.catalogue().provider()?;
-        let config = isthmus_shim::rules::empty_block(&schema.block);
-        self.apply(&config, warnings).await?;
-        *slot = Some(config);
-        Ok(())
     }
 
     /// Notes that `calls` are asked to come to an end, and returns those that were asked the time before.

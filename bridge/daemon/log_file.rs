@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use isthmus_shim::permissions::FILE;
 use isthmus_shim::plugin::{Level, LogRecord};
 use serde_json::json;
 
@@ -53,7 +54,7 @@ impl LogFile {
         let no_waiting = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits())
             .expect("the system's own flags are of the system's own type");
         let file =
-            OpenOptions::new().create(true).append(true).mode(0o666).custom_flags(no_waiting).open(path);
+            OpenOptions::new().create(true).append(true).mode(FILE).custom_flags(no_waiting).open(path);
         let file = file.map_err(|source| LogFileError { path: path.to_owned(), source })?;
         Ok(Self { file: Arc::new(file), format })
     }

@@ -7,29 +7,31 @@ use super::Calls;
 use super::log_file::{Format, LogFile};
 use super::rpc_log::RpcLog;
 use crate::engine::{EngineLog, LogLine, Severity};
-use crate::settings;
-
-/// The variables that say from which level on a user wants to see providers' lines. The first one that is set counts;
-/// Terraform lets the more specific one win.
-const VARIABLES: [&str; 2] = ["TF_LOG_PROVIDER", "TF_LOG"];
+use crate::settings::Settings;
+use crate::settings::foreign::{LOG_VARIABLES, LogLevel};
 
 /// A sink that hands a provider's lines to the engine. They are for debugging, unless the user asked for them by one of
-/// [`VARIABLES`]: then those of that level and above are shown as what they are, or go to a [`LogFile`] if there is one.
+/// [`LOG_VARIABLES`]: then those of that level and above are shown as what they are, or go to a [`LogFile`] if there is one.
 pub(super) fn sink(log: EngineLog, calls: Calls) -> LogSink {
-    let asked = VARIABLES.iter().find_map(|name| std::env::var(name).ok()).unwrap_or_default();
+    let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let asked = LOG_VARIABLES.iter().find_map(set).unwrap_or_default();
     let wanted = level(&asked);
     let file = wanted.and_then(|_| open_file(&asked, &log));
     // Providers trace every step of every call; without a wish for it, those lines are not even taken apart.
     let least = wanted.unwrap_or(Level::Debug).min(Level::Debug);
-    LogSink::from_level(least, move |record| {
+    let secrets = log.secrets().clone();
+    let sink = LogSink::from_level(least, move |record| {
         let mut severity = severity(&record, wanted);
         if let Some(file) = file.as_ref().filter(|_| wanted.is_some_and(|wanted| record.level >= wanted)) {
             file.write(&record);
-            severity = Severity::Debug;
+            if record.origin != Origin::Host {
+                severity = Severity::Debug;
+            }
         }
         let urn = calls.only_urn().map(|urn| urn.to_string()).unwrap_or_default();
         log.send(LogLine { severity, message: text(&record), urn });
-    })
+    });
+    sink.redacting(secrets)
 }
 
 fn open_file(asked: &str, log: &EngineLog) -> Option<LogFile> {
@@ -41,16 +43,16 @@ fn open_file(asked: &str, log: &EngineLog) -> Option<LogFile> {
     })
 }
 
-/// An observer that logs every call of a provider, where [`settings::LOG_CALLS`] asks for it. Such a line starts with
+/// An observer that logs every call of a provider, where [`LOG_CALLS`](crate::settings::LOG_CALLS) asks for it. Such a line starts with
 /// [`CALL_MARK`].
 ///
 /// It also writes down what is said in each call, where [`RpcLog`] is asked for.
-pub(super) fn observer(log: EngineLog, calls: Calls) -> CallObserver {
+pub(super) fn observer(settings: &Settings, log: EngineLog, calls: Calls) -> CallObserver {
     let observer = match RpcLog::from_environment(log.clone()) {
         Some(rpc_log) => CallObserver::default().with_messages(move |messages| rpc_log.write(messages)),
         None => CallObserver::default(),
     };
-    if !settings::LOG_CALLS.is_on() {
+    if !settings.log_calls {
         return observer;
     }
     observer.with_reports(move |report| {
@@ -66,6 +68,8 @@ pub(super) fn observer(log: EngineLog, calls: Calls) -> CallObserver {
 pub const CALL_MARK: &str = "terraform: ";
 
 fn severity(record: &LogRecord, wanted: Option<Level>) -> Severity {
+    // Reports about a provider's process are independent of the level for the provider's own lines.
+    let wanted = if record.origin == Origin::Host { Some(Level::Warn) } else { wanted };
     if wanted.is_none_or(|wanted| record.level < wanted) {
         return Severity::Debug;
     }
@@ -76,15 +80,11 @@ fn severity(record: &LogRecord, wanted: Option<Level>) -> Severity {
     }
 }
 
-/// The level that a value of `TF_LOG` names; `JSON` is Terraform's word for "everything, as JSON".
+/// The level from which on lines are wanted. A value that names none has no effect, of which the user is warned at the start.
 fn level(text: &str) -> Option<Level> {
-    match text.to_ascii_uppercase().as_str() {
-        "TRACE" | "JSON" => Some(Level::Trace),
-        "DEBUG" => Some(Level::Debug),
-        "INFO" => Some(Level::Info),
-        "WARN" => Some(Level::Warn),
-        "ERROR" => Some(Level::Error),
-        _ => None,
+    match LogLevel::parse(text)? {
+        LogLevel::Off => None,
+        LogLevel::From(level) => Some(level),
     }
 }
 
@@ -122,6 +122,13 @@ mod tests {
         assert_eq!(severity(&record(Level::Debug), level("info")), Severity::Debug);
         assert_eq!(severity(&record(Level::Trace), level("trace")), Severity::Info);
         assert_eq!(severity(&record(Level::Info), level("nonsense")), Severity::Debug);
+    }
+
+    #[test]
+    fn what_is_said_about_a_provider_is_never_for_debugging_only() {
+        let record = LogRecord { origin: Origin::Host, ..record(Level::Warn) };
+        assert_eq!(severity(&record, None), Severity::Warning);
+        assert_eq!(severity(&record, level("error")), Severity::Warning);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! From what was asked for to one provider: which package it makes, and how it comes to run.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use isthmus_shim::install::{
     AddressError, ConstraintError, InstallError, InstallEvent, Installed, ProviderAddress, VersionConstraint,
@@ -10,11 +11,12 @@ use tokio::task::JoinError;
 use super::installation::{Installation, InstallationError};
 use super::narrator::Narrator;
 use super::reattach::{self, ReattachVariableError};
-use super::start::{Program, ProviderSource};
+use super::start::{self, Program, ProviderSource};
 use crate::package::catalogue::{Identity, IdentityError};
 use crate::package::parameters::{
     Arguments, LOCAL_VERSION, LocalArguments, Parameter, ParameterSource, RemoteArguments, Source,
 };
+use crate::settings::Settings;
 
 /// A provider, fully determined.
 #[derive(Debug)]
@@ -23,8 +25,6 @@ pub(super) struct Resolved {
     pub(super) identity: Identity,
     /// How it comes to run.
     pub(super) source: ProviderSource,
-    /// What the user should know of all this.
-    pub(super) warnings: Vec<String>,
 }
 
 /// What was asked for leads to no provider.
@@ -45,8 +45,8 @@ pub enum ResolveError {
     /// It is not clear where from.
     #[error(transparent)]
     Installation(#[from] InstallationError),
-    /// The provider cannot be had.
-    #[error("{error}{}", alternative(.error))]
+    /// The provider cannot be installed.
+    #[error("{}", isthmus_shim::error_chain(error))]
     Install {
         /// Why not. It is told by this error itself.
         error: Box<InstallError>,
@@ -60,21 +60,28 @@ fn not_had(error: Box<InstallError>) -> ResolveError {
     ResolveError::Install { error }
 }
 
-/// What else whoever has no network can do.
-fn alternative(error: &InstallError) -> String {
-    match error {
-        InstallError::Unreachable { cached, .. } => format!(
-            ", or name its file instead: `pulumi package add terraform-provider ./terraform-provider-{}`",
-            cached.address.provider_type()
-        ),
-        _ => String::new(),
+impl ResolveError {
+    /// What to do about it, in lines of their own.
+    pub fn help(&self) -> Vec<String> {
+        let Self::Install { error } = self else { return Vec::new() };
+        let mut lines = error.help();
+        if let (InstallError::Unreachable { cached, .. }, Some(last)) = (&**error, lines.last_mut()) {
+            last.push_str(&format!(
+                ", or name its file: `pulumi package add terraform-provider ./terraform-provider-{}`",
+                cached.address.provider_type()
+            ));
+        }
+        lines
     }
 }
 
-/// Finds the provider, and installs it if it is not here. `tell` is called with lines for the user meanwhile.
+/// Finds the provider, and installs it if it is not here. `tell` is called with lines for the user meanwhile, and what the user should
+/// know in the end is added to `warnings`, also where this fails.
 pub(super) async fn resolve(
     arguments: Arguments,
+    settings: &Arc<Settings>,
     tell: &(dyn Fn(String) + Send + Sync),
+    warnings: &mut Vec<String>,
 ) -> Result<Resolved, ResolveError> {
     let Arguments { source, includes, excludes, provider_name, .. } = arguments;
     let parameter = |source| Parameter { source, includes, excludes, provider_name };
@@ -83,17 +90,18 @@ pub(super) async fn resolve(
             let file = path.clone();
             let executable =
                 reading(move || isthmus_shim::install::find_executable(Path::new(&file))).await?;
+            warnings.extend(start::unverified(executable.clone()).await);
             let identity = Identity::new(parameter(ParameterSource::Local { path }))?;
             let source = ProviderSource::in_file(&identity.provider_type, executable)?;
-            Ok(Resolved { identity, source, warnings: Vec::new() })
+            Ok(Resolved { identity, source })
         }
         Source::Remote(RemoteArguments { name, version, .. }) => {
             let address = ProviderAddress::parse(&name)?;
-            let Found { version, program, warnings } = find(&address, &version, tell).await?;
+            let Found { version, program } = find(&address, &version, settings, tell, warnings).await?;
             let remote = ParameterSource::Remote { url: address.to_string(), version };
             let identity = Identity::new(parameter(remote))?;
             let source = ProviderSource { name: identity.provider_type.clone(), program };
-            Ok(Resolved { identity, source, warnings })
+            Ok(Resolved { identity, source })
         }
     }
 }
@@ -101,7 +109,6 @@ pub(super) async fn resolve(
 struct Found {
     version: String,
     program: Program,
-    warnings: Vec<String>,
 }
 
 /// A provider of a registry. Of one that runs already, and of one that its developers have put somewhere, the version cannot be
@@ -110,19 +117,24 @@ struct Found {
 async fn find(
     address: &ProviderAddress,
     version: &str,
+    settings: &Arc<Settings>,
     tell: &(dyn Fn(String) + Send + Sync),
+    warnings: &mut Vec<String>,
 ) -> Result<Found, ResolveError> {
     if let Some(config) = reattach::running_at(address)? {
         let version = LOCAL_VERSION.to_owned();
-        return Ok(Found { version, program: Program::Running(config), warnings: Vec::new() });
+        return Ok(Found { version, program: Program::Running(config) });
     }
     let constraint = VersionConstraint::parse(version)?;
-    let Installation { installer, mut warnings } = reading(Installation::from_environment).await??;
+    let settings = Arc::clone(settings);
+    let installation = reading(move || Installation::configured(&settings)).await?;
+    warnings.extend(installation.warnings);
+    let installer = installation.installer?;
     let (asked, wanted) = (installer.clone(), address.clone());
     if let Some(overridden) = reading(move || asked.overridden(&wanted)).await?.map_err(not_had)? {
         warnings.push(overridden.warning);
         let version = constraint.only_version().map_or_else(|| LOCAL_VERSION.to_owned(), ToString::to_string);
-        return Ok(Found { version, program: Program::File(overridden.executable), warnings });
+        return Ok(Found { version, program: Program::File(overridden.executable) });
     }
     let narrator = Narrator::default();
     let listener = |event: InstallEvent| {
@@ -133,7 +145,7 @@ async fn find(
     let Installed { version, executable, warnings: said, .. } =
         installer.install(address, &constraint, &listener).await.map_err(not_had)?;
     warnings.extend(said);
-    Ok(Found { version: version.to_string(), program: Program::File(executable), warnings })
+    Ok(Found { version: version.to_string(), program: Program::File(executable) })
 }
 
 /// Reads files and folders, which may take long where they are on another machine.

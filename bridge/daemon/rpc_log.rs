@@ -3,7 +3,8 @@
 //! The variable and the form of the records are those of the Go bridge, so that what reads its logs reads these: objects in
 //! JSON, each with a comma and a newline behind it, with the request as protobuf's text and the answer as JSON. What is
 //! different is that no value is in it. Configurations, states and private data are full of secrets, and only a schema
-//! could tell which parts are; so each is replaced by its length. Schemas, names, paths and diagnostics are there in full.
+//! could tell which parts are; so each is replaced by its length. Schemas, names, paths and diagnostics are there in full,
+//! but for the secrets that are known and that a provider may quote.
 //!
 //! Whatever goes wrong with the file, the calls go on.
 
@@ -17,6 +18,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use isthmus_proto::DESCRIPTOR_SET;
 use isthmus_shim::provider::CallMessages;
+use isthmus_shim::secret::KnownSecrets;
 use prost_reflect::{DescriptorPool, DynamicMessage, FieldDescriptor, MapKey, MessageDescriptor, Value};
 use serde_json::Value as Json;
 
@@ -34,6 +36,7 @@ const FLATMAP: &str = "flatmap";
 /// The log.
 #[derive(Debug)]
 pub(super) struct RpcLog {
+    secrets: KnownSecrets,
     file: Mutex<Option<File>>,
 }
 
@@ -42,7 +45,7 @@ impl RpcLog {
     pub(super) fn from_environment(log: EngineLog) -> Option<Self> {
         let path = std::env::var_os(VARIABLE).filter(|path| !path.is_empty())?;
         match open(&path) {
-            Ok(file) => Some(Self { file: Mutex::new(Some(file)) }),
+            Ok(file) => Some(Self { secrets: log.secrets().clone(), file: Mutex::new(Some(file)) }),
             Err(error) => {
                 let path = path.to_string_lossy();
                 let message =
@@ -55,10 +58,11 @@ impl RpcLog {
 
     /// Appends a record. After a failure there are no further ones.
     pub(super) fn write(&self, messages: CallMessages<'_>) {
+        let record = record(messages, &self.secrets);
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         // In one piece, because several plugins may share the file.
         if let Some(open) = file.as_mut()
-            && open.write_all(record(messages).as_bytes()).is_err()
+            && open.write_all(record.as_bytes()).is_err()
         {
             *file = None;
         }
@@ -72,7 +76,8 @@ fn open(path: &OsStr) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a file")) }
 }
 
-fn record(messages: CallMessages<'_>) -> String {
+/// Texts are redacted before they are escaped: within JSON in a text in JSON, a secret has more forms than are known.
+fn record(messages: CallMessages<'_>, secrets: &KnownSecrets) -> String {
     let name = messages.path.rsplit('/').next().unwrap_or_default();
     let types = METHODS.get(messages.path);
     let read = |message: &[u8], of: fn(&Method) -> &MessageDescriptor| {
@@ -83,11 +88,12 @@ fn record(messages: CallMessages<'_>) -> String {
     let mut record = serde_json::json!({
         "name": name,
         "call": messages.path,
-        "request": request.map(|request| text_of(&request)).unwrap_or_default(),
-        "response": response.map(|response| json_of(&response).to_string()).unwrap_or_default(),
+        "request": request.map(|request| text_of(&request, secrets)).unwrap_or_default(),
+        "response": response.map(|response| json_of(&response, secrets).to_string()).unwrap_or_default(),
     });
     if let Err(status) = messages.response {
-        record["error"] = Json::from(vec![format!("{:?}: {}", status.code(), status.message())]);
+        record["error"] =
+            Json::from(vec![format!("{:?}: {}", status.code(), secrets.redact(status.message()))]);
     }
     format!("{record},\n")
 }
@@ -121,27 +127,36 @@ fn withheld(length: usize) -> String {
 }
 
 /// A message as protobuf's text, on one line.
-fn text_of(message: &DynamicMessage) -> String {
+fn text_of(message: &DynamicMessage, secrets: &KnownSecrets) -> String {
     let mut text = String::new();
     for (field, value) in message.fields() {
         match value {
-            Value::List(elements) => elements.iter().for_each(|element| add_text(&field, element, &mut text)),
+            Value::List(elements) => {
+                elements.iter().for_each(|element| add_text(&field, element, &mut text, secrets))
+            }
             Value::Map(entries) => {
                 for (key, value) in in_order(entries) {
                     let mut value_text = String::new();
-                    write_text(&field, value, &mut value_text);
-                    add(&mut text, &format!("{}:{{key:{} value:{value_text}}}", field.name(), quoted(&key)));
+                    write_text(&field, value, &mut value_text, secrets);
+                    add(
+                        &mut text,
+                        &format!(
+                            "{}:{{key:{} value:{value_text}}}",
+                            field.name(),
+                            quoted(&secrets.redact(&key))
+                        ),
+                    );
                 }
             }
-            value => add_text(&field, value, &mut text),
+            value => add_text(&field, value, &mut text, secrets),
         }
     }
     text
 }
 
-fn add_text(field: &FieldDescriptor, value: &Value, text: &mut String) {
+fn add_text(field: &FieldDescriptor, value: &Value, text: &mut String, secrets: &KnownSecrets) {
     let mut own = format!("{}:", field.name());
-    write_text(field, value, &mut own);
+    write_text(field, value, &mut own, secrets);
     add(text, &own);
 }
 
@@ -152,40 +167,49 @@ fn add(text: &mut String, own: &str) {
     text.push_str(own);
 }
 
-fn write_text(field: &FieldDescriptor, value: &Value, text: &mut String) {
+fn write_text(field: &FieldDescriptor, value: &Value, text: &mut String, secrets: &KnownSecrets) {
     let written = match value {
-        Value::Message(message) => write!(text, "{{{}}}", text_of(message)),
+        Value::Message(message) => write!(text, "{{{}}}", text_of(message, secrets)),
         Value::EnumNumber(number) => match field.kind().as_enum().and_then(|kind| kind.get_value(*number)) {
             Some(value) => write!(text, "{}", value.name()),
             None => write!(text, "{number}"),
         },
-        value => write!(text, "{}", plain(field, value)),
+        value => write!(text, "{}", plain(field, value, secrets)),
     };
     written.expect("a string takes everything");
 }
 
 /// A message as JSON, as Go's generated code has it: with the names of the contract, enums as numbers, bytes in base64, and
 /// without what is not set.
-fn json_of(message: &DynamicMessage) -> Json {
-    let members =
-        message.fields().map(|(field, value)| (field.name().to_owned(), json_of_value(&field, value)));
+fn json_of(message: &DynamicMessage, secrets: &KnownSecrets) -> Json {
+    let members = message
+        .fields()
+        .map(|(field, value)| (field.name().to_owned(), json_of_value(&field, value, secrets)));
     Json::Object(members.collect())
 }
 
-fn json_of_value(field: &FieldDescriptor, value: &Value) -> Json {
+fn json_of_value(field: &FieldDescriptor, value: &Value, secrets: &KnownSecrets) -> Json {
     match value {
-        Value::Message(message) => json_of(message),
-        Value::List(elements) => elements.iter().map(|element| json_of_value(field, element)).collect(),
+        Value::Message(message) => json_of(message, secrets),
+        Value::List(elements) => {
+            elements.iter().map(|element| json_of_value(field, element, secrets)).collect()
+        }
         Value::Map(entries) => {
             let members = in_order(entries).into_iter();
-            Json::Object(members.map(|(key, value)| (key, json_of_value(field, value))).collect())
+            Json::Object(
+                members
+                    .map(|(key, value)| {
+                        (secrets.redact(&key).into_owned(), json_of_value(field, value, secrets))
+                    })
+                    .collect(),
+            )
         }
-        value => plain(field, value),
+        value => plain(field, value, secrets),
     }
 }
 
 /// A value that holds no others. `field` is the map where the value is one of a map.
-fn plain(field: &FieldDescriptor, value: &Value) -> Json {
+fn plain(field: &FieldDescriptor, value: &Value, secrets: &KnownSecrets) -> Json {
     match value {
         Value::Bytes(bytes) if is_withheld(field) => Json::from(withheld(bytes.len())),
         Value::Bytes(bytes) => {
@@ -193,7 +217,7 @@ fn plain(field: &FieldDescriptor, value: &Value) -> Json {
             Json::from(base64::engine::general_purpose::STANDARD.encode(bytes))
         }
         Value::String(text) if is_withheld(field) => Json::from(withheld(text.len())),
-        Value::String(text) => Json::from(text.as_str()),
+        Value::String(text) => Json::from(&*secrets.redact(text)),
         Value::Bool(value) => Json::from(*value),
         Value::I32(number) | Value::EnumNumber(number) => Json::from(*number),
         Value::I64(number) => Json::from(*number),
@@ -267,11 +291,14 @@ mod tests {
             private: "sesame".into(),
             ..Default::default()
         };
-        let text = record(CallMessages {
-            path: "/tfplugin6.Provider/ReadResource",
-            request: &request.encode_to_vec(),
-            response: Ok(&response.encode_to_vec()),
-        });
+        let text = record(
+            CallMessages {
+                path: "/tfplugin6.Provider/ReadResource",
+                request: &request.encode_to_vec(),
+                response: Ok(&response.encode_to_vec()),
+            },
+            &KnownSecrets::default(),
+        );
         assert!(!text.contains("sesame"), "{text}");
         let record: Json = serde_json::from_str(text.strip_suffix(",\n").unwrap()).unwrap();
         assert_eq!(record["name"], "ReadResource");
@@ -305,11 +332,14 @@ mod tests {
             raw_state: Some(raw),
         };
         let status = tonic::Status::unavailable("gone");
-        let text = record(CallMessages {
-            path: "/tfplugin5.Provider/UpgradeResourceState",
-            request: &request.encode_to_vec(),
-            response: Err(&status),
-        });
+        let text = record(
+            CallMessages {
+                path: "/tfplugin5.Provider/UpgradeResourceState",
+                request: &request.encode_to_vec(),
+                response: Err(&status),
+            },
+            &KnownSecrets::default(),
+        );
         let record: Json = serde_json::from_str(text.strip_suffix(",\n").unwrap()).unwrap();
         assert_eq!(
             record["request"],
@@ -334,11 +364,14 @@ mod tests {
             resource_schemas: [("cloud_thing".to_owned(), schema.encode_to_vec().into())].into(),
             ..Default::default()
         };
-        let text = record(CallMessages {
-            path: "/tfplugin6.Provider/GetProviderSchema",
-            request: &[],
-            response: Ok(&response.encode_to_vec()),
-        });
+        let text = record(
+            CallMessages {
+                path: "/tfplugin6.Provider/GetProviderSchema",
+                request: &[],
+                response: Ok(&response.encode_to_vec()),
+            },
+            &KnownSecrets::default(),
+        );
         let record: Json = serde_json::from_str(text.strip_suffix(",\n").unwrap()).unwrap();
         let response: Json = serde_json::from_str(record["response"].as_str().unwrap()).unwrap();
         assert_eq!(

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError, RwLock};
 
+use isthmus_shim::secret::KnownSecrets;
 use tokio::sync::{Mutex, Notify};
 
 use super::choice::{Choice, StartFailure};
@@ -15,6 +16,7 @@ use crate::package::parameters::{
     AlreadyParameterized, Arguments, ArgumentsError, Parameter, ParameterError,
 };
 use crate::package::selection;
+use crate::project::stale;
 
 /// How many warnings are remembered as shown. Beyond that some may be shown again, rather than memory grow.
 const REMEMBERED_WARNINGS: usize = 10_000;
@@ -25,6 +27,7 @@ pub struct Session {
     daemon: Arc<Daemon>,
     number: u64,
     log: RwLock<EngineLog>,
+    secrets: KnownSecrets,
     keep_secrets: AtomicBool,
     outputs_of_invokes: AtomicBool,
     tells_previews: AtomicBool,
@@ -50,8 +53,13 @@ pub enum SessionError {
     #[error("failed to parse parameterized value (generate the SDK again with `pulumi package add`)")]
     Parameter(#[from] ParameterError),
     /// What was asked for leads to no provider.
-    #[error(transparent)]
-    Resolve(#[from] ResolveError),
+    #[error("{}", isthmus_shim::error_chain(error.as_ref()))]
+    Resolve {
+        /// Why not. It is told by this error itself.
+        error: Box<ResolveError>,
+        /// What else the user should know, which may well be the reason. Nobody sees it otherwise.
+        warnings: Vec<String>,
+    },
     /// The provider cannot be had.
     #[error(transparent)]
     Start(Arc<StartError>),
@@ -66,13 +74,31 @@ pub enum SessionError {
     Engine(#[from] EngineError),
 }
 
+impl SessionError {
+    /// All of it for the user: what failed, why, what to do, and what there was to warn of.
+    pub fn report(&self) -> String {
+        let text = isthmus_shim::error_chain(self);
+        let Self::Resolve { error, warnings } = self else { return text };
+        let mut text = isthmus_shim::with_help(text, error.help());
+        for warning in warnings {
+            text.push_str("\nwarning: ");
+            text.push_str(warning);
+        }
+        text
+    }
+}
+
 impl Session {
     pub(super) fn new(daemon: Arc<Daemon>, number: u64) -> Self {
-        let log = RwLock::new(daemon.log.clone());
+        // A provider that all sessions share has one set of secrets.
+        let only = daemon.only_instance.get();
+        let secrets = only.map(|instance| instance.provider.secrets().clone()).unwrap_or_default();
+        let log = RwLock::new(daemon.log.clone().redacting(secrets.clone()));
         Self {
             daemon,
             number,
             log,
+            secrets,
             keep_secrets: AtomicBool::new(false),
             outputs_of_invokes: AtomicBool::new(false),
             tells_previews: AtomicBool::new(false),
@@ -92,10 +118,16 @@ impl Session {
         self.log.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// What may not be printed of the values that this session has seen.
+    pub fn secrets(&self) -> &KnownSecrets {
+        &self.secrets
+    }
+
     /// Learns where the engine is.
     pub fn introduce(&self, address: &str) -> Result<(), SessionError> {
         let engine = Engine::new(address, Generation::Today)?;
-        *self.log.write().unwrap_or_else(PoisonError::into_inner) = EngineLog::start(Some(engine));
+        let log = EngineLog::start(Some(engine)).redacting(self.secrets.clone());
+        *self.log.write().unwrap_or_else(PoisonError::into_inner) = log;
         Ok(())
     }
 
@@ -184,8 +216,9 @@ impl Session {
         let mut cancelled = std::pin::pin!(self.cancelling.notified());
         let name = arguments.source.name().to_owned();
         let tell = |line| self.say(Severity::Info, line, "");
+        let mut warnings = Vec::new();
         let resolved = tokio::select! {
-            resolved = resolve(arguments, &tell) => resolved,
+            resolved = resolve(arguments, &self.daemon.settings, &tell, &mut warnings) => resolved,
             () = &mut cancelled => return Err(SessionError::Cancelled { name }),
         };
         if let Some(package) = slot.as_ref().map(|choice| choice.package()) {
@@ -197,7 +230,10 @@ impl Session {
             let name = chosen.provider_type.clone();
             return Err(AlreadyParameterized { name, version: chosen.version.to_string() }.into());
         }
-        let Resolved { identity, source, warnings } = resolved?;
+        let Resolved { identity, source } = match resolved {
+            Ok(resolved) => resolved,
+            Err(error) => return Err(SessionError::Resolve { error: Box::new(error), warnings }),
+        };
         let has_warnings = !warnings.is_empty();
         for warning in warnings {
             self.warn(warning, "");
@@ -220,6 +256,22 @@ impl Session {
         Ok(package)
     }
 
+    /// Warns of an SDK in the project around the working directory that was left behind by the project file, where the session's
+    /// package comes from it. An engine runs plugins in the directory of its project.
+    pub async fn warn_of_stale_sdk(&self) {
+        let Some(package) = self.package().await else { return };
+        let stale = move || {
+            let identity = package.identity();
+            let here = std::env::current_dir().ok()?;
+            stale::warning_of_package(&here, &identity.name, &identity.parameter)
+        };
+        // A panic there would be a bug, and none of the engine's concern.
+        if let Ok(Some(warning)) = tokio::task::spawn_blocking(stale).await {
+            self.warn(warning, "");
+            self.settle(true).await;
+        }
+    }
+
     /// Sends one line to the engine.
     pub fn say(&self, severity: Severity, message: String, urn: &str) {
         self.log().send(LogLine { severity, message, urn: urn.to_owned() });
@@ -239,7 +291,7 @@ impl Session {
 
     /// Delivers what a call has to say, if it is anything that must be there before the answer.
     pub async fn settle(&self, has_warnings: bool) {
-        if has_warnings || self.daemon.log_calls {
+        if has_warnings || self.daemon.settings.log_calls {
             self.log().flush().await;
         }
     }

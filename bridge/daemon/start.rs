@@ -1,15 +1,16 @@
 //! Starting a provider, or joining one that is running already.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use isthmus_shim::install::{AlteredError, check_program};
-use isthmus_shim::plugin::{LaunchError, LaunchSpec, Plugin, ReattachConfig};
+use isthmus_shim::install::{AlteredError, SignaturePolicy, Verification, check_program};
+use isthmus_shim::plugin::{Guardian, LaunchError, LaunchSpec, OtherSessions, Plugin, ReattachConfig};
 use isthmus_shim::provider::{Diagnostic, KnownSchema, Provider, ProviderError, SchemaNews};
 use isthmus_shim::schema::CatalogueError;
 
 use super::reattach::{self, ReattachVariableError};
 use super::{Calls, provider_log};
 use crate::engine::EngineLog;
+use crate::settings::Settings;
 
 /// Terraform's variable that turns TLS to providers off, when it is set to anything.
 const DISABLE_TLS: &str = "TF_DISABLE_PLUGIN_TLS";
@@ -41,6 +42,12 @@ pub enum StartError {
     /// It is not the program that was installed.
     #[error(transparent)]
     Altered(#[from] AlteredError),
+    /// It is not verified, and signatures are enforced.
+    #[error("{} is not verified by a signature, and OPENTOFU_ENFORCE_GPG_VALIDATION is set", program.display())]
+    Enforced {
+        /// Its program.
+        program: PathBuf,
+    },
     /// It cannot be started, or connected to.
     #[error(transparent)]
     Launch(#[from] LaunchError),
@@ -70,6 +77,7 @@ impl ProviderSource {
 /// Starts the provider, and asks it what it offers, which is compared with what is `known`. Its log goes to `log`.
 pub async fn start(
     source: &ProviderSource,
+    settings: &Settings,
     log: EngineLog,
     calls: &Calls,
     known: Option<&KnownSchema>,
@@ -79,13 +87,16 @@ pub async fn start(
     let plugin = match &source.program {
         Program::Running(config) => Plugin::reattach(source.name.clone(), config.clone(), sink).await?,
         Program::File(executable) => {
-            unaltered(executable.clone()).await?;
+            verify(executable).await?;
             let mut spec = LaunchSpec::new(source.name.clone(), executable.clone());
             spec.mutual_tls = std::env::var_os(DISABLE_TLS).is_none_or(|value| value.is_empty());
+            spec.guardian = Guardian::own_executable();
+            spec.other_sessions =
+                if settings.kill_sessions { OtherSessions::Kill } else { OtherSessions::Leave };
             Plugin::launch(spec, sink).await?
         }
     };
-    let observer = provider_log::observer(log, calls.clone());
+    let observer = provider_log::observer(settings, log, calls.clone());
     let (provider, news) = Provider::start(source.name.clone(), plugin, observer, known, warnings).await?;
     if let Err(fault) = provider.catalogue().provider() {
         provider.shutdown().await;
@@ -94,14 +105,40 @@ pub async fn start(
     Ok((provider, news))
 }
 
-/// Refuses a program that was altered since it was installed, however long ago it was chosen.
-async fn unaltered(executable: PathBuf) -> Result<(), AlteredError> {
+/// Refuses a program that was altered since it was installed, however long ago it was chosen, and by whatever way: a path into the cache, or
+/// a link, leads there too. So the demand for signatures is heard here once more.
+async fn verify(executable: &Path) -> Result<(), StartError> {
+    let is_signed = match verification(executable.to_owned()).await? {
+        Some(Verification::Unsigned | Verification::Unverified { .. }) => false,
+        Some(Verification::Signed { .. } | Verification::Mirrored { .. }) | None => true,
+    };
+    if !is_signed && SignaturePolicy::from_environment().enforce_validation {
+        return Err(StartError::Enforced { program: executable.to_owned() });
+    }
+    Ok(())
+}
+
+/// What there is to warn of before a program is started that was named by its path: that it is in the cache, and is not verified.
+pub async fn unverified(executable: PathBuf) -> Option<String> {
+    let shown = executable.display().to_string();
+    // That it was altered is found once more when it is started.
+    match verification(executable).await {
+        Ok(Some(Verification::Unverified { reason, .. })) => {
+            Some(format!("{shown} is unverified: it was not installed by isthmus, and {reason}"))
+        }
+        Ok(Some(Verification::Signed { .. } | Verification::Unsigned | Verification::Mirrored { .. }))
+        | Ok(None)
+        | Err(_) => None,
+    }
+}
+
+async fn verification(executable: PathBuf) -> Result<Option<Verification>, AlteredError> {
     match tokio::task::spawn_blocking(move || check_program(&executable)).await {
         Ok(checked) => checked,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
             // It broke off with the runtime, and so does the start.
-            Err(_) => Ok(()),
+            Err(_) => Ok(None),
         },
     }
 }

@@ -1,8 +1,10 @@
 //! Lines on their way to the user, in order.
 
+use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use isthmus_shim::secret::KnownSecrets;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Engine, Generation};
@@ -43,6 +45,7 @@ pub struct LogLine {
 pub struct EngineLog {
     queue: mpsc::Sender<Item>,
     lost: Arc<AtomicU64>,
+    secrets: KnownSecrets,
 }
 
 #[derive(Debug)]
@@ -57,11 +60,23 @@ impl EngineLog {
         let (queue, lines) = mpsc::channel(CAPACITY);
         let lost = Arc::new(AtomicU64::new(0));
         tokio::spawn(deliver(engine, lines, Arc::clone(&lost)));
-        Self { queue, lost }
+        Self { queue, lost, secrets: KnownSecrets::default() }
+    }
+
+    /// The same way for a session whose secrets these are: they are redacted in every line.
+    #[must_use]
+    pub fn redacting(self, secrets: KnownSecrets) -> Self {
+        Self { secrets, ..self }
+    }
+
+    /// What is redacted.
+    pub fn secrets(&self) -> &KnownSecrets {
+        &self.secrets
     }
 
     /// Puts a line into the queue, without waiting.
-    pub fn send(&self, line: LogLine) {
+    pub fn send(&self, mut line: LogLine) {
+        self.secrets.redact_in_place(&mut line.message);
         if self.queue.try_send(Item::Line(line)).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
@@ -136,9 +151,10 @@ async fn deliver_line(engine: &mut Option<Engine>, line: &LogLine) {
     write_to_stderr(line.severity, &line.message);
 }
 
-#[expect(clippy::print_stderr, reason = "stderr is where log lines go when there is no engine")]
 fn write_to_stderr(severity: Severity, message: &str) {
     if severity > Severity::Debug {
-        eprintln!("{}: {message}", format!("{severity:?}").to_lowercase());
+        let line = format!("{}: {message}\n", format!("{severity:?}").to_lowercase());
+        // What it does not take is lost: there is no other place for it, and calls must go on.
+        let _ = std::io::stderr().lock().write_all(line.as_bytes());
     }
 }

@@ -35,7 +35,7 @@ pub(super) async fn carry_out(
         memory: None,
     };
     let config = target.config(arguments, Unknowns::Reject)?;
-    instance.ensure_configured(&mut notes.warnings).await.map_err(|error| target.failed(error))?;
+    instance.require_configured().await?;
 
     let mut was_told = false;
     let tell = |text: String| {
@@ -54,7 +54,7 @@ pub(super) async fn carry_out(
         {
             target.failed(error)
         }
-        _ => refusal(&target, error),
+        _ => refusal(&target, arguments, error),
     })?;
     Ok(nothing())
 }

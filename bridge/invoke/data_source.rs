@@ -36,12 +36,12 @@ pub(super) async fn read(
     if !config.value.is_wholly_known() {
         return not_known_yet(&target, &config);
     }
-    instance.ensure_configured(&mut notes.warnings).await.map_err(|error| target.failed(error))?;
+    instance.require_configured().await?;
     let mut warnings = Vec::new();
     let type_name = &target.shape.terraform_type;
     let read = instance.provider.read_data_source(type_name, &config.value, &mut warnings).await;
     remember(&mut warnings, &target, notes);
-    let answer = read.map_err(|error| refusal(&target, error))?;
+    let answer = read.map_err(|error| refusal(&target, arguments, error))?;
     match answer {
         DataSourceAnswer::Deferred(deferral) if asked.preview => {
             let subject = format!("reading the data source {type_name}");

@@ -33,12 +33,12 @@ pub(super) async fn open(
     };
     let type_name = &target.shape.terraform_type;
     let config = target.config(arguments, Unknowns::Keep)?;
-    instance.ensure_configured(&mut notes.warnings).await.map_err(|error| target.failed(error))?;
+    instance.require_configured().await?;
 
     let mut warnings = Vec::new();
     let valid = provider.validate_ephemeral_resource(type_name, &config.value, &mut warnings).await;
     remember(&mut warnings, &target, notes);
-    valid.map_err(|error| refusal(&target, error))?;
+    valid.map_err(|error| refusal(&target, arguments, error))?;
     if !config.value.is_wholly_known() {
         // Only a preview has such arguments. What is not open yet says nothing of itself.
         let fields = target.shape.object.fields.iter();
@@ -49,9 +49,9 @@ pub(super) async fn open(
     let room = instance.leases.room().map_err(full)?;
     let opened = provider.open_ephemeral_resource(type_name, &config.value, &mut warnings).await;
     remember(&mut warnings, &target, notes);
-    let opened = opened.map_err(|error| refusal(&target, error))?;
+    let opened = opened.map_err(|error| refusal(&target, arguments, error))?;
     room.keep(instance, opened.lease, token, session.log());
     let options = OutputOptions { keep_secrets, secrets: &config.secrets, unknowns: false };
-    let outputs = outputs_from_state(&opened.result, &target.shape, options)?;
+    let outputs = outputs_from_state(opened.result.expose(), &target.shape, options)?;
     Ok(if keep_secrets { super::all_secret(outputs) } else { outputs })
 }

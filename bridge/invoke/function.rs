@@ -9,7 +9,7 @@ use crate::daemon::Instance;
 use crate::names::tokens::nearest;
 use crate::package::function::{FunctionParameter, FunctionShape};
 use crate::package::shape::Shape;
-use crate::resource::{Failure, Notes, OperationError};
+use crate::resource::{Failure, Inputs, Notes, OperationError};
 use crate::translate::inputs::{Unknowns, value_from_property};
 use crate::translate::outputs::{OutputOptions, property_from_value};
 use crate::translate::property::{contains_unknown, unknown};
@@ -34,10 +34,11 @@ pub(super) async fn call(
         // unknown element counts, unless the parameter says otherwise.
         return Ok(unknown_result(shape));
     }
+    let given = Inputs::of_function(arguments, shape);
     let mut failures: Vec<Failure> = arguments
         .keys()
         .filter(|name| !shape.parameters.iter().any(|parameter| parameter.pulumi == **name))
-        .map(|name| unexpected(name, shape))
+        .map(|name| unexpected(name, shape, given))
         .collect();
     let mut values = Vec::with_capacity(shape.parameters.len());
     let last = shape.parameters.len().saturating_sub(1);
@@ -45,21 +46,21 @@ pub(super) async fn call(
         let argument = arguments.get(&parameter.pulumi).unwrap_or(&Property::Null);
         if shape.variadic && index == last {
             let list = Shape::List(std::sync::Arc::new(parameter.shape.clone()));
-            let read = read(argument, parameter, &list, &mut failures);
+            let read = read(argument, parameter, &list, given, &mut failures);
             if matches!(read, Some(Value::Unknown(_))) {
                 // It is not even known how many arguments there are.
                 return Ok(unknown_result(shape));
             }
             if let Some(Value::List(elements)) = read {
                 if !parameter.allow_null && elements.iter().any(Value::is_null) {
-                    failures.push(null_argument(parameter, shape));
+                    failures.push(null_argument(parameter, shape, given));
                 }
                 values.extend(elements);
             }
         } else {
-            let value = read(argument, parameter, &parameter.shape, &mut failures);
+            let value = read(argument, parameter, &parameter.shape, given, &mut failures);
             if matches!(value, Some(Value::Null)) && !parameter.allow_null {
-                failures.push(null_argument(parameter, shape));
+                failures.push(null_argument(parameter, shape, given));
             }
             values.extend(value);
         }
@@ -71,7 +72,7 @@ pub(super) async fn call(
         .provider
         .call_function(&shape.terraform_name, &values)
         .await
-        .map_err(|error| of_function(error, shape))?;
+        .map_err(|error| of_function(error, shape, given))?;
     if !result.is_known() {
         return Ok(unknown_result(shape));
     }
@@ -88,21 +89,21 @@ pub(super) async fn call(
     })
 }
 
-fn unexpected(name: &str, shape: &FunctionShape) -> Failure {
+fn unexpected(name: &str, shape: &FunctionShape, given: Inputs<'_>) -> Failure {
     let mut reason = format!("unexpected argument for function \"{}\"", shape.terraform_name);
     let parameters = shape.parameters.iter().map(|parameter| parameter.pulumi.as_str());
     if let Some(nearest) = nearest(name, parameters) {
         reason.push_str(&format!("; did you mean `{nearest}`?"));
     }
-    Failure { property: PropertyPath::top(name).to_string(), reason }
+    given.at(&PropertyPath::top(name)).failure(reason)
 }
 
-fn null_argument(parameter: &FunctionParameter, shape: &FunctionShape) -> Failure {
+fn null_argument(parameter: &FunctionParameter, shape: &FunctionShape, given: Inputs<'_>) -> Failure {
     let reason = format!(
         "function \"{}\" requires a non-null value for argument \"{}\"",
         shape.terraform_name, parameter.pulumi
     );
-    Failure { property: parameter.pulumi.clone(), reason }
+    given.at(&PropertyPath::top(&parameter.pulumi)).failure_that_names_it(reason)
 }
 
 fn unknown_result(shape: &FunctionShape) -> Struct {
@@ -118,26 +119,29 @@ fn read(
     argument: &Property,
     parameter: &FunctionParameter,
     shape: &Shape,
+    given: Inputs<'_>,
     failures: &mut Vec<Failure>,
 ) -> Option<Value> {
     // What must not be unknown was seen to before.
     match value_from_property(argument, &parameter.pulumi, shape, Unknowns::Keep) {
         Ok(config) => Some(config.value),
         Err(found) => {
-            failures.extend(found.into_iter().map(Failure::from));
+            failures.extend(given.failures(found));
             None
         }
     }
 }
 
-fn of_function(error: FunctionError, shape: &FunctionShape) -> OperationError {
+fn of_function(error: FunctionError, shape: &FunctionShape, given: Inputs<'_>) -> OperationError {
     let function = shape.terraform_name.clone();
     match error {
         FunctionError::Refused { text, argument } => {
             match argument.and_then(|index| parameter_at(index, shape)) {
                 Some(parameter) => {
                     let reason = format!("function \"{function}\": {text}");
-                    OperationError::Inputs(vec![Failure { property: parameter.pulumi.clone(), reason }])
+                    OperationError::Inputs(vec![
+                        given.at(&PropertyPath::top(&parameter.pulumi)).failure(reason),
+                    ])
                 }
                 None => OperationError::Function { function, text },
             }

@@ -46,7 +46,7 @@ impl Tokens {
 
     /// The token that was perhaps meant by `unknown`: the most similar one, if any is similar at all.
     pub fn nearest(&self, unknown: &str) -> Option<&str> {
-        nearest(unknown, self.by_terraform.values().map(String::as_str))
+        nearest_token(unknown, self.iter())
     }
 
     fn collect(tokens: impl IntoIterator<Item = (Arc<str>, String)>) -> Self {
@@ -138,20 +138,53 @@ pub fn member_token(package: &str, name: &str) -> String {
 
 /// The one of `candidates` that is most like `unknown`, unless all are quite unlike it.
 pub fn nearest<'a>(unknown: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    /// Below this, two tokens have little but their package in common.
-    const ALIKE: f64 = 0.6;
     let unknown = bounded(unknown).to_lowercase();
     let wanted = member_name(&unknown);
+    most_alike(candidates.into_iter().map(|candidate| (likeness_of_members(wanted, candidate), candidate)))
+}
+
+/// The token that is most like `unknown`, in which Terraform's name may stand for Pulumi's, with any delimiters. Candidates are Terraform
+/// names with their tokens.
+pub fn nearest_token<'a>(
+    unknown: &str,
+    candidates: impl IntoIterator<Item = (&'a Arc<str>, &'a str)>,
+) -> Option<&'a str> {
+    let unknown = bounded(unknown).to_lowercase();
+    let wanted = member_name(&unknown);
+    let squashed = squash(wanted.rsplit(['.', '/']).next().unwrap_or(wanted));
+    most_alike(candidates.into_iter().map(|(terraform, token)| {
+        // What all names of a provider start with makes none of them alike.
+        let (prefix, rest) = terraform.split_once('_').unwrap_or(("", terraform));
+        let stripped = squashed.replacen(&squash(prefix), "", 1);
+        let member = squash(member_name(token));
+        let alike = [(&squashed, &member), (&stripped, &member), (&stripped, &squash(rest))];
+        let likeness = alike
+            .into_iter()
+            .filter(|(one, _)| !one.is_empty())
+            .map(|(one, other)| strsim::normalized_damerau_levenshtein(one, other))
+            .fold(likeness_of_members(wanted, token), f64::max);
+        (likeness, token)
+    }))
+}
+
+/// The candidate with the greatest likeness, the first of several.
+fn most_alike<'a>(candidates: impl Iterator<Item = (f64, &'a str)>) -> Option<&'a str> {
+    /// Below this, two tokens have little but their package in common.
+    const ALIKE: f64 = 0.6;
     candidates
-        .into_iter()
-        .map(|candidate| {
-            let likeness =
-                strsim::normalized_damerau_levenshtein(wanted, &member_name(candidate).to_lowercase());
-            (likeness, candidate)
-        })
         .filter(|(likeness, _)| *likeness >= ALIKE)
         .max_by(|(one, first), (other, second)| one.total_cmp(other).then_with(|| second.cmp(first)))
         .map(|(_, candidate)| candidate)
+}
+
+/// How alike a lower-case name and the name that a token ends with are.
+fn likeness_of_members(wanted: &str, candidate: &str) -> f64 {
+    strsim::normalized_damerau_levenshtein(wanted, &member_name(candidate).to_lowercase())
+}
+
+/// The letters and digits of a name, in lower case.
+fn squash(name: &str) -> String {
+    name.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 /// The start of a text that came from outside: comparing takes time by its length.
@@ -337,6 +370,37 @@ mod tests {
         assert_eq!(tokens.nearest("random:index/Pets:Pets"), Some("random:index/pet:Pet"));
         assert_eq!(tokens.nearest("random:index/bucket:Bucket"), None);
         assert_eq!(tokens.nearest(&"x".repeat(1 << 20)), None);
+    }
+
+    #[test]
+    fn a_terraform_name_in_place_of_a_token_leads_to_the_token() {
+        let names = ["random_pet", "random_password", "random_integer", "random_uuid4"];
+        let tokens = resource_tokens("random", "random", &names, &names);
+        for unknown in [
+            "random:index/random_pet:random_pet",
+            "random:index/randomPet:RandomPet",
+            "random:random_pet",
+            "random_pet",
+            "random_pett",
+            "random.Pet",
+            "random.random_pet",
+            "random/pet",
+            "random:other/pet:Pet",
+            "random:Pet",
+            "RANDOM_PET",
+        ] {
+            assert_eq!(tokens.nearest(unknown), Some("random:index/pet:Pet"), "{unknown}");
+        }
+        assert_eq!(tokens.nearest("random:index/random_uuid_4"), Some("random:index/uuid4:Uuid4"));
+        // The prefix alone makes nothing alike.
+        for unknown in ["random:index/randomizer:Randomizer", "random_", "random", "random:index/:", "", "_"]
+        {
+            assert_eq!(tokens.nearest(unknown), None, "{unknown}");
+        }
+        let data_sources = data_source_tokens("random", "random", &["random_pet"], &tokens);
+        for unknown in ["random:index/random_pet:random_pet", "random:index/getRandomPet:getRandomPet"] {
+            assert_eq!(data_sources.nearest(unknown), Some("random:index/getPet:getPet"), "{unknown}");
+        }
     }
 
     proptest! {

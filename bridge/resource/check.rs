@@ -8,13 +8,12 @@ use isthmus_shim::cty::{self, AttributePath, PathStep};
 use isthmus_shim::provider::{Diagnostic, ProviderError};
 
 use super::autoname::{Naming, Unnamed, add_name};
-use super::{Failure, Notes, OperationError, Target};
+use super::{Failure, Inputs, Notes, OperationError, Place, Target};
 use crate::package::shape::{Field, ObjectShape, Shape};
 use crate::translate::attribute_paths::{field_at, property_path};
 use crate::translate::exact_numbers::doubtful_numbers;
 use crate::translate::inputs::{Missing, SetProperty, Unknowns, deprecated, missing_required, read_only};
 use crate::translate::property::{PropertyView, classify, secret};
-use crate::translate::property_path::PropertyPath;
 
 /// What became of the inputs.
 #[derive(Debug)]
@@ -43,7 +42,9 @@ pub async fn check(
     let resource = naming.map(|naming| naming.resource).filter(|resource| !resource.is_empty());
 
     let mut failures = missing(target, &inputs, unnamed.as_ref());
-    failures.extend(read_only(&inputs, &target.shape.object).iter().map(read_only_failure));
+    let object = &target.shape.object;
+    let given = Inputs::new(&inputs, object);
+    failures.extend(read_only(&inputs, object).iter().map(|set| read_only_failure(set, given)));
     if let Some(reason) = unnamed.filter(|_| failures.is_empty()) {
         report_unnamed(target, &reason, notes);
     }
@@ -65,7 +66,8 @@ pub async fn check(
                 notes.warnings.truncate(warnings);
                 complaints = validate(target, &target.config(&inputs, Unknowns::Keep)?.value, notes).await?;
             }
-            failures.extend(complaints.iter().map(|complaint| failure(complaint, target, resource)));
+            let given = Inputs::new(&inputs, object);
+            failures.extend(complaints.iter().map(|complaint| failure(complaint, given, object, resource)));
         }
     }
     warn_of_deprecated(target, &inputs, notes);
@@ -78,6 +80,7 @@ pub async fn check(
 
 /// Failures for what has to be set and is not.
 fn missing(target: &Target<'_>, inputs: &Struct, unnamed: Option<&Unnamed>) -> Vec<Failure> {
+    let given = Inputs::new(inputs, &target.shape.object);
     let autonamed = target.shape.autonamed().filter(|_| unnamed.is_some());
     missing_required(inputs, &target.shape.object)
         .into_iter()
@@ -87,23 +90,24 @@ fn missing(target: &Target<'_>, inputs: &Struct, unnamed: Option<&Unnamed>) -> V
                 Some(unnamed) if is_name => format!(" ({unnamed})"),
                 Some(_) | None => String::new(),
             };
-            missing_failure(path, &cause, &field.description)
+            missing_failure(given.at(&path), &cause, &field.description)
         })
         .collect()
 }
 
-fn missing_failure(path: PropertyPath, cause: &str, description: &str) -> Failure {
-    let mut reason = format!("Missing required property '{path}'{cause}");
+/// A failure for what has to be set and is not.
+pub(super) fn missing_failure(place: Place, cause: &str, description: &str) -> Failure {
+    let mut reason = format!("Missing required property '{}'{cause}", place.path());
     if !description.is_empty() {
         reason.push_str(": ");
         reason.push_str(&description.replace('\n', " "));
     }
-    Failure { property: path.to_string(), reason }
+    place.failure_that_names_it(reason)
 }
 
-fn read_only_failure(set: &SetProperty<'_>) -> Failure {
-    let reason = "the provider sets this itself, so a program cannot; take it out".to_owned();
-    Failure { property: set.property.to_string(), reason }
+fn read_only_failure(set: &SetProperty<'_>, given: Inputs<'_>) -> Failure {
+    let reason = "the provider sets this itself, so a program cannot; take it out";
+    given.at(&set.property).failure(reason.to_owned())
 }
 
 /// Says why a resource that can do without a name has none. Who has disabled names knows.
@@ -140,27 +144,32 @@ fn is_conflict_of(complaint: &Diagnostic, name: &Field) -> bool {
 }
 
 /// A provider's complaint: what, why, and where, in full sentences.
-fn failure(complaint: &Diagnostic, target: &Target<'_>, resource: Option<&str>) -> Failure {
-    let path = property_path(&complaint.path, &target.shape.object);
-    if complaint.summary == "Missing Configuration for Required Attribute" && !path.0.is_empty() {
-        let field = field_at(&complaint.path, &target.shape.object);
-        return missing_failure(path, "", field.map_or("", |field| &field.description));
+fn failure(
+    complaint: &Diagnostic,
+    given: Inputs<'_>,
+    object: &ObjectShape,
+    resource: Option<&str>,
+) -> Failure {
+    let place = given.at(&property_path(&complaint.path, object));
+    let path = place.path().to_string();
+    if complaint.summary == "Missing Configuration for Required Attribute" && !path.is_empty() {
+        let field = field_at(&complaint.path, object);
+        return missing_failure(place, "", field.map_or("", |field| &field.description));
     }
-    let property = path.to_string();
-    let place = match resource {
-        Some(resource) if !property.is_empty() => format!("Examine values at '{resource}.{property}'."),
+    let examine = match resource {
+        Some(resource) if !path.is_empty() => format!("Examine values at '{resource}.{path}'."),
         Some(_) | None => String::new(),
     };
     let detail = if complaint.detail == complaint.summary { "" } else { &complaint.detail };
     let mut reason = String::new();
-    for sentence in [&complaint.summary, detail, &place] {
+    for sentence in [&complaint.summary, detail, &examine] {
         let sentence = sentence.trim();
         if !reason.is_empty() && !sentence.is_empty() {
             reason.push_str(if reason.ends_with(['.', '!', '?', ':', ';']) { " " } else { ". " });
         }
         reason.push_str(sentence);
     }
-    Failure { property, reason }
+    if examine.is_empty() { place.failure(reason) } else { place.failure_that_names_it(reason) }
 }
 
 /// Warns of numbers that are too large for the engine's own to hold them.

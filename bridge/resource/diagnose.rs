@@ -1,9 +1,10 @@
 //! A provider's diagnostics in the words of a Pulumi program.
 
+use isthmus_proto::property::Struct;
 use isthmus_shim::plugin::ProtocolVersion;
 use isthmus_shim::provider::{Diagnostic, ProviderError, Rpc};
 
-use super::{Failure, OperationError, Target};
+use super::{Failure, Inputs, OperationError, Target};
 use crate::package::shape::ObjectShape;
 use crate::translate::attribute_paths::property_path;
 
@@ -31,8 +32,13 @@ impl Target<'_> {
         }
     }
 
-    /// What `error` says to a user.
+    /// What `error` says to a user. It is redacted here already, because some of it goes into the journal, and is told by a
+    /// later process that does not know the secrets.
     pub(crate) fn words(&self, error: &ProviderError) -> String {
+        self.provider.secrets().redact(&self.words_in_full(error)).into_owned()
+    }
+
+    fn words_in_full(&self, error: &ProviderError) -> String {
         let diagnostics = error.diagnostics();
         if diagnostics.is_empty() {
             return error.to_string();
@@ -43,13 +49,14 @@ impl Target<'_> {
     }
 
     /// A provider's complaint about the inputs as failures of a check.
-    pub(crate) fn failures(&self, diagnostics: &[Diagnostic]) -> Vec<Failure> {
+    pub(crate) fn failures(&self, diagnostics: &[Diagnostic], inputs: &Struct) -> Vec<Failure> {
+        let inputs = Inputs::new(inputs, &self.shape.object);
         diagnostics
             .iter()
             .map(|diagnostic| {
-                let property = property_path(&diagnostic.path, &self.shape.object).to_string();
+                let place = inputs.at(&property_path(&diagnostic.path, &self.shape.object));
                 let bare = Diagnostic { path: Default::default(), ..diagnostic.clone() };
-                Failure { property, reason: describe(&bare, &self.shape.object) }
+                place.failure(describe(&bare, &self.shape.object))
             })
             .collect()
     }

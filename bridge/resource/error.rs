@@ -3,20 +3,10 @@
 use isthmus_proto::property::Struct;
 use isthmus_shim::provider::ProviderError;
 
-use super::StateError;
+use super::{Failure, StateError};
 use crate::package::catalogue::TokenError;
-use crate::translate::inputs::InputFailure;
 use crate::translate::outputs::OutputError;
 use crate::translate::property_path::PropertyPath;
-
-/// One thing that is wrong with the inputs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// A property path in Pulumi's spelling; empty for the whole resource.
-    pub property: String,
-    /// What is wrong and what to do.
-    pub reason: String,
-}
 
 /// A failed operation.
 #[derive(Debug, thiserror::Error)]
@@ -96,6 +86,12 @@ pub enum OperationError {
         /// The package.
         package: String,
     },
+    /// A call that needs a configured provider came before Configure, or after one that failed.
+    #[error("the provider {package} is not configured: Configure must succeed before this call")]
+    NotConfigured {
+        /// The package.
+        package: String,
+    },
     /// The provider wants a replacement where the engine asked for an update.
     #[error("the provider can only replace this resource, because of a change to {}; run the update again", join(.0))]
     NeedsReplacement(Vec<PropertyPath>),
@@ -121,20 +117,14 @@ pub struct MissingKey {
     pub description: String,
 }
 
-impl From<InputFailure> for Failure {
-    fn from(failure: InputFailure) -> Self {
-        Self { property: failure.path.to_string(), reason: failure.reason }
-    }
-}
-
 fn list(failures: &[Failure]) -> String {
     let lines: Vec<String> = failures
         .iter()
         .map(|failure| {
-            if failure.property.is_empty() {
-                failure.reason.clone()
+            if failure.property().is_empty() {
+                failure.reason().to_owned()
             } else {
-                format!("{}: {}", failure.property, failure.reason)
+                format!("{}: {}", failure.property(), failure.reason())
             }
         })
         .collect();

@@ -26,12 +26,13 @@ use sha2::{Digest as _, Sha256};
 
 use super::state::{Look, Prior, properties_in_any_case};
 use super::{Notes, Target};
+use crate::daemon::PlaceError;
 use crate::translate::property::bag_without_secrets;
 
 /// The journal, which is part of the store of objects.
 #[derive(Debug)]
 pub struct FailedDeletes {
-    vault: Option<Arc<LazyVault>>,
+    vault: Result<Arc<LazyVault>, PlaceError>,
     /// What the user was warned of, as hashes: texts may be of any length.
     told: Mutex<HashSet<u64>>,
     hashes: RandomState,
@@ -40,25 +41,26 @@ pub struct FailedDeletes {
 /// The journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 enum JournalError {
-    /// There is no place for it.
-    #[error("there is no place to keep it in; set ISTHMUS_HOME to a folder")]
-    Home,
+    /// There is no place for it, or none that can be trusted.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
     /// The store or its key.
     #[error(transparent)]
     Vault(#[from] VaultError),
 }
 
 impl FailedDeletes {
-    /// The journal in a vault; `None`: there is no folder to keep anything in.
-    pub fn new(vault: Option<Arc<LazyVault>>) -> Self {
+    /// The journal in a vault, or why there is none.
+    pub fn new(vault: Result<Arc<LazyVault>, PlaceError>) -> Self {
         Self { vault, told: Mutex::default(), hashes: RandomState::new() }
     }
 
     /// `None`: nothing was ever kept.
     async fn existing(&self) -> Result<Option<&Vault>, JournalError> {
         match &self.vault {
-            Some(vault) => Ok(vault.existing().await?),
-            None => Ok(None),
+            Ok(vault) => Ok(vault.existing().await?),
+            // It is warned of when something is to be written.
+            Err(_) => Ok(None),
         }
     }
 
@@ -81,7 +83,7 @@ impl FailedDeletes {
     }
 
     async fn opened(&self) -> Result<&Vault, JournalError> {
-        Ok(self.vault.as_ref().ok_or(JournalError::Home)?.open().await?)
+        Ok(self.vault.as_ref().map_err(PlaceError::clone)?.open().await?)
     }
 }
 
@@ -180,7 +182,7 @@ impl Target<'_> {
 
 /// What is the same for the same properties, in whichever order an engine has sent them, and whatever it has marked as
 /// secret.
-fn digest(properties: &Struct) -> Sent {
+pub(super) fn digest(properties: &Struct) -> Sent {
     let plain = bag_without_secrets(properties);
     let mut hasher = Sha256::new();
     add_bag(&mut hasher, plain.as_ref().unwrap_or(properties));

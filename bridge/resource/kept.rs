@@ -9,14 +9,16 @@ mod choose;
 mod create;
 mod delete;
 mod error;
+mod prior;
 mod take_over;
 mod telling;
+mod told;
 mod unanswered;
 
 use bytes::Bytes;
 use isthmus_proto::property::Struct;
 use isthmus_shim::cty::AttributePath;
-use isthmus_shim::provider::{Action, Diagnostic, Limit, Object, ProviderError, Resource, StoredObject};
+use isthmus_shim::provider::{Action, Diagnostic, Limit, Object, Resource};
 use isthmus_shim::rules::sensitive_paths;
 use isthmus_shim::state::{
     Begun, Condition, Intent, Intention, ObjectAddress, Place, ProviderConfigAddress, Saved, SavedObject,
@@ -33,10 +35,12 @@ use crate::translate::inputs::Unknowns;
 use crate::translate::outputs::{OutputError, OutputOptions, outputs_from_state};
 use crate::translate::raw_state::raw_state;
 
-use choose::{Sought, choose};
+use choose::Sought;
 pub use create::Made;
-pub use error::KeptError;
+pub use error::{Contradiction, KeptError};
+use prior::Prior;
 pub use take_over::{Conflicts, Foreign, TakenOver};
+use told::Told;
 pub use unanswered::UnansweredCreations;
 
 /// The property that stands for a replacement which no property asks for.
@@ -59,28 +63,6 @@ pub struct Keeper<'a> {
     pub unanswered: Option<&'a UnansweredCreations>,
     /// Whether the engine is not to be told sensitive outputs, because it would store them in the clear.
     pub withhold_sensitive: bool,
-}
-
-/// What an engine was last told of a resource. It is kept beside the object, to tell resources of one id apart.
-#[derive(Clone, PartialEq, prost::Message)]
-struct Told {
-    /// The inputs that the resource was made with, as the engine sent them.
-    #[prost(message, optional, tag = "1")]
-    inputs: Option<Struct>,
-    /// The outputs that the engine got for them.
-    #[prost(message, optional, tag = "2")]
-    outputs: Option<Struct>,
-}
-
-/// What a resource was before the call.
-#[derive(Debug)]
-struct Prior {
-    object: Object,
-    status: Status,
-    told: Told,
-    /// Its record; `None`: it was imported.
-    place: Option<Place>,
-    annotations: Annotations,
 }
 
 /// What the engine of 2017 knows nothing of, and a Terraform state said of an object: it stays true whatever becomes of the
@@ -158,6 +140,7 @@ impl Keeper<'_> {
         let config = self.target.config(news, Unknowns::Reject)?;
         let prior = self.prior(id, Sought::Change(olds), notes).await?;
         let prior = prior.ok_or_else(|| KeptError::Gone { key: self.key(id) })?;
+        let earlier = prior.told.before_update(olds);
         let resource = self.resource()?;
         let plan = resource
             .plan(Some(&prior.object), &config.value, &mut notes.warnings)
@@ -204,13 +187,22 @@ impl Keeper<'_> {
             }
         };
         let outputs = self.outputs(&object, id, notes)?;
-        let told = Told { inputs: Some(news.clone()), outputs: Some(outputs.clone()) };
+        let told = Told { inputs: Some(news.clone()), outputs: Some(outputs.clone()), earlier };
         let saved =
             self.saved(&object, prior.status, &config.secrets, &told, prior.annotations, notes).await?;
         let key = self.key(id);
+        let superseded = self.superseded(id, &told).await.map_err(|error| error.after("changed", &key))?;
         let kept = match &mut begun {
-            Some(begun) => begun.store(prior.place, &key, &saved).await.map_err(KeptError::from),
-            None => self.keep(id, prior.place, &saved).await,
+            Some(begun) => {
+                begun.supersede(superseded);
+                begun.store(prior.place, &key, &saved).await.map_err(KeptError::from)
+            }
+            None => match self.keep(id, prior.place, &saved).await {
+                Ok(place) => {
+                    self.vault.remove_tombstones(&superseded).await.map(|()| place).map_err(Into::into)
+                }
+                failed => failed,
+            },
         };
         kept.map_err(|error| error.after("changed", &key))?;
         self.resolve(id, notes).await;
@@ -243,96 +235,6 @@ impl Keeper<'_> {
         }
     }
 
-    /// The resource before the call: from the store, or else imported. `None`: it is gone.
-    async fn prior(
-        &self,
-        id: &str,
-        sought: Sought<'_>,
-        notes: &mut Notes,
-    ) -> Result<Option<Prior>, KeptError> {
-        if let Some(prior) = self.stored(id, sought, notes).await? {
-            return Ok(Some(prior));
-        }
-        self.imported(id, notes).await.map_err(|cause| match cause {
-            // That nobody waits for the import any more says nothing of the resource.
-            OperationError::Provider { error, text, outcome_unknown }
-                if matches!(*error, ProviderError::Cut { .. }) =>
-            {
-                OperationError::Provider { error, text, outcome_unknown }.into()
-            }
-            cause => {
-                let (key, store) = (self.key(id), self.vault.location());
-                KeptError::Unknown { key, store, cause: cause.to_string() }
-            }
-        })
-    }
-
-    async fn stored(
-        &self,
-        id: &str,
-        sought: Sought<'_>,
-        notes: &mut Notes,
-    ) -> Result<Option<Prior>, KeptError> {
-        let key = self.key(id);
-        let mut candidates = Vec::new();
-        for (place, saved) in self.vault.find(&key).await? {
-            // No engine knows of an object that was replaced under Terraform and could not be deleted yet.
-            if take_over::is_deposed(&saved.object) {
-                continue;
-            }
-            // The companion is ours, and was checked with the record; what cannot be read tells nothing.
-            let told = Told::decode(saved.companion.clone()).unwrap_or_default();
-            candidates.push((place, saved, told));
-        }
-        let Some((place, saved, told)) =
-            choose(candidates, sought).map_err(|count| KeptError::Ambiguous { key, count })?
-        else {
-            return Ok(None);
-        };
-        let saved = saved.object;
-        let status = saved.status;
-        let annotations = Annotations {
-            provider: saved.provider.clone(),
-            dependencies: saved.dependencies.clone(),
-            create_before_destroy: saved.create_before_destroy,
-            address: saved.address.clone(),
-            secrets: saved.sensitive_paths.clone(),
-        };
-        let object = self.current(saved, notes).await?;
-        Ok(Some(Prior { object, status, told, place: Some(place), annotations }))
-    }
-
-    /// A saved object by the provider's current schemas.
-    async fn current(&self, saved: SavedObject, notes: &mut Notes) -> Result<Object, OperationError> {
-        let resource = self.resource()?;
-        let identity = match &saved.identity {
-            Some(identity) => resource
-                .identity_from_store(identity, &mut notes.warnings)
-                .await
-                .map_err(|error| self.target.failed(error))?,
-            None => None,
-        };
-        let stored = StoredObject {
-            value: saved.value,
-            schema_version: saved.schema_version,
-            private: saved.private,
-            identity,
-        };
-        resource.upgrade(&stored, &mut notes.warnings).await.map_err(|error| self.target.failed(error))
-    }
-
-    async fn imported(&self, id: &str, notes: &mut Notes) -> Result<Option<Prior>, OperationError> {
-        let imported =
-            self.target.import_object(id, notes).await.map_err(|error| self.target.failed(error))?;
-        Ok(imported.map(|object| Prior {
-            object,
-            status: Status::Ready,
-            told: Told::default(),
-            place: None,
-            annotations: Annotations::default(),
-        }))
-    }
-
     /// Writes down what is about to be done, before the provider hears of it. Where the object has a record, that is what it
     /// was before; it changes only together with the end of this.
     async fn begin(
@@ -350,7 +252,7 @@ impl Keeper<'_> {
             }
             Some(_) | None => None,
         };
-        let told = Told { inputs: Some(inputs.clone()), outputs: None };
+        let told = Told { inputs: Some(inputs.clone()), ..Told::default() };
         let intent = Intent {
             intention,
             key: self.key(id),

@@ -8,7 +8,8 @@ use isthmus_proto::property::Struct;
 use isthmus_shim::provider::{ListRequest, Listed};
 use isthmus_shim::schema::CatalogueError;
 
-use super::{Failure, Notes, OperationError, Target, Timeouts, describe};
+use super::check::missing_failure;
+use super::{Inputs, Notes, OperationError, Target, Timeouts, describe};
 use crate::daemon::{Instance, Paused};
 use crate::package::catalogue::TokenError;
 use crate::package::shape::ObjectShape;
@@ -90,13 +91,17 @@ pub async fn begin_list(
     };
     let missing = missing_required(&query, &target.shape.object);
     if !missing.is_empty() {
-        return Err(OperationError::Inputs(missing.into_iter().map(missing_failure).collect()));
+        let inputs = Inputs::new(&query, &target.shape.object);
+        let failures = missing
+            .into_iter()
+            .map(|Missing { path, field }| missing_failure(inputs.at(&path), "", &field.description));
+        return Err(OperationError::Inputs(failures.collect()));
     }
     let config = target.config(&query, Unknowns::Keep)?;
     if !config.value.is_wholly_known() {
         return Ok(Started::Unknown);
     }
-    instance.ensure_configured(&mut notes.warnings).await.map_err(|error| target.failed(error))?;
+    instance.require_configured().await?;
     let request =
         ListRequest { type_name: terraform_type, config: &config.value, include_object: false, limit };
     let mut warnings = Vec::new();
@@ -135,14 +140,4 @@ impl Page {
     pub fn end(self, instance: &Instance) -> Option<String> {
         (self.rest.listing.left() != Some(0)).then(|| instance.listings.keep(self.rest))
     }
-}
-
-fn missing_failure(missing: Missing<'_>) -> Failure {
-    let Missing { path, field } = missing;
-    let mut reason = format!("Missing required property '{path}'");
-    if !field.description.is_empty() {
-        reason.push_str(": ");
-        reason.push_str(&field.description.replace('\n', " "));
-    }
-    Failure { property: path.to_string(), reason }
 }

@@ -10,7 +10,7 @@ use isthmus_proto::property::Struct;
 use isthmus_shim::cty::{AttributePath, PathStep};
 use isthmus_shim::schema::Block;
 
-use super::{Failure, OperationError, Target, write_only};
+use super::{Inputs, OperationError, Target, write_only};
 use crate::package::shape::{Field, ObjectShape};
 use crate::translate::inputs::{Config, InputFailure, Unknowns, config_from_inputs, config_from_stored};
 use crate::translate::property::contains_secret;
@@ -81,7 +81,8 @@ impl Target<'_> {
                 }
             }
             if misfits.len() == before {
-                return Err(OperationError::Inputs(failures.into_iter().map(Failure::from).collect()));
+                let inputs = Inputs::new(&inputs, &self.shape.object);
+                return Err(OperationError::Inputs(inputs.failures(failures)));
             }
         }
     }

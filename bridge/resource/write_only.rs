@@ -14,6 +14,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use isthmus_proto::property::{Struct, Value};
+use isthmus_shim::secret::Secret;
 use prost::Message as _;
 use sha2::{Digest as _, Sha256};
 
@@ -35,7 +36,7 @@ pub struct NoSalt(#[source] getrandom::Error);
 #[derive(Debug, Default)]
 pub struct WriteOnlyValues {
     /// By URN, then by mark.
-    held: Mutex<HashMap<String, HashMap<String, Value>>>,
+    held: Mutex<HashMap<String, HashMap<String, Secret<Value>>>>,
 }
 
 impl WriteOnlyValues {
@@ -79,7 +80,7 @@ pub(super) fn without_marks(mut inputs: Struct, shape: &ObjectShape) -> Struct {
 }
 
 struct Hiding {
-    held: HashMap<String, Value>,
+    held: HashMap<String, Secret<Value>>,
 }
 
 impl Hiding {
@@ -137,18 +138,18 @@ impl Hiding {
             }
         };
         let value = std::mem::replace(place, Value::String(mark.clone()));
-        self.held.insert(mark, value);
+        self.held.insert(mark, Secret::new(value));
         Ok(())
     }
 }
 
-fn reveal_object(bag: &mut Struct, shape: &ObjectShape, held: &HashMap<String, Value>) {
+fn reveal_object(bag: &mut Struct, shape: &ObjectShape, held: &HashMap<String, Secret<Value>>) {
     let mut gone = Vec::new();
     for (name, value) in bag.iter_mut() {
         let Some(field) = shape.pulumi(name) else { continue };
         match mark_in(value).filter(|_| field.write_only) {
             Some(mark) => match held.get(&mark) {
-                Some(own) => *inside_mut(value) = own.clone(),
+                Some(own) => *inside_mut(value) = own.expose().clone(),
                 None => gone.push(name.to_owned()),
             },
             None => reveal_within(value, &field.shape, held),
@@ -159,7 +160,7 @@ fn reveal_object(bag: &mut Struct, shape: &ObjectShape, held: &HashMap<String, V
     }
 }
 
-fn reveal_within(value: &mut Value, shape: &Shape, held: &HashMap<String, Value>) {
+fn reveal_within(value: &mut Value, shape: &Shape, held: &HashMap<String, Secret<Value>>) {
     match (shape, inside_mut(value)) {
         (Shape::Object(object), Value::Struct(bag)) => reveal_object(bag, object, held),
         (Shape::Map(element), Value::Struct(bag)) => {

@@ -1,5 +1,6 @@
 //! The port, and the connections that come in on it.
 
+use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,11 +11,18 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::TcpListenerStream;
+use tonic::body::Body;
 use tonic::transport::Server;
 use tonic::transport::server::Connected;
+use tower::util::MapResponseLayer;
 
+use super::accept::AcceptPacer;
+use super::access::AccessPolicy;
 use super::lumirpc::LumiService;
 use super::pulumirpc::PulumiService;
+use super::redacted::Redacted;
+use super::refusal::Refuser;
+use super::rejection::of_undecodable;
 use crate::daemon::{Daemon, Session};
 
 /// The largest message in either direction, in bytes: 400 MiB, the engine's own limit.
@@ -55,28 +63,52 @@ impl Listener {
         self.port
     }
 
-    /// Serves until `ended` comes, then lets running calls finish.
+    /// Serves the daemon's own user, root, and those that the settings allow, until `ended` comes; then lets running calls finish.
     pub async fn serve(self, daemon: Arc<Daemon>, ended: impl Future<Output = ()>) -> Result<(), ServeError> {
-        let pulumi = pulumirpc::resource_provider_server::ResourceProviderServer::new(PulumiService)
+        let pulumi =
+            pulumirpc::resource_provider_server::ResourceProviderServer::new(Redacted(PulumiService))
+                .max_decoding_message_size(LARGEST_MESSAGE)
+                .max_encoding_message_size(LARGEST_MESSAGE);
+        let lumi = lumirpc::resource_provider_server::ResourceProviderServer::new(Redacted(LumiService))
             .max_decoding_message_size(LARGEST_MESSAGE)
             .max_encoding_message_size(LARGEST_MESSAGE);
-        let lumi = lumirpc::resource_provider_server::ResourceProviderServer::new(LumiService::new())
-            .max_decoding_message_size(LARGEST_MESSAGE)
-            .max_encoding_message_size(LARGEST_MESSAGE);
-        let connections = TcpListenerStream::new(self.listener).map(move |stream| {
-            let stream = stream?;
-            // Small answers must not wait for more: every call is a question that somebody waits on.
-            stream.set_nodelay(true)?;
-            Ok::<_, std::io::Error>(Connection { stream, session: daemon.open_session() })
-        });
-        Server::builder()
+        let warning = Arc::clone(&daemon);
+        let pacer = Arc::new(AcceptPacer::new(move |message| warning.warn(message)));
+        let (refuser, refusing) = Refuser::new();
+        let access = Arc::new(AccessPolicy::new(daemon.settings().allowed_users.clone()));
+        let refuser = Arc::new(refuser);
+        let connections = TcpListenerStream::new(self.listener)
+            .then(move |accepted| {
+                let (daemon, pacer) = (Arc::clone(&daemon), Arc::clone(&pacer));
+                let (access, refuser) = (Arc::clone(&access), Arc::clone(&refuser));
+                async move {
+                    let stream = pacer.pace(accepted).await?;
+                    // Before any byte of it is read, and before it has a session.
+                    if let Err(reason) = access.check(&stream).await {
+                        refuser.refuse(stream, reason);
+                        return Ok(None);
+                    }
+                    // Small answers must not wait for more: every call is a question that somebody waits on.
+                    stream.set_nodelay(true)?;
+                    Ok(Some(Connection { stream, session: daemon.open_session() }))
+                }
+            })
+            .filter_map(|accepted: std::io::Result<Option<Connection>>| accepted.transpose());
+        let serving = Server::builder()
             .initial_stream_window_size(WINDOW)
             .initial_connection_window_size(WINDOW)
+            .layer(MapResponseLayer::new(of_undecodable::<Body>))
             .add_service(pulumi)
             .add_service(lumi)
-            .serve_with_incoming_shutdown(connections, ended)
-            .await
-            .map_err(ServeError::Serve)
+            .serve_with_incoming_shutdown(connections, ended);
+        let refusing = async {
+            refusing.await;
+            std::future::pending::<Infallible>().await
+        };
+        tokio::select! {
+            served = serving => served.map_err(ServeError::Serve),
+            never = refusing => match never {},
+        }
     }
 }
 

@@ -21,29 +21,24 @@ use super::{session_of, status};
 use crate::daemon::Session;
 use crate::resource::{Notes, Operation};
 
-use name::{NameProperties, NamePropertiesError, resource_name, without_names};
+use name::{resource_name, without_names};
 use work::Work;
 
-/// The service. It has no state but its settings: all else is in the connection's session and in the store.
-#[derive(Clone, Debug)]
-pub(super) struct LumiService {
-    /// A setting that cannot be read is told whenever a name is asked for: another name would be another resource.
-    names: Arc<Result<NameProperties, NamePropertiesError>>,
-}
+/// The service. It has no state: all of it is in the connection's session and in the store.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LumiService;
 
 impl LumiService {
-    /// The service with the settings of the environment.
-    pub(super) fn new() -> Self {
-        Self { names: Arc::new(NameProperties::read()) }
-    }
-
     /// The properties that name resources of a type.
-    async fn name_properties(&self, session: &Arc<Session>, type_token: &str) -> Result<&[String], Status> {
-        let names = match &*self.names {
-            Ok(names) if names.is_empty() => return Ok(&[]),
-            Ok(names) => names,
-            Err(error) => return Err(Status::failed_precondition(error.to_string())),
-        };
+    async fn name_properties<'a>(
+        &self,
+        session: &'a Arc<Session>,
+        type_token: &str,
+    ) -> Result<&'a [String], Status> {
+        let names = &session.daemon().settings().name_properties;
+        if names.is_empty() {
+            return Ok(&[]);
+        }
         let instance = session.instance().await.map_err(status::of_session)?;
         let shape = instance
             .package
@@ -94,7 +89,10 @@ impl ResourceProvider for LumiService {
         let failures = checked
             .failures
             .into_iter()
-            .map(|failure| CheckFailure { property: failure.property, reason: failure.reason })
+            .map(|failure| {
+                let (property, reason) = failure.into_parts();
+                CheckFailure { property, reason }
+            })
             .collect();
         Ok(Response::new(CheckResponse { defaults: (!defaults.is_empty()).then_some(defaults), failures }))
     }

@@ -24,13 +24,13 @@ use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status};
 
 use super::listener::LARGEST_MESSAGE;
-use super::{limit, session_of as session, status, to_the_end};
+use super::{connected_session, limit, session_of as session, status, to_the_end};
 use crate::config;
 use crate::daemon::{Instance, Session, SessionError};
 use crate::invoke::{self, Invocation};
 use crate::package::{mapping, schema};
 use crate::resource::{self, Comparison, Naming, Notes, Operation, OperationError};
-use crate::settings;
+use crate::settings::WriteOnly;
 use crate::urn::Urn;
 use messages::{difference, failures, paths, strict_version, wish};
 use work::Work;
@@ -48,7 +48,7 @@ impl ResourceProvider for PulumiService {
         &self,
         request: Request<ProviderHandshakeRequest>,
     ) -> Result<Response<ProviderHandshakeResponse>, Status> {
-        let session = session(&request)?;
+        let session = connected_session(&request)?;
         let request = request.into_inner();
         if !request.engine_address.is_empty() {
             session.introduce(&request.engine_address).map_err(status::of_session)?;
@@ -98,7 +98,7 @@ impl ResourceProvider for PulumiService {
     }
 
     async fn get_plugin_info(&self, request: Request<()>) -> Result<Response<PluginInfo>, Status> {
-        let session = session(&request)?;
+        let session = connected_session(&request)?;
         let version = match session.package().await {
             Some(package) => package.identity().version.to_string(),
             None => session.daemon().plugin_version().to_string(),
@@ -198,6 +198,8 @@ impl ResourceProvider for PulumiService {
             report(&session, &instance, &notes, request.urn.as_deref().unwrap_or_default()).await;
             configured.map_err(status::of_operation)?;
             // Besides, because it is no reason to wait.
+            let (asking, daemon) = (Arc::clone(&session), Arc::clone(session.daemon()));
+            daemon.spawn(async move { asking.warn_of_stale_sdk().await });
             if let Some(stack) = request.urn.as_deref().and_then(|urn| Urn(urn).stack()) {
                 let (stack, daemon) = (stack.to_owned(), Arc::clone(session.daemon()));
                 let reporting = async move {
@@ -278,7 +280,7 @@ impl ResourceProvider for PulumiService {
         let checked = work.limited(&target, checking).await;
         work.instance.made_up_names.note(&request.urn, notes.name_is_made_up);
         let mut checked = work.finish(&target, notes, checked).await?;
-        if settings::WRITE_ONLY.is_hash() {
+        if work.session.daemon().settings().write_only == WriteOnly::Hash {
             write_only
                 .hold(&request.urn, &mut checked.inputs, &olds, &target.shape.object)
                 .map_err(|error| Status::unavailable(isthmus_shim::error_chain(&error)))?;
@@ -442,7 +444,7 @@ impl ResourceProvider for PulumiService {
     }
 
     async fn cancel(&self, request: Request<()>) -> Result<Response<()>, Status> {
-        session(&request)?.cancel().await;
+        connected_session(&request)?.cancel().await;
         Ok(Response::new(()))
     }
 

@@ -20,6 +20,7 @@ pub(super) fn of_operation(error: OperationError) -> Status {
         OperationError::ActionInPreview { .. }
         | OperationError::ConfiguredAlready { .. }
         | OperationError::NeedsReplacement(_)
+        | OperationError::NotConfigured { .. }
         | OperationError::State(_) => Status::failed_precondition(text),
         OperationError::TooManyLeases { .. } => Status::resource_exhausted(text),
         OperationError::Function { .. } => Status::aborted(text),
@@ -29,15 +30,6 @@ pub(super) fn of_operation(error: OperationError) -> Status {
         // Something exists, and the engine cannot be told what.
         OperationError::Output(_) => Status::unknown(text),
         OperationError::Partial(partial) => of_partial(*partial, text),
-    }
-}
-
-/// A provider that could not be configured before a call that needs it.
-pub(super) fn of_configuring(error: ProviderError) -> Status {
-    let text = error.to_string();
-    match error {
-        ProviderError::Cut { .. } => of_provider(&error, text),
-        _ => Status::failed_precondition(text),
     }
 }
 
@@ -60,22 +52,23 @@ pub(super) fn of_method(error: MethodError) -> Status {
 }
 
 pub(super) fn of_session(error: SessionError) -> Status {
-    let text = isthmus_shim::error_chain(&error);
+    let text = error.report();
     match error {
         SessionError::AlreadyParameterized(_)
         | SessionError::Arguments(_)
         | SessionError::Engine(_)
-        | SessionError::Parameter(_)
-        | SessionError::Resolve(
-            ResolveError::Name(_) | ResolveError::Constraint(_) | ResolveError::Identity(_),
-        ) => Status::invalid_argument(text),
+        | SessionError::Parameter(_) => Status::invalid_argument(text),
         SessionError::Cancelled { .. } => Status::cancelled(text),
-        SessionError::NotParameterized
-        | SessionError::Start(_)
-        | SessionError::Resolve(
-            ResolveError::Reattach(_) | ResolveError::Installation(_) | ResolveError::Install { .. },
-        ) => Status::failed_precondition(text),
-        SessionError::Resolve(ResolveError::BrokenOff) => Status::cancelled(text),
+        SessionError::NotParameterized | SessionError::Start(_) => Status::failed_precondition(text),
+        SessionError::Resolve { error, .. } => match *error {
+            ResolveError::Name(_) | ResolveError::Constraint(_) | ResolveError::Identity(_) => {
+                Status::invalid_argument(text)
+            }
+            ResolveError::Reattach(_) | ResolveError::Installation(_) | ResolveError::Install { .. } => {
+                Status::failed_precondition(text)
+            }
+            ResolveError::BrokenOff => Status::cancelled(text),
+        },
     }
 }
 

@@ -94,23 +94,6 @@ pub struct VariableKeyError {
     pub key: String,
 }
 
-/// Whether the schema calls anything within a field sensitive.
-pub fn may_hold_sensitive(field: &Field) -> bool {
-    fn within(shape: &Shape) -> bool {
-        match shape {
-            Shape::Bool | Shape::Number | Shape::String | Shape::Dynamic => false,
-            Shape::List(element)
-            | Shape::Set(element)
-            | Shape::Map(element)
-            | Shape::FlattenedList(element)
-            | Shape::FlattenedSet(element) => within(element),
-            Shape::Object(object) => object.fields.iter().any(may_hold_sensitive),
-            Shape::Tuple(elements) => elements.iter().any(within),
-        }
-    }
-    field.sensitive || within(&field.shape)
-}
-
 fn unfold_value(value: &Property, shape: &Shape) -> Result<Property, String> {
     let (view, secret) = property::unwrap(value).map_err(|error| error.to_string())?;
     let PropertyView::String(text) = view else { return Ok(value.clone()) };

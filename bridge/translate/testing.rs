@@ -60,7 +60,10 @@ pub(crate) fn block(attributes: Vec<Attribute>, blocks: Vec<NestedBlock>) -> Blo
     let fields =
         attributes.iter().map(|inner| (inner.name.to_string(), inner.attribute_type.implied_type().clone()));
     let nested = blocks.iter().map(|inner| (inner.name.to_string(), inner.implied_type.clone()));
+    let has_secrets =
+        attributes.iter().any(Attribute::has_secrets) || blocks.iter().any(|inner| inner.block.has_secrets);
     Block {
+        has_secrets,
         implied_type: object_type(fields.chain(nested)),
         attributes,
         blocks,

@@ -169,6 +169,10 @@ impl Edge {
                 Ids::Random => entry.apply(call, &change)?,
                 // Values are shown with their members in order.
                 Ids::Derived => entry.apply(&call.seeded(&format!("{:?}", change.config)), &change)?,
+                Ids::Titles => match change.config_object().text("title") {
+                    Some(title) => entry.apply(&call.with_id(title), &change)?,
+                    None => entry.apply(call, &change)?,
+                },
             };
             Ok(Response {
                 new_identity: identity_of_answer(provider, entry, &outcome.state)?,

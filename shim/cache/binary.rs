@@ -115,7 +115,7 @@ impl From<&Metadata> for State {
 }
 
 impl ProgramPrint {
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(super) fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }

@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::plugin::GO_PLUGIN_VARIABLES;
+use crate::plugin::{GO_PLUGIN_VARIABLES, OWN_VARIABLES};
 
 /// The variables that do not count, by name or, with `*`, by what the name begins with. Each with the reason.
 pub const VOLATILE: [(&str, &str); 24] = [
@@ -39,9 +39,6 @@ pub const VOLATILE: [(&str, &str); 24] = [
     // Among them are the addresses of the engine that runs, the stack's configuration, and the numbers of a run.
     ("PULUMI_*", "what is meant for Pulumi, not for a Terraform provider"),
 ];
-
-/// Variables of our own, which mean nothing to providers either.
-const OWN: &str = "ISTHMUS_";
 
 /// A hash of an environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +76,7 @@ fn counts(name: &OsStr) -> bool {
     let volatile = VOLATILE.iter().any(|(pattern, _)| is(pattern));
     // They are set anew for each process, to values that it makes no difference to.
     let go_plugin = GO_PLUGIN_VARIABLES.iter().any(|variable| is(variable));
-    !volatile && !go_plugin && !name.starts_with(OWN.as_bytes())
+    !volatile && !go_plugin && !name.starts_with(OWN_VARIABLES.as_bytes())
 }
 
 #[cfg(test)]

@@ -1,9 +1,12 @@
-//! A folder of whole files that can be lost at any time.
+//! A directory of whole files that can be lost at any time.
 //!
 //! A file begins with what it takes to know that it is whole and ours: a mark, the format's version, the length and
 //! the SHA-256 of what follows. It is written under another name and then renamed, so that a reader sees all of it or
 //! nothing, and the last of several writers wins. There is no lock: a name always means the same content, or the newest.
 //! Nothing waits for the disk either; what a crash leaves half-written is found out by its hash.
+//!
+//! Only what begins with the mark, or is empty, is ever replaced or removed: whatever else has one of our names here was
+//! put there by others.
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, Read as _, Write as _};
@@ -14,31 +17,48 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
+use super::names::UNFINISHED;
+
 /// What every file begins with.
 const MARK: &[u8; 8] = b"isthmus\0";
 /// The version of the format of the files, of what is in them, and of their names. A file of another one is as if it were
-/// not there.
-const FORMAT: u32 = 1;
+/// not there. The first one had no directory in the names of its index entries.
+const FORMAT: u32 = 2;
 /// The mark, the format, the length, and the hash.
 const HEADER: usize = 8 + 4 + 8 + 32;
-/// What the names of files begin with that are being written.
-const UNFINISHED: &str = ".unfinished-";
-/// How old such a file must be to be one that was given up.
-const GIVEN_UP: Duration = Duration::from_secs(3600);
 /// How exactly it is remembered when a file was last used. Writing that down each time would cost more than it brings.
 const USED: Duration = Duration::from_secs(3600);
 
-/// A folder, and how much may be in it.
+/// A directory, and how large a file in it may be.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
     folder: PathBuf,
-    largest_total: u64,
+    largest: u64,
+}
+
+/// A file as the directory lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ListedFile {
+    pub(super) name: String,
+    /// In bytes.
+    pub(super) size: u64,
+    /// When it was last used, to the hour.
+    pub(super) used: SystemTime,
+}
+
+/// What is in the place of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Occupant {
+    Nothing,
+    /// A file that we wrote, or an empty one, in which nothing can be lost.
+    Ours,
+    Foreign,
 }
 
 impl Files {
-    /// The folder is made when something is first written.
-    pub(super) fn new(folder: PathBuf, largest_total: u64) -> Self {
-        Self { folder, largest_total }
+    /// The directory is made when something is first written. Larger files than `largest` bytes are neither read nor written.
+    pub(super) fn new(folder: PathBuf, largest: u64) -> Self {
+        Self { folder, largest }
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -47,75 +67,112 @@ impl Files {
 
     /// What a file holds. None if it is not there, cannot be read, or is not as it was written.
     pub(super) fn read(&self, name: &str) -> Option<Bytes> {
+        let (content, file) = self.content(name)?;
+        self.note_use(&file);
+        Some(content)
+    }
+
+    /// What a file holds, for a look that is no use of it.
+    pub(super) fn peek(&self, name: &str) -> Option<Bytes> {
+        self.content(name).map(|(content, _)| content)
+    }
+
+    /// Whether a file is there, whole or not.
+    pub(super) fn contains(&self, name: &str) -> bool {
+        let file = File::open(self.folder.join(name));
+        file.inspect(|file| self.note_use(file)).is_ok()
+    }
+
+    fn content(&self, name: &str) -> Option<(Bytes, File)> {
         let mut file = File::open(self.folder.join(name)).ok()?;
         let metadata = file.metadata().ok()?;
         let size = metadata.is_file().then_some(metadata.len())?;
-        if size > self.largest_total {
+        if size > self.largest.saturating_add(HEADER as u64) {
             return None;
         }
         let mut content = Vec::with_capacity(usize::try_from(size).ok()?);
         file.read_to_end(&mut content).ok()?;
-        let content = checked(content.into())?;
-        let now = SystemTime::now();
-        if metadata.modified().is_ok_and(|used| now.duration_since(used).is_ok_and(|ago| ago > USED)) {
+        Some((checked(content.into())?, file))
+    }
+
+    fn note_use(&self, file: &File) {
+        let (now, used) = (SystemTime::now(), file.metadata().and_then(|metadata| metadata.modified()));
+        if used.is_ok_and(|used| now.duration_since(used).is_ok_and(|ago| ago > USED)) {
             // Then it is only forgotten earlier.
             let _ = file.set_modified(now);
         }
-        Some(content)
     }
 
-    /// Whether there is a file whose name begins so.
-    pub(super) fn any(&self, prefix: &str) -> bool {
-        let Ok(entries) = std::fs::read_dir(&self.folder) else { return false };
-        entries.flatten().any(|entry| entry.file_name().as_encoded_bytes().starts_with(prefix.as_bytes()))
+    /// The files, whoever wrote them. Those without a name in UTF-8 are none of ours.
+    pub(super) fn list(&self) -> Vec<ListedFile> {
+        let Ok(entries) = std::fs::read_dir(&self.folder) else { return Vec::new() };
+        let listed = |entry: std::fs::DirEntry| {
+            let metadata = entry.metadata().ok().filter(|metadata| metadata.is_file())?;
+            let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+            Some(ListedFile { name: entry.file_name().into_string().ok()?, size: metadata.len(), used })
+        };
+        entries.flatten().filter_map(listed).collect()
     }
 
-    /// Writes a file, in the place of the one of that name, and removes what does not fit any longer.
-    pub(super) fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
+    /// The names that begin so.
+    pub(super) fn names(&self, prefix: String) -> impl Iterator<Item = String> + use<> {
+        let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        names.filter(move |name| name.starts_with(&prefix))
+    }
+
+    /// Writes a file, in the place of the one of that name. Returns whether it was: what is too large is not.
+    ///
+    /// # Errors
+    /// When it cannot be written, or there is one of that name that is not ours.
+    pub(super) fn write(&self, name: &str, content: &[u8]) -> io::Result<bool> {
         let length = u64::try_from(content.len()).unwrap_or(u64::MAX);
-        if length > self.largest_total / 2 {
-            // It would push out everything else.
-            return Ok(());
+        if length > self.largest {
+            return Ok(false);
         }
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         // Readable by its owner alone, which is what the library makes.
         let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&self.folder)?;
         file.write_all(&header(content, length))?;
         file.write_all(content)?;
-        file.persist(self.folder.join(name)).map_err(|error| error.error)?;
-        self.make_room();
-        Ok(())
-    }
-
-    pub(super) fn remove(&self, name: &str) {
-        // What is not there need not be removed.
-        let _ = std::fs::remove_file(self.folder.join(name));
-    }
-
-    /// Removes what was used longest ago until the rest fits, and what others have given up writing.
-    fn make_room(&self) {
-        let Ok(entries) = std::fs::read_dir(&self.folder) else { return };
-        let now = SystemTime::now();
-        let mut kept = Vec::new();
-        for entry in entries.flatten() {
-            let Ok(metadata) = entry.metadata() else { continue };
-            let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            if !entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes()) {
-                kept.push((used, metadata.len(), entry.path()));
-            } else if now.duration_since(used).is_ok_and(|age| age > GIVEN_UP) {
-                let _ = std::fs::remove_file(entry.path());
-            }
+        let path = self.folder.join(name);
+        if occupant(&path)? == Occupant::Foreign {
+            let reason = format!("{} was not written by isthmus: move it away", path.display());
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, reason));
         }
-        kept.sort();
-        let mut total: u64 = kept.iter().map(|(_, size, _)| size).sum();
-        for (_, size, path) in kept {
-            if total <= self.largest_total {
-                return;
-            }
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(true)
+    }
+
+    /// Removes a file, if it is ours. Returns whether it is gone.
+    pub(super) fn remove(&self, name: &str) -> bool {
+        let path = self.folder.join(name);
+        match occupant(&path) {
+            Ok(Occupant::Nothing) => true,
             // Another process may have been faster.
-            let _ = std::fs::remove_file(path);
-            total -= size;
+            Ok(Occupant::Ours) => std::fs::remove_file(path).is_ok(),
+            Ok(Occupant::Foreign) | Err(_) => false,
         }
+    }
+}
+
+fn occupant(path: &Path) -> io::Result<Occupant> {
+    match std::fs::symlink_metadata(path) {
+        Ok(metadata) if !metadata.is_file() => Ok(Occupant::Foreign),
+        Ok(metadata) if metadata.len() == 0 => Ok(Occupant::Ours),
+        Ok(_) => {
+            let mut beginning = [0; MARK.len()];
+            let read = File::open(path).and_then(|mut file| file.read_exact(&mut beginning));
+            match read {
+                Ok(()) if beginning == *MARK => Ok(Occupant::Ours),
+                Ok(()) => Ok(Occupant::Foreign),
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(Occupant::Foreign),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Occupant::Nothing),
+                Err(error) => Err(error),
+            }
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Occupant::Nothing),
+        Err(error) => Err(error),
     }
 }
 
@@ -145,20 +202,22 @@ mod tests {
 
     use super::*;
 
-    fn files(largest_total: u64) -> (Files, tempfile::TempDir) {
-        let folder = tempfile::tempdir().expect("a folder");
-        (Files::new(folder.path().join("cache"), largest_total), folder)
+    fn files(largest: u64) -> (Files, tempfile::TempDir) {
+        let folder = tempfile::tempdir().expect("a directory");
+        (Files::new(folder.path().join("cache"), largest), folder)
     }
 
     #[test]
     fn what_is_written_is_read_by_its_owner_alone() {
         let (files, _folder) = files(1 << 20);
         assert_eq!(files.read("one"), None);
-        files.write("one", b"first").expect("the folder can be made");
+        assert!(!files.contains("one"));
+        files.write("one", b"first").expect("the directory can be made");
         files.write("one", b"second").expect("the file can be replaced");
         files.write("empty", b"").expect("nothing can be written");
         assert_eq!(files.read("one").as_deref(), Some(&b"second"[..]));
         assert_eq!(files.read("empty").as_deref(), Some(&b""[..]));
+        assert!(files.contains("one"));
         let mode = |path: &Path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
         assert_eq!(mode(&files.folder().join("one")), 0o600);
         assert_eq!(mode(files.folder()), 0o700);
@@ -180,10 +239,12 @@ mod tests {
             std::fs::write(&path, &whole[..length]).expect("a file");
             assert_eq!(files.read("one"), None, "cut to {length} bytes");
         }
-        std::fs::write(&path, [&*whole, b"x"].concat()).expect("a file");
-        assert_eq!(files.read("one"), None, "a byte too many");
-        files.write("one", b"content").expect("a file");
-        assert_eq!(files.read("one").as_deref(), Some(&b"content"[..]));
+        for damaged in [&[&*whole, b"x"].concat()[..], &whole[..MARK.len()], b""] {
+            std::fs::write(&path, damaged).expect("a file");
+            assert_eq!(files.read("one"), None, "{damaged:?}");
+            files.write("one", b"content").expect("a file");
+            assert_eq!(files.read("one").as_deref(), Some(&b"content"[..]));
+        }
     }
 
     #[test]
@@ -192,61 +253,69 @@ mod tests {
         files.write("one", b"content").expect("a file");
         let path = files.folder().join("one");
         let mut other = std::fs::read(&path).expect("a file");
-        other[8..12].copy_from_slice(&(FORMAT + 1).to_le_bytes());
+        other[8..12].copy_from_slice(&(FORMAT - 1).to_le_bytes());
         std::fs::write(&path, other).expect("a file");
         assert_eq!(files.read("one"), None);
+        files.write("one", b"content").expect("it is ours all the same");
+        assert!(files.read("one").is_some());
     }
 
     #[test]
-    fn what_was_used_longest_ago_makes_room() {
-        // Room for four files with their headers.
-        let (files, _folder) = files(1100);
-        let hours_ago = |hours: u64| SystemTime::now() - Duration::from_secs(hours * 3600);
-        for (name, hours) in [("old", 9), ("older", 10), ("oldest", 11)] {
-            files.write(name, &[0; 200]).expect("a file");
-            let file = File::options().write(true).open(files.folder().join(name)).expect("a file");
-            file.set_modified(hours_ago(hours)).expect("a file of ours");
+    fn what_others_have_put_there_is_neither_replaced_nor_removed() {
+        let (files, folder) = files(1 << 20);
+        files.write("one", b"content").expect("a file");
+        let target = folder.path().join("target");
+        std::fs::write(&target, b"isthmus\0 of a user").expect("a file");
+        let place = |name: &str| files.folder().join(name);
+        std::fs::write(place("foreign"), "of a user").expect("a file");
+        std::fs::write(place("short"), "isthmus").expect("a file");
+        std::fs::create_dir(place("directory")).expect("a directory");
+        std::os::unix::fs::symlink(&target, place("link")).expect("a link");
+        for name in ["foreign", "short", "directory", "link"] {
+            let error = files.write(name, b"content").expect_err(name);
+            assert!(error.to_string().contains("was not written by isthmus"), "{error}");
+            assert!(!files.remove(name), "{name}");
+            assert!(place(name).symlink_metadata().is_ok(), "{name}");
         }
-        assert!(files.read("oldest").is_some(), "reading is using");
-        for name in ["new", "newest"] {
-            files.write(name, &[0; 200]).expect("a file");
-        }
-        let left = ["oldest", "older", "old", "new", "newest"].map(|name| files.read(name).is_some());
-        assert_eq!(left, [true, false, true, true, true]);
+        assert_eq!(std::fs::read(place("foreign")).expect("a file"), b"of a user");
+        assert!(target.exists());
+        assert!(files.remove("one") && !place("one").exists());
+        assert!(files.remove("one"), "it is gone");
     }
 
     #[test]
-    fn what_would_push_out_everything_else_is_not_kept() {
-        let (files, _folder) = files(1000);
-        files.write("small", b"content").expect("a file");
-        files.write("large", &[0; 501]).expect("it is no error");
+    fn what_is_too_large_is_not_written() {
+        let (files, _folder) = files(500);
+        assert!(files.write("small", &[0; 500]).expect("a file"));
+        assert!(!files.write("large", &[0; 501]).expect("it is no error"));
         assert_eq!(files.read("large"), None);
         assert!(files.read("small").is_some());
     }
 
     #[test]
-    fn what_somebody_gave_up_writing_is_removed() {
-        let (files, _folder) = files(1000);
+    fn reading_is_using_and_looking_is_not() {
+        let (files, _folder) = files(500);
         files.write("one", b"content").expect("a file");
-        let [given_up, under_way] = ["a", "b"].map(|name| files.folder().join(format!("{UNFINISHED}{name}")));
-        for path in [&given_up, &under_way] {
-            std::fs::write(path, b"half").expect("a file");
-        }
-        let file = File::options().write(true).open(&given_up).expect("a file");
-        file.set_modified(SystemTime::now() - 2 * GIVEN_UP).expect("a file of ours");
-        files.write("other", b"content").expect("a file");
-        assert!(!given_up.exists() && under_way.exists());
+        let file = File::options().write(true).open(files.folder().join("one")).expect("a file");
+        let long_ago = SystemTime::now() - 3 * USED;
+        file.set_modified(long_ago).expect("a file of ours");
+        let used = || files.list()[0].used;
+        assert!(files.peek("one").is_some() && used() == long_ago);
+        assert!(files.read("one").is_some() && used() > long_ago + 2 * USED);
+        file.set_modified(long_ago).expect("a file of ours");
+        assert!(files.contains("one") && used() > long_ago + 2 * USED);
     }
 
     #[test]
-    fn a_folder_that_cannot_be_made_is_an_error_and_no_harm() {
-        let folder = tempfile::tempdir().expect("a folder");
+    fn a_directory_that_cannot_be_made_is_an_error_and_no_harm() {
+        let folder = tempfile::tempdir().expect("a directory");
         let in_the_way = folder.path().join("file");
         std::fs::write(&in_the_way, "").expect("a file");
         let files = Files::new(in_the_way.join("cache"), 1000);
-        files.write("one", b"content").expect_err("a file is no folder");
+        files.write("one", b"content").expect_err("a file is no directory");
         assert_eq!(files.read("one"), None);
-        assert!(!files.any("one"));
+        assert_eq!(files.list(), []);
+        assert_eq!(files.names("one".to_owned()).next(), None);
     }
 
     #[test]

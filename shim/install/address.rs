@@ -38,7 +38,7 @@ pub struct ProviderAddress {
 
 /// A text is no provider's address: whoever wrote it can mend it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{address:?} is not a provider's address, which is written [HOST/][NAMESPACE/]TYPE: {fault}")]
+#[error("{address:?} is not a provider's address, which is written [HOST/][NAMESPACE/]TYPE: {fault}{}", help(.address))]
 pub struct AddressError {
     /// The address as it was given; the beginning of it if it is long.
     pub address: String,
@@ -191,6 +191,16 @@ impl ProviderAddress {
 impl fmt::Display for ProviderAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}/{}/{}", self.host, self.namespace, self.provider_type)
+    }
+}
+
+/// What to do with `hashicorp/random@3.8.0`, as other tools have it.
+fn help(address: &str) -> String {
+    match address.split_once('@') {
+        Some((address, version)) if ProviderAddress::parse(address).is_ok() => {
+            format!("\nhelp: a version is an argument of its own: {address} '{version}'")
+        }
+        Some(_) | None => String::new(),
     }
 }
 

@@ -9,6 +9,7 @@ mod inventory;
 pub(crate) mod lock;
 pub(crate) mod record;
 mod removal;
+pub(crate) mod staging;
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 use semver::Version;
 
 pub use inventory::{CachedPackage, Inventory, PassedOver, Unfinished};
-pub use record::{AlteredError, Verification, check_program};
+pub use record::{AlteredError, UnverifiedReason, Verification, check_program};
 pub use removal::{Removal, RunningPrograms};
 
 use super::executable::find_in_folder;
@@ -185,25 +186,24 @@ impl ProviderCache {
     }
 }
 
+impl NotCached {
+    /// What to do about it, for a line of its own.
+    pub fn help(&self) -> String {
+        format!("or unpack the provider into {}", self.expected.display())
+    }
+}
+
 impl fmt::Display for NotCached {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { address, constraint, folder, expected, versions, skipped } = self;
-        if constraint.is_any() {
-            write!(formatter, "the provider {address} is not in the cache")?;
-        } else {
-            write!(
-                formatter,
-                "no version of the provider {address} that satisfies \"{constraint}\" is in the cache"
-            )?;
+        let Self { address, constraint, versions, skipped, .. } = self;
+        write!(formatter, "the cache has no {}", address.for_display())?;
+        if !constraint.is_any() {
+            write!(formatter, " that satisfies \"{constraint}\"")?;
         }
-        match versions.as_slice() {
-            [] if skipped.is_empty() => write!(formatter, ": {} is not there or empty", folder.display())?,
-            [] => write!(formatter, ": {} holds no version", folder.display())?,
-            versions => {
-                let listed: Vec<String> = versions.iter().take(LISTED).map(Version::to_string).collect();
-                write!(formatter, ": {} holds {}", folder.display(), listed.join(", "))?;
-                more(formatter, versions.len())?;
-            }
+        if !versions.is_empty() {
+            let listed: Vec<String> = versions.iter().take(LISTED).map(Version::to_string).collect();
+            write!(formatter, ", only {}", listed.join(", "))?;
+            more(formatter, versions.len())?;
         }
         for (index, Skipped { name, reason }) in skipped.iter().take(LISTED).enumerate() {
             let separator = if index == 0 { " (passed over: " } else { "; " };
@@ -214,7 +214,7 @@ impl fmt::Display for NotCached {
             more(formatter, skipped.len())?;
             formatter.write_str(")")?;
         }
-        write!(formatter, ". Without a network, unpack the provider into {}", expected.display())
+        Ok(())
     }
 }
 
@@ -315,27 +315,21 @@ mod tests {
         let cache = Fixture::new();
         let folder = cache.path("").display().to_string();
         let folder = folder.trim_end_matches('/');
-        assert_eq!(
-            cache.missing(""),
-            format!(
-                "the provider registry.opentofu.org/hashicorp/random is not in the cache: {folder} is not there or empty. \
-                 Without a network, unpack the provider into {folder}/VERSION/linux_amd64"
-            )
-        );
+        assert_eq!(cache.missing(""), "the cache has no hashicorp/random");
+        let help = cache.find("").expect_err("it is not there").help();
+        assert_eq!(help, format!("or unpack the provider into {folder}/VERSION/linux_amd64"));
         cache.version("3.9.0");
         cache.version("3.10.0");
         assert_eq!(
             cache.missing("= 4.0"),
-            format!(
-                "no version of the provider registry.opentofu.org/hashicorp/random that satisfies \"= 4.0\" is in the \
-                 cache: {folder} holds 3.10.0, 3.9.0. Without a network, unpack the provider into \
-                 {folder}/4.0.0/linux_amd64"
-            )
+            "the cache has no hashicorp/random that satisfies \"= 4.0\", only 3.10.0, 3.9.0"
         );
+        let help = cache.find("= 4.0").expect_err("it is not there").help();
+        assert_eq!(help, format!("or unpack the provider into {folder}/4.0.0/linux_amd64"));
         for minor in 11..40 {
             cache.version(&format!("3.{minor}.0"));
         }
-        assert!(cache.missing("4.0.0").contains(", 3.30.0, and 21 more. "), "{}", cache.missing("4.0.0"));
+        assert!(cache.missing("4.0.0").ends_with(", 3.30.0, and 21 more"), "{}", cache.missing("4.0.0"));
     }
 
     #[test]
@@ -381,7 +375,10 @@ mod tests {
         assert!(reason("2.1.0").contains("symbolic links"), "{error:?}");
         assert_eq!(reason("2.2.0"), "its name is not in UTF-8");
         assert_eq!(error.skipped.len(), 14, "{:#?}", error.skipped);
-        assert!(error.to_string().contains("holds no version (passed over: 1.0.0: "), "{error}");
+        assert!(
+            error.to_string().starts_with("the cache has no hashicorp/random (passed over: 1.0.0: "),
+            "{error}"
+        );
         assert!(error.to_string().contains(", and 4 more)"), "{error}");
 
         cache.version("0.1.0");

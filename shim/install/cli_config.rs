@@ -18,10 +18,10 @@ mod section;
 mod template;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
 
 use super::Environment;
+use crate::secret::Secret;
 
 pub use credentials::ConfiguredCredentials;
 pub use error::{CliConfigError, ConfigFault, ConfigWarning};
@@ -75,28 +75,6 @@ pub struct CredentialsHelper {
     pub arguments: Vec<String>,
     /// The folders in which it may lie, best first.
     pub folders: Vec<PathBuf>,
-}
-
-/// A text that shows in no log.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// A secret.
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    /// The text itself, for whom it is meant.
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Secret")
-    }
 }
 
 impl CliConfig {

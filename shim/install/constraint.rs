@@ -25,7 +25,7 @@ pub struct VersionConstraint {
 
 /// A text is no version constraint: whoever wrote it can mend it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("could not parse version constraint {constraint:?}: {fault}")]
+#[error("could not parse version constraint {constraint:?}: {fault}{}", help(.constraint))]
 pub struct ConstraintError {
     /// As it was given; the beginning of it if it is long.
     pub constraint: String,
@@ -39,6 +39,9 @@ pub enum ConstraintFault {
     /// Too long.
     #[error("it is longer than {LONGEST} bytes")]
     TooLong,
+    /// A path, which is what a shell makes of `~`.
+    #[error("it is a path")]
+    Path,
     /// An operator that there is not, and perhaps one that was meant.
     #[error("there is no operator {operator:?}{}", suggestion(*.meant))]
     Operator {
@@ -107,6 +110,9 @@ impl VersionConstraint {
         let fault = |fault| ConstraintError { constraint: beginning(text).to_owned(), fault };
         if text.len() > LONGEST {
             return Err(fault(ConstraintFault::TooLong));
+        }
+        if is_path(text.trim()) {
+            return Err(fault(ConstraintFault::Path));
         }
         let mut comparisons = Vec::new();
         let mut rest = text.trim();
@@ -362,6 +368,22 @@ fn is_wildcard(character: char) -> bool {
     matches!(character, '*' | 'x' | 'X')
 }
 
+fn is_path(text: &str) -> bool {
+    text.starts_with(['/', '\\']) || text.starts_with("~/")
+}
+
+/// What to do where a shell took the constraint apart: in `NAME ~> 3.8` it expands `~` to the home directory and redirects to the file
+/// `3.8`, and of `NAME '~>' 3.8` only the operator arrives.
+fn help(constraint: &str) -> &'static str {
+    let text = constraint.trim();
+    let is_operator = !text.is_empty() && text.chars().all(|character| "~<>=!^".contains(character));
+    if is_operator || is_path(text) {
+        "\nhelp: put quotes around the whole version constraint, as in '~> 3.8': shells expand ~ and redirect at < and >"
+    } else {
+        ""
+    }
+}
+
 fn suggestion(operator: Option<&str>) -> String {
     operator.map_or_else(String::new, |operator| format!("; did you mean {operator:?}?"))
 }
@@ -471,6 +493,11 @@ mod tests {
             ("<>1.0", "there is no operator \"<>\"; did you mean \"!=\"?"),
             ("&1.0", "there is no operator \"&\""),
             ("é1.0.0", "there is no operator \"é\""),
+            ("/root", ": it is a path\nhelp: put quotes around the whole version constraint, as in '~> 3.8'"),
+            ("~/", ": it is a path\nhelp: put quotes"),
+            ("\\\\host\\share", ": it is a path\nhelp: put quotes"),
+            ("~", "there is no operator \"~\"; did you mean \"~>\"?\nhelp: put quotes"),
+            ("~>", "there is no version in \"~>\"; write for example \">= 1.2.3\"\nhelp: put quotes"),
             ("\"1.0.0\"", "there is no operator \"\\\"\""),
             (",1.0.0", "there is no operator \",\""),
             ("1.0.0,,2.0.0", "there is no operator \",\""),
@@ -506,6 +533,9 @@ mod tests {
             let error = VersionConstraint::parse(text).expect_err(text).to_string();
             let start = format!("could not parse version constraint {text:?}: ");
             assert!(error.starts_with(&start) && error.contains(reason), "{text:?}: {error}");
+            let is_helped = ["/", "~/", "\\"].iter().any(|path| text.starts_with(path))
+                || !text.contains(|part: char| !"~<>= ".contains(part));
+            assert_eq!(error.contains("help: "), is_helped, "{text:?}: {error}");
         }
         let long = "1.0.0,".repeat(1000);
         assert!(VersionConstraint::parse(&long).expect_err("nobody needs so many").to_string().len() < 400);

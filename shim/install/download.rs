@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::FileSum;
 use super::web::{Ask, Opened, WebClient, WebError, WebFault};
+use crate::permissions::{PRIVATE_FILE, file_options};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 
 /// More than any provider's archive has.
@@ -88,7 +89,8 @@ async fn fetch(
     progress: &mut (impl FnMut(Progress) + Send),
 ) -> Result<bool, DownloadError> {
     let write = |source| DownloadError::Write { path: into.to_owned(), source };
-    let mut file = std::fs::File::create(into).map_err(write)?;
+    let mut options = file_options(PRIVATE_FILE);
+    let mut file = options.write(true).create(true).truncate(true).open(into).map_err(write)?;
     let (mut received, mut pieces) = (0_u64, 0_u32);
     let mut without_progress = 0;
     let mut mark: Option<HeaderValue> = None;

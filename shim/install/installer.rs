@@ -1,13 +1,14 @@
 //! From a provider's address to a program that may be started: found in the cache, or fetched, verified and put there.
 //!
-//! A version that is named exactly and is in the cache needs no network. Otherwise it is the newest that any of the places has which the
-//! user's configuration names; what a registry answered is remembered for a while. When they cannot be asked, the newest of the
-//! cache is taken, and that is told. A lock file goes before all of this.
+//! A version that is named exactly and is in the cache needs no network. Otherwise it is the newest that any of the origins has which the
+//! user's configuration names; what a registry answered is remembered for a while. When they cannot be queried, the newest of the
+//! cache is taken, with a warning. A lock file goes before all of this.
 //!
 //! A version is put into the cache whole: it is downloaded and unpacked in a folder beside its place, and appears there by one
 //! rename, under the lock of the place. Whoever is killed on the way leaves nothing but that folder, which the next one who has
-//! the lock removes. What is in the cache without a record of its verification was put there by somebody else: it is fetched once more
-//! and compared. If that cannot be done, it is trusted, and recorded as what it is.
+//! the lock removes. What is in the cache without a record of its verification was not installed by isthmus: it is fetched once more
+//! and compared. Where no origin can be reached, or none has it, it is started with a warning, each time; whatever else keeps it from
+//! being verified is a refusal, and it is not started ([`FailureClass`]).
 
 mod announced;
 mod delivery;
@@ -16,6 +17,7 @@ mod memory;
 mod origins;
 mod place;
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,21 +25,29 @@ use semver::Version;
 
 use super::cache::lock::FolderLock;
 use super::cache::record::{Record, seconds};
+use super::cache::staging::{Staging, remove_abandoned};
 use super::cache::{CachedProvider, ProviderCache, Verification};
 use super::download::Progress;
 use super::registry::{Listing, RegistryError, choose};
+use crate::permissions::create_directories;
+
 use super::{
-    FileSum, LockFile, NotCached, PackageForm, PackageHash, Platform, ProviderAddress, VersionConstraint,
+    DEFAULT_HOST, FailureClass, FileSum, LockFile, NotCached, PackageForm, PackageHash, Platform,
+    ProviderAddress, UnverifiedReason, VersionConstraint,
 };
 
 pub use delivery::Delivery;
 use delivery::Receiver;
 pub use error::InstallError;
 pub use origins::{Origins, Overridden};
-use place::{Place, remove_unfinished};
+use place::{Place, Placed};
 
-/// How long it is before a registry is asked again about what it could not be asked about.
-const ASK_AGAIN: Duration = Duration::from_secs(24 * 3600);
+/// Terraform's registry. OpenTofu's is the default here.
+const TERRAFORM_HOST: &str = "registry.terraform.io";
+
+/// How long it is before the origins are queried again about what they did not verify: an engine starts a plugin several times in one
+/// run, and each query of a network that swallows everything takes half a minute.
+const ASK_AGAIN: Duration = Duration::from_secs(15 * 60);
 
 /// What is demanded of signatures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,13 +59,30 @@ pub struct SignaturePolicy {
 }
 
 impl SignaturePolicy {
+    /// OpenTofu's variable that demands signatures.
+    pub const VALIDATION: &str = "OPENTOFU_ENFORCE_GPG_VALIDATION";
+    /// OpenTofu's variable that demands keys that have not expired.
+    pub const EXPIRATION: &str = "OPENTOFU_ENFORCE_GPG_EXPIRATION";
+
     /// What OpenTofu's variables say.
     pub fn from_environment() -> Self {
-        let is_true = |name| std::env::var(name).is_ok_and(|value| value == "true");
+        let is_enforced = |name| Self::is_enforced(std::env::var_os(name).as_deref());
         Self {
-            enforce_validation: is_true("OPENTOFU_ENFORCE_GPG_VALIDATION"),
-            enforce_expiration: is_true("OPENTOFU_ENFORCE_GPG_EXPIRATION"),
+            enforce_validation: is_enforced(Self::VALIDATION),
+            enforce_expiration: is_enforced(Self::EXPIRATION),
         }
+    }
+
+    /// Whether a variable's value demands more. OpenTofu understands nothing but `true`; here everything does that is no
+    /// spelling of false, since whoever writes `1` or `yes` wants to be protected.
+    pub fn is_enforced(value: Option<&OsStr>) -> bool {
+        let is_off = |value: &OsStr| {
+            let text = value.to_str().map(str::trim);
+            text.is_some_and(|text| {
+                ["", "false", "no", "off", "0"].iter().any(|off| text.eq_ignore_ascii_case(off))
+            })
+        };
+        value.is_some_and(|value| !is_off(value))
     }
 }
 
@@ -67,6 +94,8 @@ pub struct Installer {
     policy: SignaturePolicy,
     /// What the user's project uses, and where that is written.
     lock: Option<(LockFile, PathBuf)>,
+    /// Whether the origins are queried about what they did not verify a moment ago.
+    queries_again: bool,
 }
 
 /// A provider that may be started.
@@ -120,7 +149,13 @@ pub type Listener<'a> = &'a (dyn Fn(InstallEvent) + Send + Sync);
 impl Installer {
     /// Installs into a cache, from these places.
     pub fn new(cache: ProviderCache, origins: Origins, policy: SignaturePolicy) -> Self {
-        Self { cache, origins, policy, lock: None }
+        Self { cache, origins, policy, lock: None, queries_again: false }
+    }
+
+    /// The same, that queries the origins again about what they did not verify, however lately that was.
+    #[must_use]
+    pub fn querying_again(self) -> Self {
+        Self { queries_again: true, ..self }
     }
 
     /// The same, of exactly the versions and packages that a project's lock file knows. It was read from `path`.
@@ -147,6 +182,18 @@ impl Installer {
     /// # Errors
     /// When it cannot be had, or is not what it should be.
     pub async fn install(
+        &self,
+        address: &ProviderAddress,
+        constraint: &VersionConstraint,
+        listener: Listener<'_>,
+    ) -> Result<Installed, Box<InstallError>> {
+        match self.newest(address, constraint, listener).await {
+            Ok(installed) => Ok(installed),
+            Err(error) => Err(self.beside_other_registry(address, error).await),
+        }
+    }
+
+    async fn newest(
         &self,
         address: &ProviderAddress,
         constraint: &VersionConstraint,
@@ -196,7 +243,7 @@ impl Installer {
                 Err(error) => Err(error),
             };
             match taken {
-                Err(error) if error.is_absence() => absences.push(*error),
+                Err(error) if error.allows_next_origin() => absences.push(*error),
                 taken => return taken,
             }
         }
@@ -228,7 +275,7 @@ impl Installer {
                     }
                     all.warnings.extend(listing.warnings);
                 }
-                Err(error) if error.is_absence() => absences.push(*error),
+                Err(error) if error.allows_next_origin() => absences.push(*error),
                 Err(error) => return Err(error),
             }
         }
@@ -253,7 +300,7 @@ impl Installer {
         }
     }
 
-    /// The newest version of the cache, for want of a registry, or of something in it.
+    /// The newest version of the cache, because the origins have none that will do, or cannot be queried.
     async fn newest_of_cache(
         &self,
         address: &ProviderAddress,
@@ -265,15 +312,15 @@ impl Installer {
             Ok(found) => found,
             Err(cached) => return Err(error.beside(cached)),
         };
+        let why = error.to_string();
         let mut installed = match self.checked(address, &found).await? {
-            Some(installed) => installed,
-            None => self.trust(address, found).await,
+            // It was verified when it was installed. That there may be a newer one is another matter.
+            Some(installed) if self.is_verified(&installed.verification) => installed,
+            _ => self.unverified(address, found, error).await?,
         };
         if !self.origins.is_offline() {
-            let text = format!(
-                "{error}. Version {} is used, the newest of the cache that will do",
-                installed.version
-            );
+            let (address, version) = (address.for_display(), &installed.version);
+            let text = format!("using {address} {version}, the newest matching version in the cache: {why}");
             installed.warnings.insert(0, text);
         }
         Ok(installed)
@@ -294,22 +341,33 @@ impl Installer {
         {
             return Ok(installed);
         }
-        let fetched = self.fetch(address, version, listener).await;
-        match (fetched, found) {
-            (Ok(installed), _) => Ok(installed),
-            // Somebody has found it wanting: that counts more than that it is there.
-            (Err(error), Ok(_)) if error.is_verdict() => Err(error),
-            (Err(error), Ok(found)) => {
-                let folder = self.cache.package_folder(address, version);
-                self.check_lock(address, PackageForm::Folder(folder), None).await?;
-                let mut installed = self.trust(address, found).await;
-                if !self.origins.is_offline() {
-                    installed.warnings.push(format!("it could not be verified: {error}"));
-                }
-                Ok(installed)
+        let error = match self.fetch(address, version, listener).await {
+            Ok(installed) => return Ok(installed),
+            Err(error) => error,
+        };
+        match found {
+            Ok(found) => {
+                let error = match *error {
+                    // A cache that cannot be written says nothing about the provider. The origins do.
+                    InstallError::Write { .. } => self.offered(address, version).await.err().unwrap_or(error),
+                    _ => error,
+                };
+                self.unverified(address, found, error).await
             }
-            (Err(error), Err(cached)) => Err(self.explained(address, constraint, error, cached).await),
+            Err(cached) => Err(self.explained(address, constraint, error, cached).await),
         }
+    }
+
+    /// Whether any origin offers a version.
+    async fn offered(&self, address: &ProviderAddress, version: &Version) -> Result<(), Box<InstallError>> {
+        let mut absences = Vec::new();
+        for origin in self.origins.of(address)? {
+            match origin.offer(address, version, self.cache.platform()).await {
+                Err(error) if error.allows_next_origin() => absences.push(*error),
+                offer => return offer.map(drop),
+            }
+        }
+        Err(InstallError::nowhere(absences))
     }
 
     async fn find(
@@ -339,7 +397,7 @@ impl Installer {
         let record = checked.await.map_err(|error| Box::new(InstallError::Altered(error)))?;
         let Some(record) = record else { return Ok(None) };
         self.check_lock(address, PackageForm::Folder(folder), record.archive_sum()).await?;
-        Ok(Some(installed(found, record.verification)))
+        Ok(Some(installed(address, found, record.verification)))
     }
 
     /// Refuses a package that is not the one that is locked. The sum of its archive is known without reading it.
@@ -360,38 +418,63 @@ impl Installer {
         checked.await.map_err(|error| Box::new(InstallError::Locked(error)))
     }
 
-    /// Whether it should be asked once more who vouches for a provider.
-    fn is_due(&self, verification: &Verification) -> bool {
+    /// Whether a record is enough to start a provider without a word.
+    fn is_verified(&self, verification: &Verification) -> bool {
         match verification {
-            Verification::Unverified { since } if !self.origins.is_offline() => {
-                let passed = seconds(self.origins.now()).checked_sub(*since);
-                passed.is_none_or(|passed| passed >= ASK_AGAIN.as_secs())
-            }
-            _ => false,
+            Verification::Signed { .. } | Verification::Mirrored { .. } => true,
+            Verification::Unsigned => !self.policy.enforce_validation,
+            Verification::Unverified { .. } => false,
         }
     }
 
-    /// Takes a provider of the cache for what it seems to be, from here on. That is told once, unless nothing else was wanted.
-    async fn trust(&self, address: &ProviderAddress, found: CachedProvider) -> Installed {
-        let verification = Verification::Unverified { since: seconds(self.origins.now()) };
-        let mut provider = installed(&found, verification.clone());
-        let path = self.cache.record_of(&self.cache.package_folder(address, &found.version));
-        let executable = found.executable;
-        let is_new = blocking(move || {
-            let is_new = !path.exists();
-            // A cache that cannot be written is trusted at each start; its programs are not read for nothing.
-            if path.parent().is_some_and(|folder| tempfile::tempfile_in(folder).is_ok()) {
-                let _ = Record::of(&executable, None, verification).and_then(|record| record.write(&path));
+    /// Whether a provider has to be verified now, before it is started.
+    fn is_due(&self, verification: &Verification) -> bool {
+        match verification {
+            Verification::Unverified { since, .. } if !self.policy.enforce_validation => {
+                let passed = seconds(self.origins.now()).checked_sub(*since);
+                let is_old = passed.is_none_or(|passed| passed >= ASK_AGAIN.as_secs());
+                !self.origins.is_offline() && (is_old || self.queries_again)
             }
-            is_new
-        });
-        if is_new.await && !self.origins.is_offline() {
-            let version = &provider.version;
-            provider.warnings.push(format!(
-                "{address} {version} was put into the cache by somebody else, and is used without having been verified"
-            ));
+            verification => !self.is_verified(verification),
         }
-        provider
+    }
+
+    /// A provider of the cache that could not be verified, because of this error: it may be started only if that says that no origin
+    /// could be reached or none has it, and then with a warning.
+    async fn unverified(
+        &self,
+        address: &ProviderAddress,
+        found: CachedProvider,
+        error: Box<InstallError>,
+    ) -> Result<Installed, Box<InstallError>> {
+        let reason = match error.class() {
+            FailureClass::Refused => return Err(error),
+            FailureClass::Unreachable => UnverifiedReason::Unreachable(error.to_string()),
+            FailureClass::Absent => UnverifiedReason::Absent(error.to_string()),
+        };
+        let folder = self.cache.package_folder(address, &found.version);
+        let path = self.cache.record_of(&folder);
+        if self.policy.enforce_validation {
+            let record = blocking(move || Record::read(&path)).await;
+            let is_unsigned = record.is_some_and(|record| record.verification == Verification::Unsigned);
+            return Err(Box::new(InstallError::Enforced {
+                address: address.clone(),
+                version: found.version,
+                verification: if is_unsigned { "unsigned" } else { "unverified" },
+                error,
+            }));
+        }
+        self.check_lock(address, PackageForm::Folder(folder), None).await?;
+        let verification = Verification::Unverified { since: seconds(self.origins.now()), reason };
+        let (recorded, executable) = (verification.clone(), found.executable.clone());
+        blocking(move || {
+            // In a cache that cannot be written it is the same at each start; its programs are not read for nothing.
+            if path.parent().is_some_and(|folder| tempfile::tempfile_in(folder).is_ok()) {
+                let _ = Record::of(&executable, None, recorded).and_then(|record| record.write(&path));
+            }
+        })
+        .await;
+        Ok(installed(address, &found, verification))
     }
 
     /// Fetches a version, and puts it into the cache, unless somebody else has done so meanwhile.
@@ -404,7 +487,7 @@ impl Installer {
         let package_folder = self.cache.package_folder(address, version);
         let folder = package_folder.parent().unwrap_or(&package_folder).to_owned();
         let write = |source| Box::new(InstallError::Write { path: folder.clone(), source });
-        std::fs::create_dir_all(&folder).map_err(write)?;
+        create_directories(&folder).map_err(write)?;
         let waiting =
             || listener(InstallEvent::Waiting { address: address.clone(), version: version.clone() });
         let lock = FolderLock::take(&self.cache.lock_of(&package_folder), waiting).await.map_err(write)?;
@@ -415,12 +498,9 @@ impl Installer {
         {
             return Ok(installed);
         }
-        let unfinished = format!(".{}.unfinished-", self.cache.platform());
-        for folder in [folder.as_path(), folder.parent().unwrap_or(&folder)] {
-            remove_unfinished(folder, &unfinished);
-        }
-        let staging = tempfile::Builder::new().prefix(&unfinished).tempdir_in(&folder).map_err(write)?;
         let platform = self.cache.platform();
+        remove_abandoned(&folder, platform);
+        let staging = Staging::create_in(&folder, platform).map_err(write)?;
         let delivery = self.deliver(address, version, platform, staging.path(), listener).await?;
         self.check_lock(address, delivery.package.clone(), None).await?;
         let place = Place {
@@ -429,7 +509,7 @@ impl Installer {
             package: package_folder,
             before: before.map(|found| found.executable),
         };
-        let Delivery { package, verification, warnings, .. } = delivery;
+        let Delivery { package, verification, mut warnings, .. } = delivery;
         let recorded = verification.clone();
         // The lock goes along, so that it is held until this is over, whoever still waits for it.
         let placed = blocking(move || {
@@ -437,7 +517,15 @@ impl Installer {
             drop((staging, lock));
             placed
         });
-        let executable = placed.await?;
+        let Placed { executable, kept } = placed.await?;
+        if let Some(kept) = kept {
+            let place = self.cache.package_folder(address, version);
+            warnings.push(format!(
+                "replaced {}, which differs from {address} {version}; its previous content is in {}",
+                place.display(),
+                kept.display()
+            ));
+        }
         let told = (address.clone(), version.clone(), verification.clone());
         listener(InstallEvent::Installed { address: told.0, version: told.1, verification: told.2 });
         Ok(Installed { version: version.clone(), executable, verification, warnings })
@@ -451,7 +539,7 @@ impl Installer {
         error: Box<InstallError>,
         cached: Box<NotCached>,
     ) -> Box<InstallError> {
-        let unknown = error.is_absence() || matches!(*error, InstallError::Protocols { .. });
+        let unknown = error.allows_next_origin() || matches!(*error, InstallError::Protocols { .. });
         if unknown
             && let Ok(listing) = self.listing(address, true).await
             && let Err(none) = choose(address, constraint, &listing, self.cache.platform())
@@ -460,15 +548,58 @@ impl Installer {
         }
         error.beside(cached)
     }
+
+    /// The same, and which mirror has the provider of the same name from the other public registry. OpenTofu and Terraform make the same
+    /// folders with other hosts in them.
+    async fn beside_other_registry(
+        &self,
+        address: &ProviderAddress,
+        error: Box<InstallError>,
+    ) -> Box<InstallError> {
+        let (Some(other), Ok(origins)) = (in_other_registry(address), self.origins.of(address)) else {
+            return error;
+        };
+        let is_reachable = match error.class() {
+            FailureClass::Absent => true,
+            FailureClass::Unreachable => false,
+            FailureClass::Refused => return error,
+        };
+        for origin in origins.iter().filter(|origin| origin.is_mirror(is_reachable)) {
+            if origin.versions(&self.cache, &other).await.is_ok() {
+                let mirror = origin.to_string();
+                return Box::new(InstallError::OtherRegistry { error, mirror, address: other });
+            }
+        }
+        error
+    }
 }
 
-fn installed(found: &CachedProvider, verification: Verification) -> Installed {
+/// An installed provider. That nothing is known about it is told at each start.
+fn installed(address: &ProviderAddress, found: &CachedProvider, verification: Verification) -> Installed {
+    let warning = match &verification {
+        Verification::Signed { .. } | Verification::Unsigned | Verification::Mirrored { .. } => None,
+        Verification::Unverified { reason, .. } => Some(format!(
+            "{} {} is unverified: it was not installed by isthmus, and {reason}",
+            address.for_display(),
+            found.version
+        )),
+    };
     Installed {
         version: found.version.clone(),
         executable: found.executable.clone(),
         verification,
-        warnings: Vec::new(),
+        warnings: warning.into_iter().collect(),
     }
+}
+
+/// The address of the provider of the same name in the other of the two public registries.
+fn in_other_registry(address: &ProviderAddress) -> Option<ProviderAddress> {
+    let host = match address.host() {
+        DEFAULT_HOST => TERRAFORM_HOST,
+        TERRAFORM_HOST => DEFAULT_HOST,
+        _ => return None,
+    };
+    ProviderAddress::parse(&format!("{host}/{}/{}", address.namespace(), address.provider_type())).ok()
 }
 
 fn from_registry(error: RegistryError) -> Box<InstallError> {

@@ -118,11 +118,19 @@ impl RegistryClient {
     async fn service(&self, address: &ProviderAddress) -> Result<Url, RegistryError> {
         let host = address.host();
         let no_service = || RegistryError::NoService { host: host.to_owned() };
-        let usable = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
-        let discovery = Url::parse(&format!("https://{host}/{DISCOVERY}")).map_err(|_| no_service())?;
+        let invalid = |service: &str| {
+            let service = service.chars().take(200).collect();
+            RegistryError::InvalidService { host: host.to_owned(), service }
+        };
+        let resolve = |base: &Url, service: &str| {
+            let usable = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
+            base.join(service).ok().filter(usable)
+        };
+        let discovery = format!("https://{host}/{DISCOVERY}");
+        let discovery = Url::parse(&discovery).map_err(|_| invalid(&discovery))?;
         if let Some(services) = self.overrides.get(host) {
             let service = services.get(SERVICE).ok_or_else(no_service)?;
-            return discovery.join(service).ok().filter(usable).ok_or_else(no_service);
+            return resolve(&discovery, service).ok_or_else(|| invalid(service));
         }
         // Held while the host is asked, so that it is asked once.
         let mut known = self.known.lock().await;
@@ -134,8 +142,9 @@ impl RegistryClient {
         let (services, found_at) = asked.map_err(|source| {
             if source.is_not_found() { no_service() } else { RegistryError::web(address, source) }
         })?;
-        let service = services.get(SERVICE).and_then(Value::as_str).ok_or_else(no_service)?;
-        let url = found_at.join(service).ok().filter(usable).ok_or_else(no_service)?;
+        let service = services.get(SERVICE).ok_or_else(no_service)?;
+        let service = service.as_str().ok_or_else(|| invalid(&service.to_string()))?;
+        let url = resolve(&found_at, service).ok_or_else(|| invalid(service))?;
         known.insert(host.to_owned(), url.clone());
         Ok(url)
     }

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
+use crate::permissions::{DIRECTORY, FILE as FILE_MODE, create_directories};
+
 /// The bits of a mode that say what kind of file it is, and the two kinds that may be unpacked.
 const KIND: u32 = 0o170_000;
 const FILE: u32 = 0o100_000;
@@ -146,14 +148,14 @@ pub fn unpack(archive: &Path, folder: &Path, limits: &UnpackLimits) -> Result<()
         let write = |source| UnpackError::Write { path: path.clone(), source };
         let parent = if is_folder { Some(path.as_path()) } else { path.parent() };
         if let Some(parent) = parent {
-            std::fs::create_dir_all(parent).map_err(write)?;
+            create_directories(parent).map_err(write)?;
         }
         if is_folder {
             continue;
         }
         let last = parts.last().copied().unwrap_or_default();
         let program = mode.is_some_and(|mode| mode & PROGRAM != 0) || last.starts_with(PROGRAM_PREFIX);
-        let mode = if program { 0o755 } else { 0o644 };
+        let mode = if program { DIRECTORY } else { FILE_MODE };
         let mut file =
             OpenOptions::new().write(true).create_new(true).mode(mode).open(&path).map_err(write)?;
         let announced = entry.size();

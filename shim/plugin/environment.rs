@@ -1,9 +1,13 @@
-//! What a provider process finds in its environment: all of ours, the extra variables of the caller, and go-plugin's.
+//! The environment of a provider process: ours without this program's own variables, the extra variables of the caller,
+//! and those of go-plugin.
 //!
 //! Terraform core gives providers its whole environment, because that is where their credentials, proxies and
 //! `TF_LOG*` settings come from. The variables of go-plugin are the exception: isthmus may itself run below a
 //! go-plugin host, whose certificate, socket group or multiplexing must not leak into our children. They are removed
 //! first and then set to what we mean, so neither the daemon's environment nor a caller can bend them.
+//!
+//! Variables that begin with `ISTHMUS_` are not passed on either: the key of the state store and the password in its address
+//! are among them, and a provider has no use for any.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -24,6 +28,20 @@ pub(crate) const GO_PLUGIN_VARIABLES: [&str; 8] = [
     "PLUGIN_UNIX_SOCKET_GROUP",
 ];
 
+/// What the names of this program's own variables start with.
+pub(crate) const OWN_VARIABLES: &str = "ISTHMUS_";
+
+/// Whether a variable may be passed on to the processes of others.
+fn is_for_others(name: &OsStr) -> bool {
+    !name.as_encoded_bytes().starts_with(OWN_VARIABLES.as_bytes())
+}
+
+/// The names of this program's own variables in the environment of this process, which every child process of others has to
+/// be started without.
+pub fn own_variables() -> impl Iterator<Item = OsString> {
+    std::env::vars_os().map(|(name, _)| name).filter(|name| !is_for_others(name))
+}
+
 /// The complete environment of a provider: `inherited`, overridden by `extra`, overridden by go-plugin's variables.
 ///
 /// `client_certificate` is PEM; its presence is what switches the provider to mutual TLS. The multiplexing variable is
@@ -32,9 +50,10 @@ pub(super) fn child_environment(
     inherited: impl IntoIterator<Item = (OsString, OsString)>,
     extra: impl IntoIterator<Item = (OsString, OsString)>,
     client_certificate: Option<&str>,
-    socket_folder: &Path,
+    socket_directory: &Path,
 ) -> BTreeMap<OsString, OsString> {
-    let mut environment: BTreeMap<OsString, OsString> = inherited.into_iter().chain(extra).collect();
+    let mut environment: BTreeMap<OsString, OsString> =
+        inherited.into_iter().chain(extra).filter(|(name, _)| is_for_others(name)).collect();
     for name in GO_PLUGIN_VARIABLES {
         environment.remove(OsStr::new(name));
     }
@@ -43,7 +62,7 @@ pub(super) fn child_environment(
     set("PLUGIN_PROTOCOL_VERSIONS", "5,6".as_ref());
     set("PLUGIN_MIN_PORT", "10000".as_ref());
     set("PLUGIN_MAX_PORT", "25000".as_ref());
-    set("PLUGIN_UNIX_SOCKET_DIR", socket_folder.as_os_str());
+    set("PLUGIN_UNIX_SOCKET_DIR", socket_directory.as_os_str());
     if let Some(certificate) = client_certificate {
         set("PLUGIN_CLIENT_CERT", certificate.as_ref());
     }
@@ -83,6 +102,22 @@ mod tests {
             ("TF_REATTACH_PROVIDERS", "{}"),
         ];
         assert_eq!(environment, pairs(&expected).into_iter().collect());
+    }
+
+    #[test]
+    fn the_variables_of_this_program_do_not_reach_the_child() {
+        let ours = pairs(&[
+            ("ISTHMUS_KEY", "0123"),
+            ("ISTHMUS_PASSPHRASE", "correct horse"),
+            ("ISTHMUS_STORE", "postgres://user:password@db/states"),
+            ("ISTHMUS_OF_A_LATER_VERSION", "x"),
+            ("ISTHMUS_", "x"),
+            ("ISTHMUSES", "of others"),
+        ]);
+        let environment = child_environment(ours.clone(), ours, None, Path::new("/tmp/isthmus-a"));
+        let names: Vec<_> = environment.keys().filter_map(|name| name.to_str()).collect();
+        assert!(!names.iter().any(|name| name.starts_with("ISTHMUS_")), "{names:?}");
+        assert_eq!(value(&environment, "ISTHMUSES"), Some("of others"));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::connection::ConnectionError;
 use super::executable::ExecutableError;
 use super::handshake::{Address, HandshakeError};
 use super::process::Exit;
-use super::socket_folder::SocketFolderError;
+use super::socket_directory::SocketDirectoryError;
 use super::tls::TlsSetupError;
 
 /// A provider that is not running, or not one that we can talk to.
@@ -55,9 +55,12 @@ pub enum LaunchProblem {
     /// The system refuses for a reason of its own: limits, memory.
     #[error("the system did not start the process")]
     Spawn(#[source] io::Error),
+    /// There is no guardian, without which no provider is started.
+    #[error("failed to start its guardian process")]
+    Guardian(#[source] io::Error),
     /// No place for its socket.
     #[error(transparent)]
-    SocketFolder(#[from] SocketFolderError),
+    SocketDirectory(#[from] SocketDirectoryError),
     /// No certificates for its connection.
     #[error(transparent)]
     Tls(#[from] TlsSetupError),

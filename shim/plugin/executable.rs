@@ -10,13 +10,18 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::handshake::shown_bytes;
+use crate::install::Platform;
+use crate::similar_path;
 
 /// Why a file cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecutableError {
     /// Nothing is there.
-    #[error("the file does not exist; install the provider, or mend its path")]
-    Missing,
+    #[error("the file does not exist; {}", instead(.similar.as_deref()))]
+    Missing {
+        /// The file that was perhaps meant.
+        similar: Option<PathBuf>,
+    },
     /// A folder is there, as when the folder of an unpacked archive was named.
     #[error("it is a directory; name the executable inside it")]
     Directory,
@@ -29,7 +34,7 @@ pub enum ExecutableError {
     )]
     NotExecutable,
     /// Neither a program of this system nor a script.
-    #[error("it is {what}; a provider is an executable for {os} on {arch}", os = std::env::consts::OS, arch = std::env::consts::ARCH)]
+    #[error("it is {what}; a provider binary is an executable for {}", Platform::CURRENT)]
     WrongFormat {
         /// What it is instead, or its first bytes, escaped.
         what: String,
@@ -51,7 +56,7 @@ pub enum ExecutableError {
 /// When the file cannot be started, with the reason.
 pub fn inspect(path: &Path) -> Result<(), ExecutableError> {
     let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ExecutableError::Missing,
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => missing(path),
         io::ErrorKind::PermissionDenied => ExecutableError::NotExecutable,
         _ => ExecutableError::Unreadable(error),
     })?;
@@ -78,9 +83,20 @@ pub fn inspect(path: &Path) -> Result<(), ExecutableError> {
 pub(super) fn explain(path: &Path, refusal: io::Error) -> Result<ExecutableError, io::Error> {
     match refusal.kind() {
         io::ErrorKind::NotFound if path.exists() => Ok(ExecutableError::InterpreterMissing),
-        io::ErrorKind::NotFound => Ok(ExecutableError::Missing),
+        io::ErrorKind::NotFound => Ok(missing(path)),
         io::ErrorKind::PermissionDenied => Ok(ExecutableError::NotExecutable),
         _ => Err(refusal),
+    }
+}
+
+fn missing(path: &Path) -> ExecutableError {
+    ExecutableError::Missing { similar: similar_path(path) }
+}
+
+fn instead(similar: Option<&Path>) -> String {
+    match similar {
+        Some(similar) => format!("did you mean {}?", similar.display()),
+        None => "install the provider, or fix the path".to_owned(),
     }
 }
 
@@ -158,7 +174,7 @@ fn foreign_machine(beginning: &[u8]) -> Option<String> {
         return None;
     }
     Some(match MACHINES.iter().find(|(number, _)| *number == machine) {
-        Some((_, name)) => format!("a program for {name}"),
+        Some((_, name)) => format!("a program for {}_{name}", Platform::CURRENT.os),
         None => format!("a program for another machine (ELF machine {machine})"),
     })
 }
@@ -192,9 +208,12 @@ mod tests {
     fn a_program_for_another_machine_is_not_handed_to_a_shell() {
         let mut header = [0u8; 64];
         header[..6].copy_from_slice(b"\x7fELF\x02\x01");
-        for (machine, name) in [(22u16, "s390x"), (21, "ppc64le"), (243, "ELF machine 243")] {
+        for (machine, name) in
+            [(22u16, "for linux_s390x; "), (21, "for linux_ppc64le; "), (243, "ELF machine 243")]
+        {
             header[ELF_MACHINE].copy_from_slice(&machine.to_le_bytes());
-            assert!(message(&header).contains(name), "{}", message(&header));
+            let text = message(&header);
+            assert!(text.contains(name) && text.ends_with(&format!("for {}", Platform::CURRENT)), "{text}");
         }
     }
 }

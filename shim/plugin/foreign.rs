@@ -1,4 +1,4 @@
-//! A process that is not our child: the owner of a provider that we reattached to.
+//! A process that is not our child: the owner of a provider that we reattached to, or our parent.
 //!
 //! It cannot be waited for, and its id may pass to a stranger at any time. Linux has handles for that (pidfd), which
 //! go on meaning the same process and tell when it ends. Where there are none, the process is looked at now and then,
@@ -15,7 +15,7 @@ use tokio::io::unix::AsyncFd;
 
 /// A process on this machine, whoever started it.
 #[derive(Debug)]
-pub(super) struct ForeignProcess {
+pub struct ForeignProcess {
     #[cfg(target_os = "linux")]
     handle: AsyncFd<OwnedFd>,
     #[cfg(not(target_os = "linux"))]
@@ -23,8 +23,8 @@ pub(super) struct ForeignProcess {
 }
 
 impl ForeignProcess {
-    /// The process of this id; none if it is not there, or not to be seen from here (another container).
-    pub(super) fn find(id: u32) -> Option<Self> {
+    /// The process of this id; to be called in a runtime. None if it is not there, or not to be seen from here (another container).
+    pub fn find(id: u32) -> Option<Self> {
         let id = Pid::from_raw(i32::try_from(id).ok()?)?;
         #[cfg(target_os = "linux")]
         {
@@ -44,7 +44,7 @@ impl ForeignProcess {
     }
 
     /// Waits until it has ended.
-    pub(super) async fn ended(&self) {
+    pub async fn ended(&self) {
         #[cfg(target_os = "linux")]
         if self.handle.readable().await.is_err() {
             // Only when the runtime goes down, and this task with it.

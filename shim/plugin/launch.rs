@@ -5,11 +5,9 @@
 
 use std::io;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::process::{ChildStderr, ChildStdout};
 use tonic::transport::Channel;
 
 use super::LaunchSpec;
@@ -17,14 +15,13 @@ use super::connection::connect;
 use super::environment::child_environment;
 use super::error::{LaunchError, LaunchProblem};
 use super::executable::{absolute, explain, inspect};
+use super::guardian::{Program, SpawnError, spawn};
 use super::handshake::{Handshake, ProtocolVersion, Transport};
 use super::health::{Health, health};
 use super::logs::{LogSink, Logs};
-use super::process::Bell;
-use super::socket_folder::SocketFolder;
-use super::spawn::{SpawnedChild, spawn};
+use super::socket_directory::SocketDirectory;
 use super::stdio::follow_prints;
-use super::supervise::{Pipes, Supervision};
+use super::supervise::Supervision;
 use super::tls::ClientIdentity;
 
 /// A provider that has answered its first call.
@@ -95,32 +92,32 @@ async fn start(
     identity: Option<&ClientIdentity>,
     logs: &Logs,
 ) -> Result<(Supervision, tokio::sync::oneshot::Receiver<Vec<u8>>), LaunchProblem> {
-    let folder = prepare(spec, executable).await?;
+    let sockets = prepare(spec, executable, logs).await?;
     let environment = child_environment(
         std::env::vars_os(),
         spec.environment.iter().cloned(),
         identity.map(ClientIdentity::pem),
-        folder.path(),
+        sockets.path(),
     );
-    let command = || {
-        let mut command = Command::new(executable);
-        command.args(&spec.args).env_clear().envs(&environment);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        if let Some(folder) = &spec.working_directory {
-            command.current_dir(folder);
-        }
-        command
+    let program = Program {
+        executable: executable.to_owned(),
+        args: spec.args.clone(),
+        environment,
+        working_directory: spec.working_directory.clone(),
+        other_sessions: spec.other_sessions,
     };
-    let bell = Bell::new().map_err(LaunchProblem::Spawn)?;
     let mut pauses = BUSY_PAUSES.into_iter();
     let child = loop {
-        match spawn(command()).await {
+        match spawn(&spec.guardian, program.clone()).await {
             Ok(child) => break child,
-            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => match pauses.next() {
-                Some(pause) => tokio::time::sleep(pause).await,
-                None => return Err(LaunchProblem::Busy(error)),
-            },
-            Err(error) => {
+            Err(SpawnError::Guardian(error)) => return Err(LaunchProblem::Guardian(error)),
+            Err(SpawnError::Provider(error)) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
+                match pauses.next() {
+                    Some(pause) => tokio::time::sleep(pause).await,
+                    None => return Err(LaunchProblem::Busy(error)),
+                }
+            }
+            Err(SpawnError::Provider(error)) => {
                 return Err(match explain(executable, error) {
                     Ok(explained) => explained.into(),
                     Err(other) => LaunchProblem::Spawn(other),
@@ -128,17 +125,16 @@ async fn start(
             }
         }
     };
-    let SpawnedChild { process, stdout, stderr } = child;
-    let pipes = Pipes {
-        stdout: piped(stdout, ChildStdout::from_std)?,
-        stderr: piped(stderr, ChildStderr::from_std)?,
-    };
-    Ok(Supervision::start(process, pipes, bell, folder, logs))
+    Ok(Supervision::start(child, sockets, logs))
 }
 
-/// Refuses what cannot work, and makes the folder for what may.
-async fn prepare(spec: &LaunchSpec, executable: &Path) -> Result<SocketFolder, LaunchProblem> {
-    let executable = executable.to_owned();
+/// Refuses what cannot work, and creates the socket directory for what may.
+async fn prepare(
+    spec: &LaunchSpec,
+    executable: &Path,
+    logs: &Logs,
+) -> Result<SocketDirectory, LaunchProblem> {
+    let (executable, logs) = (executable.to_owned(), logs.clone());
     let working_directory = spec.working_directory.clone();
     let blocking = tokio::task::spawn_blocking(move || {
         inspect(&executable)?;
@@ -152,15 +148,9 @@ async fn prepare(spec: &LaunchSpec, executable: &Path) -> Result<SocketFolder, L
                 return Err(LaunchProblem::WorkingDirectory { folder, source });
             }
         }
-        Ok(SocketFolder::create()?)
+        Ok(SocketDirectory::create(&logs)?)
     });
     blocking.await.unwrap_or_else(|error| Err(LaunchProblem::Spawn(io::Error::other(error))))
-}
-
-fn piped<Raw, Pipe>(raw: Option<Raw>, convert: fn(Raw) -> io::Result<Pipe>) -> Result<Pipe, LaunchProblem> {
-    raw.ok_or_else(|| io::Error::other("the process has no pipe"))
-        .and_then(convert)
-        .map_err(LaunchProblem::Spawn)
 }
 
 async fn announced(

@@ -13,6 +13,8 @@ pub(super) struct Piece<'a> {
     pub(super) bytes: &'a [u8],
     /// Whether this is a whole line.
     pub(super) whole: bool,
+    /// Whether the line ends with it.
+    pub(super) ends: bool,
 }
 
 /// The state between two reads: the beginning of a line whose end has not been seen.
@@ -30,7 +32,7 @@ impl Lines {
             let (line, rest) = bytes.split_at(end);
             bytes = &rest[1..];
             if self.pending.is_empty() && !self.continued && line.len() <= LONGEST_PIECE {
-                each(Piece { bytes: without_return(line), whole: true });
+                each(Piece { bytes: without_return(line), whole: true, ends: true });
             } else {
                 self.hold(line, &mut each);
                 self.finish(&mut each);
@@ -42,7 +44,7 @@ impl Lines {
     /// Hands on what is left of a line that nothing will end any more.
     pub(super) fn finish(&mut self, mut each: impl FnMut(Piece<'_>)) {
         if !self.pending.is_empty() || self.continued {
-            each(Piece { bytes: without_return(&self.pending), whole: !self.continued });
+            each(Piece { bytes: without_return(&self.pending), whole: !self.continued, ends: true });
         }
         self.pending.clear();
         self.continued = false;
@@ -52,7 +54,7 @@ impl Lines {
         while self.pending.len() + bytes.len() > LONGEST_PIECE {
             let (now, later) = bytes.split_at(LONGEST_PIECE - self.pending.len());
             self.pending.extend_from_slice(now);
-            each(Piece { bytes: &self.pending, whole: false });
+            each(Piece { bytes: &self.pending, whole: false, ends: false });
             self.pending.clear();
             self.continued = true;
             bytes = later;

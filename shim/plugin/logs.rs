@@ -17,7 +17,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-use super::lines::{Lines, Piece};
+use super::lines::{LONGEST_PIECE, Lines, Piece};
+use crate::secret::KnownSecrets;
 
 /// How much a record matters, by its provider's own judgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,6 +44,8 @@ pub enum Origin {
     Stdout,
     /// Prints of the provider's own code, which go-plugin redirects into a stream of their own.
     Printed,
+    /// Not the provider: a note of this library about its process.
+    Host,
 }
 
 /// One thing that a provider said.
@@ -62,12 +65,22 @@ pub struct LogRecord {
     pub fields: Vec<(String, String)>,
 }
 
+impl LogRecord {
+    fn redact(&mut self, secrets: &KnownSecrets) {
+        secrets.redact_in_place(&mut self.message);
+        for (_, value) in &mut self.fields {
+            secrets.redact_in_place(value);
+        }
+    }
+}
+
 /// Where records go. Cheap to clone; called from the tasks that read the pipes, so it must not block: a sink that
 /// waits makes the provider wait.
 #[derive(Clone)]
 pub struct LogSink {
     receive: Arc<dyn Fn(LogRecord) + Send + Sync>,
     least: Level,
+    secrets: KnownSecrets,
 }
 
 impl LogSink {
@@ -79,7 +92,18 @@ impl LogSink {
     /// A sink for records of this level and above. Providers write dozens of trace records for each call, and those
     /// that nobody wants are not even taken apart.
     pub fn from_level(least: Level, receive: impl Fn(LogRecord) + Send + Sync + 'static) -> Self {
-        Self { receive: Arc::new(receive), least }
+        Self { receive: Arc::new(receive), least, secrets: KnownSecrets::default() }
+    }
+
+    /// The same sink for records in which these are redacted. The provider that logs to it is who they are learned from.
+    #[must_use]
+    pub fn redacting(self, secrets: KnownSecrets) -> Self {
+        Self { secrets, ..self }
+    }
+
+    /// What is redacted.
+    pub(super) fn secrets(&self) -> &KnownSecrets {
+        &self.secrets
     }
 
     /// A sink that forgets everything.
@@ -142,6 +166,15 @@ impl Logs {
         lines.finish(each);
     }
 
+    /// Hands on a note of our own about the process.
+    pub(super) fn note(&self, level: Level, message: String) {
+        if level >= self.sink.least {
+            let provider = Arc::clone(&self.provider);
+            let (origin, module, fields) = (Origin::Host, None, Vec::new());
+            (self.sink.receive)(LogRecord { provider, origin, level, message, module, fields });
+        }
+    }
+
     /// What is known so far; the whole of it once every pipe is drained.
     pub(super) fn last_words(&self) -> LastWords {
         let memory = self.memory();
@@ -160,28 +193,57 @@ pub(super) struct Reading {
     logs: Logs,
     origin: Origin,
     panicking: bool,
+    /// The end of the last piece of a line that goes on, where a secret may have begun that ends in the next piece.
+    held: String,
+    /// The rest of the line is part of a secret.
+    hiding: bool,
 }
 
 impl Reading {
     pub(super) fn new(logs: Logs, origin: Origin) -> Self {
-        Self { logs, origin, panicking: false }
+        Self { logs, origin, panicking: false, held: String::new(), hiding: false }
     }
 
-    /// Understands one line, remembers it, and hands it on.
+    /// Understands one line, remembers it, and hands it on. Pieces of a line that is too long are cut where no secret is.
     pub(super) fn piece(&mut self, piece: Piece<'_>) {
+        if piece.whole {
+            return self.line(piece);
+        }
+        let mut text = std::mem::take(&mut self.held);
+        if !self.hiding {
+            text.push_str(&String::from_utf8_lossy(piece.bytes));
+        }
+        if piece.ends {
+            self.hiding = false;
+        } else {
+            let cut = self.logs.sink.secrets.cut(&text);
+            if cut == 0 && text.len() > 2 * LONGEST_PIECE {
+                self.hiding = true;
+            } else {
+                self.held = text.split_off(cut);
+            }
+        }
+        if !text.is_empty() {
+            self.line(Piece { bytes: text.as_bytes(), ..piece });
+        }
+    }
+
+    fn line(&mut self, piece: Piece<'_>) {
         let level =
             if self.origin == Origin::Stderr && piece.whole { hclog_level(piece.bytes) } else { None };
         if level.is_some_and(|level| level < Level::Info && level < self.logs.sink.least) {
             return;
         }
         let structured = level.and_then(|level| self.hclog(level, piece.bytes));
-        let (record, detail) = match structured {
+        let (mut record, detail) = match structured {
             Some(record) => {
                 let detail = record.level < Level::Info;
                 (record, detail)
             }
             None => self.plain(piece),
         };
+        // Before anything is cut: half a secret is not found any more.
+        record.redact(&self.logs.sink.secrets);
         if self.panicking && record.level == Level::Error {
             self.logs.memory().remember_panic(&record.message);
         } else if !detail && !record.message.trim().is_empty() {

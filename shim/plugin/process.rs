@@ -1,21 +1,18 @@
-//! A child process and its whole group: killed together, waited for always, and remembered by how it ended.
+//! A provider process as the daemon sees it: its id while that is its own, the way to kill it, and how it ended.
 //!
-//! A process id means something only until it is waited for; afterwards the system may give it, and the group of the
-//! same number, to a stranger. All killing and waiting therefore goes through one lock, and the group is killed
-//! *before* its leader is waited for, while the leader's zombie still guards the number. That also takes along the
-//! helpers which a provider started and left behind.
+//! A process id means something only until it is waited for; afterwards the system may give it to a stranger. Only the
+//! guardian waits, and only it kills by a number: here a provider is killed by shutting down the guardian's socket.
 
 use std::fmt;
-use std::io;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Child, ExitStatus};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::process::ExitStatus;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-use tokio::signal::unix::{SignalKind, signal};
+use rustix::process::{Pid, Signal};
 
 use super::logs::LastWords;
-use super::spawn::bury;
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +21,8 @@ pub enum Ending {
     Code(i32),
     /// By this signal.
     Signal(i32),
+    /// It was killed because its guardian process had ended, which was ended by this signal.
+    WithGuardian(Option<i32>),
     /// Nobody can tell: it was not our child, or somebody else waited for it.
     Unknown,
 }
@@ -47,6 +46,14 @@ impl fmt::Display for Ending {
                 Some(name) => write!(formatter, "signal {number} ({name})"),
                 None => write!(formatter, "signal {number}"),
             },
+            Self::WithGuardian(Some(number)) => {
+                write!(
+                    formatter,
+                    "killed with its guardian process, which ended by {}",
+                    Self::Signal(*number)
+                )
+            }
+            Self::WithGuardian(None) => formatter.write_str("killed with its guardian process, which ended"),
             Self::Unknown => formatter.write_str("unknown exit status"),
         }
     }
@@ -82,101 +89,41 @@ impl Exit {
     }
 }
 
-/// A child of ours, leader of its own process group. Dropping it kills the group.
+/// A provider under guard. Dropping it kills it, with all that it has started.
 #[derive(Debug)]
 pub(super) struct ChildProcess {
     id: Pid,
-    state: Mutex<State>,
-}
-
-#[derive(Debug)]
-enum State {
-    /// Running, or ended and not yet waited for: its id is its own.
-    Present(Child),
-    /// Waited for: its id belongs to nobody we know.
-    Gone(Ending),
-}
-
-/// Wakes up whenever any child of this program ends. To be made before the child is, so that no end is missed.
-#[derive(Debug)]
-pub(super) struct Bell(tokio::signal::unix::Signal);
-
-impl Bell {
-    /// # Errors
-    /// When the system does not let us handle the signal.
-    pub(super) fn new() -> io::Result<Self> {
-        signal(SignalKind::child()).map(Self)
-    }
+    guardian: UnixStream,
+    has_ended: AtomicBool,
 }
 
 impl ChildProcess {
-    pub(super) fn new(child: Child) -> Self {
-        // Lossless: the system's process ids are positive signed numbers.
-        let id = Pid::from_child(&child);
-        Self { id, state: Mutex::new(State::Present(child)) }
+    /// The provider of this id, and the way to its guardian.
+    pub(super) fn new(id: Pid, guardian: UnixStream) -> Self {
+        Self { id, guardian, has_ended: AtomicBool::new(false) }
     }
 
     /// Its process id, while that is its own.
     pub(super) fn id(&self) -> Option<u32> {
-        match &*self.state() {
-            State::Present(child) => Some(child.id()),
-            State::Gone(_) => None,
-        }
+        let id = self.id.as_raw_nonzero().get().unsigned_abs();
+        (!self.has_ended.load(Ordering::Acquire)).then_some(id)
     }
 
-    /// Kills the process and everything in its group. Without effect once it has been waited for.
+    /// Notes that the guardian has reported its end.
+    pub(super) fn note_end(&self) {
+        self.has_ended.store(true, Ordering::Release);
+    }
+
+    /// Kills the process and everything in its session. Without effect once it has ended.
     pub(super) fn kill(&self) {
-        if let State::Present(_) = &*self.state() {
-            // The only failure is a group that is not there any more.
-            let _ = kill_process_group(self.id, Signal::KILL);
-        }
-    }
-
-    /// Waits for the end; kills what is left of the group. May be cancelled and called again.
-    pub(super) async fn ended(&self, bell: &mut Bell) -> Ending {
-        loop {
-            if let Some(ending) = self.reap() {
-                return ending;
-            }
-            if bell.0.recv().await.is_none() {
-                // Only when the runtime goes down, and this task with it.
-                std::future::pending::<()>().await;
-            }
-        }
-    }
-
-    fn reap(&self) -> Option<Ending> {
-        let mut state = self.state();
-        let child = match &mut *state {
-            State::Gone(ending) => return Some(*ending),
-            State::Present(child) => child,
-        };
-        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        if let Ok(None) | Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(self.id), look) {
-            return None;
-        }
-        let _ = kill_process_group(self.id, Signal::KILL);
-        // Returns at once: the child has ended, or (`ECHILD`) is not there to be waited for.
-        let ending = child.wait().map_or(Ending::Unknown, Ending::from);
-        *state = State::Gone(ending);
-        Some(ending)
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        // No update can leave the state half-made, so a panic elsewhere does not spoil it.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        // The only failure is a guardian that is not there any more.
+        let _ = self.guardian.shutdown(Shutdown::Write);
     }
 }
 
 impl Drop for ChildProcess {
     fn drop(&mut self) {
         self.kill();
-        if self.reap().is_some() {
-            return;
-        }
-        if let State::Present(child) = std::mem::replace(&mut *self.state(), State::Gone(Ending::Unknown)) {
-            bury(child);
-        }
     }
 }
 

@@ -5,16 +5,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::process::{ChildStderr, ChildStdout};
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::error::End;
-use super::logs::{Logs, Origin};
-use super::process::{Bell, ChildProcess, Ending, Exit};
-use super::socket_folder::SocketFolder;
+use super::guardian::{OtherSession, Reports, Spawned};
+use super::logs::{Level, Logs, Origin};
+use super::process::{ChildProcess, Ending, Exit};
+use super::socket_directory::SocketDirectory;
 
 /// A child and the tasks around it.
 #[derive(Debug)]
@@ -48,29 +48,20 @@ impl Readers {
     }
 }
 
-/// The pipes of a child, ready to be read.
-#[derive(Debug)]
-pub(super) struct Pipes {
-    pub(super) stdout: ChildStdout,
-    pub(super) stderr: ChildStderr,
-}
-
 impl Supervision {
     /// Takes charge of a child. The first line that it prints arrives in the receiver; when there will be none, the
     /// receiver learns that its sender has gone.
     pub(super) fn start(
-        process: ChildProcess,
-        pipes: Pipes,
-        bell: Bell,
-        folder: SocketFolder,
+        child: Spawned,
+        sockets: SocketDirectory,
         logs: &Logs,
     ) -> (Self, oneshot::Receiver<Vec<u8>>) {
+        let Spawned { process, reports, stdout, stderr } = child;
         let process = Arc::new(process);
         let (readers, readers_end) = Readers::new();
         let (first_line, first_line_receiver) = oneshot::channel();
         let (exit_sender, exit) = watch::channel(None);
 
-        let Pipes { stdout, stderr } = pipes;
         let reader = logs.clone();
         readers.spawn(async move {
             let first = |line: &[u8]| first_line.send(line.to_vec()).is_ok();
@@ -81,8 +72,8 @@ impl Supervision {
 
         let supervisor = tokio::spawn(supervise(
             Arc::clone(&process),
-            bell,
-            folder,
+            reports,
+            sockets,
             readers.clone(),
             logs.clone(),
             exit_sender,
@@ -146,23 +137,39 @@ impl Drop for Owned {
     }
 }
 
-/// How long output may still come after the end. It comes at once, unless a descendant that left the process group
-/// holds the pipes open.
+/// How long output and reports may still come after the end. They come at once, unless a descendant that left the
+/// session holds the pipes open.
 const LAST_OUTPUT: Duration = Duration::from_secs(1);
 
 async fn supervise(
     process: Arc<ChildProcess>,
-    mut bell: Bell,
-    folder: SocketFolder,
+    mut reports: Reports,
+    sockets: SocketDirectory,
     readers: Readers,
     logs: Logs,
     exit: watch::Sender<Option<Exit>>,
 ) {
-    let ending = process.ended(&mut bell).await;
+    let ending = reports.ended().await;
+    process.note_end();
     readers.tracker.close();
+    let last_reports = async {
+        while let Some(other) = reports.other_session().await {
+            logs.note(Level::Warn, describe(&other));
+        }
+    };
     // Without an answer the last lines are merely those that came in time.
-    let _ = timeout(LAST_OUTPUT, readers.tracker.wait()).await;
+    let _ = timeout(LAST_OUTPUT, async { tokio::join!(readers.tracker.wait(), last_reports) }).await;
     readers.end.cancel();
-    drop(folder);
+    drop(sockets);
     exit.send_replace(Some(Exit::new(ending, logs.last_words())));
+}
+
+/// The warning about a process that outlives its provider, or would have.
+fn describe(other: &OtherSession) -> String {
+    let OtherSession { process, command, killed } = other;
+    if *killed {
+        format!("the provider had put process {process} ({command}) into another session; it was killed")
+    } else {
+        format!("the provider has left process {process} ({command}) running in another session")
+    }
 }

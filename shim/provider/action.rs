@@ -6,6 +6,7 @@ use tfplugin6::invoke_action::event::Type as Event;
 use super::deferral::Postponement;
 use super::{Diagnostic, Provider, ProviderError, Rpc, dynamic};
 use crate::cty::Value;
+use crate::secret::Retention;
 
 impl Provider {
     /// Carries an action out as core does: its configuration is validated, the provider says whether it can be done, and
@@ -23,6 +24,7 @@ impl Provider {
     ) -> Result<(), ProviderError> {
         let schema = self.catalogue().action(type_name)?;
         let stops = self.stops();
+        self.note_secrets(&schema, config, Retention::Usual);
         let encoded =
             |rpc| dynamic::encode(config, &schema.block.implied_type, self.operation(rpc), type_name);
 

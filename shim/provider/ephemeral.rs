@@ -9,21 +9,23 @@ use isthmus_proto::tfplugin6;
 use super::deferral::Postponement;
 use super::{Diagnostic, Provider, ProviderError, Rpc, dynamic};
 use crate::cty::Value;
+use crate::secret::{Retention, Secret};
 
 /// An ephemeral resource that is open.
 #[derive(Debug)]
 pub struct Opened {
     /// What it is, wholly known. It must not be stored.
-    pub result: Value,
+    pub result: Secret<Value>,
     /// What it is renewed and closed with.
     pub lease: Lease,
 }
 
 /// What an open ephemeral resource is renewed and closed with.
+#[derive(Debug)]
 pub struct Lease {
     type_name: Arc<str>,
     /// The provider's own bytes, as it gave them last. There may be secrets in them.
-    private: Option<Bytes>,
+    private: Secret<Option<Bytes>>,
     renew_at: Option<SystemTime>,
 }
 
@@ -36,14 +38,6 @@ impl Lease {
     /// When the provider wants it to be renewed; never, if it says nothing.
     pub fn renew_at(&self) -> Option<SystemTime> {
         self.renew_at
-    }
-}
-
-impl std::fmt::Debug for Lease {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { type_name, private: _, renew_at } = self;
-        let mut shown = formatter.debug_struct("Lease");
-        shown.field("type_name", type_name).field("renew_at", renew_at).finish_non_exhaustive()
     }
 }
 
@@ -60,6 +54,7 @@ impl Provider {
     ) -> Result<(), ProviderError> {
         let rpc = Rpc::ValidateEphemeralResourceConfig;
         let schema = self.catalogue().ephemeral_resource(type_name)?;
+        self.note_secrets(&schema, config, Retention::Usual);
         let request = tfplugin6::validate_ephemeral_resource_config::Request {
             type_name: type_name.to_owned(),
             config: dynamic::encode(config, &schema.block.implied_type, self.operation(rpc), type_name)?,
@@ -92,10 +87,12 @@ impl Provider {
         self.deferral(rpc, type_name, response.deferred, Postponement::Refused)?;
         let lease = Lease {
             type_name: Arc::from(type_name),
-            private: response.private,
+            private: Secret::new(response.private),
             renew_at: response.renew_at.and_then(|at| time(at.seconds, at.nanos)),
         };
         let usable = self.decode(rpc, type_name, response.result.as_ref(), value_type).and_then(|result| {
+            // All of it, whatever the schema says of its parts: it is for nobody but the program.
+            self.secrets().learn_value(&result, Retention::Usual);
             let wrong = |reason| Err(self.invalid_answer(rpc, type_name, reason));
             match &result {
                 result if result.is_null() => wrong("it returned no value where one was expected"),
@@ -104,7 +101,7 @@ impl Provider {
             }
         });
         match usable {
-            Ok(result) => Ok(Opened { result, lease }),
+            Ok(result) => Ok(Opened { result: Secret::new(result), lease }),
             Err(error) => {
                 // It is open all the same. That it cannot be closed either adds nothing to what is wrong.
                 let _ = self.close_ephemeral_resource(lease, warnings).await;
@@ -125,12 +122,12 @@ impl Provider {
         let rpc = Rpc::RenewEphemeralResource;
         let request = tfplugin6::renew_ephemeral_resource::Request {
             type_name: lease.type_name.to_string(),
-            private: lease.private.clone(),
+            private: lease.private.expose().clone(),
         };
         let response: tfplugin6::renew_ephemeral_resource::Response = self.call(rpc, request).await?;
         self.refuse_errors(rpc, response.diagnostics, warnings)?;
         if response.private.is_some() {
-            lease.private = response.private;
+            lease.private = Secret::new(response.private);
         }
         lease.renew_at = response.renew_at.and_then(|at| time(at.seconds, at.nanos));
         Ok(())
@@ -148,7 +145,7 @@ impl Provider {
         let rpc = Rpc::CloseEphemeralResource;
         let request = tfplugin6::close_ephemeral_resource::Request {
             type_name: lease.type_name.to_string(),
-            private: lease.private,
+            private: lease.private.expose().clone(),
         };
         let response: tfplugin6::close_ephemeral_resource::Response = self.call(rpc, request).await?;
         self.refuse_errors(rpc, response.diagnostics, warnings)

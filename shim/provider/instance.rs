@@ -17,7 +17,9 @@ use super::{
 };
 use crate::cty::Value;
 use crate::plugin::{Plugin, ProtocolVersion};
-use crate::schema::{Catalogue, Contents, Fingerprint, SchemaAnswer};
+use crate::rules;
+use crate::schema::{Catalogue, Contents, Fingerprint, Schema, SchemaAnswer};
+use crate::secret::{KnownSecrets, Retention};
 
 /// The Terraform release that a provider is told it talks to. It must parse as a release version: some providers refuse
 /// to be configured otherwise, and many put it into the user agent of their requests.
@@ -100,6 +102,16 @@ impl Provider {
         self.client.version()
     }
 
+    /// The secrets among the values that it was given and has given back.
+    pub fn secrets(&self) -> &KnownSecrets {
+        self.plugin.secrets()
+    }
+
+    /// Notes what of a value may not be printed, before the provider can quote it.
+    pub(super) fn note_secrets(&self, schema: &Schema, value: &Value, retention: Retention) {
+        rules::each_secret(&schema.block, value, &mut |part| self.secrets().learn_value(part, retention));
+    }
+
     /// Its process.
     pub fn plugin(&self) -> &Plugin {
         &self.plugin
@@ -113,6 +125,7 @@ impl Provider {
     ) -> Result<(), ProviderError> {
         let rpc = Rpc::ValidateProviderConfig;
         let schema = self.catalogue.provider()?;
+        self.note_secrets(&schema, config, Retention::Session);
         let config =
             dynamic::encode(config, &schema.block.implied_type, self.operation(rpc), "its configuration")?;
         // Protocol 5 also answers with a prepared configuration, which core ignores; protocol 6's message skips it.
@@ -133,6 +146,7 @@ impl Provider {
         }
         let rpc = Rpc::ConfigureProvider;
         let schema = self.catalogue.provider()?;
+        self.note_secrets(&schema, config, Retention::Session);
         let config =
             dynamic::encode(config, &schema.block.implied_type, self.operation(rpc), "its configuration")?;
         let request = tfplugin6::configure_provider::Request {
@@ -163,6 +177,7 @@ impl Provider {
         let schema = self.catalogue.data_source(type_name)?;
         let value_type = &schema.block.implied_type;
         let rpc = Rpc::ValidateDataResourceConfig;
+        self.note_secrets(&schema, config, Retention::Usual);
         let encoded = dynamic::encode(config, value_type, self.operation(rpc), type_name)?;
         let response: tfplugin6::validate_data_resource_config::Response = self
             .call(
@@ -188,6 +203,7 @@ impl Provider {
             return Ok(DataSourceAnswer::Deferred(deferral));
         }
         let state = self.decode(rpc, type_name, response.state.as_ref(), value_type)?;
+        self.note_secrets(&schema, &state, Retention::Usual);
         if state.is_null() {
             return Err(self.invalid_answer(rpc, type_name, "it returned no value where one was expected"));
         }

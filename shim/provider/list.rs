@@ -12,6 +12,8 @@ use super::pieces::Pieces;
 use super::{Diagnostic, IdentitySchema, Provider, ProviderError, Rpc, dynamic};
 use crate::cty::json::Json;
 use crate::cty::{Type, Value};
+use crate::schema::Schema;
+use crate::secret::Retention;
 
 /// What is to be listed.
 #[derive(Clone, Debug)]
@@ -31,7 +33,7 @@ pub struct ListRequest<'a> {
 pub struct Listing {
     type_name: Arc<str>,
     identity: IdentitySchema,
-    object_type: Type,
+    object: Arc<Schema>,
     events: Pieces<Event>,
     /// How many more are wanted.
     left: Option<u64>,
@@ -69,6 +71,7 @@ impl Provider {
         let number = limit.map_or(i64::MAX, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
 
         let rpc = Rpc::ValidateListResourceConfig;
+        self.note_secrets(&schema, config, Retention::Usual);
         let encode = |value: &Value, own: &Type| dynamic::encode(value, own, self.operation(rpc), type_name);
         let config = encode(config, &schema.block.implied_type)?;
         let validate = tfplugin6::validate_list_resource_config::Request {
@@ -90,7 +93,7 @@ impl Provider {
         Ok(Listing {
             type_name: Arc::from(type_name),
             identity,
-            object_type: resource.schema().block.implied_type.clone(),
+            object: Arc::clone(resource.schema()),
             events: self.stream(rpc, request).await?,
             left: limit,
         })
@@ -133,7 +136,9 @@ impl Listing {
             let object = match &event.resource_object {
                 None => None,
                 Some(object) => {
-                    let value = provider.decode(rpc, &self.type_name, Some(object), &self.object_type)?;
+                    let object_type = &self.object.block.implied_type;
+                    let value = provider.decode(rpc, &self.type_name, Some(object), object_type)?;
+                    provider.note_secrets(&self.object, &value, Retention::Usual);
                     if !value.is_wholly_known() {
                         return Err(invalid("it found something of which not all is known"));
                     }

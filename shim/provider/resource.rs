@@ -21,6 +21,7 @@ use super::{Deferral, Diagnostic, Provider, ProviderError, Rpc, dynamic};
 use crate::cty::{AttributePath, Value};
 use crate::rules;
 use crate::schema::Schema;
+use crate::secret::Retention;
 
 pub use apply::{Applied, ApplyFailure};
 pub use final_plan::{EarlierPlan, Handover};
@@ -85,11 +86,14 @@ impl<'a> Resource<'a> {
 
     fn encode(&self, rpc: Rpc, value: &Value) -> Result<Option<tfplugin6::DynamicValue>, ProviderError> {
         let operation = self.provider.operation(rpc);
+        self.provider.note_secrets(&self.schema, value, Retention::Usual);
         dynamic::encode(value, &self.schema.block.implied_type, operation, &self.type_name)
     }
 
     fn decode(&self, rpc: Rpc, message: Option<&tfplugin6::DynamicValue>) -> Result<Value, ProviderError> {
-        self.provider.decode(rpc, &self.type_name, message, &self.schema.block.implied_type)
+        let value = self.provider.decode(rpc, &self.type_name, message, &self.schema.block.implied_type)?;
+        self.provider.note_secrets(&self.schema, &value, Retention::Usual);
+        Ok(value)
     }
 
     fn require_storable(&self, rpc: Rpc, value: &Value) -> Result<(), ProviderError> {

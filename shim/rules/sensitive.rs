@@ -5,7 +5,7 @@
 
 use super::write_only::each_element;
 use crate::cty::{AttributePath, PathStep, Value};
-use crate::schema::{Attribute, AttributeType, Block};
+use crate::schema::{Attribute, AttributeType, Block, BlockNesting, ObjectNesting};
 
 /// Where the schema says that `value` is sensitive, whether there is a value or not. A set is sensitive as a whole if
 /// anything in its elements is, because no path leads into it.
@@ -13,6 +13,52 @@ pub fn sensitive_paths(block: &Block, value: &Value) -> Vec<AttributePath> {
     let mut found = Vec::new();
     visit_block(block, value, &mut AttributePath::default(), &mut found);
     found
+}
+
+/// Shows `visit` every part of `value` that may not be printed: what the schema calls sensitive, and what is write-only.
+/// Where nothing in the schema is, the value is not looked at.
+pub fn each_secret(block: &Block, value: &Value, visit: &mut dyn FnMut(&Value)) {
+    if !block.has_secrets {
+        return;
+    }
+    each_secret_attribute(&block.attributes, value, visit);
+    let Value::Object(values) = value.inner() else { return };
+    for nested in block.blocks.iter().filter(|nested| nested.block.has_secrets) {
+        let Some(inner) = values.get(&nested.name) else { continue };
+        let is_one = matches!(nested.nesting, BlockNesting::Single | BlockNesting::Group);
+        each_member(inner, is_one, &mut |element| each_secret(&nested.block, element, visit));
+    }
+}
+
+fn each_secret_attribute(attributes: &[Attribute], value: &Value, visit: &mut dyn FnMut(&Value)) {
+    let Value::Object(values) = value.inner() else { return };
+    for attribute in attributes.iter().filter(|attribute| attribute.has_secrets()) {
+        let Some(inner) = values.get(&attribute.name) else { continue };
+        match &attribute.attribute_type {
+            AttributeType::Nested(nested) if !(attribute.sensitive || attribute.write_only) => {
+                each_member(inner, nested.nesting == ObjectNesting::Single, &mut |element| {
+                    each_secret_attribute(&nested.attributes, element, visit);
+                });
+            }
+            AttributeType::Nested(_) | AttributeType::Plain(_) => visit(inner),
+        }
+    }
+}
+
+/// The value itself if there is one of it, else its elements.
+fn each_member(value: &Value, is_one: bool, visit: &mut dyn FnMut(&Value)) {
+    match value.inner() {
+        value if is_one => visit(value),
+        Value::List(elements) | Value::Tuple(elements) => elements.iter().for_each(visit),
+        Value::Set(elements) => elements.iter().for_each(visit),
+        Value::Map(elements) | Value::Object(elements) => elements.values().for_each(visit),
+        Value::Null
+        | Value::Unknown(_)
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Dynamic(_) => {}
+    }
 }
 
 fn visit_block(block: &Block, value: &Value, path: &mut AttributePath, found: &mut Vec<AttributePath>) {
@@ -120,6 +166,15 @@ mod tests {
             ("set_blocks", Value::set(vec![object()])),
             ("open_blocks", Value::set(vec![])),
         ]);
+        let mut secrets = Vec::new();
+        each_secret(&schema, &value, &mut |secret| secrets.push(secret.clone()));
+        let hidden = || Value::string("hunter2");
+        assert_eq!(
+            secrets,
+            [hidden(), hidden(), hidden(), Value::Null, hidden(), object(), hidden(), hidden()],
+            "each by itself, in sets too"
+        );
+
         let found: Vec<String> = sensitive_paths(&schema, &value).iter().map(ToString::to_string).collect();
         assert_eq!(
             found,

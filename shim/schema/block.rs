@@ -32,6 +32,8 @@ pub struct Block {
     pub deprecation_message: String,
     /// A block that only the provider fills (6.11).
     pub computed: bool,
+    /// There is something in it, at any depth, that is sensitive or write-only.
+    pub has_secrets: bool,
     /// The object type of a value of this block: one attribute for each attribute and each nested block (core's
     /// "implied type").
     pub implied_type: Type,
@@ -62,6 +64,17 @@ pub struct Attribute {
     pub deprecated: bool,
     /// What to do instead (5.10, 6.10).
     pub deprecation_message: String,
+}
+
+impl Attribute {
+    /// Whether it is sensitive or write-only, or anything in it is.
+    pub fn has_secrets(&self) -> bool {
+        let within = match &self.attribute_type {
+            AttributeType::Plain(_) => false,
+            AttributeType::Nested(nested) => nested.attributes.iter().any(Self::has_secrets),
+        };
+        self.sensitive || self.write_only || within
+    }
 }
 
 /// What an attribute is made of.

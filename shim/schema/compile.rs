@@ -84,9 +84,12 @@ impl<'a> Place<'a> {
         }
         blocks.sort_by(|left: &NestedBlock, right| left.name.cmp(&right.name));
         let implied_type = self.object_type(&attributes, &blocks)?;
+        let has_secrets = attributes.iter().any(Attribute::has_secrets)
+            || blocks.iter().any(|nested| nested.block.has_secrets);
         Ok(Block {
             attributes,
             blocks,
+            has_secrets,
             description: message.description.clone(),
             description_kind: TextKind::from_wire(message.description_kind),
             deprecated: message.deprecated,

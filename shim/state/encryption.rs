@@ -13,6 +13,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::rand;
 
 use super::store::{Kind, StoreKey};
+use crate::secret::Secret;
 
 /// The form of what `seal` makes: this byte, the key's id, the nonce, the encrypted bytes with their tag.
 const FORM: u8 = 2;
@@ -29,7 +30,7 @@ pub(super) type KeyId = [u8; 8];
 
 /// A key that something is encrypted with.
 pub(super) struct CipherKey {
-    bytes: [u8; 32],
+    bytes: Secret<[u8; 32]>,
     id: KeyId,
     cipher: LessSafeKey,
 }
@@ -57,7 +58,7 @@ impl CipherKey {
         let mut id = KeyId::default();
         id.copy_from_slice(&digest.as_ref()[..size_of::<KeyId>()]);
         let cipher = UnboundKey::new(&AES_256_GCM, &bytes).expect("a key of AES-256 has 32 bytes");
-        Self { bytes, id, cipher: LessSafeKey::new(cipher) }
+        Self { bytes: Secret::new(bytes), id, cipher: LessSafeKey::new(cipher) }
     }
 
     pub(super) fn random() -> Self {
@@ -70,7 +71,7 @@ impl CipherKey {
 
     /// The key itself, to be encrypted with another one.
     pub(super) fn bytes(&self) -> &[u8; 32] {
-        &self.bytes
+        self.bytes.expose()
     }
 
     /// Encrypts a record.

@@ -37,6 +37,7 @@ use super::store::{
     Batch, Change, Claim, Committed, Durability, Kind, Lease, Page, Place, RecordNumber, Refusal,
     SealedRecord, Store, StoreKey,
 };
+use super::tombstones::{self, Deletion};
 use super::vault::{Envelope, Fault, Saved, Vault, VaultError};
 use holder::Holder;
 
@@ -124,6 +125,8 @@ pub struct Begun {
     place: Place,
     lease: Option<Lease>,
     renewing: JoinHandle<()>,
+    /// Tombstones that are removed when the outcome is stored.
+    superseded: Vec<RecordNumber>,
 }
 
 /// An object that was made and stored, while the answer is on its way. When it is dropped, the intent stays open.
@@ -242,7 +245,15 @@ impl Vault {
                 Committed::Done { places, lease } => {
                     let place = *places.first().expect("what was added has a place");
                     let renewing = renew(Arc::clone(self.store()), lease.clone());
-                    return Ok(Begun { vault: self.clone(), entry, key, place, lease, renewing });
+                    return Ok(Begun {
+                        vault: self.clone(),
+                        entry,
+                        key,
+                        place,
+                        lease,
+                        renewing,
+                        superseded: Vec::new(),
+                    });
                 }
                 Committed::Refused(Refusal::Held(held)) => {
                     let other = Holder::parse(&held.holder);
@@ -392,6 +403,12 @@ impl Begun {
         Ok(())
     }
 
+    /// Removes these tombstones together with storing the object: it is known by the same properties as what was deleted,
+    /// and has to be deletable.
+    pub fn supersede(&mut self, tombstones: Vec<RecordNumber>) {
+        self.superseded = tombstones;
+    }
+
     /// It has ended, and left an object, which is stored in place of a record, or as a new one. Both happens at once.
     ///
     /// # Errors
@@ -417,7 +434,8 @@ impl Begun {
                         Some(place) => Change::Replace { kind, place, key: key.clone(), bytes },
                         None => Change::Add { kind, key: key.clone(), bytes },
                     };
-                    closing(number, lease.clone(), vec![change])
+                    let removed = self.superseded.iter().copied().map(tombstones::removed);
+                    closing(number, lease.clone(), std::iter::once(change).chain(removed).collect())
                 })
                 .await?;
             match committed {
@@ -461,7 +479,7 @@ impl Begun {
                 require: beside.unwrap_or_default().iter().map(|known| (Kind::Object, *known)).collect(),
                 newest: newest.iter().cloned().collect(),
                 fences: lease.iter().cloned().collect(),
-                changes: vec![
+                changes: [
                     Change::Add {
                         kind: Kind::Object,
                         key: key.clone(),
@@ -473,7 +491,10 @@ impl Begun {
                         key: intent.clone(),
                         bytes: cipher.seal(Kind::Intent, &intent, &entry),
                     },
-                ],
+                ]
+                .into_iter()
+                .chain(self.superseded.iter().copied().map(tombstones::removed))
+                .collect(),
                 releases: lease.iter().cloned().collect(),
                 ..Batch::default()
             })
@@ -494,20 +515,28 @@ impl Begun {
         }
     }
 
-    /// It has ended, and the object is gone; so is its record.
+    /// It has ended, and the object is gone; so is its record, in whose place there is a tombstone.
     ///
     /// # Errors
     /// As of [`Self::store`].
-    pub async fn remove(&mut self, place: Option<Place>) -> Result<(), VaultError> {
+    pub async fn remove(&mut self, place: Option<Place>, deletion: &Deletion) -> Result<(), VaultError> {
         let remove = place.map(|place| Change::Remove {
             kind: Kind::Object,
             number: place.number,
             version: Some(place.version),
         });
-        let batch = self.closing(remove.into_iter().collect());
-        match self.vault.store().commit(batch).await? {
+        let replaced = self.vault.replaced_by(&self.key, deletion).await;
+        let committed = self
+            .vault
+            .write(|cipher| {
+                let tombstone = deletion.changes(cipher, &self.key, &replaced);
+                self.closing(remove.iter().cloned().chain(tombstone).collect())
+            })
+            .await?;
+        match committed {
             Committed::Done { .. } => {
                 self.lease = None;
+                self.vault.sweep(deletion.at).await;
                 Ok(())
             }
             Committed::Refused(_) => Err(self.overtaken(None).await),

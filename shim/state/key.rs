@@ -3,7 +3,6 @@
 //! It encrypts the keys that records are encrypted with (`keyring`), so that a store can be given another one, or
 //! another passphrase, without a moment at which part of it is readable by nobody.
 
-use std::fmt;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -12,6 +11,8 @@ use argon2::{Algorithm, Argon2, Params, Version};
 
 use super::encryption::{CipherKey, random};
 use super::store::StoreKey;
+use crate::permissions::{PRIVATE_DIRECTORY, PermissionsError, require_trusted_file};
+use crate::secret::Secret;
 
 /// The key file's name in the store's folder, where no other key is configured.
 const FILE: &str = "state.key";
@@ -33,23 +34,6 @@ pub enum KeySource {
     Digits(Secret),
     /// Words that a key is derived from, by Argon2id with the store's own salt.
     Passphrase(Secret),
-}
-
-/// Text that is not shown.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Takes it.
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Secret(…)")
-    }
 }
 
 /// How a key is derived from a passphrase. Stands in the store beside what is encrypted with the key.
@@ -101,6 +85,13 @@ pub enum KeyError {
         /// Why.
         #[source]
         error: std::io::Error,
+    },
+    /// Another user may change the file.
+    #[error("key file refused")]
+    Untrusted {
+        /// Why.
+        #[source]
+        error: PermissionsError,
     },
     /// There is something else in its place.
     #[error(
@@ -194,6 +185,14 @@ impl KeySource {
         folder.join(FILE)
     }
 
+    /// The key file of a folder, if there is one already.
+    pub(super) fn own_file(&self) -> Option<PathBuf> {
+        match self {
+            Self::Folder(folder) => Some(Self::file_in(folder)).filter(|path| path.exists()),
+            Self::File(_) | Self::Digits(_) | Self::Passphrase(_) => None,
+        }
+    }
+
     /// The key. `recipe` is how it is derived from a passphrase. A folder's key is made where it is missing and `store`,
     /// which has nothing yet, is `None`.
     ///
@@ -209,6 +208,7 @@ impl KeySource {
                         if let Some(store) = store {
                             return Err(KeyError::Missing { path, store: store.to_owned() });
                         }
+                        require_trusted_file(&path).map_err(|error| KeyError::Untrusted { error })?;
                         create(&path).map_err(|error| KeyError::Create { path: path.clone(), error })?;
                     }
                     Err(error) => return Err(KeyError::Read { path, error }),
@@ -216,13 +216,13 @@ impl KeySource {
                 read(&path)
             }
             Self::File(path) => read(path),
-            Self::Digits(Secret(digits)) => {
-                let cipher = parse(digits)
+            Self::Digits(digits) => {
+                let cipher = parse(digits.expose())
                     .ok_or_else(|| KeyError::Malformed { place: "the variable ISTHMUS_KEY".to_owned() })?;
                 let origin = "that in the variable ISTHMUS_KEY".to_owned();
                 Ok(MasterKey { cipher, recipe: None, origin, warning: None })
             }
-            Self::Passphrase(Secret(words)) => derive(words, recipe),
+            Self::Passphrase(words) => derive(words.expose(), recipe),
         }
     }
 }
@@ -232,7 +232,7 @@ pub(super) fn create(path: &Path) -> std::io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.is_dir() {
         use std::os::unix::fs::DirBuilderExt as _;
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        std::fs::DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(folder)?;
     }
     // Beside its place, and moved there when it is whole: of several processes that make it at once, one makes it and all
     // use it.
@@ -249,6 +249,7 @@ pub(super) fn create(path: &Path) -> std::io::Result<()> {
 }
 
 fn read(path: &Path) -> Result<MasterKey, KeyError> {
+    require_trusted_file(path).map_err(|error| KeyError::Untrusted { error })?;
     let read = || -> std::io::Result<(String, u32)> {
         let mode = std::fs::metadata(path)?.permissions().mode();
         Ok((std::fs::read_to_string(path)?, mode))
@@ -256,8 +257,9 @@ fn read(path: &Path) -> Result<MasterKey, KeyError> {
     let (text, mode) = read().map_err(|error| KeyError::Read { path: path.to_owned(), error })?;
     let path = path.display();
     let cipher = parse(&text).ok_or_else(|| KeyError::Malformed { place: format!("the key file {path}") })?;
-    let warning = (mode & 0o077 != 0)
-        .then(|| format!("the key file {path} can be read by others than its owner; run `chmod 600 {path}`"));
+    let warning = (mode & 0o077 != 0).then(|| {
+        format!("key file {path} is readable by other users than its owner; run `chmod 600 {path}`")
+    });
     Ok(MasterKey { cipher, recipe: None, origin: format!("that in the file {path}"), warning })
 }
 
@@ -322,6 +324,28 @@ mod tests {
     }
 
     #[test]
+    fn a_key_that_others_can_change_is_refused_with_what_to_do() {
+        let folder = folder();
+        let source = KeySource::Folder(folder.path().to_owned());
+        let set = |path: &Path, mode| {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("a mode");
+        };
+        set(folder.path(), 0o777);
+        load(&source).expect_err("others could put theirs in its place");
+        assert!(!folder.path().join("state.key").exists(), "nothing is made there");
+        set(folder.path(), 0o700);
+        load(&source).expect("a key");
+        let path = folder.path().join("state.key");
+        for source in [source, KeySource::File(path.clone())] {
+            set(&path, 0o622);
+            let error = crate::error_chain(&load(&source).expect_err("others can change it"));
+            assert!(error.contains(&format!("help: run `chmod go-w {}`", path.display())), "{error}");
+            set(&path, 0o600);
+            load(&source).expect("it is mended");
+        }
+    }
+
+    #[test]
     fn of_several_that_make_the_key_at_once_all_use_the_same() {
         let folder = folder();
         let source = KeySource::Folder(folder.path().to_owned());
@@ -341,7 +365,7 @@ mod tests {
             std::fs::write(&path, text).expect("written");
             let error = load(&KeySource::File(path.clone())).expect_err(text);
             assert!(error.to_string().contains("state.key"), "{error}");
-            let error = load(&KeySource::Digits(Secret::new(text))).expect_err(text);
+            let error = load(&KeySource::Digits(Secret::new(text.to_owned()))).expect_err(text);
             assert!(error.to_string().contains("ISTHMUS_KEY"), "{error}");
         }
         let error = load(&KeySource::File(folder.path().join("missing"))).expect_err("no file");
@@ -350,12 +374,12 @@ mod tests {
 
     #[test]
     fn a_passphrase_gives_the_same_key_with_the_same_salt_only() {
-        let source = KeySource::Passphrase(Secret::new("correct horse"));
+        let source = KeySource::Passphrase(Secret::new("correct horse".to_owned()));
         let recipe = Recipe { salt: vec![1; 16], memory: 64, passes: 1, lanes: 1 };
         let id = |source: &KeySource, recipe: &Recipe| source.load(recipe, None).expect("a key").cipher.id();
         let usual = id(&source, &recipe);
         assert_eq!(id(&source, &recipe), usual);
-        assert_ne!(id(&KeySource::Passphrase(Secret::new("correct house")), &recipe), usual);
+        assert_ne!(id(&KeySource::Passphrase(Secret::new("correct house".to_owned())), &recipe), usual);
         assert_ne!(id(&source, &Recipe { salt: vec![2; 16], ..recipe }), usual);
         assert!(!format!("{source:?}").contains("horse"), "{source:?}");
     }

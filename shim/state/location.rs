@@ -9,6 +9,7 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
 use super::store::StoreError;
+use crate::secret::Secret;
 
 /// The database's name in its folder.
 const DATABASE: &str = "state.sqlite";
@@ -32,7 +33,8 @@ pub enum StoreAddress {
 /// A database of a PostgreSQL server, and what is known of how to speak to it.
 #[derive(Clone)]
 pub struct ServerAddress {
-    pub(super) config: Box<Config>,
+    /// With the password.
+    pub(super) config: Secret<Box<Config>>,
     /// The certificates of the authorities that are trusted, in PEM. `None`: those of the system.
     pub(super) authorities: Option<PathBuf>,
 }
@@ -53,12 +55,22 @@ impl StoreAddress {
     /// When the address makes no sense. What it says has no password in it.
     pub fn parse(text: &str) -> Result<Self, StoreError> {
         let fault = |reason: String| StoreError::Address { reason };
-        match text.split_once("://") {
-            None => Ok(Self::File(PathBuf::from(text))),
-            Some(("postgres" | "postgresql", _)) => {
+        let is_server = |scheme: &str| matches!(scheme, "postgres" | "postgresql");
+        match (text.split_once("://"), text.split_once(':')) {
+            (Some((scheme, _)), _) if is_server(scheme) => {
                 ServerAddress::parse(text).map(Self::Server).map_err(fault)
             }
-            Some((scheme, _)) => Err(fault(format!("there is no store of the kind {scheme:?}"))),
+            (Some(("sqlite" | "file", _)), _) => {
+                Err(fault("a SQLite store is named by its path alone, without a scheme".to_owned()))
+            }
+            (Some((scheme, _)), _) if is_scheme(scheme) => Err(fault(format!("unknown scheme {scheme:?}"))),
+            // It may be a password that something went wrong with.
+            (Some(_), _) => Err(fault("the text before `://` is no scheme".to_owned())),
+            // A new file of that name would not be what is meant.
+            (None, Some((scheme, _))) if is_server(scheme) => {
+                Err(fault(format!("`{scheme}:` is not followed by `//`")))
+            }
+            (None, _) => Ok(Self::File(PathBuf::from(text))),
         }
     }
 }
@@ -104,7 +116,7 @@ impl ServerAddress {
         if config.get_tcp_user_timeout().is_none() {
             config.tcp_user_timeout(SILENCE);
         }
-        Ok(Self { config: Box::new(config), authorities })
+        Ok(Self { config: Secret::new(Box::new(config)), authorities })
     }
 
     /// The same, trusting the authorities in a file unless the address names another one.
@@ -116,8 +128,8 @@ impl ServerAddress {
 
     /// For messages: no user, no password.
     pub(super) fn location(&self) -> String {
-        let hosts = self.config.get_hosts().iter().enumerate().map(|(index, host)| {
-            let ports = self.config.get_ports();
+        let hosts = self.config.expose().get_hosts().iter().enumerate().map(|(index, host)| {
+            let ports = self.config.expose().get_ports();
             let port = ports.get(index).or(ports.first()).copied().unwrap_or(5432);
             match host {
                 Host::Tcp(name) => format!("{name}:{port}"),
@@ -125,7 +137,7 @@ impl ServerAddress {
             }
         });
         let hosts: Vec<String> = hosts.collect();
-        format!("postgres://{}/{}", hosts.join(","), self.config.get_dbname().unwrap_or_default())
+        format!("postgres://{}/{}", hosts.join(","), self.config.expose().get_dbname().unwrap_or_default())
     }
 }
 
@@ -133,6 +145,11 @@ impl fmt::Debug for ServerAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.location())
     }
+}
+
+fn is_scheme(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text.chars().all(|char| char.is_ascii_alphanumeric() || "+-.".contains(char))
 }
 
 fn is_on_this_machine(host: &Host) -> bool {
@@ -177,11 +194,19 @@ mod tests {
         assert!(
             matches!(StoreAddress::parse("/a/b"), Ok(StoreAddress::File(path)) if path == Path::new("/a/b"))
         );
+        let odd = "/a/mysql:states";
+        assert!(matches!(StoreAddress::parse(odd), Ok(StoreAddress::File(path)) if path == Path::new(odd)));
         let server = server("postgres://me:hunter2@db.example:6432/states");
         assert_eq!(server.location(), "postgres://db.example:6432/states");
         assert!(!format!("{server:?}").contains("hunter2"));
         for (text, words) in [
-            ("mysql://db/states", "\"mysql\""),
+            ("mysql://db/states", "unknown scheme \"mysql\""),
+            ("Postgres://db/states", "unknown scheme \"Postgres\""),
+            ("sqlite:///states", "by its path alone"),
+            ("file:///states", "by its path alone"),
+            ("postgres:db/states", "not followed by `//`"),
+            ("me:hunter2@db://states", "no scheme"),
+            (" postgres://db/states", "no scheme"),
             ("postgres://db:hunter2/states", "port"),
             ("postgres://me:hunter2@db/states?nonsense=1", "nonsense"),
             ("postgres:///states", "names no host"),
@@ -195,7 +220,7 @@ mod tests {
 
     #[test]
     fn tls_is_demanded_of_other_machines_unless_the_address_says_otherwise() {
-        let mode = |text: &str| server(text).config.get_ssl_mode();
+        let mode = |text: &str| server(text).config.expose().get_ssl_mode();
         assert_eq!(mode("postgres://db.example/states"), SslMode::Require);
         assert_eq!(mode("postgres://db.example/states?sslmode=disable"), SslMode::Disable);
         assert_eq!(mode("postgres://localhost/states"), SslMode::Disable);

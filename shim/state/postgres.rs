@@ -84,7 +84,7 @@ impl PostgresStore {
             .await
             .map_err(|_| StoreError::BrokenOff { location: location.clone() })?
             .map_err(|error| fault("setting up TLS", error.into()))?;
-        let pool = Pool::new(Config::clone(&address.config), tls);
+        let pool = Pool::new(Config::clone(address.config.expose()), tls);
         // Not again and again: an address is wrong more often than a server is just being started.
         let opening = async {
             let mut used = pool.take().await?;

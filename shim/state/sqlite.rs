@@ -31,6 +31,7 @@ use super::store::{
     Batch, Committed, Fence, HeldLease, Kind, Lease, Page, Pending, RecordNumber, SealedRecord, Store,
     StoreError, StoreKey,
 };
+use crate::permissions::{PRIVATE_DIRECTORY, PRIVATE_FILE};
 use writer::Writer;
 
 /// How long a process waits for another one's change. A change takes milliseconds, on a slow disk some hundred; who waits
@@ -44,7 +45,7 @@ const SWITCH_AGAIN: Duration = Duration::from_millis(5);
 const SMALLEST: u64 = 512;
 
 /// How many prepared statements a connection keeps: there are about fifteen for each kind of record.
-const STATEMENTS: usize = 80;
+const STATEMENTS: usize = 100;
 
 /// A SQLite file.
 #[derive(Clone, Debug)]
@@ -243,13 +244,13 @@ fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
 fn prepare_file(path: &Path) -> std::io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.is_dir() {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(folder)?;
         if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             std::fs::File::open(parent)?.sync_all()?;
         }
     }
     if !path.try_exists()? {
-        OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+        OpenOptions::new().append(true).create(true).mode(PRIVATE_FILE).open(path)?;
         std::fs::File::open(folder)?.sync_all()?;
     }
     Ok(())

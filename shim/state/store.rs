@@ -49,11 +49,13 @@ pub enum Kind {
     Remnant,
     /// A key that records are encrypted with, itself encrypted.
     Key,
+    /// A completed deletion, so that its repetition is recognized.
+    Tombstone,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Object, Self::Intent, Self::Remnant, Self::Key];
+    pub const ALL: [Self; 5] = [Self::Object, Self::Intent, Self::Remnant, Self::Key, Self::Tombstone];
 
     /// Its table.
     pub(super) fn table(self) -> &'static str {
@@ -62,6 +64,7 @@ impl Kind {
             Self::Intent => "intents",
             Self::Remnant => "remnants",
             Self::Key => "keys",
+            Self::Tombstone => "tombstones",
         }
     }
 
@@ -72,6 +75,7 @@ impl Kind {
             Self::Intent => 2,
             Self::Remnant => 3,
             Self::Key => 4,
+            Self::Tombstone => 5,
         }
     }
 }

@@ -8,6 +8,7 @@ mod intents;
 mod leases;
 mod records;
 mod rotation;
+mod tombstones;
 mod vaults;
 mod world;
 

@@ -3,7 +3,7 @@
 mod lazy;
 mod rotation;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
@@ -21,6 +21,7 @@ use super::store::{
     Batch, Change, Committed, Kind, Page, Place, RecordNumber, Refusal, SealedRecord, Store, StoreError,
     StoreKey,
 };
+use super::tombstones::LastSweep;
 
 pub use lazy::LazyVault;
 pub use rotation::Rotated;
@@ -38,6 +39,9 @@ pub struct Vault {
     store: Arc<dyn Store>,
     master: Arc<MasterKey>,
     ring: Arc<RwLock<Arc<Ring>>>,
+    /// What the user should know of how it was opened.
+    missing: Option<Arc<str>>,
+    last_sweep: Arc<LastSweep>,
 }
 
 /// What is kept of one resource.
@@ -194,13 +198,22 @@ impl Vault {
     /// When the store or the key cannot be made, opened or used; [`KeyError::WrongKey`] when the store was encrypted with
     /// another key.
     pub async fn connect(address: &StoreAddress, key: &KeySource) -> Result<Self, VaultError> {
+        // In this order: who creates both creates the store first, so a key without a store is an older one.
+        let own_key = key.own_file();
         let server = match address {
             StoreAddress::File(path) => {
-                return Self::over(Arc::new(SqliteStore::open(path.clone()).await?), key).await;
+                let older_key = own_key.filter(|_| !path.exists());
+                let vault = Self::over(Arc::new(SqliteStore::open(path.clone()).await?), key).await?;
+                return Ok(vault.created_beside(older_key));
             }
             StoreAddress::Server(server) => server,
         };
-        let opened = Self::over(Arc::new(PostgresStore::connect(server).await?), key).await;
+        let store = Arc::new(PostgresStore::connect(server).await?);
+        let older_key = match own_key {
+            Some(own_key) if keyring::rows(&*store).await?.0.is_empty() => Some(own_key),
+            Some(_) | None => None,
+        };
+        let opened = Self::over(store, key).await.map(|vault| vault.created_beside(older_key));
         opened.map_err(|error| match error {
             // Others have the key; a file is only what this machine would have by itself.
             VaultError::Key(KeyError::Missing { path, store }) => KeyError::NotSet { path, store }.into(),
@@ -214,12 +227,26 @@ impl Vault {
     /// As of [`Self::connect`].
     pub async fn over(store: Arc<dyn Store>, key: &KeySource) -> Result<Self, VaultError> {
         let (master, ring) = keyring::open(&*store, key).await?;
-        Ok(Self { store, master: Arc::new(master), ring: Arc::new(RwLock::new(Arc::new(ring))) })
+        let ring = Arc::new(RwLock::new(Arc::new(ring)));
+        Ok(Self { store, master: Arc::new(master), ring, missing: None, last_sweep: Arc::default() })
+    }
+
+    /// Notes that the store has just been created, although there was a key already, which a store had been encrypted with.
+    fn created_beside(self, older_key: Option<PathBuf>) -> Self {
+        let missing = older_key.map(|key| {
+            Arc::from(format!(
+                "state store {store} was missing and has been created empty, although its key file {key} existed. If objects \
+                 are missing, restore the store from a backup, or set ISTHMUS_STORE or ISTHMUS_HOME to where it is",
+                store = self.location(),
+                key = key.display()
+            ))
+        });
+        Self { missing, ..self }
     }
 
     /// What the user should know about how the vault is kept.
-    pub fn warning(&self) -> Option<String> {
-        self.master.warning.clone()
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        self.missing.as_deref().map(str::to_owned).into_iter().chain(self.master.warning.clone())
     }
 
     /// Where it is, for messages.
@@ -386,6 +413,10 @@ impl Vault {
 
     pub(super) fn store(&self) -> &Arc<dyn Store> {
         &self.store
+    }
+
+    pub(super) fn last_sweep(&self) -> &LastSweep {
+        &self.last_sweep
     }
 }
 

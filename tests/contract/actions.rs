@@ -81,7 +81,7 @@ on_both_protocols! {
         for (arguments, property, wanted) in [
             (json!({"message": ""}), "message", "The message is empty"),
             (json!({"message": "Hello", "fault": "plan"}), "message", "Nobody could hear it"),
-            (json!({"message": "Hello", "time": 3}), "time", "times"),
+            (json!({"message": "Hello", "time": 3}), "", "time: "),
             (json!({"message": unknown()}), "message", "the value is not known yet, but it is needed now"),
         ] {
             let failures = session.invoke(BROADCAST, &arguments).await?.expect_err("wrong arguments");

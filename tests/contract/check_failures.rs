@@ -80,35 +80,35 @@ fn rows() -> Vec<Row> {
         (
             NOTE,
             json!({"title": "x", "boddy": "y"}),
-            &[("boddy", "there is no such property; did you mean `body`?")],
+            &[("", "boddy: there is no such property; did you mean `body`?")],
         ),
         (
             NOTE,
             json!({"title": "x", "secret_hint": "y"}),
             &[(
-                "secret_hint",
-                "there is no such property; what Terraform calls `secret_hint` is `secretHint` here",
+                "",
+                "secret_hint: there is no such property; what Terraform calls `secret_hint` is `secretHint` here",
             )],
         ),
         (
             NOTE,
             json!({"title": "x", "Body": "y"}),
-            &[("Body", "there is no such property; did you mean `body`?")],
+            &[("", "Body: there is no such property; did you mean `body`?")],
         ),
         (
             NOTE,
             json!({"title": "x", "zzzzzz": "y"}),
             &[(
-                "zzzzzz",
-                "there is no such property; take it out, or look the name up in the package's documentation",
+                "",
+                "zzzzzz: there is no such property; take it out, or look the name up in the package's documentation",
             )],
         ),
         (
             NOTE,
             json!({"title": "x", "label": {}}),
-            &[("label", "there is no such property; did you mean `labels`?")],
+            &[("", "label: there is no such property; did you mean `labels`?")],
         ),
-        (NOTE, json!({"title": {"a": 1}}), &[("title", "expected a string, found an object")]),
+        (NOTE, json!({"title": {"a": 1}}), &[("", "title: expected a string, found an object")]),
         (NOTE, json!({"title": ["x"]}), &[("title", "expected a string, found a list")]),
         (
             NOTE,
@@ -138,27 +138,27 @@ fn rows() -> Vec<Row> {
         (
             NOTE,
             json!({"title": "x", "labels": {"a": {}}}),
-            &[("labels.a", "expected a string, found an object")],
+            &[("", "labels.a: expected a string, found an object")],
         ),
         (
             NOTE,
             json!({"title": "x", "labels": {"a.b": ["x"]}}),
-            &[("labels[\"a.b\"]", "expected a string, found a list")],
+            &[("", "labels[\"a.b\"]: expected a string, found a list")],
         ),
         (
             NOTE,
             json!({"title": asset()}),
             &[(
-                "title",
-                "found an asset, which Terraform providers do not take; pass the file's path or its text as a string",
+                "",
+                "title: found an asset, which Terraform providers do not take; pass the file's path or its text as a string",
             )],
         ),
         (
             NOTE,
             json!({"title": {"4dabf18193072939515e22adb298388d": "nonsense"}}),
             &[(
-                "title",
-                "the value is an object with an unknown signature \"nonsense\"; the engine may be newer than this program",
+                "",
+                "title: the value is an object with an unknown signature \"nonsense\"; the engine may be newer than this program",
             )],
         ),
         (
@@ -173,7 +173,7 @@ fn rows() -> Vec<Row> {
             NOTE,
             json!({"title": "x", "labels": {"a.b": ""}}),
             &[(
-                "labels[\"a.b\"]",
+                "",
                 "A label is empty. Remove it, or give it a text. Examine values at 'it.labels[\"a.b\"]'.",
             )],
         ),
@@ -192,14 +192,14 @@ fn rows() -> Vec<Row> {
             json!({"pinned": [], "boddy": "x"}),
             &[
                 ("title", "Missing required property 'title': What the note is called."),
-                ("boddy", "there is no such property; did you mean `body`?"),
+                ("", "boddy: there is no such property; did you mean `body`?"),
                 ("pinned", "expected a boolean, found a list"),
             ],
         ),
         (
             SERVER,
             json!({"disks": [{}]}),
-            &[("disks[0].mount", "Missing required property 'disks[0].mount': Where it is seen.")],
+            &[("", "Missing required property 'disks[0].mount': Where it is seen.")],
         ),
         (
             SERVER,
@@ -212,7 +212,7 @@ fn rows() -> Vec<Row> {
         (
             SERVER,
             json!({"disk": [{"mount": "/"}]}),
-            &[("disk", "there is no such property; what Terraform calls `disk` is `disks` here")],
+            &[("", "disk: there is no such property; what Terraform calls `disk` is `disks` here")],
         ),
         (
             SERVER,
@@ -222,35 +222,32 @@ fn rows() -> Vec<Row> {
         (
             SERVER,
             json!({"disks": [{"mount": "/"}, "x"]}),
-            &[("disks[1]", "expected an object, found a string")],
+            &[("", "disks[1]: expected an object, found a string")],
         ),
         (
             SERVER,
             json!({"disks": [{"mount": "/", "sise": 3}]}),
-            &[("disks[0].sise", "there is no such property; did you mean `size`?")],
+            &[("", "disks[0].sise: there is no such property; did you mean `size`?")],
         ),
         (
             SERVER,
             json!({"disks": [{"mount": "/", "size": 0}]}),
-            &[(
-                "disks[0].size",
-                "A disk has no room. Give it a size above 0. Examine values at 'it.disks[0].size'.",
-            )],
+            &[("", "A disk has no room. Give it a size above 0. Examine values at 'it.disks[0].size'.")],
         ),
         (
             SERVER,
             json!({"disks": [{"mount": "/", "size": "big"}]}),
-            &[("disks[0].size", "expected a number, found a string that is not one")],
+            &[("", "disks[0].size: expected a number, found a string that is not one")],
         ),
         (
             SERVER,
             json!({"rules": [{"port": 1}, {"cidr": "x"}]}),
-            &[("rules[1].port", "Missing required property 'rules[1].port'")],
+            &[("", "Missing required property 'rules[1].port'")],
         ),
         (
             SERVER,
             json!({"rules": [{"port": "x"}]}),
-            &[("rules[0].port", "expected a number, found a string that is not one")],
+            &[("", "rules[0].port: expected a number, found a string that is not one")],
         ),
         (
             SERVER,
@@ -263,13 +260,13 @@ fn rows() -> Vec<Row> {
         (
             SERVER,
             json!({"rules": [{"port": 1}, {"port": 2, "id": "x"}]}),
-            &[("rules[1].id", "the provider sets this itself, so a program cannot; take it out")],
+            &[("", "rules[1].id: the provider sets this itself, so a program cannot; take it out")],
         ),
         (SERVER, json!({"limits": "x"}), &[("limits", "expected an object, found a string")]),
         (
             SERVER,
             json!({"limits": {"cpus": 1}}),
-            &[("limits.cpus", "there is no such property; did you mean `cpu`?")],
+            &[("", "limits.cpus: there is no such property; did you mean `cpu`?")],
         ),
         (
             SERVER,
@@ -283,22 +280,22 @@ fn rows() -> Vec<Row> {
             SERVER,
             json!({"boot_time": "3s"}),
             &[(
-                "boot_time",
-                "there is no such property; what Terraform calls `boot_time` is `bootTime` here",
+                "",
+                "boot_time: there is no such property; what Terraform calls `boot_time` is `bootTime` here",
             )],
         ),
         (
             SERVER,
             json!({"timeouts": {"create": "soon"}}),
             &[(
-                "timeouts.create",
+                "",
                 "\"soon\" is not a duration. A duration is a whole number and ms, s, m or h. Examine values at 'it.timeouts.create'.",
             )],
         ),
         (
             SERVER,
             json!({"timeouts": {"creates": "1s"}}),
-            &[("timeouts.creates", "there is no such property; did you mean `create`?")],
+            &[("", "timeouts.creates: there is no such property; did you mean `create`?")],
         ),
         (
             SERVER,
@@ -309,8 +306,8 @@ fn rows() -> Vec<Row> {
             SERVER,
             json!({"metadata": {"a": asset()}}),
             &[(
-                "metadata.a",
-                "found an asset, which Terraform providers do not take; pass the file's path or its text as a string",
+                "",
+                "metadata.a: found an asset, which Terraform providers do not take; pass the file's path or its text as a string",
             )],
         ),
         (
@@ -318,12 +315,12 @@ fn rows() -> Vec<Row> {
             json!({"title": archive(&json!({"path": "./folder"})), "body": archive(&json!({}))}),
             &[
                 (
-                    "body",
-                    "found an archive, which Terraform providers do not take; pass the file's path or its text as a string",
+                    "",
+                    "body: found an archive, which Terraform providers do not take; pass the file's path or its text as a string",
                 ),
                 (
-                    "title",
-                    "found an archive, which Terraform providers do not take; pass the file's path or its text as a string",
+                    "",
+                    "title: found an archive, which Terraform providers do not take; pass the file's path or its text as a string",
                 ),
             ],
         ),
@@ -331,8 +328,8 @@ fn rows() -> Vec<Row> {
             SERVER,
             json!({"metadata": {"a": archive(&json!({"assets": {"b": asset()}}))}}),
             &[(
-                "metadata.a",
-                "found an archive, which Terraform providers do not take; pass the file's path or its text as a string",
+                "",
+                "metadata.a: found an archive, which Terraform providers do not take; pass the file's path or its text as a string",
             )],
         ),
         (
@@ -396,14 +393,14 @@ fn rows() -> Vec<Row> {
         (
             RECORD,
             json!({"name": "r", "grants": [{"level": "x"}]}),
-            &[("grants[0].who", "Missing required property 'grants[0].who': Who may.")],
+            &[("", "Missing required property 'grants[0].who': Who may.")],
         ),
         (
             RECORD,
             json!({"name": "r", "password_wo": "x"}),
             &[(
-                "password_wo",
-                "there is no such property; what Terraform calls `password_wo` is `passwordWo` here",
+                "",
+                "password_wo: there is no such property; what Terraform calls `password_wo` is `passwordWo` here",
             )],
         ),
         (
@@ -427,7 +424,7 @@ fn rows() -> Vec<Row> {
         (
             RECORD,
             json!({"name": "r", "timeouts": {"create": "soon"}}),
-            &[("timeouts.create", "Invalid Attribute Value Time Duration.…")],
+            &[("", "Invalid Attribute Value Time Duration.…")],
         ),
         (
             LEGACY,
@@ -449,19 +446,19 @@ fn rows() -> Vec<Row> {
             LEGACY,
             json!({"name": "l", "network": {}}),
             &[(
-                "network.cidr",
+                "",
                 "Missing required property 'network.cidr': Address range; changing it replaces the resource.",
             )],
         ),
         (
             LEGACY,
             json!({"name": "l", "networks": [{"cidr": "x"}]}),
-            &[("networks", "there is no such property; did you mean `network`?")],
+            &[("", "networks: there is no such property; did you mean `network`?")],
         ),
         (
             LEGACY,
             json!({"name": "l", "network": {"cidr": "x", "gateway": "y"}}),
-            &[("network.gateway", "the provider sets this itself, so a program cannot; take it out")],
+            &[("", "network.gateway: the provider sets this itself, so a program cannot; take it out")],
         ),
         (
             LEGACY,
@@ -476,12 +473,12 @@ fn rows() -> Vec<Row> {
         (
             LEGACY,
             json!({"name": "l", "rule": [{"port": 1}]}),
-            &[("rule", "there is no such property; what Terraform calls `rule` is `rules` here")],
+            &[("", "rule: there is no such property; what Terraform calls `rule` is `rules` here")],
         ),
         (
             LEGACY,
             json!({"name": "l", "rules": [{"protocol": "x"}]}),
-            &[("rules[0].port", "Missing required property 'rules[0].port': Port.")],
+            &[("", "Missing required property 'rules[0].port': Port.")],
         ),
         (
             NOTE,
@@ -494,15 +491,15 @@ fn rows() -> Vec<Row> {
         (
             LEGACY,
             json!({"name": "l", "rules": [{"port": "80.5.1"}]}),
-            &[("rules[0].port", "expected a number, found a string that is not one")],
+            &[("", "rules[0].port: expected a number, found a string that is not one")],
         ),
         (
             RECORD,
             json!({"name": "r", "rules": "x", "grants": {}, "boddy": 1}),
             &[
                 (
-                    "boddy",
-                    "there is no such property; take it out, or look the name up in the package's documentation",
+                    "",
+                    "boddy: there is no such property; take it out, or look the name up in the package's documentation",
                 ),
                 (
                     "grants",
@@ -514,66 +511,55 @@ fn rows() -> Vec<Row> {
         (
             NOTE,
             json!({"title": "x", "tags": "y"}),
-            &[("tags", "there is no such property; did you mean `tag`?")],
+            &[("", "tags: there is no such property; did you mean `tag`?")],
         ),
-        (SERVER, json!({"limits": {"cpu": {}}}), &[("limits.cpu", "expected a number, found an object")]),
+        (SERVER, json!({"limits": {"cpu": {}}}), &[("", "limits.cpu: expected a number, found an object")]),
         (
             RECORD,
             json!({"name": "r", "tags": {"a": ["x"]}}),
-            &[("tags.a", "expected a string, found a list")],
+            &[("", "tags.a: expected a string, found a list")],
         ),
     ]
 }
 
 fn nested_attribute_rows() -> Vec<Row> {
     vec![
-        (
-            SERVER,
-            json!({"network": {"mtu": 1}}),
-            &[("network.name", "Missing required property 'network.name'")],
-        ),
+        (SERVER, json!({"network": {"mtu": 1}}), &[("", "Missing required property 'network.name'")]),
         (
             SERVER,
             json!({"interfaces": [{"name": "a"}, {"primary": "yes"}]}),
             &[
-                ("interfaces[1].name", "Missing required property 'interfaces[1].name'"),
+                ("", "Missing required property 'interfaces[1].name'"),
                 (
-                    "interfaces[1].primary",
-                    "expected a boolean, found a string; write true or false, without quotes",
+                    "",
+                    "interfaces[1].primary: expected a boolean, found a string; write true or false, without quotes",
                 ),
             ],
         ),
-        (
-            SERVER,
-            json!({"volumes": {"a": {}}}),
-            &[("volumes.a.size", "Missing required property 'volumes.a.size'")],
-        ),
+        (SERVER, json!({"volumes": {"a": {}}}), &[("", "Missing required property 'volumes.a.size'")]),
         (
             SERVER,
             json!({"volumes": {"a": {"size": 1, "kee": "x"}}}),
-            &[("volumes.a.kee", "there is no such property; did you mean `key`?")],
+            &[("", "volumes.a.kee: there is no such property; did you mean `key`?")],
         ),
         (
             SERVER,
             json!({"volumes": [{"size": 1}]}),
-            &[("volumes", "expected an object, found a list; give each value under a key")],
+            &[("", "volumes: expected an object, found a list; give each value under a key")],
         ),
         (
             NESTED,
             json!({"name": "n", "owner": {}}),
-            &[("owner.name", "Missing required property 'owner.name': Name of the owner.")],
+            &[("", "Missing required property 'owner.name': Name of the owner.")],
         ),
         (
             NESTED,
             json!({"name": "n", "disks": [{"size": 1, "partitions": [{"uuid": "x"}]}]}),
             &[
+                ("", "Missing required property 'disks[0].partitions[0].path': Where it is mounted."),
                 (
-                    "disks[0].partitions[0].path",
-                    "Missing required property 'disks[0].partitions[0].path': Where it is mounted.",
-                ),
-                (
-                    "disks[0].partitions[0].uuid",
-                    "the provider sets this itself, so a program cannot; take it out",
+                    "",
+                    "disks[0].partitions[0].uuid: the provider sets this itself, so a program cannot; take it out",
                 ),
             ],
         ),
@@ -588,40 +574,40 @@ fn nested_attribute_rows() -> Vec<Row> {
         (
             NESTED,
             json!({"name": "n", "zones": {"a": {"weight": "x"}}}),
-            &[("zones.a.weight", "expected a number, found a string that is not one")],
+            &[("", "zones.a.weight: expected a number, found a string that is not one")],
         ),
         (
             NESTED,
             json!({"name": "n", "zones": {"a": 1}}),
-            &[("zones.a", "expected an object, found a number")],
+            &[("", "zones.a: expected an object, found a number")],
         ),
         (
             NESTED,
             json!({"name": "n", "mounts": [{"mode": "x"}]}),
-            &[("mounts[0].path", "Missing required property 'mounts[0].path': Where it is mounted.")],
+            &[("", "Missing required property 'mounts[0].path': Where it is mounted.")],
         ),
         (
             NESTED,
             json!({"name": "n", "owner": [{"name": "o"}]}),
             &[(
-                "owner",
-                "expected an object, found a list; there is only one here, so give it without a list around it",
+                "",
+                "owner: expected an object, found a list; there is only one here, so give it without a list around it",
             )],
         ),
         (
             NESTED,
             json!({"name": "n", "owner": {"name": "o", "number": 3}}),
-            &[("owner.number", "the provider sets this itself, so a program cannot; take it out")],
+            &[("", "owner.number: the provider sets this itself, so a program cannot; take it out")],
         ),
         (
             NESTED,
             json!({"name": "n", "disks": [{"size": 1, "serial": "x"}]}),
-            &[("disks[0].serial", "the provider sets this itself, so a program cannot; take it out")],
+            &[("", "disks[0].serial: the provider sets this itself, so a program cannot; take it out")],
         ),
         (
             NESTED,
             json!({"name": "n", "disk": [{"size": 1}]}),
-            &[("disk", "there is no such property; did you mean `disks`?")],
+            &[("", "disk: there is no such property; did you mean `disks`?")],
         ),
     ]
 }

@@ -1,9 +1,15 @@
 //! The commands about providers, as people and scripts use them.
 
+mod inheritance;
 mod installing;
 mod mirrors;
 mod network;
+mod output;
+mod plugins;
 mod providers;
+mod settings;
+mod umask;
+mod usage;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

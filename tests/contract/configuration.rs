@@ -124,11 +124,49 @@ on_both_protocols! {
         Ok(())
     }
 
-    async fn a_provider_that_nobody_configured_gets_an_empty_configuration(protocol) {
+    async fn nothing_reaches_a_provider_that_is_not_configured(protocol) {
         let host = Setup::sandbox(protocol).start().await;
+        let session = host.session().await?;
+        let made = session.note().make(&json!({"title": "Hello"})).await?;
         let session = host.parameterized().await?;
-        session.note().make(&json!({"title": "Hello"})).await?;
+        let note = session.note();
+        let asked = host.call_names();
+        let inputs = json!({"title": "Hello", "body": "again"});
+        let refused = [
+            ("Create", note.make(&inputs).await.map(drop).expect_err("Create")),
+            ("Update", note.update(&made, &inputs).await.map(drop).expect_err("Update")),
+            ("Delete", note.delete(&made).await.expect_err("Delete")),
+            ("Read", note.refresh(&made).await.map(drop).expect_err("Read")),
+            ("Diff", note.diff(&made, &inputs).await.map(drop).expect_err("Diff")),
+            (
+                "Invoke",
+                session.invoke("sandbox:index/getNote:getNote", &json!({"title": "Hello"})).await.map(drop)
+                    .expect_err("Invoke"),
+            ),
+        ];
+        for (call, status) in refused {
+            assert_eq!(status.code(), Code::FailedPrecondition, "{call}: {status}");
+            assert!(status.message().contains("the provider sandbox is not configured"), "{call}: {status}");
+        }
+        let since = host.call_names()[asked.len()..].to_vec();
+        let changing = ["ApplyResourceChange", "PlanResourceChange", "ReadResource", "ReadDataSource", "Configure"];
+        assert!(!since.iter().any(|call| changing.contains(&call.as_str())), "{since:?}");
         assert_eq!(host.objects().len(), 1);
+        // What needs no configuration is answered, and a Configure is not too late.
+        assert_eq!(note.check(&inputs).await?.failures, []);
+        session.configure(&json!({})).await?;
+        note.delete(&made).await?;
+        Ok(())
+    }
+
+    async fn nothing_reaches_a_provider_that_has_refused_its_configuration(protocol) {
+        let host = Setup::sandbox(protocol).with("SANDBOX_CONFIGURE", "refuse").start().await;
+        let session = host.parameterized().await?;
+        let status = session.configure(&json!({})).await.expect_err("it refuses");
+        assert!(status.message().contains("The sandbox refuses to be configured"), "{status}");
+        let status = session.note().make(&json!({"title": "Hello"})).await.expect_err("it is not configured");
+        assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
+        assert_eq!(host.objects(), Vec::<serde_json::Value>::new());
         Ok(())
     }
 }

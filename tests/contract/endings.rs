@@ -1,5 +1,8 @@
 //! The daemon's own end: whatever it is, no provider is left behind.
 
+mod guardian;
+mod matrix;
+
 use rustix::process::Signal;
 
 use crate::harness::processes::ended;

@@ -1,10 +1,13 @@
 //! Ephemeral resources: opened by an invoke, renewed while the session lives, and closed once.
 
+use isthmus_proto::pulumirpc::ConfigureRequest;
 use rustix::process::Signal;
 
 use crate::harness::engine::Severity;
 use crate::harness::processes::{self, ended};
-use crate::harness::{Code, Host, Json, Session, Setup, Status, json, on_both_protocols, secret, unknown};
+use crate::harness::{
+    Code, Host, Json, Session, Setup, Status, bag, json, on_both_protocols, secret, unknown,
+};
 
 const TOKEN: &str = "sandbox:index/ephemeralToken:ephemeralToken";
 const LEASE: &str = "conformance:index/ephemeralLease:ephemeralLease";
@@ -47,6 +50,8 @@ on_both_protocols! {
         let host = Setup::sandbox(protocol).start().await;
         let session = host.connect().await;
         session.parameterize(&[&host.provider()]).await?;
+        let configuration = ConfigureRequest { args: Some(bag(&json!({}))), ..Default::default() };
+        session.call("Configure", configuration, async |mut client, request| client.configure(request).await).await?;
         let opened = session.invoke(TOKEN, &json!({"audience": "me"})).await?.expect("a token");
         assert_eq!(opened["audience"], "me");
         Ok(())
@@ -99,8 +104,8 @@ on_both_protocols! {
         let (host, session) = Setup::sandbox(protocol).session().await?;
         for (arguments, property, wanted) in [
             (json!({"audience": "me", "lifetime": "long"}), "lifetime", "\"long\" is not a duration"),
-            (json!({"audience": "me", "lifetme": "5s"}), "lifetme", "lifetime"),
-            (json!({"audience": {"a": 1}}), "audience", "expected a string"),
+            (json!({"audience": "me", "lifetme": "5s"}), "", "lifetme: there is no such property; did you mean `lifetime`?"),
+            (json!({"audience": {"a": 1}}), "", "audience: expected a string"),
         ] {
             let failures = session.invoke(TOKEN, &arguments).await?.expect_err("wrong arguments");
             let [(at, reason)] = &failures[..] else { panic!("one failure of {arguments}: {failures:?}") };
@@ -176,8 +181,10 @@ on_both_protocols! {
     async fn a_provider_that_refuses_its_configuration_opens_nothing(protocol) {
         let host = Setup::sandbox(protocol).with("SANDBOX_CONFIGURE", "refuse").start().await;
         let session = host.parameterized().await?;
-        let status = session.invoke(TOKEN, &json!({"audience": "me"})).await.expect_err("it is not configured");
+        let status = session.configure(&json!({})).await.expect_err("it refuses");
         assert!(status.message().contains("The sandbox refuses to be configured"), "{status}");
+        let status = session.invoke(TOKEN, &json!({"audience": "me"})).await.expect_err("it is not configured");
+        assert!(status.message().contains("the provider sandbox is not configured"), "{status}");
         assert_eq!(times(&host, OPEN), 0);
         Ok(())
     }

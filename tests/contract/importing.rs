@@ -213,7 +213,11 @@ async fn makes_and_imports(
     let mut checked = resource.check(&news).await?;
     // Types of the package do not tell what in them only the provider sets, nor what excludes what: that is taken out.
     for _ in 0..3 {
-        let complaints = checked.failures.iter().map(|(property, _)| property.as_str());
+        // Where a part of the property may be secret, the path is in the text.
+        let complaints = checked.failures.iter().map(|(property, reason)| match reason.split_once(": ") {
+            Some((path, _)) if property.is_empty() => path,
+            _ => property.as_str(),
+        });
         complaints.filter(|property| *property != "name").for_each(|property| remove(&mut news, property));
         checked = resource.check(&news).await?;
     }

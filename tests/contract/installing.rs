@@ -3,6 +3,8 @@
 //! The registry of these tests is on loopback with TLS, and takes the place of the public one by a `host` block. What it publishes
 //! is the provider beside the daemon: a script of its own that turns into it.
 
+mod unverified;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -205,7 +207,7 @@ async fn what_is_not_what_was_published_is_refused() -> Outcome {
         ),
         (
             |world, release| world.registry.put(&release.archive_path(), Document::status(403)),
-            "try later, or install from a mirror (`provider_installation` in the CLI configuration)",
+            "try again later, or install from a mirror (`provider_installation` in the CLI configuration)",
         ),
     ];
     for (change, wanted) in cases {
@@ -298,7 +300,7 @@ async fn a_private_registry_is_told_who_asks() -> Outcome {
     let host = world.setup().start().await;
     world.publish(&host, "1.2.0");
     let status = refused(&host, &["acme/sandbox"]).await?;
-    says(&status, &["it answered 401 Unauthorized. It wants to know who asks: "]);
+    says(&status, &["it answered 401 Unauthorized\nhelp: ", " requires authentication: "]);
     let trusted = world.setup().with("TF_TOKEN_registry_opentofu_org", "s3cret").start().await;
     world.publish(&trusted, "1.3.0");
     trusted.greeted().await?.parameterize(&["acme/sandbox"]).await?;
@@ -394,12 +396,45 @@ async fn a_broken_configuration_is_told_with_its_place() -> Outcome {
 }
 
 #[tokio::test]
+async fn what_of_the_configuration_has_no_effect_is_told_with_a_failure() -> Outcome {
+    let world = World::new();
+    world.configure("plugin_cahce_dir = \"/x\"\n");
+    let wanted = "tofurc:4:1: \"plugin_cahce_dir\" is not known here and has no effect";
+    let host = world.setup().start().await;
+    let status = refused(&host, &["acme/sandbox"]).await?;
+    says(&status, &["has no provider acme/sandbox", "\nwarning: ", wanted]);
+    assert_eq!(told(&host, Severity::Warning), [""; 0], "it is said once");
+    // A damaged lock file is found after the configuration.
+    world.write("lock.hcl", "provider {\n");
+    let lock = world.path("lock.hcl");
+    let locked = world.setup().with("ISTHMUS_LOCK_FILE", lock.to_str().expect("a path in UTF-8"));
+    let status = refused(&locked.start().await, &["acme/sandbox"]).await?;
+    says(&status, &["lock.hcl:2:1: ", "\nwarning: ", wanted]);
+    // So is a file that a variable names and that is not there.
+    let missing = world.path("missing.tfrc");
+    let missing = world.setup().with("TF_CLI_CONFIG_FILE", missing.to_str().expect("a path in UTF-8"));
+    let status = refused(&missing.with(OFFLINE, "true").start().await, &["acme/sandbox"]).await?;
+    says(&status, &["the network is not used: ", "\nwarning: ", "missing.tfrc"]);
+    Ok(())
+}
+
+#[tokio::test]
 async fn without_a_network_it_is_said_which_setting_says_so() -> Outcome {
     let world = World::new();
     let host = world.setup().with(OFFLINE, "true").start().await;
     world.publish(&host, "1.2.0");
     let status = refused(&host, &["acme/sandbox", "~> 1.2"]).await?;
-    says(&status, &[OFFLINE, "acme/sandbox that satisfies \"~> 1.2\" is in the cache"]);
+    says(
+        &status,
+        &[
+            &format!(
+                "the network is not used: {OFFLINE} is set; the cache has no acme/sandbox that satisfies \"~> 1.2\"\n"
+            ),
+            "\nhelp: install from a filesystem mirror",
+            "\nhelp: or unpack the provider into ",
+        ],
+    );
+    assert_eq!(status.message().lines().count(), 3, "{}", status.message());
     assert_eq!(world.registry.requests(), [""; 0]);
     Ok(())
 }
@@ -422,7 +457,10 @@ async fn a_registry_is_reached_through_a_proxy() -> Outcome {
     let status =
         session.parameterize(&["registry.example/acme/sandbox"]).await.expect_err("it is not let in");
     assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
-    says(&status, &["the proxy wants to know who asks", "HTTPS_PROXY: http://USER:PASSWORD@PROXY"]);
+    says(
+        &status,
+        &["the proxy wants to know who asks", "help: put the proxy's user and password into HTTPS_PROXY"],
+    );
     Ok(())
 }
 

@@ -12,6 +12,7 @@ mod kills;
 mod linking;
 mod names;
 mod programs;
+mod repetitions;
 mod replicas;
 mod state_commands;
 mod telling;
@@ -128,7 +129,7 @@ async fn a_check_adds_nothing_and_names_the_property_that_is_wrong() {
         "the provider's defaults are its own"
     );
     for (wrong, property) in
-        [([("length", Value::from("two"))], "length"), ([("lenght", Value::from(2.0))], "lenght")]
+        [([("length", Value::from("two"))], "length"), ([("lenght", Value::from(2.0))], "")]
     {
         let checked = plugin.check("random:pet:Pet", wrong.into()).await.expect("an answer");
         let properties: Vec<&str> =

@@ -3,6 +3,8 @@
 //! The sandbox provider is ours and misbehaves on request; the conformance provider is built on HashiCorp's libraries and
 //! proves what a peer of our own making cannot. Both speak both protocols, and so does nearly every test.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the test runner shows it when a test failed")]
+
 mod harness;
 
 mod actions;
@@ -24,6 +26,7 @@ mod endings;
 mod ephemeral;
 mod failures;
 mod features;
+mod files;
 mod functions;
 mod hostile;
 mod identities;
@@ -39,14 +42,18 @@ mod lumirpc;
 mod messages;
 mod nested_sets;
 mod numbers;
+mod open_files;
 mod package;
 mod parameterize;
+mod peers;
 mod plans;
 mod previews;
 mod provenance;
 mod provider_meta;
 mod reading;
+mod redaction;
 mod remembering;
+mod requests;
 mod rpc_log;
 mod secrets;
 mod sessions;

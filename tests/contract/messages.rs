@@ -20,6 +20,32 @@ on_both_protocols! {
         Ok(())
     }
 
+    async fn a_terraform_name_in_place_of_a_token_is_answered_with_the_token(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        for token in [
+            "sandbox:index/sandbox_note:sandbox_note",
+            "sandbox:index/sandboxNote:SandboxNote",
+            "sandbox:index/note:note",
+            "sandbox:notes/note:Note",
+            "sandbox_note",
+            "sandbox.Note",
+        ] {
+            let resource = session.resource(token, "it");
+            let checked = resource.check(&json!({"title": "Hello"})).await.expect_err(token);
+            let imported = resource.import("some-id").await.expect_err(token);
+            for status in [checked, imported] {
+                let wanted = format!("no resource {token:?}; did you mean \"sandbox:index/note:Note\"?");
+                assert!(status.message().contains(&wanted), "{token}: {status}");
+            }
+        }
+        for token in ["sandbox:index/sandbox_note:sandbox_note", "sandbox:index/note:getNote", "sandbox_note"] {
+            let status = session.invoke(token, &json!({"title": "Hello"})).await.expect_err(token);
+            let wanted = format!("{token:?}; did you mean \"sandbox:index/getNote:getNote\"?");
+            assert!(status.message().contains(&wanted), "{token}: {status}");
+        }
+        Ok(())
+    }
+
     async fn a_warning_of_the_framework_is_there_when_the_call_answers(protocol) {
         let (host, session) = Setup::conformance(protocol).session().await?;
         let record = session.record();

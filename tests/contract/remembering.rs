@@ -2,12 +2,19 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
+use isthmus_proto::lumirpc;
+use isthmus_proto::lumirpc::resource_provider_client::ResourceProviderClient as LumiClient;
+use isthmus_proto::property::{Struct, Value};
+
 use crate::harness::engine::Severity;
 use crate::harness::processes::ended;
 use crate::harness::{Code, Host, Json, Outcome, Protocol, Session, Setup, Status, json, on_both_protocols};
 
 /// Where [`Setup`]s of this file put switches of the sandbox that are to change without the environment doing so.
 const SWITCHES: &str = "switches";
+
+/// A resource that the sandbox does not have with `SANDBOX_SCHEMA=changed`.
+const SECRET: &str = "sandbox:index/secret:Secret";
 
 /// A daemon beside a provider that it has met, and which it is not connected to any more.
 async fn acquainted(setup: &Setup) -> Result<Host, Status> {
@@ -23,7 +30,21 @@ fn changeable(protocol: Protocol) -> Setup {
 }
 
 fn switch(host: &Host, switches: &str) {
-    std::fs::write(host.folder().join(SWITCHES), switches).expect("a file in the host's folder");
+    switch_in(host, "", switches);
+}
+
+/// Changes the switches of providers that are started in a directory of the host's folder.
+fn switch_in(host: &Host, directory: &str, switches: &str) {
+    std::fs::write(host.folder().join(directory).join(SWITCHES), switches)
+        .expect("a file in the host's folder");
+}
+
+/// Takes a secret from Check to Delete.
+async fn secret_lives(session: &Session) -> Outcome {
+    let secret = session.resource(SECRET, "it");
+    let made = secret.make(&json!({"length": 8})).await?;
+    assert!(!made.id.is_empty(), "{made:?}");
+    secret.delete(&made).await
 }
 
 async fn resources(session: &Session) -> Result<Vec<String>, Status> {
@@ -167,27 +188,154 @@ on_both_protocols! {
 
         let second = setup.clone().beside(&first).start().await;
         let session = second.parameterized().await?;
-        let secret = "sandbox:index/secret:Secret".to_owned();
-        assert!(resources(&session).await?.contains(&secret), "as it was remembered");
-        let checked = session.resource(&secret, "gone").check(&json!({"length": 8})).await;
+        assert!(resources(&session).await?.contains(&SECRET.to_owned()), "as it was remembered");
+        let checked = session.resource(SECRET, "gone").check(&json!({"length": 8})).await;
         assert_eq!(checked.expect_err("the provider has it no more").code(), Code::NotFound);
         session.configure(&json!({})).await?;
         session.note().make(&json!({"title": "Hello"})).await?;
-        assert!(!resources(&session).await?.contains(&secret), "as it is");
+        assert!(!resources(&session).await?.contains(&SECRET.to_owned()), "as it is");
         second.engine.line("the change", |line| {
-            line.severity == Severity::Debug && line.message.contains("offers something else than it did before")
+            line.severity == Severity::Debug && line.message.contains("differs from the cached one")
         }).await;
         drop(session);
 
-        // The third process knows better, as soon as the second has written it down.
-        let third = setup.beside(&first).start().await;
-        loop {
-            let session = third.parameterized().await?;
-            if !resources(&session).await?.contains(&secret) {
-                break;
-            }
+        // It may change again, so it is asked from then on, wherever it is started.
+        second.schemas_have("variable-", 1).await;
+        second.schemas_have("schema-", 0).await;
+        switch(&first, "");
+        for (time, directory) in ["", "elsewhere", ""].into_iter().enumerate() {
+            let third = setup.clone().beside(&first).working_in(directory).start().await;
+            assert!(resources(&third.parameterized().await?).await?.contains(&SECRET.to_owned()), "as it is");
+            assert_eq!(first.provider_processes().len(), 3 + time, "it was asked in {directory:?}");
         }
-        assert_eq!(third.children(), [0; 0]);
+        assert_eq!(first.schema_files("schema-"), 0);
+        Ok(())
+    }
+
+    async fn what_has_come_to_a_schema_can_be_used_before_it_is_remembered(protocol) {
+        let setup = changeable(protocol);
+        let first = setup.clone().start().await.with_own_provider();
+        switch(&first, "SANDBOX_SCHEMA=changed");
+        first.parameterized().await?;
+        first.schema_is_kept().await;
+        switch(&first, "");
+
+        let second = setup.beside(&first).start().await;
+        let session = second.parameterized().await?;
+        assert!(!resources(&session).await?.contains(&SECRET.to_owned()), "as it was remembered");
+        // The very first call about a resource is about what the remembered schema does not have.
+        let checked = session.resource(SECRET, "it").check(&json!({"length": 8})).await?;
+        assert_eq!(checked.failures, []);
+        session.configure(&json!({})).await?;
+        secret_lives(&session).await?;
+        assert!(resources(&session).await?.contains(&SECRET.to_owned()), "as it is");
+        Ok(())
+    }
+
+    async fn a_schema_that_changes_while_a_process_is_up_is_the_old_one_to_that_process_alone(protocol) {
+        let setup = changeable(protocol);
+        let first = acquainted(&setup).await?;
+        let old = first.session().await?;
+        secret_lives(&old).await?;
+        switch(&first, "SANDBOX_SCHEMA=changed");
+
+        let second = setup.beside(&first).start().await;
+        let new = second.parameterized().await?;
+        let (checked, ()) = tokio::try_join!(
+            async { Ok(new.resource(SECRET, "gone").check(&json!({"length": 8})).await) },
+            secret_lives(&old),
+        )?;
+        assert_eq!(checked.expect_err("the new process does not have it").code(), Code::NotFound);
+        secret_lives(&old).await?;
+        assert!(resources(&old).await?.contains(&SECRET.to_owned()));
+        second.schemas_have("variable-", 1).await;
+        let newest = first.parameterized().await?;
+        assert!(!resources(&newest).await?.contains(&SECRET.to_owned()), "of the old daemon too");
+        Ok(())
+    }
+
+    async fn a_schema_that_is_read_from_the_working_directory_is_that_of_the_directory(protocol) {
+        let setup = changeable(protocol);
+        let without = setup.clone().working_in("without").start().await.with_own_provider();
+        switch_in(&without, "without", "SANDBOX_SCHEMA=changed");
+        let session = without.parameterized().await?;
+        assert!(!resources(&session).await?.contains(&SECRET.to_owned()));
+        let gone = session.resource(SECRET, "gone").check(&json!({"length": 8})).await;
+        assert_eq!(gone.expect_err("it is not in this directory").code(), Code::NotFound);
+        without.schema_is_kept().await;
+
+        // The other project is offered what it has, and can use it.
+        let with = setup.clone().beside(&without).working_in("with").start().await;
+        let session = with.parameterized().await?;
+        assert!(resources(&session).await?.contains(&SECRET.to_owned()));
+        assert!(session.mapping("terraform", "").await?.data.windows(14).any(|text| text == b"sandbox_secret"));
+        session.configure(&json!({})).await?;
+        secret_lives(&session).await?;
+
+        // And so is the first, whatever is remembered by now.
+        with.schemas_have("variable-", 1).await;
+        for (directory, has_secret) in [("without", false), ("with", true), ("without", false)] {
+            let again = setup.clone().beside(&without).working_in(directory).start().await;
+            let session = again.parameterized().await?;
+            assert_eq!(resources(&session).await?.contains(&SECRET.to_owned()), has_secret, "{directory}");
+            let checked = session.resource(SECRET, "it").check(&json!({"length": 8})).await;
+            assert_eq!(checked.is_ok(), has_secret, "{directory}: {checked:?}");
+            session.configure(&json!({})).await?;
+            session.note().make(&json!({"title": "Hello"})).await?;
+        }
+        Ok(())
+    }
+
+    async fn directories_with_the_same_schema_are_remembered_each_and_share_it(protocol) {
+        let setup = Setup::sandbox(protocol);
+        let first = setup.clone().working_in("one").start().await.with_own_provider();
+        first.parameterized().await?;
+        first.schema_is_kept().await;
+        let mut processes = 1;
+        for (known, directory) in ["two", "three"].into_iter().enumerate() {
+            let host = setup.clone().beside(&first).working_in(directory).start().await;
+            host.parameterized().await?;
+            processes += 1;
+            assert_eq!(host.provider_processes().len(), processes, "it was asked in {directory}");
+            host.schemas_have("schema-of-", known + 2).await;
+        }
+        for directory in ["one", "two", "three"] {
+            let host = setup.clone().beside(&first).working_in(directory).start().await;
+            let session = host.parameterized().await?;
+            assert!(resources(&session).await?.contains(&SECRET.to_owned()));
+            assert_eq!(host.provider_processes().len(), processes, "it was not asked again in {directory}");
+        }
+        assert_eq!(first.schema_files("schema-") - first.schema_files("schema-of-"), 1, "one copy of the schema");
+        assert_eq!(first.schema_files("variable-"), 0);
+        Ok(())
+    }
+
+    async fn the_legacy_service_goes_by_the_schema_of_its_directory(protocol) {
+        let setup = changeable(protocol);
+        // Today's service has remembered the schema of another directory.
+        let first = acquainted(&setup).await?;
+        for (directory, has_secret) in [("without", false), ("with", true), ("without", false)] {
+            let place = first.folder().join(directory);
+            std::fs::create_dir_all(&place).expect("a directory");
+            switch_in(&first, directory, if has_secret { "" } else { "SANDBOX_SCHEMA=changed" });
+            let host = setup.clone().named("lumi-resource-sandbox").beside(&first).working_in(directory);
+            let host = host.start().await;
+            let mut lumi = LumiClient::new(host.channel().await);
+            let token = "sandbox:secret:Secret".to_owned();
+            let inputs: Struct = [("length", Value::from(8.0))].into();
+            let request = lumirpc::CheckRequest { r#type: token.clone(), properties: Some(inputs.clone()) };
+            let checked = lumi.check(request).await;
+            let request = lumirpc::CreateRequest { r#type: token.clone(), properties: Some(inputs) };
+            let created = lumi.create(request).await;
+            if !has_secret {
+                assert_eq!(checked.expect_err("it is not in this directory").code(), Code::NotFound);
+                assert_eq!(created.expect_err("it is not in this directory").code(), Code::NotFound);
+                continue;
+            }
+            assert_eq!(checked?.into_inner().failures, []);
+            let lumirpc::CreateResponse { id, properties } = created?.into_inner();
+            lumi.delete(lumirpc::DeleteRequest { id, r#type: token, properties }).await?;
+        }
         Ok(())
     }
 
@@ -314,7 +462,8 @@ on_both_protocols! {
         for file in files() {
             let mode = std::fs::metadata(&file).expect("a file").permissions().mode();
             assert_eq!(mode & 0o777, 0o600, "{}", file.display());
-            std::fs::write(&file, "damaged").expect("a file of ours");
+            let beginning = std::fs::read(&file).expect("a file of ours").into_iter().take(20);
+            std::fs::write(&file, beginning.chain(*b"damaged").collect::<Vec<_>>()).expect("a file of ours");
         }
         let second = setup.clone().beside(&first).start().await;
         second.parameterized().await?;

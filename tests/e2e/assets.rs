@@ -21,7 +21,7 @@ fn they_are_refused_where_they_are_and_text_is_asked_for() {
         let reason = format!(
             "found {kind}, which Terraform providers do not take; pass the file's path or its text as a string"
         );
-        failed.says(&reason).says(&format!("property {place} value"));
+        failed.says(&format!("{place}: {reason}"));
     }
     project
         .program("resources:\n  it:\n    type: conformance:Dynamics\n    properties: {anyNeeded: hello}\n");

@@ -43,6 +43,24 @@ fn a_killed_plugin_leaves_no_provider_behind() {
 }
 
 #[test]
+fn a_killed_guardian_fails_the_creation_and_leaves_nothing_behind() {
+    let project = Project::new("a killed guardian", &[Provider::Time]);
+    let started = creating(&project);
+    let guardians = project.running_guardians();
+    assert_eq!(guardians.len(), project.running_providers().len(), "each provider has one: {guardians:?}");
+    for guardian in guardians {
+        guardian.kill();
+    }
+    let failed = started.finish().failed();
+    assert_eq!(failed.steps("nap"), ["create"], "{failed}");
+    project.expect_no_process();
+
+    // The stack can be worked with.
+    project.program("");
+    project.destroy();
+}
+
+#[test]
 fn a_killed_engine_leaves_neither_plugin_nor_provider_behind() {
     let project = Project::new("a killed engine", &[Provider::Time]);
     let started = creating(&project);

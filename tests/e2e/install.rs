@@ -58,7 +58,7 @@ fn with_cached_random(bridge: Bridge, name: &'static str) -> Project {
 fn a_provider_is_added_by_its_name_and_version_from_the_cache() {
     let project = with_cached_random(Bridge::usual(), "a provider by its name");
     let missing = project.run(&["package", "add", PLUGIN, "hashicorp/random", "~> 4.0"]).failed();
-    for wanted in ["hashicorp/random that satisfies \"~> 4.0\"", "holds 3.9.0, 3.8.0", "pulumi package add"] {
+    for wanted in ["hashicorp/random that satisfies \"~> 4.0\"", "only 3.9.0, 3.8.0", "pulumi package add"] {
         assert!(missing.stderr.contains(wanted), "{wanted:?} is missing\n{missing}");
     }
 

@@ -45,6 +45,20 @@ const CHOICE: &[Entry] = &[
         }]),
     },
     Entry {
+        id: "quoting",
+        what: "three words behind the plugin's name",
+        go_bridge: "`accepts between 1 and 2 arg(s), received 3`",
+        isthmus: "the same, and a hint at quoting",
+        why: "most often a shell has taken a version constraint apart",
+        back: NONE,
+        shown: Shown::InAnswers(&[Rule {
+            calls: &["Parameterize"],
+            path: &["error", "message"],
+            ours: Like(r"(?s)accepts between 1 and 2 arg\(s\), received 3\nhelp: .*"),
+            theirs: Like(r"accepts between 1 and 2 arg\(s\), received 3"),
+        }]),
+    },
+    Entry {
         id: "no-words",
         what: "no provider is named",
         go_bridge: "takes the engine's address for the name",
@@ -144,7 +158,7 @@ const CHOICE: &[Entry] = &[
                 calls: &["Parameterize"],
                 path: &["error", "message"],
                 ours: Like(
-                    r"cannot start the provider .*terraform-provider-.*: the file does not exist; install the provider, or mend its path",
+                    r"cannot start the provider .*terraform-provider-.*: the file does not exist; (install the provider, or fix the path|did you mean .*\?)",
                 ),
                 theirs: Like(
                     r"could not (read package directory: .*|find executable file starting with terraform-provider-.*)",
@@ -242,9 +256,7 @@ const CHOICE: &[Entry] = &[
         shown: Shown::InAnswers(&[Rule {
             calls: &["Parameterize"],
             path: &["error", "message"],
-            ours: Like(
-                r"no network is used, because ISTHMUS_OFFLINE is set\. And no version of the provider .* is in the cache: .*",
-            ),
+            ours: Like(r"the network is not used: ISTHMUS_OFFLINE is set; the cache has no [^\n]*\n(?s:.*)"),
             theirs: Like("could not connect to registry.opentofu.org: .*"),
         }]),
     },
@@ -662,8 +674,8 @@ const INPUTS: &[Entry] = &[
         id: "failure-property",
         what: "the property of a check failure",
         go_bridge: "always empty",
-        isthmus: "the property's path",
-        why: "engines and editors can point at it",
+        isthmus: "the property where its value may be printed: an input at the top that the schema describes whole and in which nothing is secret or sensitive; else the path is in the reason",
+        why: "engines point at it, and print its value in the clear",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Check", "CheckConfig"],
@@ -671,6 +683,28 @@ const INPUTS: &[Entry] = &[
             ours: Something,
             theirs: Like(""),
         }]),
+    },
+    Entry {
+        id: "argument-of-a-failure",
+        what: "the argument that a function does not have, in a failure of an invoke",
+        go_bridge: "is the failure's property",
+        isthmus: "is in the reason",
+        why: "what is misspelt may be a secret, and whoever is told the property may print its value",
+        back: NONE,
+        shown: Shown::InAnswers(&[
+            Rule {
+                calls: &["Invoke"],
+                path: &["failures", "*", "property"],
+                ours: Like(""),
+                theirs: Something,
+            },
+            Rule {
+                calls: &["Invoke"],
+                path: &["failures", "*", "reason"],
+                ours: Like(r"privateKey(Openssh|Pem): Invalid Attribute Combination: .*"),
+                theirs: Like(r"Invalid Attribute Combination: .*"),
+            },
+        ]),
     },
     Entry {
         id: "full-stops",
@@ -711,27 +745,25 @@ const INPUTS: &[Entry] = &[
             Rule {
                 calls: &["Check"],
                 path: &[OUTCOME],
-                ours: Like(r#"\{"failures":\[\{"property":"[^"]+","reason":"there is no such property; .*"#),
+                ours: Like(r#"\{"failures":\[\{"property":"","reason":".*: there is no such property; .*"#),
                 theirs: Like(r#"\{"inputs":\{.*\}\}|.*Missing Attribute Configuration: .*"#),
             },
             Rule {
                 calls: &["Check"],
                 path: &["failures", "*"],
-                ours: Like(r#"\{"property":"[^"]+","reason":"there is no such property; .*"#),
+                ours: Like(r#"\{"property":"","reason":".*: there is no such property; .*"#),
                 theirs: Nothing,
             },
             Rule {
                 calls: &["CheckConfig"],
                 path: &[OUTCOME],
-                ours: Like(
-                    r#"\{"failures":\[\{"property":"[^"]+","reason":"[^"]*there is no such property; .*"#,
-                ),
+                ours: Like(r#"\{"failures":\[\{"property":"","reason":"[^"]*there is no such property; .*"#),
                 theirs: Like(r#"\{"inputs":\{"endpoints":.*\}\}"#),
             },
             Rule {
                 calls: &["Invoke"],
                 path: &[OUTCOME],
-                ours: Like(r#"\{"failures":\[\{"property":"[^"]+","reason":"there is no such property; .*"#),
+                ours: Like(r#"\{"failures":\[\{"property":"","reason":".*: there is no such property; .*"#),
                 theirs: Like(".*The records could not be searched: no directory.*"),
             },
         ]),
@@ -747,7 +779,7 @@ const INPUTS: &[Entry] = &[
             calls: &["Check"],
             path: &["failures", "*", "reason"],
             ours: Like(
-                "Missing required property '.*'|at (least|most) .* (needed|allowed) here, found .*|the provider sets this itself, .*",
+                "Missing required property '.*'|(.*: )?at (least|most) .* (needed|allowed) here, found .*|(.*: )?the provider sets this itself, .*",
             ),
             theirs: Like(r"(Missing attribute|Read-only attribute|Too few blocks|Too many blocks)\. .*"),
         }]),
@@ -763,7 +795,7 @@ const INPUTS: &[Entry] = &[
             calls: &["CheckConfig"],
             path: &[OUTCOME],
             ours: Like(
-                r#"\{"failures":\[\{"property":"endpoint","reason":"`conformance:endpoint` is not a valid configuration key.*"#,
+                r#"\{"failures":\[\{"property":"","reason":"`conformance:endpoint` is not a valid configuration key.*"#,
             ),
             theirs: Like(r#"\{"inputs":\{"endpoint":"\[\]"\}\}"#),
         }]),
@@ -779,7 +811,7 @@ const INPUTS: &[Entry] = &[
             calls: &["CheckConfig", "Invoke"],
             path: &["failures", "*", "reason"],
             ours: Like(
-                r"(.* Invalid or unknown key\. .*|unexpected argument for function .*)[dD]id you mean `.*`\?",
+                r"(.* Invalid or unknown key\. .*|.*: unexpected argument for function .*)[dD]id you mean `.*`\?",
             ),
             theirs: Like(r"(.* Invalid or unknown key\. .*|unexpected argument for function .*)"),
         }]),
@@ -788,7 +820,7 @@ const INPUTS: &[Entry] = &[
         id: "wrong-type",
         what: "a value of the wrong type",
         go_bridge: "an error of the whole call, with Go's view of the value",
-        isthmus: "a failure on that property, without the value",
+        isthmus: "a failure that says where, without the value",
         why: "all mistakes are shown at once, each with its place; a value may be a secret",
         back: NONE,
         shown: Shown::InAnswers(&[
@@ -796,7 +828,7 @@ const INPUTS: &[Entry] = &[
                 calls: &["Check", "CheckConfig", "Invoke"],
                 path: &[OUTCOME],
                 ours: Like(
-                    r#"\{"failures":\[\{"property":"[^"]+","reason":"(could not validate provider configuration: )?expected an? [a-z]+( as JSON,[^;]*;|: `true` or `false`;|[,;]) found .*"#,
+                    r#"\{"failures":\[\{"property":"[^"]*","reason":"(could not validate provider configuration: |[^ ]+: )?expected an? [a-z]+( as JSON,[^;]*;|: `true` or `false`;|[,;]) found .*"#,
                 ),
                 theirs: Like(
                     r#"\{"error":.*(cannot encode (resource inputs|provider configuration|the arguments of function|config) .*|invalid character .*|argument .* must be a list.*)"#,
@@ -822,7 +854,7 @@ const INPUTS: &[Entry] = &[
         shown: Shown::InAnswers(&[Rule {
             calls: &["Configure"],
             path: &["error", "message"],
-            ours: Like(r"Token refused: .* \(at property `token`\)"),
+            ours: Like(r"Token (refused|\[secret\]): .* \(at property `token`\)"),
             theirs: Like(r#"\[AttributeName\("token"\)\] Token refused: .*"#),
         }]),
     },
@@ -904,6 +936,20 @@ const INPUTS: &[Entry] = &[
 ];
 
 const FAILURES: &[Entry] = &[
+    Entry {
+        id: "quoted-secrets",
+        what: "a secret that a provider quotes: in diagnostics, warnings, statuses, log lines, the trace of a panic",
+        go_bridge: "is printed",
+        isthmus: "`[secret]` in its place, also of its JSON, Go-quoted, URL and base64 forms",
+        why: "nothing that is secret belongs on a terminal, or in the log of a build",
+        back: NONE,
+        shown: Shown::InAnswers(&[Rule {
+            calls: &["Invoke"],
+            path: &["failures", "*", "reason"],
+            ours: Like(r#"Invalid URL: URL "\[secret\]" contains no host"#),
+            theirs: Like(r#"Invalid URL: URL "nonsense" contains no host"#),
+        }]),
+    },
     Entry {
         id: "partial-create",
         what: "a create that fails half-way",
@@ -1119,7 +1165,7 @@ const PROVIDERS: &[Entry] = &[
         id: "killed-plugin",
         what: "a plugin that is killed",
         go_bridge: "leaves the provider running",
-        isthmus: "the provider is killed with it",
+        isthmus: "the provider and everything that it has started are killed with it",
         why: "no process is left behind",
         back: NONE,
         shown: Shown::Elsewhere("tests/contract/endings.rs"),

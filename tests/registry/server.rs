@@ -90,7 +90,22 @@ impl Registry {
     /// # Panics
     /// When there is no loopback.
     pub fn start() -> Self {
-        let (config, authority, authority_pem) = certificates();
+        Self::with(certificates())
+    }
+
+    /// A registry whose certificate is its own authority, as `openssl req -x509` makes it.
+    ///
+    /// # Panics
+    /// When there is no loopback.
+    pub fn self_signed() -> Self {
+        let mut own = CertificateParams::new(names()).expect("names");
+        own.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("a key");
+        let own = own.self_signed(&key).expect("a certificate");
+        Self::with((config(own.der().clone(), &key), own.der().clone(), own.pem()))
+    }
+
+    fn with((config, authority, authority_pem): (ServerConfig, CertificateDer<'static>, String)) -> Self {
         let shelf = Arc::new(Mutex::new(Shelf::default()));
         shelf.lock().unwrap_or_else(PoisonError::into_inner).documents.insert(
             "/.well-known/terraform.json".to_owned(),
@@ -250,18 +265,25 @@ fn certificates() -> (ServerConfig, CertificateDer<'static>, String) {
     authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     let authority =
         CertifiedIssuer::self_signed(authority, KeyPair::generate().expect("a key")).expect("a certificate");
-    // The last one is for those who come through a proxy.
-    let names = ["localhost", "127.0.0.1", "registry.example"].map(str::to_owned).to_vec();
     let key = KeyPair::generate().expect("a key");
     let leaf =
-        CertificateParams::new(names).expect("names").signed_by(&key, &authority).expect("a certificate");
+        CertificateParams::new(names()).expect("names").signed_by(&key, &authority).expect("a certificate");
+    (config(leaf.der().clone(), &key), authority.der().clone(), authority.pem())
+}
+
+/// The last one is for those who come through a proxy.
+fn names() -> Vec<String> {
+    ["localhost", "127.0.0.1", "registry.example"].map(str::to_owned).to_vec()
+}
+
+/// A server that shows a certificate and has its key.
+fn config(certificate: CertificateDer<'static>, key: &KeyPair) -> ServerConfig {
     let private = PrivateKeyDer::try_from(key.serialize_der()).expect("a key");
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
+    ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .expect("versions")
         .with_no_client_auth()
-        .with_single_cert(vec![leaf.der().clone()], private)
-        .expect("a certificate and its key");
-    (config, authority.der().clone(), authority.pem())
+        .with_single_cert(vec![certificate], private)
+        .expect("a certificate and its key")
 }

@@ -17,6 +17,8 @@
 //! the same world again. Worlds of odd seeds are on protocol 6, those of even seeds on protocol 5; in half of the
 //! latter the sandbox answers as the older SDK does.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the test runner shows it when a test failed")]
+
 #[path = "../contract/harness/bag.rs"]
 mod bag;
 mod compare;

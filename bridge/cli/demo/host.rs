@@ -7,11 +7,11 @@ use std::time::Instant;
 
 use isthmus_proto::property::Struct;
 use isthmus_proto::{lumirpc, pulumirpc};
+use isthmus_shim::permissions::temporary_directory;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
-use tokio_stream::wrappers::TcpListenerStream;
 use tokio_util::task::AbortOnDropHandle;
 use tonic::transport::{Channel, Endpoint, Server};
 use tonic::{Request, Response, Status};
@@ -21,6 +21,7 @@ use super::inputs::Role;
 use super::report::Step;
 use crate::cli::{LUMI_PLUGIN_PREFIX, PULUMI_PLUGIN, SANDBOX_PROVIDER};
 use crate::daemon::CALL_MARK;
+use crate::serve::own_connections;
 use crate::settings;
 
 /// A daemon, started for the demonstration.
@@ -63,9 +64,7 @@ impl Host {
         name: String,
         address: impl Fn(u16) -> String,
     ) -> Result<Self, DemoError> {
-        let folder = tempfile::Builder::new()
-            .prefix("demo-of-isthmus-")
-            .tempdir()
+        let folder = temporary_directory("demo-of-isthmus-")
             .map_err(|source| machine("no temporary folder can be made", source))?;
         let program = std::env::current_exe()
             .map_err(|source| machine("the program does not know its file", source))?;
@@ -83,19 +82,29 @@ impl Host {
             .await
             .map_err(|source| machine("no port can be opened", source))?;
         let port = listener.local_addr().map_err(|source| machine("the port has no number", source))?.port();
+        // It has the configuration, which may have secrets.
         let server = Server::builder()
             .add_service(pulumirpc::engine_server::EngineServer::new(engine.clone()))
             .add_service(lumirpc::engine_server::EngineServer::new(engine.clone()))
-            .serve_with_incoming(TcpListenerStream::new(listener));
+            .serve_with_incoming(own_connections(listener));
         let server = AbortOnDropHandle::new(tokio::spawn(async move { drop(server.await) }));
 
         let mut command = Command::new(plugin);
+        // The user's settings, such as the state store, are none of the demonstration's.
+        for name in isthmus_shim::plugin::own_variables() {
+            command.env_remove(name);
+        }
         command
             .arg(address(port))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
-            .kill_on_drop(true)
+            .kill_on_drop(true);
+        // The user's store and keys are not for playing with.
+        for setting in settings::ALL {
+            command.env_remove(setting.name);
+        }
+        command
             .env(settings::LOG_CALLS.name, "true")
             .env(settings::HOME.name, folder.path().join("home"))
             .env(settings::PROVIDER.name, &provider);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use isthmus_proto::property::{Struct, Value};
 
 use super::{Demo, DemoError};
+use crate::cli::explain_missing;
 
 /// A provider, one of its resources, and inputs for it.
 #[derive(Clone, Debug)]
@@ -73,7 +74,7 @@ impl Role {
 
 fn read(file: &Path) -> Result<Struct, DemoError> {
     let invalid = |reason: String| DemoError::Inputs { file: file.display().to_string(), reason };
-    let text = fs::read(file).map_err(|error| invalid(error.to_string()))?;
+    let text = fs::read(file).map_err(|error| invalid(explain_missing(file, error).to_string()))?;
     let json = serde_json::from_slice(&text).map_err(|error| invalid(error.to_string()))?;
     match property(json) {
         Value::Struct(bag) => Ok(bag),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::DemoError;
 use super::inputs::Role;
+use crate::cli::print;
 
 /// Prints steps as they happen, and counts them.
 #[derive(Debug, Default)]
@@ -22,26 +23,25 @@ pub(super) struct Step {
     pub(super) calls: Vec<String>,
 }
 
-#[expect(clippy::print_stdout, reason = "the demonstration is for people who look at a terminal")]
 impl Report {
     /// A new daemon takes the stage.
     pub(super) fn scene(&mut self, title: &str, role: &Role) {
-        println!("\n{title}: {}", role.resource);
+        print(&format!("\n{title}: {}\n", role.resource));
     }
 
     /// A step that went well; `outcome` says what came of it.
     pub(super) fn step(&mut self, step: Step, outcome: &str) {
         self.steps += 1;
         let milliseconds = step.elapsed.as_secs_f64() * 1e3;
-        println!("  {:<16} {milliseconds:>7.2} ms  {outcome}", step.name);
+        print(&format!("  {:<16} {milliseconds:>7.2} ms  {outcome}\n", step.name));
         for call in step.calls {
-            println!("  {:<16} {:>10}    {call}", "", "");
+            print(&format!("  {:<16} {:>10}    {call}\n", "", ""));
         }
     }
 
     /// A step that this provider makes impossible.
     pub(super) fn left_out(&mut self, name: &str, reason: &str) {
-        println!("  {name:<16} {:>10}  left out: {reason}", "");
+        print(&format!("  {name:<16} {:>10}  left out: {reason}\n", ""));
     }
 
     /// How many steps there were.

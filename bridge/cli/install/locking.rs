@@ -11,6 +11,7 @@ use isthmus_shim::install::{
     Installed, Installer, LocalPackage, LockFile, NotLocked, OtherPackage, PackageHash, Platform,
     ProviderAddress, ProviderLock, VersionConstraint,
 };
+use isthmus_shim::permissions::temporary_directory;
 
 use super::progress::Reporter;
 use super::provider::{ProviderError, install};
@@ -87,7 +88,7 @@ impl Locking {
                 return Ok(announced);
             }
         }
-        let temporary = tempfile::tempdir().map_err(ProviderError::Temporary)?;
+        let temporary = temporary_directory("isthmus-download-").map_err(ProviderError::Temporary)?;
         let tell = |event| reporter.tell(event);
         let delivery = installer.deliver(address, version, platform, temporary.path(), &tell).await?;
         let hashes = delivery.hashes().await?;
@@ -109,7 +110,7 @@ impl Locking {
         reporter: &Reporter,
     ) -> Result<BTreeSet<PackageHash>, ProviderError> {
         let (address, version) = (&self.address, &installed.version);
-        let temporary = tempfile::tempdir().map_err(ProviderError::Temporary)?;
+        let temporary = temporary_directory("isthmus-download-").map_err(ProviderError::Temporary)?;
         let tell = |event| reporter.tell(event);
         let delivery = installer.deliver(address, version, platform, temporary.path(), &tell).await?;
         let hashes = delivery.hashes().await?;

@@ -2,27 +2,40 @@
 //!
 //! The lookup is by exact version: an SDK or a stack that was made with version 1.0.0 of the plugin asks for
 //! `resource-terraform-provider-v1.0.0` in the Pulumi home, and for nothing else. So the program is put there once for each
-//! version that the project's SDKs, its `Pulumi.yaml` and its stacks name. Everybody who has the plugin that this one replaces has
-//! some of these folders already; what is in them is only replaced when that is asked for, and kept beside.
+//! version that the project's SDKs, its `Pulumi.yaml` and its stacks name; without a project, under the version that new packages get.
+//! Everybody who has the plugin that this one replaces has some of these folders already; what is in them is only replaced when that is
+//! asked for, and kept beside.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
+use std::fs::{self, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use isthmus_shim::install::FileSum;
+use isthmus_shim::permissions::{FILE, PRIVATE_DIRECTORY, create_directories, without_writers};
 use semver::Version;
 
+use super::progress::Reporter;
 use super::stacks::{self, StackError};
-use super::versions::{self, ProjectError};
-use crate::cli::plugin::{PLUGIN_VERSION, fail, print};
-use crate::cli::{PULUMI_PLUGIN, warn};
+use crate::cli::plugin::PLUGIN_VERSION;
+use crate::cli::{PULUMI_PLUGIN, fail, print, warn};
 use crate::daemon;
+use crate::project::document::parse_version;
+use crate::project::{Project, ProjectError, stale};
 
 /// Beside the program: tells our own from others.
 const MARK: &str = "isthmus.txt";
+
+/// What it begins with.
+const MARK_BEGINNING: &[u8] = b"The program in this folder is isthmus ";
+
+/// How many programs of others are kept beside ours.
+const MOST_KEPT: usize = 100;
+/// From how many directory entries on a search is counted before the user's eyes.
+const MANY_ENTRIES: usize = 1000;
 
 /// What comes before the program's sum in it.
 const MARK_SUM: &str = "SHA-256 ";
@@ -30,16 +43,16 @@ const MARK_SUM: &str = "SHA-256 ";
 #[derive(Debug, Args)]
 #[group(skip)]
 pub(super) struct Options {
-    /// The folder in and below which SDKs and projects name versions; without it, the nearest one upwards with a Pulumi.yaml.
-    #[arg(long, value_name = "FOLDER", requires = "plugin", conflicts_with = "provider")]
+    /// Project directory; without it, the nearest directory upwards with a Pulumi.yaml.
+    #[arg(long, value_name = "DIRECTORY", requires = "plugin", conflicts_with = "provider")]
     project: Option<PathBuf>,
-    /// What `pulumi stack export` wrote (`-`: standard input), instead of asking the Pulumi CLI for the project's stacks.
+    /// Output of `pulumi stack export` (`-`: standard input), instead of the stacks that the Pulumi CLI lists.
     #[arg(long = "stack", value_name = "FILE", requires = "plugin", conflicts_with = "provider")]
     stacks: Vec<PathBuf>,
-    /// One more version to be found by.
-    #[arg(long = "plugin-version", value_name = "VERSION", requires = "plugin", conflicts_with = "provider")]
+    /// A further version of the plugin, such as 1.1.3.
+    #[arg(long = "plugin-version", value_name = "VERSION", requires = "plugin", conflicts_with = "provider", value_parser = version)]
     versions: Vec<Version>,
-    /// Replace programs of others, and keep them beside.
+    /// Replace a plugin that isthmus did not install, and keep a backup.
     #[arg(long, requires = "plugin", conflicts_with = "provider")]
     force: bool,
 }
@@ -61,6 +74,8 @@ enum PluginError {
         #[source]
         error: io::Error,
     },
+    #[error("{path} was not written by isthmus, and was left alone; move it away. Nothing was changed", path = .0.display())]
+    NotMark(PathBuf),
     #[error(
         "{path} is another program, and was left alone; with --force it is replaced, and kept beside as {kept}. Nothing was \
          changed",
@@ -71,62 +86,103 @@ enum PluginError {
 }
 
 /// What was done for a version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Done {
     Installed,
-    Replaced,
+    /// What was there is kept in this place.
+    Replaced(PathBuf),
     Present,
+}
+
+/// A version as an argument.
+fn version(text: &str) -> Result<Version, String> {
+    parse_version(text).map_err(|error| format!("not a semantic version, such as 1.1.3: {error}"))
+}
+
+/// The versions to install, and why these where nobody named them.
+#[derive(Debug, Default)]
+struct Wanted {
+    versions: BTreeSet<Version>,
+    note: Option<String>,
 }
 
 impl Options {
     pub(super) fn run(&self) -> ExitCode {
         let done = daemon::pulumi_home().ok_or(PluginError::NoHome).and_then(|home| {
             let program = std::env::current_exe().and_then(|program| program.canonicalize());
-            let versions = self.versions()?;
-            self.install(versions, &home, &program.map_err(PluginError::Here)?)
+            let wanted = self.wanted(&std::env::current_dir().map_err(PluginError::Here)?)?;
+            self.install(wanted, &home, &program.map_err(PluginError::Here)?)
         });
         match done {
-            Ok(lines) => print(&lines.join("\n")),
+            Ok(lines) => {
+                print(&(lines.join("\n") + "\n"));
+                ExitCode::SUCCESS
+            }
             Err(error) => fail(&isthmus_shim::error_chain(&error)),
         }
     }
 
-    /// All versions that are named anywhere.
-    fn versions(&self) -> Result<BTreeSet<Version>, PluginError> {
+    /// All versions that are named anywhere; where there are none, the one that new packages get.
+    fn wanted(&self, here: &Path) -> Result<Wanted, PluginError> {
+        let mut wanted = Wanted { versions: self.versions.iter().cloned().collect(), note: None };
         let project = match &self.project {
-            Some(project) => project.clone(),
-            None => versions::nearest_project(&std::env::current_dir().map_err(PluginError::Here)?),
+            Some(directory) => Some(Project::at(directory)),
+            None => Project::around(here),
         };
-        let named = versions::by_project(&project)?;
-        let mut versions: BTreeSet<Version> = self.versions.iter().cloned().collect();
-        versions.extend(named.versions);
-        for stack in &self.stacks {
-            versions.extend(stacks::in_file(stack)?);
+        if let Some(project) = &project {
+            wanted.versions.extend(self.versions_of(project)?);
         }
-        if self.stacks.is_empty() {
-            for project in &named.projects {
-                match stacks::of_project(project) {
-                    Ok(found) => versions.extend(found),
-                    // Stacks may be out of reach, or there may be no CLI yet; what SDKs name is a good deal already.
-                    Err(error) => warn(&isthmus_shim::error_chain(&error)),
+        for stack in &self.stacks {
+            wanted.versions.extend(stacks::in_file(stack)?);
+        }
+        if wanted.versions.is_empty() {
+            let place = match &project {
+                Some(project) => {
+                    format!("no version of the plugin is named in {}", project.directory.display())
                 }
+                None => format!(
+                    "no Pulumi project in {} or above (--project DIRECTORY names another one)",
+                    here.display()
+                ),
+            };
+            wanted.note = Some(format!("{place}: installing the default version {PLUGIN_VERSION}"));
+            wanted.versions.insert(PLUGIN_VERSION);
+        }
+        Ok(wanted)
+    }
+
+    /// What a project's files and stacks name.
+    fn versions_of(&self, project: &Project) -> Result<BTreeSet<Version>, PluginError> {
+        let reporter = Reporter::new();
+        let place = project.directory.display();
+        reporter.step(&format!("searching {place} for versions of the plugin"));
+        let contents = project.read(&|entries| {
+            if entries >= MANY_ENTRIES {
+                reporter.count(&format!("searching {place}: {} directory entries", entries / 1000 * 1000));
+            }
+        });
+        reporter.clear();
+        let contents = contents?;
+        contents.warnings.iter().for_each(|warning| warn(warning));
+        stale::warnings(&project.directory, &contents.files).iter().for_each(|warning| warn(warning));
+        let mut versions: BTreeSet<Version> =
+            contents.files.iter().flat_map(|(_, named)| named.versions()).collect();
+        if project.file.is_some() && self.stacks.is_empty() {
+            let found = stacks::of_project(&project.directory, &|step| reporter.step(&step));
+            reporter.clear();
+            match found {
+                Ok(found) => versions.extend(found),
+                // Stacks may be out of reach, or there may be no CLI yet; what SDKs name is a good deal already.
+                Err(error) => warn(&isthmus_shim::error_chain(&error)),
             }
         }
         Ok(versions)
     }
 
     /// Puts the program into the home, and tells what was done. Nothing is changed where a program of others is in the way.
-    fn install(
-        &self,
-        mut versions: BTreeSet<Version>,
-        home: &Path,
-        program: &Path,
-    ) -> Result<Vec<String>, PluginError> {
-        let mut lines = Vec::new();
-        if versions.is_empty() {
-            lines.push(format!("the project names no version of the plugin, so {PLUGIN_VERSION} is taken"));
-            versions.insert(PLUGIN_VERSION);
-        }
+    fn install(&self, wanted: Wanted, home: &Path, program: &Path) -> Result<Vec<String>, PluginError> {
+        let Wanted { versions, note } = wanted;
+        let mut lines: Vec<String> = note.into_iter().collect();
         let sum = FileSum::of_file(program).map_err(PluginError::Here)?;
         let folders: Vec<PathBuf> = versions
             .iter()
@@ -136,6 +192,9 @@ impl Options {
             let path = folder.join(file_name());
             if !self.force && path.symlink_metadata().is_ok() && !is_ours(folder) && !is_same(&path, sum) {
                 return Err(PluginError::Other(path));
+            }
+            if !is_own_mark(folder) {
+                return Err(PluginError::NotMark(folder.join(MARK)));
             }
         }
         let mut source = Source { program, sum, is_ours: false };
@@ -147,12 +206,8 @@ impl Options {
             source = Source { program: path, sum, is_ours: true };
             lines.push(match done {
                 Done::Installed => format!("installed {}", path.display()),
-                Done::Replaced => {
-                    format!(
-                        "installed {}, and kept what was there as {}",
-                        path.display(),
-                        kept(path).display()
-                    )
+                Done::Replaced(kept) => {
+                    format!("installed {}, and kept what was there as {}", path.display(), kept.display())
                 }
                 Done::Present => format!("{} is there already", path.display()),
             });
@@ -171,35 +226,35 @@ struct Source<'a> {
 impl Source<'_> {
     /// Whoever starts the plugin meanwhile finds the one or the other.
     fn place(&self, folder: &Path) -> io::Result<Done> {
-        fs::create_dir_all(folder)?;
+        create_directories(folder)?;
         let path = folder.join(file_name());
         let mut done = Done::Present;
         if !is_same(&path, self.sum) {
-            let staging = tempfile::Builder::new().prefix(".isthmus-").tempdir_in(folder)?;
+            let staging = tempfile::Builder::new()
+                .prefix(".isthmus-")
+                .permissions(Permissions::from_mode(PRIVATE_DIRECTORY))
+                .tempdir_in(folder)?;
             let staged = staging.path().join(file_name());
             if !self.is_ours || fs::hard_link(self.program, &staged).is_err() {
                 fs::copy(self.program, &staged)?;
+                let mode = without_writers(staged.metadata()?.permissions().mode());
+                fs::set_permissions(&staged, Permissions::from_mode(mode))?;
             }
             done = Done::Installed;
-            if path.exists() && !is_ours(folder) {
-                // A second name, so that at no time there is none.
-                let kept = kept(&path);
-                let _ = fs::remove_file(&kept);
-                if fs::hard_link(&path, &kept).is_err() {
-                    fs::copy(&path, &kept)?;
-                }
-                done = Done::Replaced;
+            if path.symlink_metadata().is_ok() && !is_ours(folder) {
+                done = Done::Replaced(keep(&path)?);
             }
             fs::rename(&staged, &path)?;
         }
-        fs::write(folder.join(MARK), mark(self.sum))?;
-        // Left behind by an installation that was broken off, it would keep the CLI from looking into the folder.
+        write_mark(folder, self.sum)?;
+        // The Pulumi CLI leaves an empty file when an installation of its own is broken off, and then does not look into the folder.
         let mut partial = folder.as_os_str().to_owned();
         partial.push(".partial");
-        match fs::remove_file(partial) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(done),
+        match fs::symlink_metadata(&partial) {
+            Ok(metadata) if metadata.is_file() && metadata.len() == 0 => fs::remove_file(partial)?,
+            Ok(_) | Err(_) => {}
         }
+        Ok(done)
     }
 }
 
@@ -214,6 +269,59 @@ fn kept(path: &Path) -> PathBuf {
 fn mark(sum: FileSum) -> String {
     let version = env!("CARGO_PKG_VERSION");
     format!("The program in this folder is isthmus {version}.\n{MARK_SUM}{sum}\n")
+}
+
+/// Gives a program of others a second name, so that at no time there is none. What was kept before stays.
+fn keep(path: &Path) -> io::Result<PathBuf> {
+    let first = kept(path);
+    for number in 1..=MOST_KEPT {
+        let kept = match number {
+            1 => first.clone(),
+            _ => first.with_extension(format!("replaced-{number}")),
+        };
+        if kept.symlink_metadata().is_ok() {
+            let is_same = FileSum::of_file(&kept).ok().is_some_and(|sum| is_same(path, sum));
+            if is_same {
+                return Ok(kept);
+            }
+            continue;
+        }
+        match fs::hard_link(path, &kept) {
+            Ok(()) => return Ok(kept),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            // Not every file system has second names. A copy goes to a new file only.
+            Err(_) => {
+                let mut new = fs::File::options().write(true).create_new(true).mode(0o755).open(&kept)?;
+                io::copy(&mut fs::File::open(path)?, &mut new)?;
+                return Ok(kept);
+            }
+        }
+    }
+    Err(io::Error::other(format!("{MOST_KEPT} programs are kept beside it already; remove some of them")))
+}
+
+/// Writes the mark, in the place of an older one of ours.
+fn write_mark(folder: &Path, sum: FileSum) -> io::Result<()> {
+    if !is_own_mark(folder) {
+        return Err(io::Error::other(format!("{MARK} beside it was not written by isthmus")));
+    }
+    let mut new = tempfile::Builder::new()
+        .prefix(".isthmus-")
+        .permissions(Permissions::from_mode(FILE))
+        .tempfile_in(folder)?;
+    new.write_all(mark(sum).as_bytes())?;
+    new.persist(folder.join(MARK)).map(drop).map_err(|error| error.error)
+}
+
+/// Whether there is a mark, or nothing in its place.
+fn is_own_mark(folder: &Path) -> bool {
+    let path = folder.join(MARK);
+    match path.symlink_metadata() {
+        Ok(metadata) => {
+            metadata.is_file() && fs::read(path).is_ok_and(|text| text.starts_with(MARK_BEGINNING))
+        }
+        Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+    }
 }
 
 /// Whether the program in a folder is the one that was put there: others may have replaced it since.
@@ -251,7 +359,8 @@ mod tests {
             let versions = versions.iter().map(|version| Version::parse(version).expect("a version"));
             let options = Options { project: None, stacks: Vec::new(), versions: Vec::new(), force };
             let short = |text: String| text.replace(&format!("{}/", self.folder.path().display()), "");
-            let lines = options.install(versions.collect(), &self.path("home"), &self.path("isthmus"));
+            let wanted = Wanted { versions: versions.collect(), note: None };
+            let lines = options.install(wanted, &self.path("home"), &self.path("isthmus"));
             let lines = lines.map_err(|error| short(isthmus_shim::error_chain(&error)))?;
             Ok(lines.into_iter().map(short).collect())
         }
@@ -288,8 +397,7 @@ mod tests {
         assert_eq!(fixture.read(&path("0.9.0-rc1")), "ours", "it does not share the file that it came from");
         assert_eq!(fixture.run(&["1.0.0"], false), Ok(vec![installed("1.0.0")]));
         assert_eq!(fixture.read(&path("1.0.0")), "newer");
-        let said = "the project names no version of the plugin, so 1.1.3 is taken".to_owned();
-        assert_eq!(fixture.run(&[], false), Ok(vec![said, installed("1.1.3")]));
+        assert_eq!(fixture.run(&["1.1.3"], false), Ok(vec![installed("1.1.3")]));
         let folder = fixture.path("home/plugins/resource-terraform-provider-v1.1.3");
         assert_eq!(
             fs::read_dir(folder).expect("a folder").count(),
@@ -316,8 +424,58 @@ mod tests {
         // Somebody puts theirs back over ours.
         fixture.others(&other, "theirs again");
         fixture.run(&["1.1.0"], false).expect_err("it is another one again");
+        let replaced = Ok(vec![format!("installed {other}, and kept what was there as {other}.replaced-2")]);
         assert_eq!(fixture.run(&["1.1.0"], true), replaced);
-        assert_eq!(fixture.read(&format!("{other}.replaced")), "theirs again");
+        assert_eq!(fixture.read(&format!("{other}.replaced-2")), "theirs again");
+        assert_eq!(fixture.read(&format!("{other}.replaced")), "theirs", "what was kept before stays");
+        // The same once more needs no second place.
+        fixture.others(&other, "theirs");
+        fixture.run(&["1.1.0"], true).expect("it is replaced");
+        assert!(!fixture.path(&format!("{other}.replaced-3")).exists());
+    }
+
+    #[test]
+    fn a_link_of_others_is_kept_as_a_link_and_not_followed() {
+        let fixture = Fixture::new();
+        fixture.others("elsewhere/plugin", "theirs");
+        for (version, target) in [("1.0.0", "elsewhere/plugin"), ("1.1.0", "nowhere")] {
+            let link = fixture.path(&path(version));
+            fs::create_dir_all(link.parent().expect("a folder")).expect("a folder");
+            std::os::unix::fs::symlink(fixture.path(target), &link).expect("a link");
+            fixture.run(&[version], false).expect_err("it is another one");
+            fixture.run(&[version], true).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(fixture.read(&path(version)), "ours");
+            let kept = fixture.path(&format!("{}.replaced", path(version)));
+            assert_eq!(fs::read_link(kept).expect("a link"), fixture.path(target));
+        }
+        assert_eq!(fixture.read("elsewhere/plugin"), "theirs");
+    }
+
+    #[test]
+    fn files_of_users_by_the_names_of_ours_stay() {
+        let fixture = Fixture::new();
+        let folder = "home/plugins/resource-terraform-provider-v1.0.0";
+        fixture.others(&format!("{folder}/isthmus.txt"), "notes of a user");
+        let error = fixture.run(&["1.0.0"], true).expect_err("it is not ours");
+        assert!(error.contains("isthmus.txt was not written by isthmus"), "{error}");
+        assert!(!fixture.path(&path("1.0.0")).exists(), "nothing was changed");
+        assert_eq!(fixture.read(&format!("{folder}/isthmus.txt")), "notes of a user");
+
+        // A link would have been written through.
+        fixture.others("precious.txt", "The program in this folder is isthmus 0\n");
+        fs::remove_file(fixture.path(&format!("{folder}/isthmus.txt"))).expect("a file");
+        std::os::unix::fs::symlink(
+            fixture.path("precious.txt"),
+            fixture.path(&format!("{folder}/isthmus.txt")),
+        )
+        .expect("a link");
+        fixture.run(&["1.0.0"], true).expect_err("it is a link");
+        assert_eq!(fixture.read("precious.txt"), "The program in this folder is isthmus 0\n");
+        fs::remove_file(fixture.path(&format!("{folder}/isthmus.txt"))).expect("a link");
+
+        fixture.others(&format!("{folder}.partial"), "of a user, since the CLI writes nothing into it");
+        fixture.run(&["1.0.0"], false).unwrap_or_else(|error| panic!("{error}"));
+        assert!(fixture.path(&format!("{folder}.partial")).exists());
     }
 
     #[test]

@@ -2,11 +2,12 @@
 //!
 //! Everything goes to standard error. The bar is drawn anew only when it looks different, so that no clock is needed.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::sync::{Mutex, PoisonError};
 
 use isthmus_shim::install::{InstallEvent, Progress};
 
+use crate::cli::output::tell;
 use crate::cli::table::bytes;
 use crate::daemon::Narrator;
 
@@ -53,7 +54,24 @@ impl Reporter {
         }
         if let Some(line) = self.narrator.line(&event) {
             state.clear();
-            write(&format!("{line}\n"));
+            tell(&format!("{line}\n"));
+        }
+    }
+
+    /// Shows a step that may take its time: on a terminal until the next one, elsewhere as a line.
+    pub(in crate::cli) fn step(&self, text: &str) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_terminal {
+            state.draw(text.chars().take(LINE).collect());
+        } else {
+            tell(&format!("{text}\n"));
+        }
+    }
+
+    /// Shows how far a step is, on a terminal.
+    pub(in crate::cli) fn count(&self, text: &str) {
+        if self.is_terminal {
+            self.step(text);
         }
     }
 
@@ -66,23 +84,17 @@ impl Reporter {
 impl State {
     fn draw(&mut self, line: String) {
         if line != self.drawn {
-            write(&format!("\r{line}\x1b[K"));
+            tell(&format!("\r{line}\x1b[K"));
             self.drawn = line;
         }
     }
 
     fn clear(&mut self) {
         if !self.drawn.is_empty() {
-            write("\r\x1b[K");
+            tell("\r\x1b[K");
             self.drawn.clear();
         }
     }
-}
-
-/// Whoever does not read it does not want it.
-fn write(text: &str) {
-    let mut error = io::stderr().lock();
-    let _ = error.write_all(text.as_bytes()).and_then(|()| error.flush());
 }
 
 fn line(name: &str, Progress { received, total }: Progress) -> String {

@@ -14,10 +14,11 @@ use isthmus_shim::install::{
 
 use super::locking::Locking;
 use super::progress::Reporter;
-use crate::cli::plugin::fail;
-use crate::cli::{print, verification, warn};
+use crate::cli::{fail, print, verification, warn};
 use crate::daemon::{Installation, InstallationError};
-use crate::settings;
+use crate::package::parameters::is_path;
+use crate::project::document::PLUGIN;
+use crate::settings::Settings;
 
 #[derive(Debug, Args)]
 #[group(skip)]
@@ -39,6 +40,14 @@ pub(super) struct Options {
 /// A provider cannot be installed.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::cli) enum ProviderError {
+    #[error(
+        "failed to install {0}: a file needs no installation\nhelp: name it where it is used: `pulumi package add terraform-provider {0}`"
+    )]
+    File(String),
+    #[error(
+        "failed to install {PLUGIN}: it is the plugin, not a provider\nhelp: `isthmus install --plugin` installs it"
+    )]
+    Plugin,
     #[error(transparent)]
     Address(#[from] AddressError),
     #[error(transparent)]
@@ -61,25 +70,40 @@ pub(in crate::cli) enum ProviderError {
     Temporary(#[source] std::io::Error),
 }
 
+impl ProviderError {
+    /// What to do about it, in lines of their own.
+    pub(in crate::cli) fn help(&self) -> Vec<String> {
+        match self {
+            Self::Install(error) => error.help(),
+            _ => Vec::new(),
+        }
+    }
+}
+
 /// What machines are called.
 pub(in crate::cli) fn platform(text: &str) -> Result<Platform, String> {
     Platform::parse(text)
-        .ok_or_else(|| "it is written OS_ARCH, in Go's words, such as linux_amd64 or darwin_arm64".to_owned())
+        .ok_or_else(|| "it is written OS_ARCH, such as linux_amd64 or darwin_arm64".to_owned())
 }
 
 impl Options {
-    pub(super) fn run(&self, provider: &str, version: Option<&str>) -> ExitCode {
-        match block_on(self.install(provider, version)) {
+    pub(super) fn run(&self, provider: &str, version: Option<&str>, settings: &Settings) -> ExitCode {
+        match block_on(self.install(provider, version, settings)) {
             Ok(()) => ExitCode::SUCCESS,
-            Err(error) => fail(&isthmus_shim::error_chain(&error)),
+            Err(error) => fail(&isthmus_shim::with_help(isthmus_shim::error_chain(&error), error.help())),
         }
     }
 
     /// Installs, and tells what it has come to.
-    async fn install(&self, provider: &str, version: Option<&str>) -> Result<(), ProviderError> {
-        let address = ProviderAddress::parse(provider)?;
+    async fn install(
+        &self,
+        provider: &str,
+        version: Option<&str>,
+        settings: &Settings,
+    ) -> Result<(), ProviderError> {
+        let address = address(provider)?;
         let constraint = version.map(VersionConstraint::parse).transpose()?;
-        let installer = installer()?;
+        let installer = installer(settings)?.querying_again();
         if constraint.as_ref().is_none_or(|constraint| constraint.only_version().is_none()) {
             // Whoever installs on purpose wants what there is now.
             installer.forget_versions(&address);
@@ -91,7 +115,7 @@ impl Options {
         }
         let reporter = Reporter::new();
         let told = if self.lock {
-            let locking = Locking::read(self.lock_path(), address.clone(), constraint, self.upgrade)?;
+            let locking = Locking::read(self.lock_path(settings), address.clone(), constraint, self.upgrade)?;
             let installer = installer.without_lock();
             let (installed, said) = locking.install(&installer, &self.platforms, &reporter).await?;
             reporter.clear();
@@ -110,18 +134,33 @@ impl Options {
         Ok(())
     }
 
-    fn lock_path(&self) -> PathBuf {
-        let configured = || settings::LOCK_FILE.read().map(PathBuf::from);
+    fn lock_path(&self, settings: &Settings) -> PathBuf {
+        let configured = || settings.lock_file.clone();
         self.lock_file.clone().or_else(configured).unwrap_or_else(|| PathBuf::from(LOCK_FILE_NAME))
     }
 }
 
+/// The provider that an argument names, or what it names instead.
+fn address(provider: &str) -> Result<ProviderAddress, ProviderError> {
+    if is_path(provider) {
+        return Err(ProviderError::File(provider.to_owned()));
+    }
+    if provider == PLUGIN {
+        return Err(ProviderError::Plugin);
+    }
+    Ok(ProviderAddress::parse(provider)?)
+}
+
 /// The program of a provider, which is installed if it is not there.
-pub(in crate::cli) fn install_one(provider: &str, version: Option<&str>) -> Result<PathBuf, ProviderError> {
+pub(in crate::cli) fn install_one(
+    provider: &str,
+    version: Option<&str>,
+    settings: &Settings,
+) -> Result<PathBuf, ProviderError> {
     let address = ProviderAddress::parse(provider)?;
     let constraint = VersionConstraint::parse(version.unwrap_or_default())?;
     block_on(async {
-        let installer = installer()?;
+        let installer = installer(settings)?;
         if let Some(overridden) = installer.overridden(&address)? {
             warn(&overridden.warning);
             return Ok(overridden.executable);
@@ -140,10 +179,10 @@ fn block_on<T>(work: impl Future<Output = Result<T, ProviderError>>) -> Result<T
 }
 
 /// Installs as everything here does; what of the configuration has no effect is told.
-pub(in crate::cli) fn installer() -> Result<Installer, InstallationError> {
-    let Installation { installer, warnings } = Installation::from_environment()?;
+pub(in crate::cli) fn installer(settings: &Settings) -> Result<Installer, InstallationError> {
+    let Installation { installer, warnings } = Installation::configured(settings);
     warnings.iter().for_each(|warning| warn(warning));
-    Ok(installer)
+    installer
 }
 
 /// Installs with a report of what is going on, of which nothing is left in the end.

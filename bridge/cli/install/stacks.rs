@@ -13,7 +13,8 @@ use std::time::Duration;
 use semver::Version;
 use serde_json::Value;
 
-use super::versions::{PLUGIN, parse};
+use crate::cli::explain_missing;
+use crate::project::document::{PLUGIN, parse_version};
 
 /// The largest export of a stack.
 const LARGEST: u64 = 1 << 30;
@@ -49,7 +50,7 @@ pub(super) enum StackError {
 
 /// The versions in what was exported into a file, or is exported to standard input (`-`).
 pub(super) fn in_file(path: &Path) -> Result<BTreeSet<Version>, StackError> {
-    let read = |error| StackError::Read { path: path.to_owned(), error };
+    let read = |error| StackError::Read { path: path.to_owned(), error: explain_missing(path, error) };
     let mut bytes = Vec::new();
     if path == Path::new("-") {
         io::stdin().take(LARGEST).read_to_end(&mut bytes).map_err(read)?;
@@ -59,16 +60,20 @@ pub(super) fn in_file(path: &Path) -> Result<BTreeSet<Version>, StackError> {
     in_export(&bytes, &path.display().to_string())
 }
 
-/// The versions in all stacks of the project in a folder, as the Pulumi CLI knows them.
-pub(super) fn of_project(project: &Path) -> Result<BTreeSet<Version>, StackError> {
+/// The versions in all stacks of the project in a directory, as the Pulumi CLI knows them. `step` is called with each step, which may take
+/// long: backends are far away.
+pub(super) fn of_project(project: &Path, step: &dyn Fn(String)) -> Result<BTreeSet<Version>, StackError> {
     let failed = |error| StackError::Ask { project: project.to_owned(), error };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     runtime.block_on(async {
+        step(format!("listing the stacks of {}", project.display()));
         let listed = ask(project, &["stack", "ls", "--json"]).await.map_err(failed)?;
         let stacks: Vec<Value> = serde_json::from_slice(&listed)
             .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error)))?;
         let mut versions = BTreeSet::new();
-        for name in stacks.iter().filter_map(|stack| stack["name"].as_str()) {
+        for (index, stack) in stacks.iter().enumerate() {
+            let Some(name) = stack["name"].as_str() else { continue };
+            step(format!("reading the stack {name} ({} of {})", index + 1, stacks.len()));
             let exported = ask(project, &["stack", "export", "--stack", name]).await.map_err(failed)?;
             versions.extend(in_export(&exported, &format!("the stack {name}"))?);
         }
@@ -80,6 +85,9 @@ pub(super) fn of_project(project: &Path) -> Result<BTreeSet<Version>, StackError
 async fn ask(project: &Path, words: &[&str]) -> io::Result<Vec<u8>> {
     let mut command = tokio::process::Command::new("pulumi");
     command.args(["--non-interactive", "--color", "never"]).args(words).current_dir(project);
+    for name in isthmus_shim::plugin::own_variables() {
+        command.env_remove(name);
+    }
     command.env("PULUMI_SKIP_UPDATE_CHECK", "true").stdin(Stdio::null()).kill_on_drop(true);
     let said = format!("`pulumi {}`", words.join(" "));
     let output = tokio::time::timeout(PATIENCE, command.output()).await.map_err(|_| {
@@ -128,7 +136,9 @@ fn version_of_provider(package: &str, inputs: &Value) -> Option<Version> {
     let name = internal["name"].as_str().unwrap_or(package);
     let version =
         if internal["parameterization"].is_null() { &inputs["version"] } else { &internal["version"] };
-    (OsStr::new(name) == OsStr::new(PLUGIN)).then(|| version.as_str().and_then(parse)).flatten()
+    (OsStr::new(name) == OsStr::new(PLUGIN))
+        .then(|| version.as_str().and_then(|version| parse_version(version).ok()))
+        .flatten()
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ Examples:
   isthmus providers list --json | jq -r '.packages[] | select(.verification == null) | .program'
 
 VERIFIED tells who vouches for a provider: \"signed by KEY\" is its publisher; \"unsigned\" is its registry, which names the archive that
-nobody has signed; \"from MIRROR\" is whoever runs that mirror; \"unverified\" is nobody. What lies in the cache and is no provider is told below, with the reason.";
+nobody has signed; \"from MIRROR\" is whoever runs that mirror; \"unverified\" is nobody: isthmus did not install it. What lies in the cache and is no provider is told below, with the reason.";
 
 /// List the providers in the cache.
 #[derive(Debug, Args)]

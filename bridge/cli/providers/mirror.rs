@@ -10,11 +10,13 @@ use clap::Args;
 use isthmus_shim::install::{
     Delivery, Installer, MirrorWriter, PackageForm, Platform, ProviderAddress, VersionConstraint, choose,
 };
+use isthmus_shim::permissions::temporary_directory;
 use semver::Version;
 
 use super::{Outcome, ProvidersError};
 use crate::cli::install::{Reporter, installer, platform};
 use crate::cli::{print, verification, warn};
+use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,9 +50,9 @@ pub(super) struct Mirror {
 }
 
 impl Mirror {
-    pub(super) async fn run(&self) -> Result<Outcome, ProvidersError> {
+    pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, ProvidersError> {
         let wanted = self.providers.iter().map(|text| parse(text)).collect::<Result<Vec<_>, _>>()?;
-        let installer = installer()?.without_lock();
+        let installer = installer(settings)?.without_lock();
         let platforms = if self.platforms.is_empty() { &[Platform::CURRENT][..] } else { &self.platforms };
         let writer = MirrorWriter::new(&self.folder);
         let mut copied = BTreeSet::new();
@@ -79,7 +81,7 @@ impl Mirror {
         let version = version(installer, address, constraint, platforms).await?;
         let reporter = Reporter::new();
         for platform in platforms {
-            let temporary = tempfile::tempdir().map_err(ProvidersError::Temporary)?;
+            let temporary = temporary_directory("isthmus-download-").map_err(ProvidersError::Temporary)?;
             let tell = |event| reporter.tell(event);
             let delivery = installer.deliver(address, &version, *platform, temporary.path(), &tell).await;
             reporter.clear();

@@ -11,6 +11,7 @@ use std::time::SystemTime;
 use clap::Args;
 use isthmus_shim::install::{
     CachedPackage, Inventory, Platform, ProviderAddress, ProviderCache, Removal, RunningPrograms,
+    Verification,
 };
 
 use super::selection::{self, Selection};
@@ -32,8 +33,8 @@ Without options, all but the newest release of each provider are removed; pre-re
 remembers when a file was read), the newest included; with both options, what neither of them keeps. A version that is named, as
 in hashicorp/aws@5.0.0, is removed whatever its age.
 
-What is running is never removed, nor what is being installed. What installations that were broken off have left is removed in any
-case. What is gone is downloaded again when it is needed, if its registry can be reached.";
+What is running is never removed, nor what is being installed, nor what isthmus did not install itself or has not verified, unless
+its version is named. What interrupted installations of isthmus left is removed in any case. What is gone is downloaded again when it is needed, if its registry can be reached.";
 
 /// Remove versions of providers that are not needed any more, and what broken installations left.
 #[derive(Debug, Args)]
@@ -52,6 +53,14 @@ pub(super) struct Prune {
     dry_run: bool,
 }
 
+/// A version that need not stay.
+#[derive(Debug)]
+struct Superfluous<'a> {
+    package: &'a CachedPackage,
+    /// Whether it was asked for by its version.
+    is_named: bool,
+}
+
 /// What was removed so far.
 #[derive(Debug)]
 struct Pruning {
@@ -66,9 +75,16 @@ impl Prune {
         let selections = selection::parse_all(&self.providers, &cache, &inventory)?;
         let running = RunningPrograms::now();
         let mut pruning = Pruning { is_dry: self.dry_run, freed: 0, outcome: Outcome::Done };
-        for package in self.superfluous(&inventory, &selections, SystemTime::now()) {
+        for Superfluous { package, is_named } in self.superfluous(&inventory, &selections, SystemTime::now())
+        {
             let CachedPackage { address, version, platform, size, .. } = package;
             let name = format!("{} {version} {platform}", address.for_display());
+            if !is_named && !package.verification.as_ref().is_some_and(Verification::is_installed) {
+                print(&format!(
+                    "kept {name}: not installed by isthmus; remove it by name, as {address}@{version}\n"
+                ));
+                continue;
+            }
             if running.has_one_in(&package.folder) {
                 print(&format!("kept {name}: it is running\n"));
                 continue;
@@ -87,7 +103,7 @@ impl Prune {
         inventory: &'a Inventory,
         selections: &[Selection],
         now: SystemTime,
-    ) -> Vec<&'a CachedPackage> {
+    ) -> Vec<Superfluous<'a>> {
         let keep = self.keep.unwrap_or(if self.older_than.is_some() { 0 } else { 1 });
         let mut counts: BTreeMap<(&ProviderAddress, Platform), Counts> = BTreeMap::new();
         let mut superfluous = Vec::new();
@@ -100,7 +116,7 @@ impl Prune {
             let is_meant = selections.is_empty() || !selected.is_empty();
             let is_old = self.older_than.is_none_or(|age| age.has_passed(package.used, now));
             if is_named || (is_meant && !is_kept && is_old) {
-                superfluous.push(package);
+                superfluous.push(Superfluous { package, is_named });
             }
         }
         superfluous
@@ -215,7 +231,8 @@ mod tests {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(100 * 86_400);
         let inventory = inventory();
         let found = prune.superfluous(&inventory, &selections, now).into_iter();
-        let names = found.map(|package| format!("{} {}", package.address.provider_type(), package.version));
+        let names =
+            found.map(|found| format!("{} {}", found.package.address.provider_type(), found.package.version));
         names.collect::<Vec<_>>().join(", ")
     }
 

@@ -37,13 +37,18 @@ pub(super) fn parse_all(
     inventory: &Inventory,
 ) -> Result<Vec<Selection>, ProvidersError> {
     let parse = |word: &String| {
-        let selection = Selection::parse(word)?;
-        if inventory.packages.iter().any(|package| selection.has(package)) {
-            return Ok(selection);
-        }
-        Err(ProvidersError::Absent { provider: word.clone(), path: cache.root().to_owned() })
+        Selection::parse(word).map_err(|error| match Version::parse(word) {
+            Ok(version) => ProvidersError::LoneVersion(version),
+            Err(_) => error,
+        })
     };
-    words.iter().map(parse).collect()
+    let selections: Vec<Selection> = words.iter().map(parse).collect::<Result<_, _>>()?;
+    for (selection, word) in selections.iter().zip(words) {
+        if !inventory.packages.iter().any(|package| selection.has(package)) {
+            return Err(ProvidersError::Absent { provider: word.clone(), path: cache.root().to_owned() });
+        }
+    }
+    Ok(selections)
 }
 
 #[cfg(test)]

@@ -4,13 +4,12 @@
 //! any case. A provider that nobody vouches for is compared with what its registry or mirror has, as on its first start.
 
 use clap::Args;
-use isthmus_shim::install::{
-    CachedPackage, FileSum, Installer, Platform, ProviderCache, Verification, VersionConstraint,
-};
+use isthmus_shim::install::{CachedPackage, FileSum, Installer, Platform, Verification, VersionConstraint};
 
 use super::{Outcome, ProvidersError, open, selection};
 use crate::cli::install::{Reporter, installer};
 use crate::cli::{print, verification, warn};
+use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -18,10 +17,10 @@ Examples:
   isthmus providers verify hashicorp/random
   isthmus providers verify example.com/acme/thing@1.2.3 --offline
 
-Each program is read as a whole, and compared with what was recorded when it was installed. Exits with 1 when one was altered. A
-provider that somebody else has put into the cache has no record: it is fetched from where the CLI configuration says, and
-compared; one that is something else is replaced, and counts as altered. One that cannot be fetched is told to be unverified; that is
-no failure, and neither are those for other machines.";
+Each program is read as a whole, and compared with what was recorded when it was installed. Exits with 1 when one was altered or is
+refused. A provider that isthmus did not install has no record: it is fetched from where the CLI configuration says, and
+compared; one that is something else is replaced, and counts as altered. It is unverified where its origin could not be reached or does
+not have it, or where it is built for another platform; that is no failure. Whatever else keeps it from being verified refuses it.";
 
 /// Compare the programs in the cache with what was installed.
 #[derive(Debug, Args)]
@@ -41,12 +40,15 @@ enum Found {
     Confirmed(Verification),
     /// Fetched again, and another one.
     Replaced(Verification),
+    /// Its origin could not be reached, or does not have it.
     Unverified(String),
+    /// It could not be verified for another reason, and is not started.
+    Refused(String),
     Altered(String),
 }
 
 impl Verify {
-    pub(super) async fn run(&self) -> Result<Outcome, ProvidersError> {
+    pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, ProvidersError> {
         let (cache, inventory) = open()?;
         let selections = selection::parse_all(&self.providers, &cache, &inventory)?;
         let is_selected =
@@ -56,24 +58,26 @@ impl Verify {
         for package in inventory.packages.iter().filter(|package| is_selected(package)) {
             let found = match cache.verify(package) {
                 Ok(Some(Verification::Unverified { .. }) | None) if self.offline => {
-                    Found::Unverified("somebody else has put it there".to_owned())
+                    Found::Unverified("it was not installed by isthmus".to_owned())
                 }
                 Ok(Some(Verification::Unverified { .. }) | None) if package.platform != Platform::CURRENT => {
-                    Found::Unverified("somebody else has put it there, for another machine".to_owned())
+                    let platform = package.platform;
+                    Found::Unverified(format!("it was not installed by isthmus, and is built for {platform}"))
                 }
                 Ok(Some(Verification::Unverified { .. }) | None) => {
                     let installer = match &mut asked {
                         Some(installer) => installer,
                         // By what registries have, whatever a project has locked.
-                        none => none.insert(installer()?.without_lock()),
+                        none => none.insert(installer(settings)?.without_lock().querying_again()),
                     };
-                    ask(installer, &cache, package).await
+                    ask(installer, package).await
                 }
                 Ok(Some(verification)) => Found::AsInstalled(verification),
                 Err(error) => Found::Altered(isthmus_shim::error_chain(&error)),
             };
-            if matches!(found, Found::Altered(_) | Found::Replaced(_)) {
-                outcome = Outcome::Faulty;
+            match found {
+                Found::Altered(_) | Found::Replaced(_) | Found::Refused(_) => outcome = Outcome::Faulty,
+                Found::AsInstalled(_) | Found::Confirmed(_) | Found::Unverified(_) => {}
             }
             let CachedPackage { address, version, platform, .. } = package;
             print(&format!("{} {version} {platform}: {}\n", address.for_display(), found.text()));
@@ -83,20 +87,16 @@ impl Verify {
 }
 
 /// Compares a provider with what its registry has.
-async fn ask(installer: &Installer, cache: &ProviderCache, package: &CachedPackage) -> Found {
+async fn ask(installer: &Installer, package: &CachedPackage) -> Found {
     let CachedPackage { address, version, executable, .. } = package;
     let before = FileSum::of_file(executable).ok();
-    // What is known to be unverified is not asked about again for a while otherwise.
-    if let Err(error) = cache.forget(package) {
-        return Found::Unverified(format!("its record cannot be removed: {error}"));
-    }
     let reporter = Reporter::new();
     let tell = |event| reporter.tell(event);
     let installed = installer.install(address, &VersionConstraint::exactly(version), &tell).await;
     reporter.clear();
     let installed = match installed {
         Ok(installed) => installed,
-        Err(error) => return Found::Altered(isthmus_shim::error_chain(&error)),
+        Err(error) => return Found::Refused(isthmus_shim::error_chain(&error)),
     };
     match installed.verification {
         Verification::Unverified { .. } => Found::Unverified(installed.warnings.join("; ")),
@@ -124,6 +124,7 @@ impl Found {
                 )
             }
             Self::Unverified(reason) => format!("unverified: {reason}"),
+            Self::Refused(reason) => format!("REFUSED: {reason}"),
             Self::Altered(reason) => format!("ALTERED: {reason}"),
         }
     }

@@ -5,6 +5,7 @@ use isthmus_shim::state::{OpenIntent, RecordNumber};
 
 use super::error::StateError;
 use super::{Outcome, open_vault, print};
+use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,8 +26,8 @@ pub(super) struct Dismiss {
 }
 
 impl Dismiss {
-    pub(super) async fn run(&self) -> Result<Outcome, StateError> {
-        let vault = open_vault().await?;
+    pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, StateError> {
+        let vault = open_vault(settings).await?;
         let open = vault.open_intents().await?;
         let report = |number: &i64| {
             let number = RecordNumber(*number);

@@ -1,6 +1,6 @@
 //! What can go wrong with `isthmus state`, and what to do then.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use isthmus_shim::install::AddressError;
@@ -8,6 +8,7 @@ use isthmus_shim::state::stacks::SequenceError;
 use isthmus_shim::state::tfstate::{Collision, TfStateError};
 use isthmus_shim::state::{AddressSyntaxError, VaultError};
 
+use crate::cli::explain_missing;
 use crate::daemon::OpenVaultError;
 
 /// The exit code where there is no such record.
@@ -125,6 +126,10 @@ pub(super) enum StateError {
 }
 
 impl StateError {
+    pub(super) fn read(file: &Path, error: std::io::Error) -> Self {
+        Self::Read { file: file.to_owned(), error: explain_missing(file, error) }
+    }
+
     pub(super) fn exit_code(&self) -> ExitCode {
         match self {
             Self::NoSuchRecord { .. } | Self::NoSuchIntent { .. } => ExitCode::from(NO_SUCH_RECORD),

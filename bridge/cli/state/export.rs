@@ -18,7 +18,9 @@ use isthmus_shim::state::{ComponentAddress, ObjectAddress, ProviderConfigAddress
 
 use super::error::StateError;
 use super::record::{Record, Records, records, tell_of};
-use super::{Outcome, open_vault, print, warn};
+use super::{EMPTY, Outcome, inform, open_vault, print, warn};
+use crate::cli::output;
+use crate::settings::Settings;
 use addresses::Addresses;
 
 const EXAMPLES: &str = "\
@@ -91,13 +93,16 @@ pub(super) fn pair(text: &str) -> Result<(String, String), String> {
 }
 
 impl Export {
-    pub(super) async fn run(&self) -> Result<Outcome, StateError> {
-        let vault = open_vault().await?;
+    pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, StateError> {
+        let vault = open_vault(settings).await?;
         let providers = self.providers()?;
         let Records { records: found, faults } = records(&vault, self.package.as_deref()).await?;
         tell_of(&faults);
         let addresses = Addresses::read(self.addresses.as_deref(), &found, &vault)?;
         let count = found.len();
+        if found.is_empty() && faults.is_empty() && self.package.is_none() {
+            inform(EMPTY);
+        }
         let objects = addresses.give(found).into_iter();
         let objects = objects.map(|(address, record)| (address, with_provider(record, &providers)));
         let bytes = match self.format {
@@ -144,10 +149,8 @@ impl Export {
 
     fn deliver(&self, bytes: &[u8]) -> Result<(), StateError> {
         let Some(output) = &self.output else {
-            let mut out = std::io::stdout().lock();
-            let written = out.write_all(bytes).and_then(|()| out.flush());
-            return written
-                .map_err(|error| StateError::Write { file: PathBuf::from("standard output"), error });
+            output::write(bytes);
+            return Ok(());
         };
         warn("the file holds secrets in the clear; delete it when it has served its purpose");
         write_private(output, bytes, self.force)

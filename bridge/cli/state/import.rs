@@ -7,9 +7,11 @@
 mod providers;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use isthmus_shim::provider::TERRAFORM_VERSION;
+use isthmus_shim::secret::KnownSecrets;
 use isthmus_shim::state::stacks::{Kind, SequenceError, SequenceFile, StacksPlan, StacksState};
 use isthmus_shim::state::tfstate::TfState;
 use isthmus_shim::state::{ObjectAddress, ProviderConfigAddress, ResourceMode, Vault};
@@ -20,6 +22,7 @@ use super::{Outcome, open_vault, print, warn};
 use crate::daemon::Instance as Provider;
 use crate::package::catalogue::TokenError;
 use crate::resource::{Conflicts, Foreign, Keeper, KeptError, Notes, TakenOver, Target, Timeouts, describe};
+use crate::settings::Settings;
 use providers::{Providers, Unavailable};
 
 const EXAMPLES: &str = "\
@@ -91,10 +94,10 @@ impl ObjectError {
 }
 
 impl Import {
-    pub(super) async fn run(&self) -> Result<Outcome, StateError> {
+    pub(super) async fn run(&self, settings: &Arc<Settings>) -> Result<Outcome, StateError> {
         let objects = self.objects(read(&self.file)?)?;
-        let vault = open_vault().await?;
-        let mut providers = Providers::new(&self.provider, &self.package);
+        let vault = open_vault(settings).await?;
+        let mut providers = Providers::new(&self.provider, &self.package, settings);
         let outcome = self.take_all(objects, &vault, &mut providers).await;
         providers.end().await;
         outcome
@@ -151,7 +154,7 @@ impl Import {
                 .parse()
                 .map_err(|error| StateError::ProviderConfig { address: name.clone(), error })?;
             let taken = self.take(foreign, &address.resource.type_name, &config, vault, providers).await;
-            counts.count(&name, taken);
+            counts.count(&name, taken, providers.secrets());
         }
         print(&counts.summary());
         Ok(if counts.failed > 0 { Outcome::Incomplete } else { Outcome::Done })
@@ -170,7 +173,7 @@ impl Import {
         let mut notes = Notes::default();
         let taken = keeper.take_over(foreign, self.conflicts(), &mut notes).await;
         for warning in &notes.warnings {
-            warn(&describe(warning, &keeper.target.shape.object));
+            warn(&providers.secrets().redact(&describe(warning, &keeper.target.shape.object)));
         }
         Ok(taken?)
     }
@@ -213,7 +216,7 @@ fn read(file: &Path) -> Result<Vec<u8>, StateError> {
     } else {
         std::fs::read(file)
     };
-    bytes.map_err(|error| StateError::Read { file: file.to_owned(), error })
+    bytes.map_err(|error| StateError::read(file, error))
 }
 
 fn name(address: &ObjectAddress) -> String {
@@ -234,7 +237,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn count(&mut self, name: &str, taken: Result<TakenOver, ObjectError>) {
+    fn count(&mut self, name: &str, taken: Result<TakenOver, ObjectError>, secrets: &KnownSecrets) {
         match taken {
             Ok(TakenOver::Added { id }) => {
                 self.added += 1;
@@ -259,7 +262,7 @@ impl Counts {
             }
             Err(error) => {
                 self.failed += 1;
-                warn(&format!("{name}: not taken over: {}", error.words()));
+                warn(&format!("{name}: not taken over: {}", secrets.redact(&error.words())));
             }
         }
     }

@@ -6,8 +6,9 @@ use isthmus_shim::state::{Condition, Fault, OpenIntent, OpenIntents, Vault};
 
 use super::error::StateError;
 use super::record::{Record, Records, records, tell_of};
-use super::{Outcome, open_vault, print, warn};
+use super::{EMPTY, Outcome, inform, open_vault, print, warn};
 use crate::cli::table::table;
+use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,8 +43,8 @@ pub(super) struct List {
 }
 
 impl List {
-    pub(super) async fn run(&self) -> Result<Outcome, StateError> {
-        let vault = open_vault().await?;
+    pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, StateError> {
+        let vault = open_vault(settings).await?;
         let open = self.open(&vault).await?;
         tell_of_damaged_changes(&open.faults);
         let (intents, is_whole) = (open.intents, open.faults.is_empty());
@@ -53,6 +54,9 @@ impl List {
         }
         let Records { records: mut found, faults } = records(&vault, self.package.as_deref()).await?;
         tell_of(&faults);
+        if found.is_empty() && faults.is_empty() && self.package.is_none() {
+            inform(EMPTY);
+        }
         let is_whole = is_whole && faults.is_empty();
         if let Some(type_name) = &self.type_name {
             found.retain(|record| record.key.type_name == *type_name);

@@ -6,6 +6,7 @@ use super::error::StateError;
 use super::record::records;
 use super::selector::Selector;
 use super::{Outcome, open_vault, print};
+use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,8 +27,8 @@ pub(super) struct Rm {
 }
 
 impl Rm {
-    pub(super) async fn run(&self) -> Result<Outcome, StateError> {
-        let vault = open_vault().await?;
+    pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, StateError> {
+        let vault = open_vault(settings).await?;
         let all = records(&vault, None).await?;
         let mut condemned = Vec::new();
         for selector in &self.records {

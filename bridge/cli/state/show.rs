@@ -9,6 +9,7 @@ use super::masking::{HIDDEN, hide};
 use super::record::{Record, records};
 use super::selector::Selector;
 use super::{Outcome, open_vault, print};
+use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,8 +36,8 @@ pub(super) struct Show {
 }
 
 impl Show {
-    pub(super) async fn run(&self) -> Result<Outcome, StateError> {
-        let vault = open_vault().await?;
+    pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, StateError> {
+        let vault = open_vault(settings).await?;
         let all = records(&vault, None).await?;
         let mut shown = Vec::new();
         for selector in &self.records {

@@ -4,6 +4,10 @@ use std::collections::BTreeSet;
 
 use super::flags::{self, FlagError, Kind};
 
+/// What to do about a version constraint that a shell took apart.
+const SURPLUS_HELP: &str =
+    "\nhelp: a version constraint is one argument: put quotes around the whole of it, as in '~> 3.8'";
+
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arguments {
@@ -52,7 +56,7 @@ pub struct LocalArguments {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ArgumentsError {
     /// Too few or too many words; the only one of these errors that gRPC's `InvalidArgument` is sent for.
-    #[error("accepts between 1 and 2 arg(s), received {0}")]
+    #[error("accepts between 1 and 2 arg(s), received {0}{help}", help = surplus_help(*.0))]
     Count(usize),
     /// A flag is wrong.
     #[error(transparent)]
@@ -188,6 +192,10 @@ Flags:
     }
 }
 
+fn surplus_help(count: usize) -> &'static str {
+    if count > 2 { SURPLUS_HELP } else { "" }
+}
+
 /// Whether what names a provider is the path of its program rather than its address.
 pub fn is_path(text: &str) -> bool {
     is_path_on(text, cfg!(windows))
@@ -299,7 +307,11 @@ mod tests {
     fn wrong_words_are_answered_in_the_known_texts() {
         for (words, text) in [
             (&[][..], "accepts between 1 and 2 arg(s), received 0"),
-            (&["a", "b", "c"], "accepts between 1 and 2 arg(s), received 3"),
+            (
+                &["a", "~>", "3.8"],
+                "accepts between 1 and 2 arg(s), received 3\nhelp: a version constraint is one argument: put quotes around the \
+                 whole of it, as in '~> 3.8'",
+            ),
             (&["./terraform-provider-x", "1.0"], "local providers only accept one argument, found 2"),
             (
                 &["x/y", "--include=b,a,c,a", "--exclude=a,b"],

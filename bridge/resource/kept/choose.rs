@@ -1,14 +1,16 @@
-//! Which of several records is meant.
+//! Which of several records is meant, and whether any of them is.
 //!
 //! Ids of providers are not always unique: every `random_password` is `none`, `local_file`s of one content share its hash,
 //! and during a replacement the old and the new object may have one id. What the engine was last told of each tells them
-//! apart, because it sends that again: its inputs in Diff and Update, its outputs in Delete.
+//! apart, because it sends that again: its inputs in Diff and Update, its outputs in Delete. The same shows that a record is
+//! not the one that is meant: the engine repeats calls whose answers it did not get, and another object may have the id by
+//! then.
 
 use isthmus_proto::property::{Struct, Value};
 use isthmus_shim::state::{Place, Saved, Status};
-use prost::Message as _;
 
-use super::Told;
+use super::error::Contradiction;
+use super::told::Told;
 
 /// For what a record is looked for, and what the engine sent of it.
 #[derive(Clone, Copy, Debug)]
@@ -18,53 +20,86 @@ pub(super) enum Sought<'a> {
     Comparison(&'a Struct),
     /// To change it; these were its inputs.
     Change(&'a Struct),
-    /// To delete it; its outputs are among these. A single record is not taken either if they differ: it would be another
-    /// resource that is deleted.
+    /// To delete it; its outputs are among these.
     Deletion(&'a Struct),
     /// To show it; nothing but the id is known.
     Lookup,
 }
 
-type Candidate = (Place, Saved, Told);
+/// A record, and what the engine was told of it. For a deletion, the outputs are those of the object where none were told.
+pub(super) type Candidate = (Place, Saved, Told);
+
+/// What became of the choice.
+#[derive(Clone, Debug)]
+pub(super) enum Chosen {
+    /// The id has no records.
+    Nothing,
+    /// This record.
+    One(Box<Candidate>),
+    /// The only record, whose inputs differ from those that the engine sent.
+    Doubtful(Box<Candidate>, Contradiction),
+    /// None of the records, all of which differ from what the engine sent.
+    Contradicted(Vec<Contradiction>),
+    /// One of so many, between which nothing decides.
+    Ambiguous(usize),
+}
 
 /// Chooses among the records of one id, newest first.
-///
-/// # Errors
-/// The number of records, when several that differ are left.
-pub(super) fn choose(mut candidates: Vec<Candidate>, sought: Sought<'_>) -> Result<Option<Candidate>, usize> {
-    if candidates.iter().any(|candidate| is_known(&candidate.1)) {
-        // What a failed creation left behind the engine does not know; it means the other.
-        candidates.retain(|candidate| is_known(&candidate.1));
+pub(super) fn choose(mut candidates: Vec<Candidate>, sought: Sought<'_>) -> Chosen {
+    retain_known(&mut candidates);
+    if candidates.is_empty() {
+        return Chosen::Nothing;
     }
     let is_alone = candidates.len() == 1;
     let fits = |candidate: &Candidate| match sought {
-        Sought::Comparison(inputs) | Sought::Change(inputs) => {
-            candidate.2.inputs.as_ref().is_some_and(|told| is_same(told, inputs))
-        }
+        Sought::Comparison(inputs) | Sought::Change(inputs) => candidate.2.has_inputs(inputs),
         Sought::Deletion(everything) => {
-            candidate.2.outputs.as_ref().is_some_and(|told| does_not_contradict(told, everything))
+            candidate.2.versions().any(|told| told.contradicted_by(everything).is_empty())
         }
         Sought::Lookup => true,
     };
     let (fitting, others): (Vec<_>, Vec<_>) = candidates.into_iter().partition(fits);
     let are_inputs_same = matches!(sought, Sought::Comparison(_)) && !fitting.is_empty();
     let left = match sought {
-        // Of what was left behind half-made the engine was told nothing.
-        Sought::Deletion(_) if fitting.is_empty() => {
-            others.into_iter().filter(|(_, _, told)| told.outputs.is_none()).collect()
+        Sought::Deletion(everything) if fitting.is_empty() => {
+            let of = |(place, _, told): &Candidate| Contradiction {
+                record: Some(place.number),
+                properties: told.contradicted_by(everything),
+            };
+            return Chosen::Contradicted(others.iter().map(of).collect());
         }
-        Sought::Deletion(_) => fitting,
-        // An engine may have put its inputs into another form since; a lone record is the one.
-        Sought::Comparison(_) | Sought::Change(_) if fitting.is_empty() => others,
-        Sought::Comparison(_) | Sought::Change(_) | Sought::Lookup => fitting,
+        Sought::Comparison(inputs) | Sought::Change(inputs) if fitting.is_empty() => {
+            if let [only] = &others[..] {
+                let told = only.2.inputs.as_ref();
+                let properties = told.map(|told| differing(told, inputs)).unwrap_or_default();
+                if !properties.is_empty() {
+                    let difference = Contradiction { record: Some(only.0.number), properties };
+                    return Chosen::Doubtful(Box::new(only.clone()), difference);
+                }
+            }
+            // A property more or less is what another version of this program may have made of them.
+            others
+        }
+        Sought::Deletion(_) | Sought::Comparison(_) | Sought::Change(_) | Sought::Lookup => fitting,
     };
     let are_alike = left.windows(2).all(|pair| pair[0].1.object.value == pair[1].1.object.value);
-    if is_alone || are_inputs_same || are_alike { Ok(left.into_iter().next()) } else { Err(left.len()) }
+    let count = left.len();
+    match left.into_iter().next() {
+        Some(first) if is_alone || are_inputs_same || are_alike => Chosen::One(Box::new(first)),
+        _ => Chosen::Ambiguous(count),
+    }
+}
+
+/// What a failed creation left behind the engine does not know; where there is another, it means that.
+pub(super) fn retain_known(candidates: &mut Vec<Candidate>) {
+    if candidates.iter().any(|candidate| is_known(&candidate.1)) {
+        candidates.retain(|candidate| is_known(&candidate.1));
+    }
 }
 
 /// Whether a new resource with these inputs could be taken for the saved one, if they had one id.
 pub(super) fn is_mistakable(saved: &Saved, inputs: &Struct) -> bool {
-    let told = Told::decode(saved.companion.clone()).unwrap_or_default();
+    let told = Told::kept(&saved.companion);
     is_known(saved) && told.inputs.is_none_or(|told| is_same(&told, inputs))
 }
 
@@ -82,9 +117,11 @@ fn does_contain(whole: &Struct, part: &Struct) -> bool {
     said(part).all(|(name, value)| whole.get(name) == Some(value))
 }
 
-/// Whether nothing in `everything` differs from what was told.
-fn does_not_contradict(told: &Struct, everything: &Struct) -> bool {
-    said(told).all(|(name, value)| everything.get(name).is_none_or(|sent| sent == value))
+/// The properties that have one value in one bag and another in the other. Only where both have it: a null says nothing.
+pub(super) fn differing(one: &Struct, other: &Struct) -> Vec<String> {
+    let differs =
+        |name: &str, value: &Value| other.get(name).is_some_and(|other| !other.is_null() && other != value);
+    said(one).filter(|(name, value)| differs(name, value)).map(|(name, _)| name.to_owned()).collect()
 }
 
 fn said(bag: &Struct) -> impl Iterator<Item = (&str, &Value)> {
@@ -96,6 +133,7 @@ mod tests {
     use bytes::Bytes;
     use isthmus_shim::cty::json::Json;
     use isthmus_shim::state::{RecordNumber, SavedObject};
+    use prost::Message as _;
 
     use super::*;
 
@@ -115,6 +153,7 @@ mod tests {
         let told = Told {
             inputs: Some(inputs(length)),
             outputs: Some([("length", Value::from(length)), ("result", result.into())].into()),
+            earlier: Vec::new(),
         };
         let place = Place { number: RecordNumber(number), version: 1 };
         (place, Saved { object, companion: Bytes::new() }, told)
@@ -124,17 +163,47 @@ mod tests {
         [("length", length.into())].into()
     }
 
-    fn chosen(candidates: &[Candidate], sought: Sought<'_>) -> Result<Option<i64>, usize> {
-        choose(candidates.to_vec(), sought).map(|found| found.map(|(place, _, _)| place.number.0))
+    /// The number of the record that was chosen, or what else became of it.
+    fn chosen(candidates: &[Candidate], sought: Sought<'_>) -> String {
+        let list = |difference: &Contradiction| difference.properties.join(" ");
+        match choose(candidates.to_vec(), sought) {
+            Chosen::Nothing => "nothing".to_owned(),
+            Chosen::One(one) => one.0.number.0.to_string(),
+            Chosen::Doubtful(one, difference) => format!("{}? {}", one.0.number.0, list(&difference)),
+            Chosen::Contradicted(all) => {
+                format!("not {}", all.iter().map(list).collect::<Vec<_>>().join(", "))
+            }
+            Chosen::Ambiguous(count) => format!("{count} of them"),
+        }
     }
 
     #[test]
-    fn a_lone_record_is_compared_and_changed_whatever_its_inputs_were() {
+    fn a_lone_record_with_other_inputs_is_doubtful() {
         let one = [password(1, 8.0, "a")];
-        assert_eq!(chosen(&one, Sought::Comparison(&inputs(9.0))), Ok(Some(1)));
-        assert_eq!(chosen(&one, Sought::Change(&inputs(9.0))), Ok(Some(1)));
-        assert_eq!(chosen(&one, Sought::Lookup), Ok(Some(1)));
-        assert_eq!(chosen(&[], Sought::Lookup), Ok(None));
+        assert_eq!(chosen(&one, Sought::Comparison(&inputs(8.0))), "1");
+        assert_eq!(chosen(&one, Sought::Comparison(&inputs(9.0))), "1? length");
+        assert_eq!(chosen(&one, Sought::Change(&inputs(9.0))), "1? length");
+        assert_eq!(chosen(&one, Sought::Change(&Struct::from([("keepers", Value::from("x"))]))), "1");
+        assert_eq!(chosen(&one, Sought::Lookup), "1");
+        assert_eq!(chosen(&[], Sought::Lookup), "nothing");
+    }
+
+    #[test]
+    fn a_record_is_still_known_by_what_the_engine_knew_before_the_last_update() {
+        let mut one = password(1, 9.0, "b");
+        let before = password(1, 8.0, "a").2;
+        assert_eq!(one.2.before_update(&inputs(9.0)), [one.2.clone()], "it has had the answer");
+        one.2.earlier = vec![before.clone()];
+        assert_eq!(one.2.before_update(&inputs(8.0)), [before], "it has not had the answer");
+        assert_eq!(one.2.before_update(&inputs(7.0)).len(), 2, "either");
+        let sent = |length: f64, result: &str| {
+            Struct::from([("length", Value::from(length)), ("result", result.into())])
+        };
+        let one = [one];
+        assert_eq!(chosen(&one, Sought::Change(&inputs(8.0))), "1");
+        assert_eq!(chosen(&one, Sought::Deletion(&sent(8.0, "a"))), "1");
+        assert_eq!(chosen(&one, Sought::Deletion(&sent(9.0, "b"))), "1");
+        assert_eq!(chosen(&one, Sought::Deletion(&sent(8.0, "b"))), "not length");
     }
 
     #[test]
@@ -142,43 +211,43 @@ mod tests {
         let two = [password(2, 9.0, "b"), password(1, 8.0, "a")];
         let mut olds = inputs(8.0);
         olds.insert("keepers", Value::Null);
-        assert_eq!(chosen(&two, Sought::Comparison(&olds)), Ok(Some(1)));
-        assert_eq!(chosen(&two, Sought::Change(&olds)), Ok(Some(1)));
-        assert_eq!(chosen(&two, Sought::Change(&inputs(7.0))), Err(2));
+        assert_eq!(chosen(&two, Sought::Comparison(&olds)), "1");
+        assert_eq!(chosen(&two, Sought::Change(&olds)), "1");
+        assert_eq!(chosen(&two, Sought::Change(&inputs(7.0))), "2 of them");
     }
 
     #[test]
     fn of_records_with_the_same_inputs_any_is_compared_but_none_is_changed() {
         let two = [password(2, 8.0, "b"), password(1, 8.0, "a")];
-        assert_eq!(chosen(&two, Sought::Comparison(&inputs(8.0))), Ok(Some(2)));
-        assert_eq!(chosen(&two, Sought::Change(&inputs(8.0))), Err(2));
-        assert_eq!(chosen(&two, Sought::Lookup), Err(2));
+        assert_eq!(chosen(&two, Sought::Comparison(&inputs(8.0))), "2");
+        assert_eq!(chosen(&two, Sought::Change(&inputs(8.0))), "2 of them");
+        assert_eq!(chosen(&two, Sought::Lookup), "2 of them");
     }
 
     #[test]
     fn what_is_deleted_has_the_outputs_that_the_engine_was_told() {
         let two = [password(2, 8.0, "b"), password(1, 8.0, "a")];
         let sent = |result: &str| Struct::from([("length", Value::from(8.0)), ("result", result.into())]);
-        assert_eq!(chosen(&two, Sought::Deletion(&sent("a"))), Ok(Some(1)));
-        assert_eq!(chosen(&two[..1], Sought::Deletion(&sent("a"))), Ok(None), "another resource");
-        assert_eq!(chosen(&two, Sought::Deletion(&inputs(8.0))), Err(2));
+        assert_eq!(chosen(&two, Sought::Deletion(&sent("a"))), "1");
+        assert_eq!(chosen(&two[..1], Sought::Deletion(&sent("a"))), "not result", "another resource");
+        assert_eq!(chosen(&two, Sought::Deletion(&sent("c"))), "not result, result");
+        assert_eq!(chosen(&two, Sought::Deletion(&inputs(8.0))), "2 of them");
     }
 
     #[test]
     fn what_a_failed_creation_left_is_not_meant_where_there_is_another() {
         let mut damaged = password(2, 8.0, "b");
         damaged.1.object.status = Status::Damaged;
-        damaged.2.outputs = None;
         let both = [damaged.clone(), password(1, 8.0, "a")];
-        assert_eq!(chosen(&both, Sought::Change(&inputs(8.0))), Ok(Some(1)));
-        assert_eq!(chosen(&both, Sought::Lookup), Ok(Some(1)));
-        assert_eq!(chosen(&[damaged], Sought::Lookup), Ok(Some(2)));
+        assert_eq!(chosen(&both, Sought::Change(&inputs(8.0))), "1");
+        assert_eq!(chosen(&both, Sought::Lookup), "1");
+        assert_eq!(chosen(&[damaged], Sought::Lookup), "2");
     }
 
     #[test]
     fn only_the_same_inputs_make_a_resource_mistakable() {
         let mut saved = password(1, 8.0, "a").1;
-        let told = Told { inputs: Some(inputs(8.0)), outputs: None };
+        let told = Told { inputs: Some(inputs(8.0)), ..Told::default() };
         saved.companion = Bytes::from(told.encode_to_vec());
         assert!(is_mistakable(&saved, &inputs(8.0)) && !is_mistakable(&saved, &inputs(9.0)));
         saved.object.status = Status::Damaged;
@@ -188,7 +257,7 @@ mod tests {
     #[test]
     fn records_that_are_alike_need_not_be_told_apart() {
         let two = [password(2, 8.0, "a"), password(1, 8.0, "a")];
-        assert_eq!(chosen(&two, Sought::Change(&inputs(8.0))), Ok(Some(2)));
-        assert_eq!(chosen(&two, Sought::Lookup), Ok(Some(2)));
+        assert_eq!(chosen(&two, Sought::Change(&inputs(8.0))), "2");
+        assert_eq!(chosen(&two, Sought::Lookup), "2");
     }
 }

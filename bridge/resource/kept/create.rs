@@ -110,10 +110,11 @@ impl Keeper<'_> {
     ) -> Result<Option<Made>, KeptError> {
         let id = &own.id;
         let outputs = self.outputs(object, id, notes)?;
-        let told = Told { inputs: Some(inputs.clone()), outputs: Some(outputs.clone()) };
+        let told = Told { inputs: Some(inputs.clone()), outputs: Some(outputs.clone()), earlier: Vec::new() };
         let saved =
             self.saved(object, Status::Ready, &config.secrets, &told, Annotations::default(), notes).await?;
         let key = self.key(id);
+        begun.supersede(self.superseded(id, &told).await.map_err(|error| error.after("made", &key))?);
         let stored = begun.store_unanswered(&key, &saved, own.beside.as_deref()).await;
         let stored = stored.map_err(|error| KeptError::from(error).after("made", &key))?;
         Ok(stored.map(|(_, unanswered)| Made { id: id.clone(), outputs, unanswered }))
@@ -181,7 +182,7 @@ impl Keeper<'_> {
         inputs: &Struct,
         notes: &mut Notes,
     ) -> Option<Place> {
-        let told = Told { inputs: Some(inputs.clone()), outputs: None };
+        let told = Told { inputs: Some(inputs.clone()), ..Told::default() };
         let saved =
             self.saved(object, Status::Damaged, &config.secrets, &told, Annotations::default(), notes);
         let saved = saved.await.ok()?;

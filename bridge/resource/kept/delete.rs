@@ -1,11 +1,26 @@
-//! Delete: the record goes after the object. What is gone already counts as deleted.
+//! Delete: the record goes after the object, and a tombstone takes its place.
+//!
+//! What is gone already counts as deleted. The engine repeats a deletion whose answer it did not get, and another object may
+//! have the id by then. In this order it is decided what is deleted:
+//!
+//! 1. the record of which the engine sends exactly what it was told;
+//! 2. nothing, where a tombstone says that what the engine sends was deleted before;
+//! 3. the record that does not contradict what the engine sends, and nothing where all records do: that is an error;
+//! 4. without a record, the object that the provider has under the id, or else the one that the properties describe, when
+//!    it was read and does not contradict them.
+
+use std::time::SystemTime;
 
 use isthmus_proto::property::Struct;
 use isthmus_shim::cty::json::Json;
 use isthmus_shim::provider::{Object, StoredObject};
-use isthmus_shim::state::{Intention, Status};
+use isthmus_shim::state::{Deletion, Intention, RecordNumber};
 
-use super::{Annotations, ID, Keeper, KeptError, Prior, Sought, Told};
+use super::choose::{Candidate, Chosen, Sought, choose, retain_known};
+use super::error::Contradiction;
+use super::prior::Prior;
+use super::told::{Told, digest_of};
+use super::{ID, Keeper, KeptError};
 use crate::package::shape::IdRule;
 use crate::resource::intents::settle;
 use crate::resource::{Notes, OperationError, StateError};
@@ -19,14 +34,37 @@ pub(super) struct DestroyFailure {
     pub(super) object: Option<Object>,
 }
 
+/// What a deletion is about.
+#[derive(Debug)]
+enum Condemned {
+    /// This object. It is the only one that can have its id, unless others have records as well.
+    Object(Box<Prior>, Vec<Candidate>),
+    /// Nothing any more: there was no record, and the provider has nothing under the id.
+    Gone,
+    /// Nothing: it was deleted before.
+    Buried,
+}
+
 impl Keeper<'_> {
     /// Deletes the resource. `properties` are all that the engine knows of it: defaults, inputs and outputs.
     pub async fn delete(&self, id: &str, properties: &Struct, notes: &mut Notes) -> Result<(), KeptError> {
-        let Some(prior) = self.condemned(id, properties, notes).await? else { return Ok(()) };
+        let (prior, others) = match self.condemned(id, properties, notes).await? {
+            Condemned::Object(prior, others) => (*prior, others),
+            Condemned::Gone => {
+                let deletion = deletion(&Told::default(), properties);
+                return Ok(self.vault.bury(&self.key(id), &deletion).await?);
+            }
+            Condemned::Buried => return Ok(()),
+        };
         let mut begun = self.begin(Intention::Delete, id, Some(&prior), properties, notes).await?;
-        match self.destroy(&prior.object, notes).await {
+        let destroyed = match self.is_replaced(&prior, &others, notes).await {
+            Ok(true) => Ok(()),
+            Ok(false) => self.destroy(&prior.object, notes).await,
+            Err(error) => Err(DestroyFailure { error, object: None }),
+        };
+        match destroyed {
             Ok(()) => {
-                begun.remove(prior.place).await?;
+                begun.remove(prior.place, &deletion(&prior.told, properties)).await?;
                 self.resolve(id, notes).await;
                 Ok(())
             }
@@ -43,27 +81,70 @@ impl Keeper<'_> {
         }
     }
 
-    /// What is to be deleted. `None`: it is gone.
-    ///
-    /// This is the one call in which the engine sends the outputs too. They serve where the store has no record and the
-    /// provider cannot import: a deletion that is asked for again after its record has gone must not fail.
     async fn condemned(
         &self,
         id: &str,
         properties: &Struct,
         notes: &mut Notes,
-    ) -> Result<Option<Prior>, KeptError> {
-        let not_stored = match self.prior(id, Sought::Deletion(properties), notes).await {
+    ) -> Result<Condemned, KeptError> {
+        let mut candidates = self.candidates(id).await?;
+        retain_known(&mut candidates);
+        for (_, saved, told) in &mut candidates {
+            // The engine was told nothing of what was imported into the store, or left by a failed creation.
+            if told.outputs.is_none() {
+                let object = self.current(saved.object.clone(), notes).await?;
+                *told = Told { outputs: Some(self.plain_outputs(&object)?), ..Told::default() };
+            }
+        }
+        let contradicted =
+            |differences| KeptError::Contradicted { doing: "delete", key: self.key(id), differences };
+        let is_exact = |(_, _, told): &Candidate| told.versions().any(|told| told.is_exactly(properties));
+        if !candidates.iter().any(is_exact) && self.was_deleted(id, properties).await? {
+            return Ok(Condemned::Buried);
+        }
+        match choose(candidates.clone(), Sought::Deletion(properties)) {
+            Chosen::One(one) | Chosen::Doubtful(one, _) => {
+                candidates.retain(|(place, _, _)| *place != one.0);
+                let prior = self.prior_of_record(*one, notes).await?;
+                Ok(Condemned::Object(Box::new(prior), candidates))
+            }
+            Chosen::Contradicted(differences) => Err(contradicted(differences)),
+            Chosen::Ambiguous(count) => Err(KeptError::Ambiguous { key: self.key(id), count }),
+            Chosen::Nothing => {
+                let Some(object) = self.unrecorded(id, properties, notes).await? else {
+                    return Ok(Condemned::Gone);
+                };
+                let told = Told { outputs: Some(self.plain_outputs(&object)?), ..Told::default() };
+                let differing = told.contradicted_by(properties);
+                if !differing.is_empty() {
+                    return Err(contradicted(vec![Contradiction { record: None, properties: differing }]));
+                }
+                Ok(Condemned::Object(Box::new(Prior::without_record(object)), Vec::new()))
+            }
+        }
+    }
+
+    /// The object of a resource without a record, as the provider reads it. `None`: it is gone.
+    ///
+    /// This is the one call in which the engine sends the outputs too. They serve where the provider cannot import.
+    async fn unrecorded(
+        &self,
+        id: &str,
+        properties: &Struct,
+        notes: &mut Notes,
+    ) -> Result<Option<Object>, KeptError> {
+        let not_stored = match self.imported(id, notes).await {
             Err(error @ KeptError::Unknown { .. }) => error,
             found => return found,
         };
-        let object = match self.object_from_properties(id, properties) {
-            Ok(stored) => self.resource()?.upgrade(&stored, &mut notes.warnings).await.ok(),
+        let resource = self.resource()?;
+        let described = match self.object_from_properties(id, properties) {
+            Ok(stored) => resource.upgrade(&stored, &mut notes.warnings).await.ok(),
             Err(_) => None,
         };
-        let object = object.ok_or(not_stored)?;
-        let (status, told, annotations) = (Status::Ready, Told::default(), Annotations::default());
-        Ok(Some(Prior { object, status, told, place: None, annotations }))
+        let described = described.ok_or(not_stored)?;
+        let read = resource.read(&described, &mut notes.warnings).await;
+        Ok(read.map_err(|error| self.target.failed(error))?)
     }
 
     fn object_from_properties(&self, id: &str, properties: &Struct) -> Result<StoredObject, StateError> {
@@ -81,6 +162,47 @@ impl Keeper<'_> {
         })
     }
 
+    /// Whether the object of this record is not there any more, and the provider has the object of another record in its
+    /// place: that one was created after the first was deleted, or over it.
+    async fn is_replaced(
+        &self,
+        prior: &Prior,
+        others: &[Candidate],
+        notes: &mut Notes,
+    ) -> Result<bool, OperationError> {
+        if others.is_empty() {
+            return Ok(false);
+        }
+        let read = self.resource()?.read(&prior.object, &mut notes.warnings).await;
+        let Some(found) = read.map_err(|error| self.target.failed(error))? else { return Ok(true) };
+        let Ok(outputs) = self.plain_outputs(&found) else { return Ok(false) };
+        let is = |told: &Told| {
+            let versions = told.versions().map(Told::outputs_alone);
+            versions
+                .filter(|told| !told.all().is_empty())
+                .any(|told| told.contradicted_by(&outputs).is_empty())
+        };
+        Ok(!is(&prior.told) && others.iter().any(|(_, _, told)| is(told)))
+    }
+
+    /// Whether what the engine means was deleted before.
+    async fn was_deleted(&self, id: &str, properties: &Struct) -> Result<bool, KeptError> {
+        Ok(!self.buried(id, properties).await?.is_empty())
+    }
+
+    /// The tombstones of what the engine knows by the same properties as the object that it is about to be told of: that
+    /// is later, and has to be deletable.
+    pub(super) async fn superseded(&self, id: &str, told: &Told) -> Result<Vec<RecordNumber>, KeptError> {
+        self.buried(id, &told.all()).await
+    }
+
+    async fn buried(&self, id: &str, properties: &Struct) -> Result<Vec<RecordNumber>, KeptError> {
+        let digest = digest_of(properties);
+        let tombstones = self.vault.tombstones(&self.key(id), SystemTime::now()).await?.into_iter();
+        let same = tombstones.filter(|tombstone| tombstone.deletion.properties == digest);
+        Ok(same.map(|tombstone| tombstone.number).collect())
+    }
+
     /// Ends an object. An object of which the provider then knows nothing has ended, whatever it said.
     pub(super) async fn destroy(&self, object: &Object, notes: &mut Notes) -> Result<(), DestroyFailure> {
         let unchanged = |error| DestroyFailure { error, object: None };
@@ -96,4 +218,11 @@ impl Keeper<'_> {
         }
         Err(DestroyFailure { error: self.target.failed(failure.error), object: failure.object })
     }
+}
+
+/// What a tombstone says of a deletion that is completed now.
+fn deletion(told: &Told, properties: &Struct) -> Deletion {
+    let version = told.versions().find(|told| told.contradicted_by(properties).is_empty());
+    let inputs = version.and_then(|told| told.inputs.as_ref()).map(digest_of);
+    Deletion { properties: digest_of(properties), inputs, at: SystemTime::now() }
 }

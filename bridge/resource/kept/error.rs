@@ -1,8 +1,17 @@
 //! What can go wrong with kept resources, beyond what can go wrong with any.
 
-use isthmus_shim::state::{StoreKey, VaultError};
+use isthmus_shim::state::{RecordNumber, StoreKey, VaultError};
 
 use crate::resource::OperationError;
+
+/// How an object differs from what the engine sent. Properties are named without their values, which may be secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contradiction {
+    /// The object's record; absent of one that only the provider has.
+    pub record: Option<RecordNumber>,
+    /// The properties that differ.
+    pub properties: Vec<String>,
+}
 
 /// An operation on a kept resource failed.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +46,16 @@ pub enum KeptError {
         key: StoreKey,
         /// How many.
         count: usize,
+    },
+    /// The store or the provider has another object under the id than the engine means.
+    #[error("cannot {doing} {key}: {}", contradiction(differences))]
+    Contradicted {
+        /// "delete" or the like.
+        doing: &'static str,
+        /// Which resource.
+        key: StoreKey,
+        /// All objects that it could be.
+        differences: Vec<Contradiction>,
     },
     /// The resource that is to be changed is not there any more.
     #[error(
@@ -86,4 +105,29 @@ impl KeptError {
     pub(super) fn after(self, done: &'static str, key: &StoreKey) -> Self {
         Self::NotStored { key: key.clone(), done, error: Box::new(self) }
     }
+}
+
+fn contradiction(differences: &[Contradiction]) -> String {
+    let listed = |difference: &Contradiction| {
+        let names: Vec<String> = difference.properties.iter().map(|name| format!("`{name}`")).collect();
+        let object = match difference.record {
+            Some(number) => format!("record {} of the state store", number.0),
+            None => "the provider's object with this id".to_owned(),
+        };
+        format!("{object} differs from what the engine has in {}", names.join(", "))
+    };
+    let listed: Vec<String> = differences.iter().map(listed).collect();
+    let records: Vec<String> =
+        differences.iter().filter_map(|difference| Some(difference.record?.0.to_string())).collect();
+    let gone = "remove the resource from the environment";
+    let help = if records.is_empty() {
+        format!("if it is the engine's object, delete it by hand; in either case {gone}")
+    } else {
+        format!(
+            "if the provider's object with this id is the one that the engine means, run `isthmus state rm {}` and repeat \
+             the operation; if it is another one, {gone}",
+            records.join(" ")
+        )
+    };
+    format!("{}, so it may be another object\nhelp: {help}", listed.join("; "))
 }

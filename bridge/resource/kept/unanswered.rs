@@ -7,10 +7,9 @@ use std::sync::{Mutex, PoisonError};
 
 use isthmus_proto::property::Struct;
 use isthmus_shim::state::{OpenIntent, StoreKey};
-use prost::Message as _;
 
-use super::Told;
 use super::choose::is_same;
+use super::told::Told;
 
 /// Those that were found in the journal.
 #[derive(Debug, Default)]
@@ -27,7 +26,7 @@ impl UnansweredCreations {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.extract_if(.., |open| {
             let made = &open.intent.key;
-            let told = Told::decode(open.intent.companion.clone()).unwrap_or_default();
+            let told = Told::kept(&open.intent.companion);
             (&made.package, &made.type_name) == (&key.package, &key.type_name)
                 && told.inputs.is_some_and(|told| is_same(&told, inputs))
         })

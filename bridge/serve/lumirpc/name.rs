@@ -1,14 +1,11 @@
 //! The name of a resource in an environment of 2017.
 //!
 //! A program gives it as `urnName`; before there was that, `name` served for both. For types whose programs give neither,
-//! a setting may say which properties name a resource ([`NameProperties`]); without it they have one resource of the type,
+//! a setting may say which properties name a resource ([`NAME_PROPERTIES`]); without it they have one resource of the type,
 //! which is called like its type. `urnName` and `name` are the engine's business, and only a provider that has a `name` of
 //! its own gets to see one.
 
-use std::ffi::OsString;
-
 use isthmus_proto::property::{Struct, Value};
-use isthmus_shim::cty::json::Json;
 
 use crate::package::shape::ResourceShape;
 use crate::settings::NAME_PROPERTIES;
@@ -79,62 +76,6 @@ pub(super) fn without_names(properties: Option<Struct>, shape: &ResourceShape) -
     properties
 }
 
-/// The setting cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the variable {name} cannot be used: {0}", name = NAME_PROPERTIES.name)]
-pub(super) struct NamePropertiesError(String);
-
-/// The properties that name resources where their programs do not, by Terraform's types.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct NameProperties(Vec<(String, Vec<String>)>);
-
-impl NameProperties {
-    /// What the environment says.
-    pub(super) fn read() -> Result<Self, NamePropertiesError> {
-        NAME_PROPERTIES.read().map_or_else(|| Ok(Self::default()), |text| Self::parse(&text))
-    }
-
-    fn parse(text: &OsString) -> Result<Self, NamePropertiesError> {
-        let json =
-            Json::parse(text.as_encoded_bytes()).map_err(|error| NamePropertiesError(error.to_string()))?;
-        let Json::Object(types) = json else {
-            return Err(NamePropertiesError(
-                "it must be a JSON object, with Terraform's types for names".to_owned(),
-            ));
-        };
-        let read = types.into_iter().map(|(type_name, properties)| match property_names(properties) {
-            Some(properties) => Ok((type_name, properties)),
-            None => Err(NamePropertiesError(format!(
-                "{type_name:?} must be the name of a property, or a list of names"
-            ))),
-        });
-        read.collect::<Result<_, _>>().map(Self)
-    }
-
-    /// Whether nothing is set, so that nobody need know which type is meant.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Those of a type.
-    pub(super) fn of(&self, terraform_type: &str) -> &[String] {
-        let found = self.0.iter().find(|(type_name, _)| type_name == terraform_type);
-        found.map_or(&[], |(_, properties)| properties)
-    }
-}
-
-/// One name or several; `None` for anything else.
-fn property_names(json: Json) -> Option<Vec<String>> {
-    let name = |json| match json {
-        Json::String(name) if !name.is_empty() => Some(name),
-        _ => None,
-    };
-    match json {
-        Json::Array(names) if !names.is_empty() => names.into_iter().map(name).collect(),
-        one => Some(vec![name(one)?]),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,15 +86,11 @@ mod tests {
 
     #[test]
     fn a_resource_without_a_name_is_called_by_what_is_configured_for_its_type() {
-        let setting =
-            NameProperties::parse(&r#"{"random_pet": ["zone", "kind"], "local_file": "filename"}"#.into());
-        let setting = setting.expect("a setting");
-        assert_eq!(setting.of("local_file"), ["filename"]);
-        assert_eq!(setting.of("random_id"), &[] as &[String]);
+        let configured = ["zone", "kind"].map(str::to_owned);
         let named = |properties: &[(&str, Value)]| {
             let bag: Struct =
                 properties.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-            resource_name("random:pet:Pet", &bag, setting.of("random_pet"))
+            resource_name("random:pet:Pet", &bag, &configured)
         };
         let (zone, kind) = (("zone", Value::from("eu")), ("kind", Value::from("cat")));
         assert_eq!(named(&[zone.clone(), kind.clone()]), Ok("eu:cat".to_owned()));
@@ -165,21 +102,6 @@ mod tests {
         );
         let unknown = crate::translate::property::unknown();
         assert_eq!(named(&[zone, ("kind", unknown)]), Err(NameError::Unknown("kind".to_owned())));
-    }
-
-    #[test]
-    fn a_setting_that_names_no_properties_is_refused_with_the_reason() {
-        for (text, words) in [
-            ("filename", "invalid JSON at byte 0"),
-            ("[]", "must be a JSON object"),
-            (r#"{"local_file": 7}"#, "\"local_file\" must be the name of a property"),
-            (r#"{"local_file": []}"#, "\"local_file\""),
-            (r#"{"local_file": ["a", ""]}"#, "\"local_file\""),
-        ] {
-            let error = NameProperties::parse(&text.into()).expect_err(text).to_string();
-            assert!(error.contains(words) && error.contains("ISTHMUS_NAME_PROPERTIES"), "{text}: {error}");
-        }
-        assert_eq!(NameProperties::parse(&"{}".into()), Ok(NameProperties::default()));
     }
 
     #[test]

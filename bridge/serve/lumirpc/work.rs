@@ -10,6 +10,7 @@ use tonic::{Request, Response, Status};
 use super::super::{limit, session_of, show_warnings, status, to_the_end};
 use crate::daemon::{Call, Instance, Session};
 use crate::resource::{Keeper, KeptError, Notes, Target, Timeouts};
+use crate::settings::SensitiveOutputs;
 
 /// When an answer counts as given. Handing it to the system takes microseconds, and then it arrives even if this process is
 /// killed.
@@ -57,14 +58,13 @@ impl Work {
             subject: String::new(),
             provider_type: &identity.provider_type,
             unanswered: Some(self.session.daemon().unanswered()),
-            withhold_sensitive: self.session.daemon().withholds_sensitive(),
+            withhold_sensitive: self.session.daemon().settings().sensitive_outputs
+                == SensitiveOutputs::Withhold,
         })
     }
 
     pub(super) async fn configured_keeper(&self, type_token: &str) -> Result<Keeper<'_>, Status> {
-        let mut warnings = Vec::new();
-        let configuring = self.instance.ensure_configured(&mut warnings);
-        self.limit().within(configuring).await.map_err(status::of_configuring)?;
+        self.limit().within(self.instance.require_configured()).await.map_err(status::of_operation)?;
         self.keeper(type_token).await
     }
 
@@ -126,6 +126,7 @@ fn of_kept(error: KeptError) -> Status {
         KeptError::Vault(_)
         | KeptError::Unknown { .. }
         | KeptError::Ambiguous { .. }
+        | KeptError::Contradicted { .. }
         | KeptError::Gone { .. } => Status::failed_precondition(text),
     }
 }

@@ -12,6 +12,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
+use super::super::redacted::redacted_status;
 use super::super::{show_warnings, status};
 use crate::daemon::{Instance, Session};
 use crate::resource::{self, Notes};
@@ -65,7 +66,10 @@ pub(super) async fn send_page(
                 name: found.display_name,
             }),
             Ok(None) => break,
-            Err(error) => return results.end(Err(status::of_operation(error))),
+            Err(error) => {
+                let status = redacted_status(status::of_operation(error), session.secrets());
+                return results.end(Err(status));
+            }
         };
         let answer = Ok(ListResponse { response: Some(response) });
         tokio::select! {

@@ -19,7 +19,10 @@ pub(super) fn strict_version(what: &str, version: &str) -> Result<semver::Versio
 pub(super) fn failures(failures: Vec<Failure>) -> Vec<CheckFailure> {
     failures
         .into_iter()
-        .map(|failure| CheckFailure { property: failure.property, reason: failure.reason })
+        .map(|failure| {
+            let (property, reason) = failure.into_parts();
+            CheckFailure { property, reason }
+        })
         .collect()
 }
 

@@ -6,7 +6,7 @@ use isthmus_proto::property::Struct;
 use tonic::{Request, Response, Status};
 
 use super::super::{limit, show_warnings, status, to_the_end};
-use super::{parameterized, report};
+use super::parameterized;
 use crate::daemon::{Call, Instance, Session};
 use crate::resource::{Memory, Notes, OperationError, Target, Timeouts};
 use crate::urn::Urn;
@@ -60,13 +60,8 @@ impl Work {
     }
 
     pub(super) async fn configured_target(&self, type_token: &str) -> Result<Target<'_>, Status> {
-        let mut notes = Notes::default();
-        let configuring = self.instance.ensure_configured(&mut notes.warnings);
-        let configured = limit(&self.session, &self.call).within(configuring).await;
-        if !notes.warnings.is_empty() {
-            report(&self.session, &self.instance, &notes, "").await;
-        }
-        configured.map_err(status::of_configuring)?;
+        let limit = limit(&self.session, &self.call);
+        limit.within(self.instance.require_configured()).await.map_err(status::of_operation)?;
         self.target(type_token).await
     }
 

@@ -11,13 +11,11 @@ use std::time::SystemTime;
 
 use semver::Version;
 
-use super::record::{AlteredError, Record, UNFINISHED as UNFINISHED_RECORD, Verification};
+use super::record::{AlteredError, Record, Verification};
+use super::staging::{UNFINISHED, is_staging};
 use super::{PROGRAM_PREFIX, ProviderCache, shown};
 use crate::install::executable::find_in_folder;
 use crate::install::{FileSum, Platform, ProviderAddress};
-
-/// What the names of folders contain in which a version is being put together; before it comes for which machines.
-const UNFINISHED: &str = ".unfinished-";
 
 /// How deep a package is looked into, and how many files of it: only to tell its size.
 const DEEPEST: usize = 32;
@@ -145,10 +143,17 @@ impl ProviderCache {
             if let Some(hidden) = name.strip_prefix('.') {
                 let platform =
                     hidden.split_once(UNFINISHED).and_then(|(platform, _)| Platform::parse(platform));
-                let platform = platform.or(name.starts_with(UNFINISHED_RECORD).then_some(self.platform));
-                if let Some(platform) = platform {
-                    let package = folder.join(platform.to_string());
-                    inventory.unfinished.push(Unfinished { size: size(&path), path, package });
+                match platform {
+                    Some(platform) if is_staging(&path) => {
+                        let package = folder.join(platform.to_string());
+                        inventory.unfinished.push(Unfinished { size: size(&path), path, package });
+                    }
+                    Some(_) => inventory.skip(
+                        &path,
+                        "it does not carry the marker of isthmus; remove it by hand if nothing in it is needed"
+                            .to_owned(),
+                    ),
+                    None => {}
                 }
                 continue;
             }
@@ -191,17 +196,6 @@ impl ProviderCache {
         let Some(mut record) = Record::read(&path) else { return Ok(None) };
         record.check_whole(&package.executable, &path)?;
         Ok(Some(record.verification))
-    }
-
-    /// Removes the record of a package, so that it is as if somebody else had put it there.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
-    pub fn forget(&self, package: &CachedPackage) -> io::Result<()> {
-        match fs::remove_file(self.record_of(&package.folder)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
     }
 
     /// The sum of the archive that a version came out of, as it was recorded.

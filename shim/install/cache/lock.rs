@@ -6,7 +6,7 @@
 //! says nothing of what it protects: the file stays, and is empty.
 
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -14,6 +14,8 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, fcntl_lock};
 use tokio::sync::OwnedMutexGuard;
+
+use crate::permissions::{FILE, file_options};
 
 /// The longest pause between two looks at a lock that somebody else has.
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
@@ -84,12 +86,24 @@ fn lock_here(path: &Path) -> Arc<tokio::sync::Mutex<()>> {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
+    file_options(FILE).read(true).write(true).create(true).truncate(false).open(path)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_by_the_name_of_a_lock_is_neither_emptied_nor_reached_by_a_link() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, link) = (folder.path().join("linux_amd64.lock"), folder.path().join("plan9_386.lock"));
+        std::fs::write(&path, "of a user").expect("a file");
+        drop(FolderLock::try_take(&path).expect("no error").expect("a lock"));
+        assert_eq!(std::fs::read(&path).expect("the file"), b"of a user");
+        std::os::unix::fs::symlink(folder.path().join("elsewhere"), &link).expect("a link");
+        FolderLock::try_take(&link).expect_err("it is a link");
+        assert!(!folder.path().join("elsewhere").exists());
+    }
 
     #[tokio::test]
     async fn one_at_a_time_has_a_lock() {

@@ -7,7 +7,7 @@
 
 use std::fmt;
 use std::fs::Metadata;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -18,8 +18,10 @@ use crate::install::{FileSum, ProviderCache};
 
 /// The version of the format; a record of another one is as if it were not there.
 const FORMAT: u32 = 1;
+/// What every record begins with, without white space.
+const BEGINNING: &[u8] = b"{\"format\":";
 /// What the names of records begin with that are being written.
-pub(crate) const UNFINISHED: &str = ".record-";
+const UNFINISHED: &str = ".record-";
 /// What the names of records end with, behind those of the folders that they are about.
 const RECORD: &str = ".verified.json";
 /// More bytes than a record has.
@@ -41,11 +43,42 @@ pub enum Verification {
         /// The mirror.
         mirror: String,
     },
-    /// Nobody: it was there, and no registry could be asked. The number is when that was, in seconds of Unix time.
+    /// Nobody: it was there, and its origin gave nothing to compare it with.
     Unverified {
-        /// When a registry was last asked in vain.
+        /// When that was last tried, in seconds of Unix time.
         since: u64,
+        /// Why it could not be verified.
+        reason: UnverifiedReason,
     },
+}
+
+impl Verification {
+    /// Whether this program installed the provider, or found it to be what it would have installed. Otherwise it is other people's.
+    pub fn is_installed(&self) -> bool {
+        match self {
+            Self::Signed { .. } | Self::Unsigned | Self::Mirrored { .. } => true,
+            Self::Unverified { .. } => false,
+        }
+    }
+}
+
+/// Why a provider could not be verified, and is started all the same. There is no other reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnverifiedReason {
+    /// No origin could be reached; the text tells why not.
+    Unreachable(String),
+    /// No origin has the version; the text tells which.
+    Absent(String),
+}
+
+impl fmt::Display for UnverifiedReason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreachable(detail) => write!(formatter, "its origin could not be reached: {detail}"),
+            Self::Absent(detail) => write!(formatter, "its origin does not have it: {detail}"),
+        }
+    }
 }
 
 impl fmt::Display for Verification {
@@ -162,8 +195,9 @@ impl Record {
         (record.format == FORMAT && record.sum().is_some()).then_some(record)
     }
 
-    /// Writes the record, all of it or nothing.
+    /// Writes the record, all of it or nothing, unless a file of others is in its place.
     pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
+        require_own(path)?;
         let folder = path.parent().unwrap_or_else(|| Path::new("."));
         let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
         file.write_all(&serde_json::to_vec_pretty(self)?)?;
@@ -224,21 +258,51 @@ impl State {
     }
 }
 
-/// Refuses a program that is not the one that was installed. One that nobody has recorded passes: it lies in no cache, or somebody else
-/// has put it there. This reads files, mostly small ones.
+/// Refuses a file in the place of a record, or of a list of versions, that does not begin as ours do. One that is empty or missing
+/// is in nobody's way.
+pub(crate) fn require_own(path: &Path) -> io::Result<()> {
+    let not_ours = || {
+        let text = format!("{} was not written by isthmus; move it away", path.display());
+        io::Error::new(io::ErrorKind::AlreadyExists, text)
+    };
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+        Ok(metadata) if !metadata.is_file() => return Err(not_ours()),
+        Ok(_) => {}
+    }
+    let mut beginning = Vec::new();
+    io::Read::take(std::fs::File::open(path)?, 64).read_to_end(&mut beginning)?;
+    beginning.retain(|byte| !byte.is_ascii_whitespace());
+    let is_ours = beginning.is_empty() || beginning.starts_with(BEGINNING);
+    if is_ours { Ok(()) } else { Err(not_ours()) }
+}
+
+/// Removes a record or a list of versions, if it is ours.
+pub(crate) fn remove_own(path: &Path) -> io::Result<()> {
+    require_own(path)?;
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a program that is not the one that was installed, and tells what is known of its verification. Of one without a record that is
+/// nothing: it is in no cache, or isthmus did not install it. This reads files, mostly small ones.
 ///
 /// # Errors
 /// When it was altered, or cannot be read.
-pub fn check_program(program: &Path) -> Result<(), AlteredError> {
+pub fn check_program(program: &Path) -> Result<Option<Verification>, AlteredError> {
     // Where it lies by its name, and where links to it lead.
     for program in [Ok(program.to_owned()), program.canonicalize()].into_iter().flatten() {
         let Some(folder) = program.parent() else { continue };
         let path = beside(folder, RECORD);
         if let Some(mut record) = Record::read(&path) {
-            return record.check(&program, &path);
+            record.check(&program, &path)?;
+            return Ok(Some(record.verification));
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 impl ProviderCache {
@@ -321,18 +385,47 @@ mod tests {
         std::fs::create_dir(&package).expect("a folder");
         let program = package.join("terraform-provider-x");
         std::fs::write(&program, "program").expect("a file");
-        check_program(&program).expect("nobody has recorded it");
+        assert_eq!(check_program(&program).expect("nobody has recorded it"), None);
         let record = Record::of(&program, None, Verification::Unsigned).expect("it can be read");
         record.write(&cache.path().join("linux_amd64.verified.json")).expect("it can be written");
         let link = cache.path().join("link");
         std::os::unix::fs::symlink(&program, &link).expect("a link");
         for way in [&program, &link] {
-            check_program(way).expect("it is as it was");
+            assert_eq!(check_program(way).expect("it is as it was"), Some(Verification::Unsigned));
         }
         std::fs::write(&program, "Program").expect("a file");
         for way in [&program, &link] {
             assert!(matches!(check_program(way), Err(AlteredError::Content { .. })), "{}", way.display());
         }
+    }
+
+    #[test]
+    fn a_file_of_others_in_the_place_of_a_record_stays() {
+        let (folder, program, path) = installed();
+        let record = Record::read(&path).expect("a record");
+        let elsewhere = folder.path().join("elsewhere");
+        std::fs::write(&elsewhere, "of a user").expect("a file");
+        type Put = fn(&Path, &Path);
+        let cases: [(&str, Put); 3] = [
+            ("a file", |_, path| std::fs::write(path, "of a user").expect("a file")),
+            ("a directory", |_, path| std::fs::create_dir(path).expect("a directory")),
+            ("a link", |elsewhere, path| std::os::unix::fs::symlink(elsewhere, path).expect("a link")),
+        ];
+        for (what, put) in cases {
+            let path = folder.path().join(what);
+            put(&elsewhere, &path);
+            for error in [record.write(&path).expect_err(what), remove_own(&path).expect_err(what)] {
+                assert!(error.to_string().ends_with("was not written by isthmus; move it away"), "{error}");
+            }
+            assert!(path.symlink_metadata().is_ok(), "{what}");
+        }
+        assert_eq!(std::fs::read(&elsewhere).expect("a file"), b"of a user");
+        // Ours, though damaged, and one that a crash has emptied.
+        for text in ["{\n  \"format\": 9, half of it", ""] {
+            std::fs::write(&path, text).expect("a file");
+            record.write(&path).expect("it is ours");
+        }
+        assert!(program.is_file());
     }
 
     #[test]

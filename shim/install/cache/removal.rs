@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use super::ProviderCache;
 use super::inventory::{CachedPackage, Unfinished};
 use super::lock::FolderLock;
+use super::record::{remove_own, require_own};
+use super::staging::{Staging, is_staging};
 
 /// The programs that run on this machine, as far as this process may know.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,14 +53,13 @@ impl ProviderCache {
         let Some(_lock) = FolderLock::try_take(&self.lock_of(&package.folder))? else {
             return Ok(Removal::Busy);
         };
+        let record = self.record_of(&package.folder);
+        require_own(&record)?;
         let version = package.folder.parent().unwrap_or(&package.folder);
-        let prefix = format!(".{}.unfinished-", package.platform);
-        let leaving = tempfile::Builder::new().prefix(&prefix).tempdir_in(version)?;
+        let leaving = Staging::create_in(version, package.platform)?;
         fs::rename(&package.folder, leaving.path().join("removed"))?;
-        match fs::remove_file(self.record_of(&package.folder)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => leaving.close()?,
-        }
+        remove_own(&record)?;
+        leaving.close()?;
         Ok(Removal::Removed)
     }
 
@@ -70,16 +71,15 @@ impl ProviderCache {
         let Some(_lock) = FolderLock::try_take(&self.lock_of(&unfinished.package))? else {
             return Ok(Removal::Busy);
         };
-        let removed = match unfinished.path.symlink_metadata() {
-            Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(&unfinished.path),
-            Ok(_) => fs::remove_file(&unfinished.path),
-            Err(error) => Err(error),
-        };
-        match removed {
+        if unfinished.path.symlink_metadata().is_err() {
             // Whoever has had the lock in between has finished it, or removed it.
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(Removal::Removed),
+            return Ok(Removal::Removed);
         }
+        if !is_staging(&unfinished.path) {
+            return Err(io::Error::other("it was not created by isthmus"));
+        }
+        fs::remove_dir_all(&unfinished.path)?;
+        Ok(Removal::Removed)
     }
 }
 
@@ -90,6 +90,7 @@ mod tests {
     use super::super::inventory::Inventory;
     use super::super::inventory::tests::Fixture;
     use super::*;
+    use crate::install::Platform;
 
     const B: &str = "example.com/a/b";
 
@@ -126,10 +127,16 @@ mod tests {
     async fn what_somebody_is_at_stays() {
         let fixture = Fixture::new();
         let folder = fixture.install(B, "1.0.0");
-        let unfinished = fixture.file("example.com/a/b/1.0.0/.linux_amd64.unfinished-x/archive.zip", "123");
-        fixture.file("example.com/a/b/1.0.0/.record-y", "");
+        let platform = Platform::parse("linux_amd64").expect("a platform");
+        let left = Staging::create_in(&fixture.path("example.com/a/b/1.0.0"), platform).expect("a directory");
+        let unfinished = left.abandon().join("archive.zip");
+        fs::write(&unfinished, "123").expect("a file");
+        // What only looks like it.
+        let notes = fixture.file("example.com/a/b/1.0.0/.linux_amd64.unfinished-x/notes.txt", "of a user");
         let inventory = fixture.inventory();
-        assert_eq!(inventory.unfinished.iter().map(|unfinished| unfinished.size).collect::<Vec<_>>(), [3, 0]);
+        assert_eq!(inventory.unfinished.len(), 1);
+        let reason = "it does not carry the marker of isthmus; remove it by hand if nothing in it is needed";
+        assert_eq!(inventory.skipped[0].reason, reason);
         let lock = FolderLock::take(&fixture.cache().lock_of(&folder), || {}).await.expect("a lock");
         assert_eq!(fixture.cache().remove(&inventory.packages[0]).expect("no error"), Removal::Busy);
         let busy = fixture.cache().remove_unfinished(&inventory.unfinished[0]).expect("no error");
@@ -140,6 +147,25 @@ mod tests {
             assert_eq!(fixture.cache().remove_unfinished(left).expect("it is gone"), Removal::Removed);
         }
         assert!(fixture.inventory().unfinished.is_empty());
+        let mistaken = Unfinished {
+            path: notes.parent().expect("a folder").to_owned(),
+            ..inventory.unfinished[0].clone()
+        };
+        let error = fixture.cache().remove_unfinished(&mistaken).expect_err("it is not ours");
+        assert!(error.to_string().contains("not created by isthmus") && notes.is_file(), "{error}");
+    }
+
+    #[test]
+    fn a_record_that_is_none_stays() {
+        let fixture = Fixture::new();
+        fixture.install(B, "1.0.0");
+        let package = fixture.inventory().packages.remove(0);
+        let record = fixture.cache().record_of(&package.folder);
+        fs::write(&record, "of a user").expect("a file");
+        let error = fixture.cache().remove(&package).expect_err("something is in the place of the record");
+        assert!(error.to_string().contains("was not written by isthmus"), "{error}");
+        assert_eq!(fs::read(&record).expect("a file"), b"of a user");
+        assert!(package.executable.is_file(), "nothing was removed");
     }
 
     #[test]

@@ -11,7 +11,8 @@ use serde::Deserialize;
 use super::super::address::{host_in_ascii, normalise_any_host};
 use super::super::web::{BoxFuture, CredentialsError, CredentialsSource, Token};
 use super::program::run;
-use super::{CliConfig, CredentialsHelper, Environment, Secret};
+use super::{CliConfig, CredentialsHelper, Environment};
+use crate::secret::Secret;
 
 /// What variables that hold a token start with.
 const VARIABLE: &str = "TF_TOKEN_";
@@ -40,8 +41,8 @@ impl ConfiguredCredentials {
     /// The tokens of whoever has this configuration and environment.
     pub fn new(config: &CliConfig, environment: &Environment) -> Self {
         let variables = environment.starting_with(VARIABLE);
-        let variables =
-            variables.filter_map(|(name, token)| Some((host_of_variable(name)?, Secret::new(token))));
+        let variables = variables
+            .filter_map(|(name, token)| Some((host_of_variable(name)?, Secret::new(token.to_owned()))));
         let helper = config.credentials_helper.clone();
         Self {
             variables: variables.collect(),

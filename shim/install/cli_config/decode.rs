@@ -7,10 +7,10 @@ use super::super::address::normalise_host;
 use super::super::hcl1::{self, Key, Position};
 use super::section::{Decoded, Located};
 use super::{
-    CliConfig, CliConfigError, ConfigFault, ConfigWarning, CredentialsHelper, Environment, Secret,
-    installation, oci,
+    CliConfig, CliConfigError, ConfigFault, ConfigWarning, CredentialsHelper, Environment, installation, oci,
 };
 use crate::install::hcl1::Body;
+use crate::secret::Secret;
 
 /// What there is in a file. What follows the empty line has nothing to do with providers, or no effect any more.
 const KNOWN: [&str; 13] = [
@@ -97,7 +97,7 @@ impl Reader<'_> {
             let host = host(label)?;
             // Other ways to say who asks may come one day, and are ignored until then.
             match block.some_text("token")? {
-                Some(token) => self.config.credentials.insert(host, Secret::new(token)),
+                Some(token) => self.config.credentials.insert(host, Secret::new(token.to_owned())),
                 None => self.config.credentials.remove(&host),
             };
         }

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use super::super::hcl1::{Body, Position};
+use super::ConfigFault;
 use super::decode::{Reader, is_program_name};
 use super::section::{Decoded, Located};
-use super::{ConfigFault, Secret};
+use crate::secret::Secret;
 
 /// Who asks a part of a registry of containers.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -48,7 +48,11 @@ async fn run_within<'a>(
     arguments: impl IntoIterator<Item = &'a str>,
     input: &str,
 ) -> Result<Finished, String> {
-    let running = tokio::process::Command::new(program)
+    let mut command = tokio::process::Command::new(program);
+    for name in crate::plugin::own_variables() {
+        command.env_remove(name);
+    }
+    let running = command
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

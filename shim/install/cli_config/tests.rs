@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::super::ProviderAddress;
 use super::*;
+use crate::secret::Secret;
 
 struct Home {
     folder: tempfile::TempDir,
@@ -198,7 +199,7 @@ fn tokens_and_hosts_and_helpers_are_read_in_every_form() {
             warning.starts_with("the CLI configuration names the credentials helper \"vault\""),
             "{warning}"
         );
-        assert_eq!(config.credentials, [("example.com".to_owned(), Secret::new("t"))].into());
+        assert_eq!(config.credentials, [("example.com".to_owned(), Secret::new("t".to_owned()))].into());
         assert_eq!(config.hosts["x.com"], [("providers.v1".to_owned(), "/p/".to_owned())].into());
         let helper = config.credentials_helper.expect("it is there");
         assert_eq!(
@@ -351,8 +352,11 @@ fn who_asks_registries_of_containers_is_read() {
     let config = home.load();
     let secrets: Vec<&OciSecret> =
         config.oci_credentials.iter().map(|credentials| &credentials.secret).collect();
-    let password = OciSecret::Password { username: "u".to_owned(), password: Secret::new("p") };
-    let tokens = OciSecret::Tokens { access_token: Secret::new("a"), refresh_token: Secret::new("r") };
+    let password = OciSecret::Password { username: "u".to_owned(), password: Secret::new("p".to_owned()) };
+    let tokens = OciSecret::Tokens {
+        access_token: Secret::new("a".to_owned()),
+        refresh_token: Secret::new("r".to_owned()),
+    };
     assert_eq!(secrets, [&password, &tokens, &OciSecret::Helper("x".to_owned())]);
     let files = config.oci_default_credentials.docker_style_config_files;
     assert_eq!(files, Some(vec![home.path("d.json"), Path::new("/e.json").to_owned()]));

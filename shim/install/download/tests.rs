@@ -105,3 +105,18 @@ async fn a_server_that_brings_nothing_is_given_up() {
     assert!(result.expect_err("403").contains("403 Forbidden"));
     assert_eq!(asked.len(), 1);
 }
+
+#[tokio::test]
+async fn a_link_in_the_place_of_the_file_is_not_written_through() {
+    let network = Arc::new(ScriptedTransport::default());
+    network.put(URL, whole(&["abcdefghij"], false));
+    let web = WebClient::new(network.clone(), Arc::new(NoCredentials));
+    let folder = tempfile::tempdir().expect("a folder");
+    let (into, precious) = (folder.path().join("a.zip"), folder.path().join("precious"));
+    std::fs::write(&precious, "of a user").expect("a file");
+    std::os::unix::fs::symlink(&precious, &into).expect("a link");
+    let url = Url::parse(URL).expect("an address");
+    let error = download(&web, &Ask::document(&url), &into, None, drop).await.expect_err("it is a link");
+    assert!(matches!(error, DownloadError::Write { .. }), "{error}");
+    assert_eq!(std::fs::read(&precious).expect("the file"), b"of a user");
+}

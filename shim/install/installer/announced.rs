@@ -39,7 +39,7 @@ impl Installer {
                 Err(error) => Err(error),
             };
             match announced {
-                Err(error) if error.is_absence() => absences.push(*error),
+                Err(error) if error.allows_next_origin() => absences.push(*error),
                 announced => return announced,
             }
         }

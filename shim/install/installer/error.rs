@@ -8,7 +8,7 @@ use semver::Version;
 use crate::install::cache::AlteredError;
 use crate::install::web::WebError;
 use crate::install::{
-    MirrorError, NoVersion, NotCached, NotLocked, PackageHash, ProviderAddress, RegistryError,
+    FailureClass, MirrorError, NoVersion, NotCached, NotLocked, PackageHash, ProviderAddress, RegistryError,
     RemoteMirrorError, SumError, UnpackError, VersionConstraint,
 };
 
@@ -22,7 +22,7 @@ pub enum InstallError {
     #[error(transparent)]
     NoVersion(Box<NoVersion>),
     /// There is no network.
-    #[error("no network is used, because {why}")]
+    #[error("the network is not used: {why}")]
     NoNetwork {
         /// Why not.
         why: String,
@@ -111,8 +111,32 @@ pub enum InstallError {
         #[source]
         source: io::Error,
     },
-    /// Nobody can be asked, and the cache has none.
-    #[error("{error}. And {cached}")]
+    /// A binary in the cache is not verified, and signatures are enforced.
+    #[error(
+        "{address} {version} in the cache is {verification}, and OPENTOFU_ENFORCE_GPG_VALIDATION is set: {error}"
+    )]
+    Enforced {
+        /// Which provider.
+        address: ProviderAddress,
+        /// Which version.
+        version: Version,
+        /// What it is instead.
+        verification: &'static str,
+        /// Why it could not be verified. It is told by this error itself.
+        error: Box<Self>,
+    },
+    /// A mirror has the provider of the same name from the other public registry.
+    #[error("{error}; {mirror} has {address}, which is another provider")]
+    OtherRegistry {
+        /// What failed. It is told by this error itself.
+        error: Box<Self>,
+        /// The mirror.
+        mirror: String,
+        /// What it has.
+        address: ProviderAddress,
+    },
+    /// No origin can be reached, and the cache has none.
+    #[error("{error}; {cached}")]
     Unreachable {
         /// Why not. It is told by this error itself.
         error: Box<Self>,
@@ -180,37 +204,62 @@ impl InstallError {
         }
     }
 
-    /// Whether it is only not there, so that another place may have it.
-    pub(super) fn is_absence(&self) -> bool {
-        match self {
-            Self::Registry(error) => {
-                matches!(error, RegistryError::UnknownProvider { .. } | RegistryError::UnknownPackage { .. })
-            }
-            Self::RemoteMirror(error) => matches!(error, RemoteMirrorError::NoPlatform(_)),
-            Self::NoNetwork { .. } | Self::NotMirrored { .. } | Self::Nowhere(_) => true,
-            _ => false,
+    /// The same, and what the cache has, where that might have helped.
+    pub(super) fn beside(self: Box<Self>, cached: Box<NotCached>) -> Box<Self> {
+        match self.class() {
+            FailureClass::Unreachable => Box::new(Self::Unreachable { error: self, cached }),
+            FailureClass::Absent | FailureClass::Refused => self,
         }
     }
 
-    /// Whether something was found to be other than it should be, rather than not found.
-    pub(super) fn is_verdict(&self) -> bool {
-        matches!(self, Self::Altered(_) | Self::Locked(_))
-    }
-
-    /// The same, and what the cache has, where that might have helped.
-    pub(super) fn beside(self: Box<Self>, cached: Box<NotCached>) -> Box<Self> {
-        if self.is_unreachable() { Box::new(Self::Unreachable { error: self, cached }) } else { self }
-    }
-
-    /// Whether somebody could not be asked who may have it.
-    fn is_unreachable(&self) -> bool {
+    /// What to do about it, in lines of their own.
+    pub fn help(&self) -> Vec<String> {
         match self {
-            Self::Registry(source) => source.is_unreachable(),
-            Self::Download { error, .. } => error.is_unreachable(),
-            Self::RemoteMirror(RemoteMirrorError::Web(error)) => error.is_unreachable(),
-            Self::NoNetwork { .. } => true,
-            Self::Nowhere(errors) => errors.iter().any(Self::is_unreachable),
-            _ => false,
+            Self::Registry(error) => error.help().into_iter().collect(),
+            Self::RemoteMirror(RemoteMirrorError::Web(error)) => error.help().into_iter().collect(),
+            Self::Download { error, .. } => error.help().into_iter().collect(),
+            Self::NoNetwork { .. } => vec![
+                "install from a filesystem mirror (`isthmus providers mirror`, `provider_installation` in the CLI configuration)"
+                    .to_owned(),
+            ],
+            Self::Nowhere(errors) => {
+                let mut lines = Vec::new();
+                for line in errors.iter().flat_map(Self::help) {
+                    if !lines.contains(&line) {
+                        lines.push(line);
+                    }
+                }
+                lines
+            }
+            Self::Enforced { error, .. } => error.help(),
+            Self::OtherRegistry { error, address, .. } => {
+                let mut lines = error.help();
+                lines.push(format!("use the mirrored provider by its whole address, {address}"));
+                lines
+            }
+            Self::Unreachable { error, cached } => {
+                let mut lines = error.help();
+                lines.push(cached.help());
+                lines
+            }
+            // These name what to do in their texts, or there is nothing.
+            Self::RemoteMirror(_)
+            | Self::NoVersion(_)
+            | Self::NoSource { .. }
+            | Self::NotMirrored { .. }
+            | Self::Mirror(_)
+            | Self::OtherThanMirrored { .. }
+            | Self::NotInLock { .. }
+            | Self::Locked(_)
+            | Self::Sum(_)
+            | Self::NoOverride { .. }
+            | Self::Override { .. }
+            | Self::Protocols { .. }
+            | Self::Unpack(_)
+            | Self::NoProgram { .. }
+            | Self::Altered(_)
+            | Self::Copy { .. }
+            | Self::Write { .. } => Vec::new(),
         }
     }
 }

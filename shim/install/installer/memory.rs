@@ -9,16 +9,17 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use crate::install::cache::record::seconds;
+use crate::install::cache::record::{remove_own, require_own, seconds};
 use crate::install::registry::Listing;
 use crate::install::{ProviderAddress, ProviderCache};
+use crate::permissions::create_directories;
 
 /// The version of the format.
 const FORMAT: u32 = 1;
 /// How long an answer holds. A version that was published just now is found by naming it.
 const HOLDS: Duration = Duration::from_secs(15 * 60);
 /// What the names of answers begin with that are being written.
-pub(super) const UNFINISHED: &str = ".versions-";
+const UNFINISHED: &str = ".versions-";
 /// More bytes than an answer has.
 const LARGEST: u64 = 16 << 20;
 
@@ -46,7 +47,8 @@ pub(super) fn remember(cache: &ProviderCache, address: &ProviderAddress, listing
     let remembered = Remembered { format: FORMAT, asked: seconds(now), listing: listing.clone() };
     let write = || -> io::Result<()> {
         let folder = cache.provider_folder(address);
-        std::fs::create_dir_all(&folder)?;
+        create_directories(&folder)?;
+        require_own(&path(cache, address))?;
         let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&folder)?;
         file.write_all(&serde_json::to_vec(&remembered)?)?;
         file.persist(path(cache, address)).map(|_| ()).map_err(|error| error.error)
@@ -56,7 +58,7 @@ pub(super) fn remember(cache: &ProviderCache, address: &ProviderAddress, listing
 
 /// Forgets what a registry answered. What cannot be removed is believed a little longer.
 pub(super) fn forget(cache: &ProviderCache, address: &ProviderAddress) {
-    let _ = std::fs::remove_file(path(cache, address));
+    let _ = remove_own(&path(cache, address));
 }
 
 fn path(cache: &ProviderCache, address: &ProviderAddress) -> PathBuf {

@@ -249,6 +249,15 @@ impl Origin {
         }
     }
 
+    /// Whether it is a mirror; one behind a network, if that can be reached.
+    pub(super) fn is_mirror(&self, is_reachable: bool) -> bool {
+        match self {
+            Self::Filesystem(_) => true,
+            Self::Network { .. } | Self::Oci { .. } => is_reachable,
+            Self::Registry(_) | Self::Closed(_) => false,
+        }
+    }
+
     /// Where it is, for the record of what comes from it.
     pub(super) fn place(&self) -> String {
         match self {

@@ -1,14 +1,16 @@
 //! Where a version goes, and how it gets there: at each moment the place is empty, or as it was, or complete.
 
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::super::cache::record::{Record, UNFINISHED as UNFINISHED_RECORD};
+use super::super::cache::record::{Record, remove_own};
+use super::super::cache::staging::Staging;
 use super::super::executable::find_in_folder;
 use super::super::unpack::{UnpackLimits, unpack};
 use super::super::{FileSum, PackageForm, Verification};
 use super::InstallError;
-use super::memory::UNFINISHED as UNFINISHED_LISTING;
+use crate::permissions::{DIRECTORY, create_directory, without_writers};
 
 /// The most files and folders that are copied from a mirror's unpacked package, as with archives.
 const MOST_ENTRIES: usize = 100_000;
@@ -24,17 +26,27 @@ pub(super) struct Place {
     pub(super) before: Option<PathBuf>,
 }
 
+/// What is there afterwards.
+#[derive(Debug)]
+pub(super) struct Placed {
+    /// The program.
+    pub(super) executable: PathBuf,
+    /// Where what was in its place is now.
+    pub(super) kept: Option<PathBuf>,
+}
+
 impl Place {
-    /// Unpacks or copies the package, and puts it there.
+    /// Unpacks or copies the package, and puts it there. What is in its place and is not the same is kept beside, since nothing tells
+    /// what users have put into it.
     pub(super) fn fill(
         &self,
-        staging: &tempfile::TempDir,
+        staging: &Staging,
         package: &PackageForm,
         verification: Verification,
-    ) -> Result<PathBuf, Box<InstallError>> {
+    ) -> Result<Placed, Box<InstallError>> {
         let write = |source| Box::new(InstallError::Write { path: self.package.clone(), source });
         let fresh = staging.path().join("package");
-        std::fs::create_dir(&fresh).map_err(write)?;
+        create_directory(&fresh).map_err(write)?;
         let sum = match package {
             PackageForm::Archive(archive) => {
                 unpack(archive, &fresh, &UnpackLimits::default())
@@ -62,20 +74,31 @@ impl Place {
             // It was the right one all along, and may be running.
             let record = Record::of(before, sum, record.verification).map_err(write)?;
             record.write(&self.record).map_err(write)?;
-            return Ok(before.clone());
+            return Ok(Placed { executable: before.clone(), kept: None });
         }
+        let mut kept = None;
         if self.package.symlink_metadata().is_ok() {
-            match std::fs::remove_file(&self.record) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(write(error)),
-                _ => {}
-            }
-            std::fs::rename(&self.package, staging.path().join("before")).map_err(write)?;
+            remove_own(&self.record).map_err(write)?;
+            kept = Some(keep_beside(&self.package).map_err(write)?);
         }
         record.write(&self.record).map_err(write)?;
         std::fs::rename(&fresh, &self.package).map_err(write)?;
         let name = program.file_name().unwrap_or_default();
-        Ok(self.package.join(name))
+        Ok(Placed { executable: self.package.join(name), kept })
     }
+}
+
+/// Moves what is in a package's place into a new directory beside it, and returns where it is then.
+fn keep_beside(package: &Path) -> io::Result<PathBuf> {
+    let name = package.file_name().unwrap_or_default();
+    let kept = tempfile::Builder::new()
+        .prefix(&format!("{}.replaced-", name.to_string_lossy()))
+        .permissions(std::fs::Permissions::from_mode(DIRECTORY))
+        .tempdir_in(package.parent().unwrap_or(package))?
+        .keep()
+        .join(name);
+    std::fs::rename(package, &kept)?;
+    Ok(kept)
 }
 
 /// Copies a folder's files; links as what they lead to, so that the copy needs nothing else.
@@ -92,10 +115,12 @@ fn copy(folder: &Path, into: &Path) -> io::Result<()> {
             let (from, to) = (entry.path(), into.join(entry.file_name()));
             let metadata = from.metadata()?;
             if metadata.is_dir() {
-                std::fs::create_dir(&to)?;
+                create_directory(&to)?;
                 left.push((from, to));
             } else if metadata.is_file() {
                 std::fs::copy(&from, &to)?;
+                let mode = without_writers(metadata.permissions().mode());
+                std::fs::set_permissions(&to, std::fs::Permissions::from_mode(mode))?;
             } else {
                 // Devices and pipes never end.
                 return Err(io::Error::other(format!("{} is not a file", from.display())));
@@ -103,20 +128,4 @@ fn copy(folder: &Path, into: &Path) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Removes what those have left who were killed. Only who has the lock may do so; whoever else is writing a record or a list of
-/// versions at the moment loses it, and does without.
-pub(super) fn remove_unfinished(folder: &Path, prefix: &str) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for entry in entries.filter_map(Result::ok) {
-        let name = entry.file_name();
-        let begins = |prefix: &str| name.as_encoded_bytes().starts_with(prefix.as_bytes());
-        // What cannot be removed is in nobody's way.
-        if begins(prefix) {
-            let _ = std::fs::remove_dir_all(entry.path());
-        } else if begins(UNFINISHED_RECORD) || begins(UNFINISHED_LISTING) {
-            let _ = std::fs::remove_file(entry.path());
-        }
-    }
 }

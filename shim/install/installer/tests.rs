@@ -6,6 +6,7 @@ mod mirrors;
 mod processes;
 mod registries;
 mod trust;
+mod unverified;
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::MetadataExt as _;
@@ -18,7 +19,7 @@ use serde_json::json;
 
 use super::super::web::testing::{OneToken, SteppedClock};
 use super::super::web::{CredentialsSource, HttpSettings, HttpTransport, NoCredentials, WebClient};
-use super::super::{CliConfig, DEFAULT_HOST, OciAuthority, RegistryClient, ServiceOverrides, Sources};
+use super::super::{CliConfig, OciAuthority, RegistryClient, ServiceOverrides, Sources};
 use super::*;
 
 const PROGRAM: &[u8] = b"\x7fELF a provider";
@@ -123,5 +124,6 @@ async fn install(
     constraint: &str,
 ) -> Result<Installed, String> {
     let constraint = VersionConstraint::parse(constraint).expect(constraint);
-    installer.install(address, &constraint, &|_| {}).await.map_err(|error| error.to_string())
+    let installed = installer.install(address, &constraint, &|_| {}).await;
+    installed.map_err(|error| crate::with_help(error.to_string(), error.help()))
 }

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::{FilesystemMirror, MirrorError, PackageForm};
 use crate::install::{LocalPackage, PackageHash, Platform, ProviderAddress};
+use crate::permissions::create_directories;
 
 /// Fills a folder.
 #[derive(Clone, Debug)]
@@ -44,7 +45,7 @@ impl MirrorWriter {
         archive: &Path,
     ) -> Result<PathBuf, MirrorError> {
         let target = self.mirror.archive(address, version, platform);
-        let copied = fs::create_dir_all(self.mirror.provider_folder(address)).and_then(|()| {
+        let copied = create_directories(&self.mirror.provider_folder(address)).and_then(|()| {
             let mut source = fs::File::open(archive)?;
             replace(&target, |file| io::copy(&mut source, file).map(drop))
         });
@@ -71,17 +72,30 @@ impl MirrorWriter {
             archives.insert(package.platform.to_string(), json!({"hashes": hashes, "url": name}));
         }
         for (version, archives) in &versions {
-            write_json(&folder.join(format!("{version}.json")), &json!({"archives": archives}))?;
+            write_index(&folder.join(format!("{version}.json")), "archives", &json!(archives))?;
         }
         let all: BTreeMap<&String, serde_json::Value> =
             versions.keys().map(|version| (version, json!({}))).collect();
-        write_json(&folder.join("index.json"), &json!({"versions": all}))
+        write_index(&folder.join("index.json"), "versions", &json!(all))
     }
 }
 
-fn write_json(path: &Path, value: &serde_json::Value) -> Result<(), MirrorError> {
-    let written = replace(path, |file| write!(file, "{value:#}"));
+/// Writes an index, in the place of an older one: what has not the one member of an index is none.
+fn write_index(path: &Path, member: &str, value: &serde_json::Value) -> Result<(), MirrorError> {
+    let written = require_index(path, member)
+        .and_then(|()| replace(path, |file| write!(file, "{:#}", json!({ member: value }))));
     written.map_err(|source| MirrorError::Write { path: path.to_owned(), source })
+}
+
+fn require_index(path: &Path, member: &str) -> io::Result<()> {
+    let text = match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        text => text?,
+    };
+    match serde_json::from_slice::<serde_json::Value>(&text) {
+        Ok(found) if found.get(member).is_some() => Ok(()),
+        Ok(_) | Err(_) => Err(io::Error::other("what is there is not the index of a mirror; move it away")),
+    }
 }
 
 /// Puts a file in the place of another one, or of none, in one step.
@@ -113,6 +127,28 @@ mod tests {
         writer.write_all(text.as_bytes()).expect("a file");
         writer.finish().expect("an archive");
         file
+    }
+
+    #[test]
+    fn a_file_of_others_in_the_place_of_an_index_stays() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let writer = MirrorWriter::new(folder.path());
+        let address = ProviderAddress::parse("example.com/a/b").expect("an address");
+        let (version, platform) =
+            (Version::new(1, 0, 0), Platform::parse("linux_amd64").expect("a platform"));
+        writer.add(&address, &version, platform, archive("one").path()).expect("it is copied");
+        for name in ["1.0.0.json", "index.json"] {
+            let path = folder.path().join("example.com/a/b").join(name);
+            fs::write(&path, "{\"scripts\": {}}").expect("a file");
+            let error = writer.write_indexes(&address).expect_err(name);
+            assert!(
+                crate::error_chain(&error).ends_with("is not the index of a mirror; move it away"),
+                "{error}"
+            );
+            assert_eq!(fs::read(&path).expect("the file"), b"{\"scripts\": {}}");
+            fs::remove_file(&path).expect("a file");
+            writer.write_indexes(&address).expect("nothing is in the way");
+        }
     }
 
     #[test]

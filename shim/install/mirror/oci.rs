@@ -171,8 +171,14 @@ impl OciMirror {
         }
         let digest = select(&index.manifests, address, version, platform, &wrong)?;
         let url = session.url(&format!("manifests/{digest}"))?;
-        let fetched = session.fetch(&url, MANIFEST).await?;
         let wrong = |reason: String| RemoteMirrorError::answer(&url, reason);
+        let fetched = session.fetch(&url, MANIFEST).await.map_err(|error| match error {
+            // It has the version, and may have withdrawn it.
+            RemoteMirrorError::Web(error) if error.is_not_found() => {
+                wrong("the manifest that the index names does not exist".to_owned())
+            }
+            error => error,
+        })?;
         if hex::encode(Sha256::digest(&fetched.body)) != hex_of(digest).unwrap_or_default() {
             return Err(wrong("the manifest does not have the sum that the index names".to_owned()));
         }

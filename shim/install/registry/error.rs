@@ -19,8 +19,16 @@ pub enum RegistryError {
         /// The host.
         host: String,
     },
-    /// The registry cannot be asked.
-    #[error("the registry of {address} cannot be asked: {error}")]
+    /// What the host says of its registry makes no sense.
+    #[error("{host} names {service:?} as its registry of providers, which is no address by http or https")]
+    InvalidService {
+        /// The host.
+        host: String,
+        /// What it names.
+        service: String,
+    },
+    /// The registry could not be queried.
+    #[error("could not query the registry for {}: {error}", .address.for_display())]
     Web {
         /// The provider.
         address: ProviderAddress,
@@ -156,18 +164,22 @@ impl Enforced {
 }
 
 impl RegistryError {
-    /// The registry could not be asked, or could not answer.
-    pub fn is_unreachable(&self) -> bool {
+    /// What to do about it, for a line of its own.
+    pub fn help(&self) -> Option<String> {
         match self {
-            Self::Web { error, .. } => error.is_unreachable(),
-            Self::Package {
-                fault: PackageFault::NoSums(source) | PackageFault::NoSignature(source), ..
-            } => source.is_unreachable(),
-            _ => false,
+            Self::Web { error, .. }
+            | Self::Package {
+                fault: PackageFault::NoSums(error) | PackageFault::NoSignature(error), ..
+            } => error.help(),
+            Self::NoService { .. }
+            | Self::InvalidService { .. }
+            | Self::UnknownProvider { .. }
+            | Self::UnknownPackage { .. }
+            | Self::Package { .. } => None,
         }
     }
 
-    pub(super) fn web(address: &ProviderAddress, error: WebError) -> Self {
+    pub(in crate::install) fn web(address: &ProviderAddress, error: WebError) -> Self {
         Self::Web { address: address.clone(), error: Box::new(error) }
     }
 }

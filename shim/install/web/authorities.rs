@@ -7,9 +7,9 @@
 
 use std::path::{Path, PathBuf};
 
-use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls_native_certs::{CertificateResult, load_certs_from_paths, load_native_certs};
+use webpki::anchor_from_trusted_cert;
 
 use crate::install::Environment;
 
@@ -40,7 +40,8 @@ pub struct Authorities {
 /// Whom to trust.
 #[derive(Debug)]
 pub(super) struct Trusted {
-    pub(super) roots: RootCertStore,
+    /// Those that can be read as X.509; there is at least one.
+    pub(super) certificates: Vec<CertificateDer<'static>>,
     /// What was named and could not be read.
     pub(super) unread: Option<String>,
 }
@@ -56,7 +57,7 @@ impl Authorities {
     /// Reads them, and adds others.
     ///
     /// # Errors
-    /// When there is nobody to trust, or one of the others is none.
+    /// When there is nobody to trust.
     pub(super) fn read(&self, others: &[CertificateDer<'static>]) -> Result<Trusted, String> {
         let mut certificates = Vec::new();
         let mut unread = Vec::new();
@@ -77,22 +78,17 @@ impl Authorities {
         } else {
             take(load_native_certs(), None);
         }
+        certificates.extend(others.iter().cloned());
         // Folders hold what is in the file once more.
         certificates.sort_unstable_by(|one, other| one.as_ref().cmp(other.as_ref()));
         certificates.dedup();
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(certificates);
-        for other in others {
-            roots
-                .add(other.clone())
-                .map_err(|error| format!("a given certificate cannot be used: {error}"))?;
-        }
+        certificates.retain(|certificate| anchor_from_trusted_cert(certificate).is_ok());
         let unread = (!unread.is_empty()).then(|| unread.join("; "));
-        if roots.is_empty() {
+        if certificates.is_empty() {
             let why = unread.map_or_else(String::new, |unread| format!(": {unread}"));
             return Err(format!("no certificate authority is known{why}"));
         }
-        Ok(Trusted { roots, unread })
+        Ok(Trusted { certificates, unread })
     }
 
     fn all_folders(&self) -> Vec<&Path> {
@@ -135,7 +131,7 @@ mod tests {
         // Without the system's, which are in its folders if no others are named.
         let folders = vec![empty];
         let known = |authorities: &Authorities, others: &[CertificateDer<'static>]| {
-            authorities.read(others).map(|trusted| (trusted.roots.len(), trusted.unread))
+            authorities.read(others).map(|trusted| (trusted.certificates.len(), trusted.unread))
         };
         let authorities = Authorities { file: Some(file), folders: folders.clone() };
         assert_eq!(known(&authorities, &[]), Ok((1, None)));

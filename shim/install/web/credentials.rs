@@ -7,6 +7,7 @@ use std::fmt;
 use http::HeaderValue;
 
 use super::BoxFuture;
+use crate::secret::Secret;
 
 /// Knows tokens by the host that they are for.
 pub trait CredentialsSource: fmt::Debug + Send + Sync + 'static {
@@ -35,8 +36,8 @@ impl CredentialsSource for NoCredentials {
 }
 
 /// A secret that is sent as `Authorization: Bearer TOKEN`.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Token(HeaderValue);
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token(Secret<HeaderValue>);
 
 /// A text is no token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,18 +52,12 @@ impl Token {
     pub fn new(text: &str) -> Result<Self, TokenError> {
         let mut value = HeaderValue::from_str(&format!("Bearer {text}")).map_err(|_| TokenError)?;
         value.set_sensitive(true);
-        Ok(Self(value))
+        Ok(Self(Secret::new(value)))
     }
 
     /// What is sent.
     pub(super) fn header(&self) -> HeaderValue {
-        self.0.clone()
-    }
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Token")
+        self.0.expose().clone()
     }
 }
 
@@ -73,7 +68,7 @@ mod tests {
     #[test]
     fn a_token_shows_nowhere_and_is_one_line() {
         let token = Token::new("s3cret").expect("a token");
-        assert_eq!(format!("{token:?} {:?}", token.header()), "Token Sensitive");
+        assert_eq!(format!("{token:?} {:?}", token.header()), "Token([secret]) Sensitive");
         assert_eq!(Token::new("a\nHost: b"), Err(TokenError));
     }
 }

@@ -9,11 +9,11 @@ use super::{CredentialsError, TransportError, TransportFault};
 
 /// Something could not be had from a server.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {fault}{}", shown(.url), advice(.url, .fault))]
+#[error("{}", told(.url, .fault))]
 pub struct WebError {
     /// What was asked for in the end, behind all redirects.
     pub url: Box<Url>,
-    /// What went wrong. It is told by this error itself, because the advice belongs behind it.
+    /// What went wrong. It is told by this error itself, since it depends on it whether the whole address matters.
     pub fault: WebFault,
 }
 
@@ -74,9 +74,14 @@ impl WebError {
         Self { url: Box::new(url.clone()), fault: fault.into() }
     }
 
-    /// The server said that there is no such thing.
+    /// The server answered that there is no such thing. 410 is more than that: it was there, and was removed on purpose.
     pub fn is_not_found(&self) -> bool {
-        matches!(self.fault, WebFault::Status { status: StatusCode::NOT_FOUND | StatusCode::GONE, .. })
+        matches!(self.fault, WebFault::Status { status: StatusCode::NOT_FOUND, .. })
+    }
+
+    /// What to do about it, for a line of its own.
+    pub fn help(&self) -> Option<String> {
+        help(&self.url, &self.fault)
     }
 
     /// The server wants to know who asks, or does not let that one in.
@@ -103,17 +108,6 @@ impl WebError {
     pub(in super::super) fn is_not_satisfiable(&self) -> bool {
         matches!(self.fault, WebFault::Status { status: StatusCode::RANGE_NOT_SATISFIABLE, .. })
     }
-
-    /// The server could not be asked at all, or could not answer: what is known already may be used in place of its answer.
-    pub fn is_unreachable(&self) -> bool {
-        match &self.fault {
-            WebFault::Transport(error) => error.fault != TransportFault::Tls,
-            WebFault::Status { status, .. } => {
-                status.is_server_error() || *status == StatusCode::TOO_MANY_REQUESTS
-            }
-            _ => false,
-        }
-    }
 }
 
 /// An address as it may be shown.
@@ -131,72 +125,82 @@ fn tried(attempts: u32) -> String {
     if attempts > 1 { format!(" ({attempts} attempts)") } else { String::new() }
 }
 
-const PROXY_PASSWORD: &str =
-    ". Put the proxy's user and password into HTTPS_PROXY: http://USER:PASSWORD@PROXY";
-
-fn advice(url: &Url, fault: &WebFault) -> String {
-    let host = url.host_str().unwrap_or("the server");
+/// What failed and why. Where a server gave no answer, its document does not matter.
+fn told(url: &Url, fault: &WebFault) -> String {
+    let server = server(url);
     match fault {
+        WebFault::Transport(TransportError { fault: TransportFault::NoRoute, detail }) => {
+            format!("could not reach {server}: {detail}")
+        }
+        WebFault::Transport(TransportError { fault: TransportFault::NoProxy, detail }) => {
+            format!("could not reach the proxy for {server}: {detail}")
+        }
+        fault => format!("{}: {fault}", shown(url)),
+    }
+}
+
+fn server(url: &Url) -> String {
+    let host = url.host_str().unwrap_or("the server");
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+const PROXY_PASSWORD: &str = "put the proxy's user and password into HTTPS_PROXY: http://USER:PASSWORD@PROXY";
+const MIRROR: &str =
+    "try again later, or install from a mirror (`provider_installation` in the CLI configuration)";
+
+fn help(url: &Url, fault: &WebFault) -> Option<String> {
+    let host = url.host_str().unwrap_or("the server");
+    Some(match fault {
         WebFault::Transport(error) => match error.fault {
-            TransportFault::NoRoute | TransportFault::Timeout => format!(
-                ". Where {host} is reached through a proxy, set HTTPS_PROXY; where there is no network, put providers into a \
-                 filesystem mirror or into the cache"
-            ),
-            TransportFault::Proxy => format!(". Check HTTPS_PROXY, and NO_PROXY if {host} needs no proxy"),
+            TransportFault::NoRoute | TransportFault::Timeout => {
+                "behind a proxy, set HTTPS_PROXY; without a network, set ISTHMUS_OFFLINE=true and install from a filesystem \
+                 mirror (`isthmus providers mirror`)"
+                    .to_owned()
+            }
+            TransportFault::NoProxy | TransportFault::Proxy => {
+                format!("check HTTPS_PROXY, and NO_PROXY if {host} needs no proxy")
+            }
             TransportFault::Tls => format!(
-                ". Where a proxy or a certificate authority of your own vouches for {host}, set SSL_CERT_FILE to a file with \
-                 its certificate in PEM"
+                "if a proxy or a certificate authority of your own issues the certificate of {host}, set SSL_CERT_FILE to a PEM \
+                 file with its certificate"
             ),
             TransportFault::Setup => {
-                ". Install the system's certificates (the package ca-certificates), or set SSL_CERT_FILE"
-                    .to_owned()
+                "install the system's certificates (the package ca-certificates), or set SSL_CERT_FILE".to_owned()
             }
             TransportFault::ProxyAuthorization => PROXY_PASSWORD.to_owned(),
             // It names the variable itself.
-            TransportFault::Setting => String::new(),
-            TransportFault::Broken => ". Try again".to_owned(),
+            TransportFault::Setting => return None,
+            TransportFault::Broken => "try again".to_owned(),
         },
         WebFault::Status { status, who_asks, wait, .. } => match *status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => match who_asks {
                 WhoAsks::Told => {
-                    format!(
-                        ". It does not take the token that is configured; renew it: {}",
-                        settings_of_token(url)
-                    )
+                    format!("the configured token is not accepted; renew it: {}", settings_of_token(url))
                 }
                 WhoAsks::NotConfigured => {
-                    format!(". It wants to know who asks: {}", settings_of_token(url))
+                    format!("{host} requires authentication: {}", settings_of_token(url))
                 }
                 WhoAsks::NeverTold => {
-                    ". No token is sent to it, and without one it does not let this network have it; try later, or install from a \
-                     mirror (`provider_installation` in the CLI configuration)"
-                        .to_owned()
+                    format!("no token is sent to {host}, and without one it refuses this network; {MIRROR}")
                 }
             },
             StatusCode::PROXY_AUTHENTICATION_REQUIRED => PROXY_PASSWORD.to_owned(),
             StatusCode::TOO_MANY_REQUESTS => {
-                let wait =
-                    wait.map_or_else(String::new, |seconds| format!(" (it asks to wait {seconds} seconds)"));
-                format!(
-                    ". {host} has had too many requests from this network{wait}; try later, or install from a mirror \
-                     (`provider_installation` in the CLI configuration)"
-                )
+                let wait = wait.map_or_else(String::new, |seconds| format!(" for {seconds} seconds"));
+                format!("{host} has received too many requests from this network, and accepts none{wait}; {MIRROR}")
             }
-            status if status.is_server_error() => format!(
-                ". That is a fault of {host}; try later, or install from a mirror (`provider_installation` in the CLI \
-                 configuration)"
-            ),
-            _ => String::new(),
+            status if status.is_server_error() => format!("this is a fault of {host}; {MIRROR}"),
+            _ => return None,
         },
         WebFault::WebPage => format!(
-            ". It is likely a proxy's or a login's; check HTTPS_PROXY and NO_PROXY, and whether {host} is right"
+            "the web page is likely that of a proxy or a login; check HTTPS_PROXY and NO_PROXY, and whether {host} is right"
         ),
         WebFault::Redirects(_) | WebFault::RedirectToNowhere | WebFault::Downgrade(_) => {
-            format!(". That is a fault of {host}, or of a proxy before it (HTTPS_PROXY, NO_PROXY)")
+            format!("this is a fault of {host}, or of a proxy before it (HTTPS_PROXY, NO_PROXY)")
         }
-        WebFault::TooLarge(_) | WebFault::Malformed(_) => format!(". Check whether {host} is right"),
-        WebFault::Credentials(_) => String::new(),
-    }
+        WebFault::TooLarge(_) | WebFault::Malformed(_) => format!("check whether {host} is right"),
+        WebFault::Credentials(_) => return None,
+    })
 }
 
 /// The settings that a token is found in. A variable's name cannot say a port.
@@ -217,15 +221,16 @@ mod tests {
     use super::*;
 
     fn text(url: &str, fault: WebFault) -> String {
-        WebError::new(&Url::parse(url).expect("an address"), fault).to_string()
+        let error = WebError::new(&Url::parse(url).expect("an address"), fault);
+        crate::with_help(error.to_string(), error.help())
     }
 
     #[test]
     fn an_address_is_shown_without_what_it_authorises() {
         assert_eq!(
             text("https://user:pass@example.com/a.zip?signature=s3cret#x", WebFault::Redirects(3)),
-            "https://example.com/a.zip: it redirects more than 3 times. That is a fault of example.com, or of a proxy before \
-             it (HTTPS_PROXY, NO_PROXY)"
+            "https://example.com/a.zip: it redirects more than 3 times\nhelp: this is a fault of example.com, or of a proxy \
+             before it (HTTPS_PROXY, NO_PROXY)"
         );
     }
 
@@ -242,45 +247,61 @@ mod tests {
         for (fault, says) in [
             (
                 status(401, WhoAsks::NotConfigured),
-                "answered 401 Unauthorized (3 attempts). It wants to know who asks: set TF_TOKEN_my__registry_example_com, or add `credentials \"my-registry.example.com\"",
+                ": it answered 401 Unauthorized (3 attempts)\nhelp: my-registry.example.com requires authentication: set \
+                 TF_TOKEN_my__registry_example_com, or add `credentials \"my-registry.example.com\"",
             ),
             (
                 status(403, WhoAsks::Told),
-                "does not take the token that is configured; renew it: set TF_TOKEN_",
+                "\nhelp: the configured token is not accepted; renew it: set TF_TOKEN_",
             ),
             (
                 status(403, WhoAsks::NeverTold),
-                "No token is sent to it, and without one it does not let this network have it; try later, or install from a mirror",
+                "without one it refuses this network; try again later, or install from a mirror",
             ),
             (status(407, WhoAsks::NeverTold), "USER:PASSWORD@PROXY"),
             (
                 status(429, WhoAsks::NeverTold),
-                "too many requests from this network (it asks to wait 900 seconds); try later, or install from a mirror",
+                "accepts none for 900 seconds; try again later, or install from a mirror",
             ),
             (
                 status(503, WhoAsks::NeverTold),
-                "a fault of my-registry.example.com; try later, or install from a mirror",
+                "\nhelp: this is a fault of my-registry.example.com; try again later, or install from a mirror",
             ),
-            (WebFault::WebPage, "a proxy's or a login's; check HTTPS_PROXY and NO_PROXY"),
-            (WebFault::Downgrade("http://x".to_owned()), "redirects from https to http://x"),
-            (transport(TransportFault::Tls), "set SSL_CERT_FILE"),
+            (WebFault::WebPage, "a proxy or a login; check HTTPS_PROXY and NO_PROXY"),
+            (WebFault::Downgrade("http://x".to_owned()), "redirects from https to http://x\n"),
+            (transport(TransportFault::Tls), "\nhelp: if a proxy or a certificate authority of your own "),
             (
-                transport(TransportFault::NoRoute),
-                "cannot be reached (why). Where my-registry.example.com is reached through a proxy, set HTTPS_PROXY",
+                transport(TransportFault::Proxy),
+                "the proxy did not connect to it (why)\nhelp: check HTTPS_PROXY",
             ),
-            (transport(TransportFault::Timeout), "set HTTPS_PROXY"),
-            (transport(TransportFault::Proxy), "Check HTTPS_PROXY"),
             (transport(TransportFault::ProxyAuthorization), "USER:PASSWORD@PROXY"),
+            (
+                transport(TransportFault::Timeout),
+                "it did not answer in time (why)\nhelp: behind a proxy, set HTTPS_PROXY",
+            ),
             (transport(TransportFault::Setting), "as it is configured (why)"),
             (transport(TransportFault::Setup), "ca-certificates"),
         ] {
             let text = text(url, fault);
             assert!(text.starts_with("https://my-registry.example.com/x: ") && text.contains(says), "{text}");
         }
+        for (fault, says) in [
+            (
+                TransportFault::NoRoute,
+                "could not reach my-registry.example.com: why\nhelp: behind a proxy, set HTTPS_PROXY; ",
+            ),
+            (
+                TransportFault::NoProxy,
+                "could not reach the proxy for my-registry.example.com: why\nhelp: check HTTPS_PROXY",
+            ),
+        ] {
+            let text = text(url, transport(fault));
+            assert!(text.starts_with(says), "{text}");
+        }
         let text = text("https://example.com:8443/", status(401, WhoAsks::NotConfigured));
         assert!(
             text.ends_with(
-                "who asks: add `credentials \"example.com:8443\" { token = … }` to the CLI configuration"
+                "requires authentication: add `credentials \"example.com:8443\" { token = … }` to the CLI configuration"
             ),
             "{text}"
         );

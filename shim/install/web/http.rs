@@ -5,13 +5,11 @@
 
 use std::error::Error;
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderValue, header};
 use rustls::pki_types::CertificateDer;
-use rustls::{ClientConfig, RootCertStore};
 use tokio::sync::OnceCell;
 
 use super::authorities::Trusted;
@@ -121,26 +119,30 @@ impl Transport for HttpTransport {
     fn get(&self, request: Request) -> BoxFuture<'_, Result<Response, TransportError>> {
         Box::pin(async move {
             let Ready { client, unread } = self.ready().await?;
+            let through_proxy = self.settings.proxies.proxy(&request.url).is_some();
             let sent = client.get(request.url).headers(request.headers).send();
             let answer = sent.await.map_err(|error| {
-                let mut error = classify(error);
+                let mut error = classify(error, through_proxy);
                 if let (TransportFault::Tls, Some(unread)) = (error.fault, unread) {
                     error.detail = format!("{}; {unread}", error.detail);
                 }
                 error
             })?;
             let (status, headers) = (answer.status(), answer.headers().clone());
-            Ok(Response { status, headers, body: Box::new(HttpBody(answer)) })
+            Ok(Response { status, headers, body: Box::new(HttpBody { answer, through_proxy }) })
         })
     }
 }
 
 #[derive(Debug)]
-struct HttpBody(reqwest::Response);
+struct HttpBody {
+    answer: reqwest::Response,
+    through_proxy: bool,
+}
 
 impl Body for HttpBody {
     fn chunk(&mut self) -> BoxFuture<'_, Result<Option<Bytes>, TransportError>> {
-        Box::pin(async { self.0.chunk().await.map_err(classify) })
+        Box::pin(async { self.answer.chunk().await.map_err(|error| classify(error, self.through_proxy)) })
     }
 }
 
@@ -154,9 +156,10 @@ fn build(settings: &HttpSettings) -> Result<Ready, TransportError> {
         return Err(setting(nonsense));
     }
     let rules = settings.proxies.clone();
-    let Trusted { roots, unread } = settings.authorities.read(&settings.extra_roots).map_err(setup)?;
+    let Trusted { certificates, unread } = settings.authorities.read(&settings.extra_roots).map_err(setup)?;
+    let tls = crate::trust::client_config(certificates).map_err(|error| setup(crate::error_chain(&error)))?;
     let client = reqwest::Client::builder()
-        .tls_backend_preconfigured(tls(roots).map_err(setup)?)
+        .tls_backend_preconfigured(tls)
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
         .connect_timeout(CONNECT)
@@ -170,51 +173,60 @@ fn build(settings: &HttpSettings) -> Result<Ready, TransportError> {
     Ok(Ready { client, unread })
 }
 
-fn tls(roots: RootCertStore) -> Result<ClientConfig, String> {
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
-}
-
-/// What kind of failure it was, by its causes. The address is left out of the text: it may authorise a download.
-fn classify(error: reqwest::Error) -> TransportError {
+/// What kind of failure it was, by the types of its causes: a provider binary may be started or not by it. The address is left out
+/// of the text: it may authorise a download.
+fn classify(error: reqwest::Error, through_proxy: bool) -> TransportError {
     let error = error.without_url();
-    let mut fault = if error.is_timeout() {
-        TransportFault::Timeout
-    } else if error.is_connect() {
-        TransportFault::NoRoute
-    } else if error.is_builder() {
-        TransportFault::Setup
-    } else {
-        TransportFault::Broken
-    };
-    let mut detail = None;
-    let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
+    let mut tls = None;
+    let mut io = None;
+    let mut innermost: Option<String> = None;
+    let mut cause: Option<&(dyn Error + 'static)> = error.source();
     for _ in 0..DEEPEST {
         let Some(current) = cause else { break };
+        tls = tls.or_else(|| current.downcast_ref::<rustls::Error>());
+        let as_io = current.downcast_ref::<io::Error>();
+        io = as_io.or(io);
+        innermost = Some(current.to_string());
         // What is in an I/O error is not among its causes.
-        let inner = current.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        if let Some(inner) = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-            (fault, detail) = (TransportFault::Tls, Some(inner.to_string()));
-            break;
-        }
-        let text = current.to_string();
-        if error.is_connect() && text.contains("proxy authorization required") {
-            fault = TransportFault::ProxyAuthorization;
-        } else if error.is_connect()
-            && fault != TransportFault::ProxyAuthorization
-            && (text.contains("tunnel") || text.contains("proxy"))
-        {
-            fault = TransportFault::Proxy;
-        }
-        cause = match inner {
+        cause = match as_io.and_then(io::Error::get_ref) {
             Some(inner) => Some(inner),
             None => current.source(),
         };
     }
-    TransportError::new(fault, detail.unwrap_or_else(|| chain(&error)))
+    if let Some(tls) = tls {
+        return TransportError::new(TransportFault::Tls, tls.to_string());
+    }
+    let never_came_about =
+        error.is_connect() && (error.is_dns() || io.is_some_and(|error| is_about_connecting(error.kind())));
+    let fault = match (error.is_timeout(), never_came_about, error.is_connect() && through_proxy) {
+        (true, ..) => TransportFault::Timeout,
+        (false, true, true) => TransportFault::NoProxy,
+        (false, true, false) => TransportFault::NoRoute,
+        (false, false, true) => match innermost.as_deref() {
+            // Its type has no name here. The class of the failure does not depend on it, only the advice.
+            Some(text) if text.contains("proxy authorization required") => TransportFault::ProxyAuthorization,
+            _ => TransportFault::Proxy,
+        },
+        (false, false, false) if error.is_builder() => TransportFault::Setup,
+        (false, false, false) => TransportFault::Broken,
+    };
+    let detail = innermost.filter(|_| never_came_about).unwrap_or_else(|| chain(&error));
+    TransportError::new(fault, detail)
+}
+
+/// Whether an I/O error says that no connection came about, rather than that one broke, or that something is wrong here.
+fn is_about_connecting(kind: io::ErrorKind) -> bool {
+    matches!(
+        kind,
+        io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::HostUnreachable
+            | io::ErrorKind::NetworkUnreachable
+            | io::ErrorKind::NetworkDown
+            | io::ErrorKind::AddrNotAvailable
+            | io::ErrorKind::TimedOut
+            // A firewall of this machine.
+            | io::ErrorKind::PermissionDenied
+    )
 }
 
 /// The causes of an error in one line, without the outermost, which only says that something was sent.

@@ -10,6 +10,7 @@ use std::net::IpAddr;
 use url::{Host, Url};
 
 use crate::install::Environment;
+use crate::secret::Secret;
 
 /// What a proxy can be spoken to with.
 const SCHEMES: [&str; 6] = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"];
@@ -23,10 +24,11 @@ pub struct ProxyRules {
 }
 
 /// A proxy, or the variable that names none.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Named {
     variable: String,
-    proxy: Option<Url>,
+    /// There may be a password in it.
+    proxy: Option<Secret<Url>>,
 }
 
 /// What is reached without a proxy.
@@ -55,7 +57,8 @@ impl ProxyRules {
     /// The proxy for an address; nothing if it is reached without.
     pub(super) fn proxy(&self, url: &Url) -> Option<Url> {
         let named = if url.scheme() == "https" { &self.https } else { &self.http };
-        named.as_ref()?.proxy.clone().filter(|_| !self.is_without(url))
+        let proxy = named.as_ref()?.proxy.as_ref().filter(|_| !self.is_without(url));
+        proxy.map(|proxy| proxy.expose().clone())
     }
 
     /// The variables that name no proxy.
@@ -89,15 +92,7 @@ impl Named {
         let with_scheme = if text.contains("://") { text } else { format!("http://{text}") };
         let proxy = Url::parse(&with_scheme).ok();
         let proxy = proxy.filter(|url| SCHEMES.contains(&url.scheme()) && url.has_host());
-        Self { variable, proxy }
-    }
-}
-
-/// There may be a password in it.
-impl std::fmt::Debug for Named {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let host = self.proxy.as_ref().and_then(Url::host_str);
-        write!(formatter, "{}: {host:?}", self.variable)
+        Self { variable, proxy: proxy.map(Secret::new) }
     }
 }
 

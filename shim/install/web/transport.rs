@@ -55,9 +55,12 @@ pub struct TransportError {
 /// How an exchange can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransportFault {
-    /// The name is unknown, or nobody listens.
-    #[error("it cannot be reached")]
+    /// Its name cannot be resolved, or no TCP connection to it comes about.
+    #[error("could not reach it")]
     NoRoute,
+    /// The same of the proxy.
+    #[error("could not reach the proxy")]
+    NoProxy,
     /// Somebody answered who could not prove to be the one that was wanted, or no common way to speak was found.
     #[error("no secure connection could be made")]
     Tls,
@@ -92,7 +95,7 @@ impl TransportFault {
     /// Whether the same exchange may well succeed a moment later.
     pub fn is_passing(self) -> bool {
         match self {
-            Self::NoRoute | Self::Proxy | Self::Timeout | Self::Broken => true,
+            Self::NoRoute | Self::NoProxy | Self::Proxy | Self::Timeout | Self::Broken => true,
             Self::Tls | Self::ProxyAuthorization | Self::Setup | Self::Setting => false,
         }
     }

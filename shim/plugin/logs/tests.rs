@@ -158,3 +158,38 @@ stray
     assert_eq!(received.summary(), [(Level::Error, "broken".into())]);
     assert_eq!(logs.last_words().lines, ["ready", "broken", "stray"]);
 }
+
+/// Logs of a provider that knows a secret.
+fn knowing(received: &Received) -> Logs {
+    let secrets = KnownSecrets::default();
+    secrets.learn("sesame-sesame", crate::secret::Retention::Usual);
+    let list = Arc::clone(&received.0);
+    let sink = LogSink::new(move |record| list.lock().expect("not poisoned").push(record));
+    Logs::new("random".into(), sink.redacting(secrets))
+}
+
+#[tokio::test]
+async fn secrets_are_redacted_in_records_and_in_last_words() {
+    let received = Received::default();
+    let logs = knowing(&received);
+    let line = br#"{"@level":"warn","@message":"it is sesame-sesame","password":"sesame-sesame"}"#;
+    let panic = b"\npanic: sesame-sesame\n\tgoroutine of sesame-sesame\n";
+    logs.drain(Origin::Stderr, &[&line[..], &panic[..]].concat()[..], None::<fn(&[u8]) -> bool>).await;
+    let records = received.records();
+    assert_eq!(records[0].message, "it is [secret]");
+    assert_eq!(records[0].fields, [("password".to_owned(), "[secret]".to_owned())]);
+    let LastWords { lines, panic } = logs.last_words();
+    assert_eq!(lines, ["it is [secret] password=[secret]"]);
+    assert_eq!(panic.as_deref(), Some("panic: [secret]\n\tgoroutine of [secret]\n"));
+}
+
+#[tokio::test]
+async fn a_secret_that_a_long_line_is_cut_in_is_redacted_all_the_same() {
+    for before in (LONGEST_PIECE - 20)..=LONGEST_PIECE {
+        let received = Received::default();
+        let text = format!("{}sesame-sesame{}\n", "x".repeat(before), "y".repeat(LONGEST_PIECE));
+        knowing(&received).drain(Origin::Stderr, text.as_bytes(), None::<fn(&[u8]) -> bool>).await;
+        let whole: String = received.records().into_iter().map(|record| record.message).collect();
+        assert_eq!(whole, text.trim_end().replace("sesame-sesame", "[secret]"), "{before}");
+    }
+}

@@ -60,7 +60,7 @@ async fn a_resource_is_renewed_and_closed_with_the_newest_private_bytes() {
     stage.script.answer("CloseEphemeralResource", tfplugin6::close_ephemeral_resource::Response::default());
 
     let Opened { result, mut lease } = open(&stage).await.expect("it opens");
-    assert_eq!(result, token("secret".into()));
+    assert_eq!(*result.expose(), token("secret".into()));
     assert_eq!((&**lease.type_name(), lease.renew_at()), (TOKEN, None));
     stage.provider.renew_ephemeral_resource(&mut lease, &mut Vec::new()).await.expect("it is renewed");
     stage.provider.close_ephemeral_resource(lease, &mut Vec::new()).await.expect("it is closed");
@@ -165,7 +165,7 @@ async fn protocol_5_has_the_same_calls() {
     let config = Value::object([("audience", audience.into())]);
     provider.validate_ephemeral_resource(TOKEN, &config, &mut Vec::new()).await.expect("it is valid");
     let opened = provider.open_ephemeral_resource(TOKEN, &config, &mut Vec::new()).await.expect("it opens");
-    assert_eq!(opened.result, config);
+    assert_eq!(*opened.result.expose(), config);
     assert_eq!(script.calls()[1..], ["ValidateEphemeralResourceConfig", "OpenEphemeralResource"]);
 }
 

@@ -4,9 +4,10 @@ use bytes::Bytes;
 use isthmus_proto::tfplugin6;
 
 use super::{Object, Resource};
-use crate::cty::json::Json;
+use crate::cty::json::{self, Json};
 use crate::cty::{Type, Value};
 use crate::provider::{Diagnostic, ProviderError, Rpc};
+use crate::secret::Retention;
 
 /// A resource that exists, as it was stored by whatever version of the provider.
 #[derive(Clone, Debug)]
@@ -53,6 +54,7 @@ impl Resource<'_> {
         if stored.schema_version == self.schema.version {
             retain_known(&mut value, &self.schema.block.implied_type);
         }
+        self.note_stored_secrets(&value);
         let request = tfplugin6::upgrade_resource_state::Request {
             type_name: self.type_name.to_string(),
             version: stored.schema_version,
@@ -65,6 +67,15 @@ impl Resource<'_> {
         self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
         let value = self.converted(rpc, response.upgraded_state.as_ref())?;
         Ok(Object { value, private: stored.private.clone(), identity: stored.identity.clone() })
+    }
+
+    /// Notes the secrets of a stored object, as far as it fits the current schema.
+    fn note_stored_secrets(&self, stored: &Json) {
+        if self.schema.block.has_secrets
+            && let Ok(value) = json::from_json(stored.to_string().as_bytes(), &self.schema.block.implied_type)
+        {
+            self.provider.note_secrets(&self.schema, &value, Retention::Usual);
+        }
     }
 
     /// An object that the provider has made of a stored one.

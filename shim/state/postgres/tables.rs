@@ -6,7 +6,7 @@ use super::connection::Connection;
 use crate::state::store::Kind;
 
 /// What brings a database from each version to the next. What stands here is never changed, only added to.
-const STEPS: [fn() -> String; 2] = [records, leases];
+const STEPS: [fn() -> String; 3] = [records, leases, tombstones];
 
 /// The newest version.
 #[expect(clippy::cast_possible_wrap, reason = "there are few steps")]
@@ -65,23 +65,31 @@ async fn version(connection: &Connection) -> Result<i64, tokio_postgres::Error> 
 /// indexes cannot hold a long one.
 fn records() -> String {
     let mut statements = "CREATE SEQUENCE isthmus.numbers;".to_owned();
-    for kind in Kind::ALL {
-        let table = kind.table();
-        statements.push_str(&format!(
-            "CREATE TABLE isthmus.{table} (
-                number   bigint PRIMARY KEY,
-                version  bigint NOT NULL,
-                key_hash bytea NOT NULL,
-                package  bytea NOT NULL,
-                type     bytea NOT NULL,
-                id       bytea NOT NULL,
-                sealed   bytea NOT NULL,
-                checksum bytea NOT NULL
-            );
-            CREATE INDEX {table}_by_key ON isthmus.{table} (key_hash, number);"
-        ));
+    for kind in [Kind::Object, Kind::Intent, Kind::Remnant, Kind::Key] {
+        statements.push_str(&table_of(kind));
     }
     statements
+}
+
+fn tombstones() -> String {
+    table_of(Kind::Tombstone)
+}
+
+fn table_of(kind: Kind) -> String {
+    let table = kind.table();
+    format!(
+        "CREATE TABLE isthmus.{table} (
+            number   bigint PRIMARY KEY,
+            version  bigint NOT NULL,
+            key_hash bytea NOT NULL,
+            package  bytea NOT NULL,
+            type     bytea NOT NULL,
+            id       bytea NOT NULL,
+            sealed   bytea NOT NULL,
+            checksum bytea NOT NULL
+        );
+        CREATE INDEX {table}_by_key ON isthmus.{table} (key_hash, number);"
+    )
 }
 
 fn leases() -> String {

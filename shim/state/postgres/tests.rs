@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, UnixStream};
 
 use super::*;
 use crate::state::suite::{Server as TestServer, World, add, bytes_of, commit_one, key};
-use crate::state::{Claim, StoreAddress};
+use crate::state::{Claim, Deletion, StoreAddress};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -47,14 +47,14 @@ enum Where {
 impl Cut {
     async fn to(world: &World) -> Self {
         let address = server_of(world);
-        let tokio_postgres::config::Host::Unix(folder) = &address.config.get_hosts()[0] else {
+        let tokio_postgres::config::Host::Unix(folder) = &address.config.expose().get_hosts()[0] else {
             panic!("the server's socket")
         };
-        let socket = folder.join(format!(".s.PGSQL.{}", address.config.get_ports()[0]));
+        let socket = folder.join(format!(".s.PGSQL.{}", address.config.expose().get_ports()[0]));
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("its number").port();
         let plan = Arc::new(Plan::default());
-        let name = address.config.get_dbname().expect("a database");
+        let name = address.config.expose().get_dbname().expect("a database");
         let text = format!("postgres://postgres@127.0.0.1:{port}/{name}");
         let StoreAddress::Server(address) = StoreAddress::parse(&text).expect("an address") else {
             panic!("a server")
@@ -209,7 +209,7 @@ async fn tls_is_spoken_with_the_given_authority_and_with_no_other() {
     let world = World::postgres().await;
     let server = TestServer::shared();
     world.sql("CREATE ROLE somebody LOGIN SUPERUSER PASSWORD 'hunter2'").await;
-    let name = server_of(&world).config.get_dbname().expect("a database").to_owned();
+    let name = server_of(&world).config.expose().get_dbname().expect("a database").to_owned();
     let address = |host: &str, query: &str| {
         let text = format!("postgres://somebody:hunter2@{host}:{}/{name}?{query}", server.port());
         match StoreAddress::parse(&text).expect("an address") {
@@ -245,7 +245,7 @@ async fn tls_is_spoken_with_the_given_authority_and_with_no_other() {
 async fn a_wrong_password_is_told_without_it() {
     let world = World::postgres().await;
     world.sql("CREATE ROLE nobody_else LOGIN PASSWORD 'hunter2'").await;
-    let name = server_of(&world).config.get_dbname().expect("a database").to_owned();
+    let name = server_of(&world).config.expose().get_dbname().expect("a database").to_owned();
     let text = format!("postgres://nobody_else:hunter3@127.0.0.1:{}/{name}", TestServer::shared().port());
     let StoreAddress::Server(address) = StoreAddress::parse(&text).expect("an address") else {
         panic!("a server")
@@ -260,8 +260,9 @@ async fn tables_of_an_older_version_are_brought_up_to_date_by_one_of_many() {
     let store = world.store().await;
     commit_one(&store, add("a", b"one")).await;
     drop(store);
-    // As the version before had them.
+    // As the first version had them.
     world.sql("DROP TABLE leases").await;
+    world.sql("DROP TABLE tombstones").await;
     world.set_format(1).await;
     let mut openings = tokio::task::JoinSet::new();
     for _ in 0..4 {
@@ -274,6 +275,23 @@ async fn tables_of_an_older_version_are_brought_up_to_date_by_one_of_many() {
     let store = world.store().await;
     assert_eq!(bytes_of(&store, "a").await, [b"one"]);
     assert_eq!(store.held("n").await.expect("an answer"), None);
+    assert!(store.is_empty(Kind::Tombstone).await.expect("an answer"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tables_of_format_2_get_tombstones_and_keep_everything_else() {
+    let world = World::postgres().await;
+    let vault = world.vault().await;
+    vault.add(&key("a"), &crate::state::suite::saved("hunter2")).await.expect("kept");
+    drop(vault);
+    world.sql("DROP TABLE tombstones").await;
+    world.set_format(2).await;
+    let vault = world.vault().await;
+    assert_eq!(crate::state::suite::results(&vault, "a").await, ["hunter2"]);
+    let deletion = Deletion { properties: [1; 32], inputs: None, at: std::time::UNIX_EPOCH };
+    vault.bury(&key("a"), &deletion).await.expect("written");
+    let found = world.vault().await.tombstones(&key("a"), std::time::UNIX_EPOCH).await;
+    assert_eq!(found.expect("tombstones").len(), 1);
 }
 
 #[tokio::test]

@@ -8,14 +8,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use rustls::crypto::aws_lc_rs;
+use rustls::ClientConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream as RustlsStream;
+
+use crate::trust::{TrustError, client_config};
 
 /// TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -30,8 +31,8 @@ pub(super) enum TlsError {
         "the system has no authorities to check the server's certificate with; set ISTHMUS_STORE_CA to a file of them"
     )]
     NoAuthorities,
-    #[error("TLS cannot be set up")]
-    Configuration(#[from] rustls::Error),
+    #[error(transparent)]
+    Configuration(#[from] TrustError),
 }
 
 /// Makes connections with TLS.
@@ -41,30 +42,26 @@ pub(super) struct Tls(Arc<ClientConfig>);
 impl Tls {
     /// Trusts the authorities in a file, or the system's.
     pub(super) fn new(authorities: Option<&Path>) -> Result<Self, TlsError> {
-        let mut roots = RootCertStore::empty();
-        match authorities {
+        let known = match authorities {
             Some(path) => {
                 let fault = |error| TlsError::Authorities { path: path.display().to_string(), error };
-                for certificate in CertificateDer::pem_file_iter(path).map_err(fault)? {
-                    roots.add(certificate.map_err(fault)?)?;
-                }
-                if roots.is_empty() {
+                let known: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).map_err(fault)?.collect();
+                let known = known.map_err(fault)?;
+                if known.is_empty() {
                     return Err(fault(rustls::pki_types::pem::Error::NoItemsFound));
                 }
+                known
             }
             // What the system has that cannot be read is of no use; what can may be enough.
             None => {
-                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-                if roots.is_empty() {
+                let known = rustls_native_certs::load_native_certs().certs;
+                if known.is_empty() {
                     return Err(TlsError::NoAuthorities);
                 }
+                known
             }
-        }
-        let config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-            .with_safe_default_protocol_versions()?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        Ok(Self(Arc::new(config)))
+        };
+        Ok(Self(Arc::new(client_config(known)?)))
     }
 }
 
@@ -137,5 +134,43 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
+    use rustls::ServerConfig;
+    use rustls::crypto::aws_lc_rs;
+    use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+    use tokio_rustls::TlsAcceptor;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_server_with_the_certificate_that_is_named_is_trusted() {
+        let key = KeyPair::generate().expect("a key");
+        let mut params = CertificateParams::new(vec!["db.example".to_owned()]).expect("a name");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let certificate = params.self_signed(&key).expect("a certificate");
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), certificate.pem()).expect("a file of this test's own");
+        let private = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        let server = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], private)
+            .expect("a certificate and its key");
+        let acceptor = TlsAcceptor::from(Arc::new(server));
+        for (name, is_trusted) in [("db.example", true), ("other.example", false)] {
+            let mut tls = Tls::new(Some(file.path())).unwrap_or_else(|error| panic!("{error}"));
+            let (near, far) = tokio::io::duplex(1 << 16);
+            let connect =
+                MakeTlsConnect::<tokio::io::DuplexStream>::make_tls_connect(&mut tls, name).expect("a name");
+            let (connected, _) = tokio::join!(TlsConnect::connect(connect, near), acceptor.accept(far));
+            let error = connected.map(drop).map_err(|error| error.to_string()).err();
+            assert_eq!(error.is_none(), is_trusted, "{name}: {error:?}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The tables, and how those of older versions become them.
 //!
 //! The format's version is the file's `user_version`. Format 1 had objects alone, with a checksum of their bytes only.
-//! Format 2 had indexes of SQLite's where there is the order of keys now (`order`).
+//! Format 2 had indexes of SQLite's where there is the order of keys now (`order`). Format 3 had no tombstones.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::super::store::{Kind, Place, RecordNumber, StoreError, StoreKey};
 use super::{failed, order, structure};
 
 /// The version of the tables below.
-pub(super) const FORMAT: i64 = 3;
+pub(super) const FORMAT: i64 = 4;
 
 /// What is no checksum of anything.
 const NO_CHECKSUM: [u8; 32] = [0; 32];
@@ -32,6 +32,9 @@ const TABLES: &str = "
     CREATE TABLE counter (last INTEGER NOT NULL, opposite INTEGER NOT NULL) STRICT;
     INSERT INTO counter VALUES (0, 0);
 ";
+
+/// The kinds of records that there have been since format 2.
+const KINDS_OF_FORMAT_2: [Kind; 4] = [Kind::Object, Kind::Intent, Kind::Remnant, Kind::Key];
 
 fn table_of(kind: Kind) -> String {
     let table = kind.table();
@@ -75,8 +78,8 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
 }
 
 fn bring_up(transaction: &Transaction<'_>, found: i64) -> rusqlite::Result<()> {
-    // What is hidden now must not be taken for what was never there.
-    let is_whole = found == 0 || structure(transaction)?.is_ok();
+    // What is hidden now must not be taken for what was never there. The order of keys shows that by itself.
+    let is_whole = matches!(found, 0 | 3) || structure(transaction)?.is_ok();
     match found {
         1 => {
             // Fails where the table has the columns of a later format, whatever the version says of it.
@@ -85,7 +88,7 @@ fn bring_up(transaction: &Transaction<'_>, found: i64) -> rusqlite::Result<()> {
             )?;
         }
         2 => {
-            for table in Kind::ALL.map(Kind::table) {
+            for table in KINDS_OF_FORMAT_2.map(Kind::table) {
                 // The other name keeps a process of the version before, which may still run, from adding what is not in
                 // the order of keys.
                 transaction.execute_batch(&format!(
@@ -97,19 +100,23 @@ fn bring_up(transaction: &Transaction<'_>, found: i64) -> rusqlite::Result<()> {
     }
     if found < 2 {
         transaction.execute_batch(TABLES)?;
-        for kind in Kind::ALL {
+        for kind in KINDS_OF_FORMAT_2 {
             transaction.execute_batch(&table_of(kind))?;
         }
     }
     if found == 1 {
         take_over(transaction)?;
     }
-    for kind in Kind::ALL {
-        order::create(transaction, kind, is_whole)?;
-        if is_whole {
-            order::fill(transaction, kind)?;
+    if found < 3 {
+        for kind in KINDS_OF_FORMAT_2 {
+            order::create(transaction, kind, is_whole)?;
+            if is_whole {
+                order::fill(transaction, kind)?;
+            }
         }
     }
+    transaction.execute_batch(&table_of(Kind::Tombstone))?;
+    order::create(transaction, Kind::Tombstone, true)?;
     transaction.pragma_update(None, "user_version", FORMAT)
 }
 

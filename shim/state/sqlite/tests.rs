@@ -6,8 +6,9 @@ mod formats;
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
+use crate::secret::Secret;
 use crate::state::store::{Change, Place};
-use crate::state::{KeySource, Secret, Vault};
+use crate::state::{Deletion, KeySource, Vault};
 
 fn key(id: &str) -> StoreKey {
     StoreKey { package: "random".to_owned(), type_name: "random_pet".to_owned(), id: id.to_owned() }
@@ -68,7 +69,7 @@ async fn no_file_holds_a_secret_in_the_clear() {
     let vault = Vault::open(folder.path(), None).await.expect("a vault");
     let saved = crate::state::suite::saved("hunter2hunter2");
     vault.add(&key("none"), &saved).await.expect("kept");
-    let words = KeySource::Passphrase(Secret::new("hunter2 as words"));
+    let words = KeySource::Passphrase(Secret::new("hunter2 as words".to_owned()));
     vault.rotate(&words).await.expect("rotated");
     for entry in std::fs::read_dir(folder.path()).expect("a folder") {
         let path = entry.expect("an entry").path();

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::over_each_store;
 use super::world::{World, key, result, results, saved};
 use crate::state::store::{Kind, RecordNumber};
-use crate::state::{Condition, Intent, Intention, Vault, VaultError};
+use crate::state::{Condition, Deletion, Intent, Intention, Vault, VaultError};
 
 over_each_store! {
     an_intent_is_there_from_its_beginning_to_its_end,
@@ -30,6 +30,10 @@ fn intent(intention: Intention, id: &str) -> Intent {
         prior: (intention != Intention::Create).then(|| saved("before")),
         companion: Bytes::from_static(b"inputs"),
     }
+}
+
+fn deletion() -> Deletion {
+    Deletion { properties: [1; 32], inputs: None, at: std::time::SystemTime::now() }
 }
 
 async fn conditions(vault: &Vault) -> Vec<Condition> {
@@ -68,7 +72,7 @@ async fn an_object_is_stored_with_the_end_of_its_intent(world: &World) {
     let changed = begun.store(Some(made), &key("a"), &saved("two")).await.expect("stored");
     assert_eq!(results(&vault, "a").await, ["two"]);
     let mut begun = vault.begin(intent(Intention::Delete, "a"), Some(made.number)).await.expect("begun");
-    begun.remove(Some(changed)).await.expect("removed");
+    begun.remove(Some(changed), &deletion()).await.expect("removed");
     assert!(vault.find(&key("a")).await.expect("records").is_empty());
     assert!(conditions(&vault).await.is_empty());
 }

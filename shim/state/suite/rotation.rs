@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use super::over_each_store;
 use super::world::{World, key, results, saved};
+use crate::secret::Secret;
 use crate::state::store::{
     Batch, Committed, HeldLease, Kind, Lease, Page, Pending, RecordNumber, SealedRecord, Store, StoreError,
     StoreKey,
 };
-use crate::state::{Intent, Intention, KeyError, KeySource, Secret, Vault, VaultError};
+use crate::state::{Deletion, Intent, Intention, KeyError, KeySource, Vault, VaultError};
 
 over_each_store! {
     after_a_rotation_only_the_new_key_opens_the_store,
@@ -39,6 +40,8 @@ async fn after_a_rotation_only_the_new_key_opens_the_store(world: &World) {
         old.add(&key(id), &saved(id)).await.expect("kept");
     }
     old.keep_remnant(&key("r"), &[1; 32], "left".into()).await.expect("kept");
+    let deletion = Deletion { properties: [2; 32], inputs: None, at: std::time::UNIX_EPOCH };
+    old.bury(&key("t"), &deletion).await.expect("kept");
     let intent = Intent {
         intention: Intention::Delete,
         key: key("a"),
@@ -49,13 +52,15 @@ async fn after_a_rotation_only_the_new_key_opens_the_store(world: &World) {
     let begun = old.begin(intent, None).await.expect("begun");
     let other = open(world, &digits("a")).await.expect("another process");
     let rotated = old.rotate(&digits("b")).await.expect("rotated");
-    assert_eq!(rotated.records, 5);
+    assert_eq!(rotated.records, 6);
     assert!(is_wrong_key(&open(world, &digits("a")).await));
     let new = open(world, &digits("b")).await.expect("the new key");
     for id in ["a", "b", "c"] {
         assert_eq!(results(&new, id).await, [id]);
     }
     assert_eq!(new.remnant(&key("r"), &[1; 32]).await.expect("an answer"), Some("left".into()));
+    let tombstones = new.tombstones(&key("t"), std::time::UNIX_EPOCH).await.expect("tombstones");
+    assert_eq!(tombstones.iter().map(|tombstone| &tombstone.deletion).collect::<Vec<_>>(), [&deletion]);
     assert_eq!(new.open_intents().await.expect("intents").intents.len(), 1);
     // Who still has the old key is told so, and writes nothing that nobody could read.
     assert!(is_wrong_key(&other.add(&key("d"), &saved("d")).await));
@@ -178,7 +183,7 @@ async fn who_writes_during_a_rotation_loses_nothing(world: &World) {
 }
 
 async fn a_passphrase_takes_the_place_of_a_key_file_and_gets_another_one(world: &World) {
-    let passphrase = |words: &str| KeySource::Passphrase(Secret::new(words));
+    let passphrase = |words: &str| KeySource::Passphrase(Secret::new(words.to_owned()));
     let vault = world.vault().await;
     vault.add(&key("a"), &saved("hunter2")).await.expect("kept");
     vault.rotate(&passphrase("one")).await.expect("rotated");
@@ -199,6 +204,16 @@ async fn the_own_key_file_is_replaced(world: &World) {
     vault.add(&key("a"), &saved("hunter2")).await.expect("kept");
     let file = world.folder().join("state.key");
     let before = std::fs::read(&file).expect("a key");
+    // What is no key does not take its place.
+    let next = world.folder().join("state.key.new");
+    std::fs::write(&next, "of a user").expect("written");
+    vault.rotate_own_key(world.folder()).await.expect_err("no key");
+    assert_eq!(std::fs::read(&next).expect("a file"), b"of a user");
+    std::fs::rename(&next, world.folder().join("other")).expect("moved");
+    std::os::unix::fs::symlink(&file, &next).expect("a link");
+    vault.rotate_own_key(world.folder()).await.expect_err("a link");
+    std::fs::remove_file(&next).expect("a link");
+    assert_eq!(std::fs::read(&file).expect("a key"), before);
     vault.rotate_own_key(world.folder()).await.expect("rotated");
     assert_ne!(std::fs::read(&file).expect("a key"), before);
     assert_eq!(results(&world.vault().await, "a").await, ["hunter2"]);

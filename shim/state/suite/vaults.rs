@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::over_each_store;
 use super::world::{World, key, results, saved};
-use crate::state::{KeyError, KeySource, Secret, Vault, VaultError};
+use crate::secret::Secret;
+use crate::state::{KeyError, KeySource, Vault, VaultError};
 
 over_each_store! {
     everything_that_was_kept_comes_back,
@@ -58,7 +59,7 @@ async fn a_wrong_key_is_told_at_once_and_never_as_damage(world: &World) {
     let digits = |digit: &str| KeySource::Digits(Secret::new(digit.repeat(64)));
     let ours = Vault::over(world.store().await, &digits("a")).await.expect("a vault");
     // Not even a record is needed for it.
-    let sources = [digits("b"), KeySource::Passphrase(Secret::new("words"))];
+    let sources = [digits("b"), KeySource::Passphrase(Secret::new("words".to_owned()))];
     for wrong in &sources {
         let error = Vault::over(world.store().await, wrong).await.expect_err("the wrong key");
         assert!(matches!(error, VaultError::Key(KeyError::WrongKey { .. })), "{error}");
@@ -70,7 +71,7 @@ async fn a_wrong_key_is_told_at_once_and_never_as_damage(world: &World) {
 }
 
 async fn a_passphrase_opens_what_it_has_closed(world: &World) {
-    let passphrase = |words: &str| KeySource::Passphrase(Secret::new(words));
+    let passphrase = |words: &str| KeySource::Passphrase(Secret::new(words.to_owned()));
     let vault = Vault::over(world.store().await, &passphrase("correct horse")).await.expect("a vault");
     vault.add(&key("a"), &saved("hunter2")).await.expect("kept");
     let again = Vault::over(world.store().await, &passphrase("correct horse")).await.expect("a vault");

@@ -46,6 +46,10 @@ impl Vault {
     pub async fn rotate_own_key(&self, folder: &std::path::Path) -> Result<Rotated, VaultError> {
         let current = KeySource::file_in(folder);
         let next = current.with_extension("key.new");
+        if next.is_symlink() {
+            let place = format!("the link {}", next.display());
+            return Err(KeyError::Malformed { place }.into());
+        }
         // One that is there already is of a rotation that was cut short.
         create(&next).map_err(|error| KeyError::Create { path: next.clone(), error })?;
         let publish = || async {
@@ -125,7 +129,7 @@ impl Vault {
     /// Walks through all records until none is left that has another key.
     async fn encrypt_all(&self, target: &CipherKey) -> Result<u64, VaultError> {
         let mut records = 0;
-        for kind in [Kind::Object, Kind::Intent, Kind::Remnant] {
+        for kind in [Kind::Object, Kind::Intent, Kind::Remnant, Kind::Tombstone] {
             loop {
                 let changed = self.encrypt_kind(kind, target).await?;
                 records += changed.len() as u64;

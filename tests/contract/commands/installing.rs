@@ -244,6 +244,11 @@ fn what_nobody_vouches_for_is_asked_about_by_verify() {
     network.registry.put(&release.download_path(), Document::status(500));
     let said = network.isthmus(&["providers", "verify"]).well();
     assert!(said.contains(": unverified: ") && said.contains("localhost"), "{said}");
+    network.registry.put(&release.download_path(), Document::status(403));
+    let said = network.isthmus(&["providers", "verify"]).failed();
+    assert!(said.contains(": REFUSED: ") && said.contains("403"), "{said}");
+    let said = network.isthmus(&["install", &network.address(), "1.0.0"]).failed();
+    assert!(said.contains("it answered 403 Forbidden\nhelp: "), "{said}");
     // It is asked again each time, and may be the right one in the end.
     network.publish("1.0.0");
     network.isthmus(&["providers", "verify"]).failed();

@@ -82,12 +82,22 @@ impl Network {
         self.machine.write("cli.tfrc", (host + text).as_bytes());
     }
 
-    fn on(&self, command: &mut Command) -> Said {
+    pub(super) fn on(&self, command: &mut Command) -> Said {
+        Said::of(self.configured(command))
+    }
+
+    fn configured<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         command
             .env("SSL_CERT_FILE", self.machine.path("authority.pem"))
             .env("TF_CLI_CONFIG_FILE", self.machine.path("cli.tfrc"))
-            .env("CHECKPOINT_DISABLE", "1");
-        Said::of(command)
+            .env("CHECKPOINT_DISABLE", "1")
+    }
+
+    /// This program, without any arguments yet.
+    pub(super) fn command(&self) -> Command {
+        let mut command = self.machine.command(env!("CARGO_BIN_EXE_isthmus"));
+        self.configured(&mut command);
+        command
     }
 
     pub(super) fn isthmus(&self, words: &[&str]) -> Said {

@@ -7,6 +7,7 @@ use isthmus_shim::install::Platform;
 use sha2::{Digest as _, Sha256};
 
 use super::{HASHICORP, Machine};
+use crate::files::mark;
 use crate::harness::{Json, json};
 
 const KEY: &str = "0123456789ABCDEF0123456789ABCDEF01234567";
@@ -26,7 +27,6 @@ impl Machine {
         let program = self.leave(name, version, content);
         let folder = program.parent().expect("a folder");
         let record = json!({
-            "format": 1,
             "program": program.file_name().expect("a name").to_str().expect("text"),
             "sha256": hex::encode(Sha256::digest(content)),
             "archive_sha256": null,
@@ -35,15 +35,24 @@ impl Machine {
         });
         self.write(
             folder.with_file_name(format!("{}.verified.json", Platform::CURRENT)),
-            record.to_string().as_bytes(),
+            // Every record begins so.
+            record.to_string().replacen('{', "{\"format\":1,", 1).as_bytes(),
         );
         program
     }
 
     /// What an installation has left that was broken off.
     fn left_over(&self, name: &str, version: &str) -> PathBuf {
-        let folder = format!("{HASHICORP}/{name}/{version}/.{}.unfinished-x", Platform::CURRENT);
-        self.write(self.cache().join(folder).join("archive.zip"), b"half of it")
+        let name = format!("{HASHICORP}/{name}/{version}/.{}.unfinished-x", Platform::CURRENT);
+        let left = self.write(self.cache().join(name).join("archive.zip"), b"half of it");
+        mark(left.parent().expect("a folder"), "an installation in progress");
+        left
+    }
+
+    /// The bytes that an installation has left, with its marker.
+    fn size_of_left_over(left: &std::path::Path) -> u64 {
+        let files = std::fs::read_dir(left.parent().expect("a folder")).expect("a folder");
+        files.map(|file| file.expect("a file").metadata().expect("a file").len()).sum()
     }
 
     fn versions(&self) -> Vec<String> {
@@ -67,7 +76,7 @@ fn what_is_in_the_cache_is_listed_with_who_vouches_for_it() {
 
     let program = machine.installed("random", "3.9.0", &[b'x'; 1234]);
     machine.leave("tls", "4.0.0", b"a program");
-    machine.left_over("tls", "4.0.0");
+    let unfinished = Machine::size_of_left_over(&machine.left_over("tls", "4.0.0"));
     machine.write(machine.cache().join(format!("{HASHICORP}/tls/4.1.0/x\u{1b}/y")), b"");
     let table = machine.isthmus(&["providers", "list"]).well();
     let platform = Platform::CURRENT;
@@ -77,7 +86,7 @@ fn what_is_in_the_cache_is_listed_with_who_vouches_for_it() {
          hashicorp/tls     4.0.0    {platform}  unverified                  9 B     terraform-provider-tls_v4.0.0\n\
          1.2 kB in {}\n\
          passed over {HASHICORP}/tls/4.1.0/x\\u{{1b}}: it is not named by an operating system and a processor\n\
-         1 not finished, by installations that go on or were broken off (10 B); `isthmus providers prune` removes the latter\n",
+         1 not finished, by installations that go on or were broken off ({unfinished} B); `isthmus providers prune` removes the latter\n",
         machine.cache().display()
     );
     assert_eq!(table, expected);
@@ -98,7 +107,7 @@ fn what_is_in_the_cache_is_listed_with_who_vouches_for_it() {
     );
     assert_eq!(listed["packages"][1]["verification"], Json::Null);
     assert_eq!(listed["skipped"].as_array().map(Vec::len), Some(1));
-    assert_eq!(listed["unfinished"][0]["size"], 10);
+    assert_eq!(listed["unfinished"][0]["size"], unfinished);
 }
 
 #[test]
@@ -143,7 +152,7 @@ impl Drop for Running {
 #[test]
 fn old_versions_make_room_but_for_what_runs() {
     let machine = Machine::new();
-    let running = machine.leave("random", "3.7.0", b"");
+    let running = machine.installed("random", "3.7.0", b"");
     // A process of its own copies: a program that this one has written may be busy when it is started.
     std::fs::remove_file(&running).expect("it is there");
     let copied = Command::new("cp").arg("/bin/sleep").arg(&running).status().expect("it starts");
@@ -153,14 +162,16 @@ fn old_versions_make_room_but_for_what_runs() {
         machine.installed("random", version, b"a program");
     }
     machine.installed("tls", "4.0.0", b"a program");
+    machine.leave("tls", "3.0.0", b"of others");
     let left = machine.left_over("tls", "4.0.0");
-    let all = ["random 3.10.0", "random 3.9.0", "random 3.8.0", "random 3.7.0", "tls 4.0.0"];
+    let all = ["random 3.10.0", "random 3.9.0", "random 3.8.0", "random 3.7.0", "tls 4.0.0", "tls 3.0.0"];
     assert_eq!(machine.versions(), all);
 
     let said = machine.isthmus(&["providers", "prune", "--dry-run"]).well();
     let platform = Platform::CURRENT;
     assert!(said.contains(&format!("would remove hashicorp/random 3.9.0 {platform}: 9 B\n")), "{said}");
-    assert!(said.ends_with("28 B would be freed\n"), "{said}");
+    let size = 2 * 9 + Machine::size_of_left_over(&left);
+    assert!(said.ends_with(&format!("{size} B would be freed\n")), "{said}");
     assert!(left.is_file());
     assert_eq!(machine.versions(), all);
 
@@ -168,18 +179,27 @@ fn old_versions_make_room_but_for_what_runs() {
     assert!(said.contains(&format!("kept hashicorp/random 3.7.0 {platform}: it is running\n")), "{said}");
     assert!(said.contains(&format!("removed hashicorp/random 3.8.0 {platform}: 9 B\n")), "{said}");
     assert!(
-        said.contains("removed what is left of an installation, ") && said.ends_with("28 B freed\n"),
+        said.contains("removed what is left of an installation, ")
+            && said.ends_with(&format!("{size} B freed\n")),
         "{said}"
     );
-    assert_eq!(machine.versions(), ["random 3.10.0", "random 3.7.0", "tls 4.0.0"]);
+    let kept = format!(
+        "kept hashicorp/tls 3.0.0 {platform}: not installed by isthmus; remove it by name, as {HASHICORP}/tls@3.0.0\n"
+    );
+    assert!(said.contains(&kept), "{said}");
+    assert_eq!(machine.versions(), ["random 3.10.0", "random 3.7.0", "tls 4.0.0", "tls 3.0.0"]);
     assert!(!left.exists());
     drop(started);
 
     assert_eq!(machine.isthmus(&["providers", "prune", "--older-than", "1h"]).well(), "0 B freed\n");
     machine.isthmus(&["providers", "prune", "random@3.10.0"]).well();
-    assert_eq!(machine.versions(), ["random 3.7.0", "tls 4.0.0"]);
+    assert_eq!(machine.versions(), ["random 3.7.0", "tls 4.0.0", "tls 3.0.0"]);
     machine.isthmus(&["providers", "prune", "--keep", "0", "tls"]).well();
-    assert_eq!(machine.versions(), ["random 3.7.0"]);
+    assert_eq!(machine.versions(), ["random 3.7.0", "tls 3.0.0"]);
+    machine.isthmus(&["providers", "prune", "--keep", "0"]).well();
+    assert_eq!(machine.versions(), ["tls 3.0.0"], "it may be the only copy that there is");
+    machine.isthmus(&["providers", "prune", "tls@3.0.0"]).well();
+    assert_eq!(machine.versions(), [""; 0], "it was named");
     let said = machine.isthmus(&["providers", "prune", "tls"]).failed();
     assert!(said.contains("tls is not in the cache of providers"), "{said}");
 }

@@ -1,5 +1,6 @@
 //! The daemon as a process of its own, under the name that an engine starts it by.
 
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -31,9 +32,34 @@ pub(crate) struct Setup {
     program: String,
     bridge: Bridge,
     provider: Provider,
-    variables: Vec<(String, String)>,
+    variables: Vec<(String, OsString)>,
     arguments: Arguments,
     folder: Option<Arc<TempDir>>,
+    starter: Starter,
+    wrapper: Option<String>,
+    shell: Option<String>,
+    /// Where it works within its folder.
+    directory: PathBuf,
+}
+
+/// Who starts the daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Starter {
+    /// The test.
+    Test,
+    /// The test, as the leader of a process group, as the Pulumi CLI starts plugins.
+    TestInAGroup,
+    /// A process that stands for the engine, so that it can be killed.
+    Engine(EngineInput),
+}
+
+/// What an engine gives a daemon for standard input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum EngineInput {
+    /// A pipe that ends with the engine.
+    Pipe,
+    /// `/dev/null`, from which nothing can be seen.
+    Null,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,11 +114,44 @@ impl Setup {
             variables: Vec::new(),
             arguments: Arguments::Engine,
             folder: None,
+            starter: Starter::Test,
+            wrapper: None,
+            shell: None,
+            directory: PathBuf::new(),
         }
     }
 
+    /// By a shell that does this first, and whose place the daemon then takes.
+    pub(crate) fn after(mut self, script: &str) -> Self {
+        self.shell = Some(script.to_owned());
+        self
+    }
+
+    /// With a shell script for a provider binary; the provider itself is `$REAL` in it.
+    pub(crate) fn wrapped(mut self, script: &str) -> Self {
+        self.wrapper = Some(script.to_owned());
+        self
+    }
+
+    /// As the leader of a process group.
+    pub(crate) fn in_a_process_group(mut self) -> Self {
+        self.starter = Starter::TestInAGroup;
+        self
+    }
+
+    /// Started by a process of its own that stands for the engine.
+    pub(crate) fn below_an_engine(mut self, input: EngineInput) -> Self {
+        self.starter = Starter::Engine(input);
+        self
+    }
+
     /// With an environment variable, which the provider inherits.
-    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn with(self, name: &str, value: &str) -> Self {
+        self.with_value(name, value.as_ref())
+    }
+
+    /// The same, with a value that need not be text.
+    pub(crate) fn with_value(mut self, name: &str, value: &OsStr) -> Self {
         self.variables.retain(|(present, _)| present != name);
         self.variables.push((name.to_owned(), value.to_owned()));
         self
@@ -110,11 +169,26 @@ impl Setup {
         self
     }
 
+    /// Under a umask that takes nothing away.
+    pub(crate) fn without_umask(self) -> Self {
+        self.after("umask 000")
+    }
+
+    /// In a directory of the test's own.
+    pub(crate) fn within(self, directory: &Arc<TempDir>) -> Self {
+        Self { folder: Some(Arc::clone(directory)), ..self }
+    }
+
     /// In the folder of a host that was started the same way, and therefore with the same environment, the same provider,
     /// and whatever the host has kept on disk.
     pub(crate) fn beside(mut self, host: &Host) -> Self {
         self.folder = Some(Arc::clone(&host.folder));
         self
+    }
+
+    /// In a working directory within its folder.
+    pub(crate) fn working_in(self, name: &str) -> Self {
+        Self { directory: PathBuf::from(name), ..self }
     }
 
     /// Without an engine: one will attach.
@@ -160,6 +234,13 @@ impl Host {
             Bridge::Go => link(&providers::tool("go-bridge"), folder.path(), &setup.program),
         };
         let provider = match setup.provider {
+            Provider::Sandbox if setup.wrapper.is_some() => {
+                let real = folder.path().join("real");
+                std::fs::create_dir_all(&real).expect("a folder in a folder of ours");
+                let real = link(Path::new(env!("CARGO_BIN_EXE_isthmus")), &real, SANDBOX);
+                let script = setup.wrapper.as_deref().unwrap_or_default();
+                script_at(&folder.path().join(SANDBOX), &format!("REAL='{}'\n{script}", real.display()))
+            }
             Provider::Sandbox => link(Path::new(env!("CARGO_BIN_EXE_isthmus")), folder.path(), SANDBOX),
             Provider::Conformance => link(&providers::tool(CONFORMANCE), folder.path(), CONFORMANCE),
             Provider::Foreign(name) => {
@@ -169,7 +250,33 @@ impl Host {
         };
         let objects = folder.path().join("objects");
         std::fs::create_dir_all(&objects).expect("a folder in a folder of ours");
-        let mut command = Command::new(program);
+        let mut command = match setup.starter {
+            Starter::Test => match &setup.shell {
+                Some(script) => {
+                    let mut command = Command::new("sh");
+                    command.arg("-c").arg(format!("{script}; exec \"$0\" \"$@\"")).arg(program);
+                    command
+                }
+                None => Command::new(program),
+            },
+            Starter::TestInAGroup => {
+                let mut command = Command::new(program);
+                command.process_group(0);
+                command
+            }
+            Starter::Engine(input) => {
+                let mut command = Command::new("sh");
+                let script = match input {
+                    EngineInput::Null => "\"$0\" \"$@\" </dev/null & wait",
+                    // Only the shell can write into the pipe.
+                    EngineInput::Pipe => "mkfifo in; exec 3<>in; \"$0\" \"$@\" <in 3>&- & wait",
+                };
+                command.arg("-c").arg(script).arg(program);
+                command
+            }
+        };
+        let directory = folder.path().join(&setup.directory);
+        std::fs::create_dir_all(&directory).expect("a folder in a folder of ours");
         command
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -179,7 +286,7 @@ impl Host {
             .env("ISTHMUS_OFFLINE", "true")
             // Only the plugin for an engine of 2017 looks there; others are told by Parameterize.
             .env("ISTHMUS_PROVIDER", &provider)
-            .current_dir(folder.path())
+            .current_dir(directory)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -206,7 +313,10 @@ impl Host {
         );
         let stdout = child.stdout.take().expect("a pipe").into_owned_fd().expect("a descriptor");
         let port = port_from(stdout).await;
-        let process = child.id().expect("a process that was not waited for");
+        let mut process = child.id().expect("a process that was not waited for");
+        if let Starter::Engine(_) = setup.starter {
+            process = processes::children(process)[0];
+        }
         let stdin = child.stdin.take();
         let mut host = Self {
             engine,
@@ -232,9 +342,7 @@ impl Host {
 
     /// Opens a bare connection.
     pub(crate) async fn channel(&self) -> Channel {
-        let address = format!("http://127.0.0.1:{}", self.port);
-        let endpoint = Endpoint::from_shared(address).expect("an address").connect_timeout(PATIENCE);
-        endpoint.connect().await.expect("the daemon accepts connections")
+        channel(self.port).await
     }
 
     /// Opens a connection and says on it what an engine says first.
@@ -291,18 +399,32 @@ impl Host {
 
     /// Waits until what the provider offers is kept on disk, as a whole: this is the file that is written last.
     pub(crate) async fn schema_is_kept(&self) {
-        let kept = async {
-            let is_entry = |entry: std::fs::DirEntry| {
-                let is_named = entry.file_name().to_str().is_some_and(|name| name.starts_with("schema-of-"));
-                is_named && std::fs::read(entry.path()).is_ok_and(|content| content.starts_with(b"isthmus"))
-            };
-            while !std::fs::read_dir(self.schemas()).is_ok_and(|entries| entries.flatten().any(is_entry)) {
-                // It appears in a folder; there is nothing else to wait on.
+        self.schemas_have("schema-of-", 1).await;
+    }
+
+    /// Waits until the cache of schemas has so many whole files whose names begin so.
+    pub(crate) async fn schemas_have(&self, prefix: &str, count: usize) {
+        let have = async {
+            while self.schema_files(prefix) != count {
+                // They appear in a folder; there is nothing else to wait on.
                 tokio::time::sleep(std::time::Duration::from_millis(5)).await;
             }
         };
-        let kept = tokio::time::timeout(PATIENCE, kept).await;
-        assert!(kept.is_ok(), "nothing is kept in {}", self.schemas().display());
+        let have = tokio::time::timeout(PATIENCE, have).await;
+        let found = self.schema_files(prefix);
+        assert!(have.is_ok(), "{found} and not {count} of {prefix} are in {}", self.schemas().display());
+    }
+
+    /// How many whole files of the cache of schemas have names that begin so.
+    pub(crate) fn schema_files(&self, prefix: &str) -> usize {
+        let is_whole = |entry: &std::fs::DirEntry| {
+            let is_named = entry.file_name().to_str().is_some_and(|name| name.starts_with(prefix));
+            // Damaged ones end otherwise.
+            is_named
+                && std::fs::read(entry.path())
+                    .is_ok_and(|content| content.len() >= 52 && !content.ends_with(b"damaged"))
+        };
+        std::fs::read_dir(self.schemas()).map_or(0, |entries| entries.flatten().filter(is_whole).count())
     }
 
     /// Where the daemon listens.
@@ -399,11 +521,7 @@ impl Host {
 
     /// The daemon's child processes, whichever of its threads made them.
     pub(crate) fn children(&self) -> Vec<u32> {
-        let tasks = std::fs::read_dir(format!("/proc/{0}/task", self.process)).expect("the daemon runs");
-        let texts = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("children")).ok());
-        texts
-            .flat_map(|text| text.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>())
-            .collect()
+        processes::children(self.process)
     }
 
     /// Waits for the daemon to have a child process, and returns it.
@@ -418,6 +536,16 @@ impl Host {
             }
         };
         tokio::time::timeout(PATIENCE, found).await.expect("the daemon starts a child")
+    }
+
+    /// The daemon's process.
+    pub(crate) fn process(&self) -> u32 {
+        self.process
+    }
+
+    /// Kills the process that has started the daemon, which stands for the engine.
+    pub(crate) fn kill_starter(&self) {
+        processes::signal(self.child.id().expect("it was not waited for"), Signal::KILL);
     }
 
     /// Sends the daemon a signal.
@@ -459,6 +587,24 @@ pub(crate) fn place(program: &Path, cache: &Path, address: &str, version: &str) 
     let provider_type = address.rsplit_once('/').expect("an address has several parts").1;
     link(program, &folder, &format!("terraform-provider-{provider_type}_v{version}"));
     folder
+}
+
+/// Writes a shell script.
+fn script_at(path: &Path, body: &str) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt as _;
+    // Written under another name, so that nothing is started that is still open for writing.
+    let new = path.with_extension("new");
+    std::fs::write(&new, format!("#!/bin/sh\n{body}")).expect("a file in a folder of ours");
+    std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755)).expect("the file is ours");
+    std::fs::rename(&new, path).expect("a name in a folder of ours");
+    path.to_owned()
+}
+
+/// Opens a bare connection to a port of this machine.
+pub(crate) async fn channel(port: u16) -> Channel {
+    let address = format!("http://127.0.0.1:{port}");
+    let endpoint = Endpoint::from_shared(address).expect("an address").connect_timeout(PATIENCE);
+    endpoint.connect().await.expect("the port accepts connections")
 }
 
 /// Gives a program a name in a folder.

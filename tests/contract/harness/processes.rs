@@ -29,6 +29,15 @@ pub(crate) fn lives(process: u32) -> bool {
         .is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z'))
 }
 
+/// The children of a process, whichever of its threads made them.
+pub(crate) fn children(process: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).expect("the process runs");
+    let texts = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("children")).ok());
+    texts
+        .flat_map(|text| text.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>())
+        .collect()
+}
+
 /// Sends a signal.
 pub(crate) fn signal(process: u32, signal: Signal) {
     kill_process(id(process), signal).expect("a process that takes signals");

@@ -17,6 +17,12 @@ pub(crate) struct Process {
 }
 
 impl Process {
+    /// Whether it runs a plugin's executable as the guardian of a provider.
+    pub(crate) fn is_guardian(&self) -> bool {
+        std::fs::read(format!("/proc/{}/cmdline", self.pid.as_raw_nonzero()))
+            .is_ok_and(|words| words.starts_with(b"isthmus-guardian\0"))
+    }
+
     pub(crate) fn kill(&self) {
         // It may have ended in the meantime, which is as well.
         let _ = kill_process(self.pid, Signal::KILL);

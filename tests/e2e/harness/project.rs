@@ -67,6 +67,8 @@ pub(crate) enum Provider {
     Conformance,
     Local,
     Random,
+    /// This program itself, which misbehaves on request.
+    Sandbox,
     Time,
     Tls,
 }
@@ -78,6 +80,7 @@ impl Provider {
             Self::Conformance => "conformance",
             Self::Local => "local",
             Self::Random => "random",
+            Self::Sandbox => "sandbox",
             Self::Time => "time",
             Self::Tls => "tls",
         }
@@ -132,7 +135,11 @@ impl Project {
         for provider in providers {
             let executable = project.provider(*provider);
             let file = executable.file_name().expect("the path of an executable ends in its name");
-            link(&tools::folder().join(file), &executable);
+            let original = match provider {
+                Provider::Sandbox => PathBuf::from(env!("CARGO_BIN_EXE_isthmus")),
+                _ => tools::folder().join(file),
+            };
+            link(&original, &executable);
         }
         project
     }
@@ -237,7 +244,7 @@ impl Project {
     }
 
     /// Writes what `pulumi package add` writes for a YAML program.
-    fn add_package(&self, provider: Provider) {
+    pub(crate) fn add_package(&self, provider: Provider) {
         let name = provider.name();
         create_folder(&self.path(&format!("sdks/{name}")));
         self.write_package(name, PACKAGE_VERSION, &self.parameter(provider));
@@ -406,7 +413,14 @@ impl Project {
 
     /// The plugins of this project that run.
     pub(crate) fn running_plugins(&self) -> Vec<Process> {
-        processes::below(&self.folder.path().join("home/plugins"))
+        let processes = processes::below(&self.folder.path().join("home/plugins"));
+        processes.into_iter().filter(|process| !process.is_guardian()).collect()
+    }
+
+    /// The parents of the providers of this project: the plugin's executable in another role.
+    pub(crate) fn running_guardians(&self) -> Vec<Process> {
+        let processes = processes::below(&self.folder.path().join("home/plugins"));
+        processes.into_iter().filter(Process::is_guardian).collect()
     }
 
     /// The providers of this project that run.

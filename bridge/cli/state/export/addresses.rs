@@ -25,7 +25,7 @@ impl Addresses {
     /// Reads them from a file, if there is one.
     pub(super) fn read(file: Option<&Path>, records: &[Record], vault: &Vault) -> Result<Self, StateError> {
         let Some(file) = file else { return Ok(Self::default()) };
-        let bytes = std::fs::read(file).map_err(|error| StateError::Read { file: file.to_owned(), error })?;
+        let bytes = std::fs::read(file).map_err(|error| StateError::read(file, error))?;
         let wrong = |reason: String| StateError::Addresses { file: file.to_owned(), reason };
         let Json::Object(members) = Json::parse(&bytes).map_err(|error| wrong(error.to_string()))? else {
             return Err(wrong("it holds something else".to_owned()));

@@ -8,11 +8,13 @@ use std::time::Duration;
 use isthmus_shim::install::{
     DEFAULT_HOST, ProviderAddress, ProviderCache, VersionConstraint, find_executable,
 };
+use isthmus_shim::secret::KnownSecrets;
 
 use crate::cli::lumi;
 use crate::daemon::{self, Instance};
 use crate::engine::EngineLog;
 use crate::package::parameters::EXECUTABLE_PREFIX;
+use crate::settings::Settings;
 
 /// How long a provider may take to end.
 const GRACE: Duration = Duration::from_secs(5);
@@ -42,14 +44,24 @@ pub(super) enum Unavailable {
 pub(super) struct Providers<'a> {
     files: &'a [(String, String)],
     packages: &'a [(String, String)],
+    settings: &'a Arc<Settings>,
     log: EngineLog,
     known: HashMap<String, Result<Arc<Instance>, Unavailable>>,
 }
 
 impl<'a> Providers<'a> {
     /// None yet. `files` and `packages` are what the user says of them, by type or address.
-    pub(super) fn new(files: &'a [(String, String)], packages: &'a [(String, String)]) -> Self {
-        Self { files, packages, log: EngineLog::start(None), known: HashMap::new() }
+    pub(super) fn new(
+        files: &'a [(String, String)],
+        packages: &'a [(String, String)],
+        settings: &'a Arc<Settings>,
+    ) -> Self {
+        Self { files, packages, settings, log: EngineLog::start(None), known: HashMap::new() }
+    }
+
+    /// The secrets of all objects that any of them has seen, which may not be printed.
+    pub(super) fn secrets(&self) -> &KnownSecrets {
+        self.log.secrets()
     }
 
     /// The provider of this address, started but not configured.
@@ -69,11 +81,9 @@ impl<'a> Providers<'a> {
             provider_type: provider_type.to_owned(),
         })?;
         let package = said(self.packages, address, provider_type).unwrap_or(provider_type);
-        lumi::start(package, file.clone(), &self.log).await.map_err(|error| Unavailable::Start {
-            address: address.to_owned(),
-            file,
-            error: Arc::new(error),
-        })
+        lumi::start(package, file.clone(), self.settings, &self.log)
+            .await
+            .map_err(|error| Unavailable::Start { address: address.to_owned(), file, error: Arc::new(error) })
     }
 
     fn file(&self, address: &str, provider_type: &str) -> Option<PathBuf> {

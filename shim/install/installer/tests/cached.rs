@@ -65,27 +65,57 @@ async fn what_others_have_put_there_is_compared_with_the_registry() {
     let fixture = Fixture::new();
     fixture.publish("1.0.0");
     let program = fixture.leave("1.0.0", b"something else");
-    fixture.install("1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
+    let notes = fixture.package("1.0.0").join("notes.txt");
+    std::fs::write(&notes, "of a user").expect("a file");
+    let installed = fixture.install("1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(std::fs::read(&program).expect("a file"), PROGRAM);
+    // What was there is not ours to remove.
+    assert!(!notes.exists());
+    let [warning] = &installed.warnings[..] else { panic!("{:?}", installed.warnings) };
+    let (before, kept) = warning.split_once("; its previous content is in ").expect(warning);
+    assert!(before.starts_with(&format!("replaced {}", fixture.package("1.0.0").display())), "{warning}");
+    let kept = Path::new(kept);
+    assert_eq!(std::fs::read(kept.join("notes.txt")).expect("it is kept"), b"of a user");
+    let name = program.file_name().expect("a name");
+    assert_eq!(std::fs::read(kept.join(name)).expect("it is kept"), b"something else");
 }
 
 #[tokio::test]
-async fn what_others_have_put_there_is_trusted_where_no_registry_can_be_asked() {
+async fn a_directory_without_a_program_that_is_in_the_way_is_kept_beside() {
+    let fixture = Fixture::new();
+    fixture.publish("1.0.0");
+    let notes = fixture.package("1.0.0").join("notes/todo.txt");
+    std::fs::create_dir_all(notes.parent().expect("a folder")).expect("a folder");
+    std::fs::write(&notes, "of a user").expect("a file");
+    let installed = fixture.install("1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(std::fs::read(&installed.executable).expect("a file"), PROGRAM);
+    let (_, kept) = installed.warnings[0].split_once("; its previous content is in ").expect("a warning");
+    let kept = Path::new(kept).join("notes/todo.txt");
+    assert_eq!(std::fs::read(kept).expect("it is kept"), b"of a user");
+}
+
+#[tokio::test]
+async fn what_could_not_be_verified_is_looked_up_again_after_a_while() {
     let fixture = Fixture::new();
     fixture.publish("1.0.0");
     fixture.leave("1.0.0", PROGRAM);
     fixture.registry.put("/.well-known/terraform.json", Document::status(503));
     let first = fixture.install("1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
     assert!(matches!(first.verification, Verification::Unverified { .. }), "{first:?}");
-    assert!(first.warnings[0].ends_with("is used without having been verified"), "{:?}", first.warnings);
-    assert!(first.warnings[1].contains("503 Service Unavailable"), "{:?}", first.warnings);
+    let [warning] = first.warnings.as_slice() else { panic!("{:?}", first.warnings) };
+    let says = format!(
+        "{} 1.0.0 is unverified: it was not installed by isthmus, and its origin ",
+        fixture.address()
+    );
+    assert!(warning.starts_with(&says) && warning.contains("503 Service Unavailable"), "{warning}");
     let asked = fixture.registry.requests().len();
     let second = fixture.install("1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
-    assert!(
-        second.warnings.is_empty() && fixture.registry.requests().len() == asked,
-        "{:?}",
-        second.warnings
-    );
+    assert_eq!(second, first, "and the same warning");
+    assert_eq!(fixture.registry.requests().len(), asked);
+    // Who installs on purpose does not wait.
+    let again = fixture.installer().querying_again();
+    install(&again, &fixture.address(), "1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
+    assert!(fixture.registry.requests().len() > asked);
 
     fixture
         .registry
@@ -93,13 +123,31 @@ async fn what_others_have_put_there_is_trusted_where_no_registry_can_be_asked() 
     fixture.clock.pass(ASK_AGAIN);
     let third = fixture.install("1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(third.verification, Verification::Signed { key: fixture.key.fingerprint() });
+    assert_eq!(third.warnings, [""; 0]);
 
     let offline = fixture.offline();
     let installed = install(&offline, &fixture.address(), "").await.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(installed.version, Version::new(1, 0, 0));
     let error = install(&offline, &fixture.address(), "2.0.0").await.expect_err("it is not there");
-    assert!(
-        error.starts_with("no network is used, because a test says so. And no version of the provider "),
-        "{error}"
-    );
+    assert!(error.starts_with("the network is not used: a test says so; the cache has no "), "{error}");
+    let folder = fixture.package("2.0.0");
+    assert!(error.ends_with(&format!("\nhelp: or unpack the provider into {}", folder.display())), "{error}");
+}
+
+#[tokio::test]
+async fn a_record_of_an_older_form_is_none() {
+    let fixture = Fixture::new();
+    fixture.publish("1.0.0");
+    let program = fixture.leave("1.0.0", b"something else");
+    let path = fixture.cache().record_of(&fixture.package("1.0.0"));
+    let unsigned = Record::of(&program, None, Verification::Unsigned).expect("it can be read");
+    let record = serde_json::to_string(&unsigned).expect("it is JSON");
+    // Without a reason, which was the silent way.
+    let unverified = json!({ "unverified": { "since": seconds(SystemTime::now()) } });
+    let older = record.replace("\"unsigned\"", &unverified.to_string());
+    assert_ne!(older, record);
+    std::fs::write(&path, older).expect("a file");
+    let installed = fixture.install("1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(installed.verification, Verification::Signed { key: fixture.key.fingerprint() });
+    assert_eq!(std::fs::read(program).expect("a file"), PROGRAM);
 }

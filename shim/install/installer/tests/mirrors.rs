@@ -268,3 +268,74 @@ async fn a_lock_file_fixes_version_and_package() {
 async fn install_one(installer: &Installer, address: &ProviderAddress, constraint: &str) -> Installed {
     install(installer, address, constraint).await.unwrap_or_else(|error| panic!("{error}"))
 }
+
+#[tokio::test]
+async fn a_mirror_that_has_the_provider_of_the_other_public_registry_is_named() {
+    let fixture = Fixture::new();
+    let archive = fixture.folder.path().join("b.zip");
+    fs::write(&archive, Archive::of_programs(&[("terraform-provider-b_v1", PROGRAM)])).expect("a file");
+    let address = |text: &str| ProviderAddress::parse(text).expect("an address");
+    let (terraform, opentofu) = (address("registry.terraform.io/a/b"), address("a/b"));
+    let writer = MirrorWriter::new(fixture.mirror());
+    let added = writer.add(&terraform, &Version::new(1, 0, 0), Platform::CURRENT, &archive);
+    added.unwrap_or_else(|error| panic!("{error}"));
+    writer.write_indexes(&terraform).unwrap_or_else(|error| panic!("{error}"));
+    let index = fixture.mirror().join(format!("{terraform}/index.json"));
+    fixture
+        .registry
+        .put(&format!("/m/{terraform}/index.json"), Document::of(fs::read(index).expect("a file")));
+    for config in [FOLDER, SERVER] {
+        for constraint in ["", "1.0.0"] {
+            let error =
+                install(&fixture.configured(config), &opentofu, constraint).await.expect_err("other name");
+            assert!(
+                error.contains(" does not have ")
+                    && error
+                        .contains(" has registry.terraform.io/a/b, which is another provider\nhelp: use ")
+                    && error.ends_with("by its whole address, registry.terraform.io/a/b"),
+                "{error}"
+            );
+        }
+    }
+    // What is offline is no network mirror's word, but a folder's.
+    let origins = Origins::offline(fixture.sources(FOLDER), "a test says so");
+    let offline = Installer::new(fixture.cache(), origins, SignaturePolicy::default());
+    let error = install(&offline, &opentofu, "").await.expect_err("other name");
+    assert!(error.contains(" has registry.terraform.io/a/b, "), "{error}");
+    let other = install(&offline, &address("a/c"), "").await.expect_err("nobody has it");
+    assert!(!other.contains("registry.terraform.io"), "{other}");
+}
+
+#[tokio::test]
+async fn what_a_mirror_refuses_is_not_started_from_the_cache() {
+    let both = "provider_installation { filesystem_mirror { path = \"{folder}\" } network_mirror { url = \"{url}/m/\" } }";
+    for (config, answer, why) in [
+        (SERVER, Document::status(403), "403"),
+        (SERVER, Document::of("<html>"), "a web page"),
+        (
+            SERVER,
+            Document::json(
+                &json!({"archives": {Platform::CURRENT.to_string(): {"url": "x", "hashes": ["what"]}}}),
+            ),
+            "is not the sum",
+        ),
+        // The folder does not have it; the server, which is asked next, refuses it.
+        (both, Document::status(401), "401"),
+    ] {
+        let fixture = Fixture::new();
+        fixture.put_in_mirror("0.9.0", PROGRAM);
+        let program = fixture.leave("1.0.0", b"\x7fELF left");
+        fixture.registry.put(&format!("/m/{}/1.0.0.json", fixture.address()), answer);
+        let error = install(&fixture.configured(config), &fixture.address(), "1.0.0").await.expect_err(why);
+        assert!(error.contains(why), "{why}: {error}");
+        assert_eq!(fs::read(program).expect("it is left alone"), b"\x7fELF left");
+    }
+    // A folder that is configured and is not there has been unmounted, or misspelt.
+    let fixture = Fixture::new();
+    fixture.leave("1.0.0", b"\x7fELF left");
+    for constraint in ["", "1.0.0"] {
+        let error = install(&fixture.configured(FOLDER), &fixture.address(), constraint).await;
+        let error = error.expect_err("there is no mirror");
+        assert!(error.contains("the filesystem mirror ") && error.contains("cannot be read"), "{error}");
+    }
+}

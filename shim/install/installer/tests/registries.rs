@@ -38,9 +38,12 @@ async fn a_failing_registry_is_told_with_what_to_configure() {
     for (document, says) in [
         (Document::status(404), "offers no registry of Terraform providers; check the host"),
         (Document::json(&json!({ "modules.v1": "/m" })), "offers no registry"),
-        (Document::status(401), "who asks: add `credentials \"localhost:"),
-        (Document::status(403), "who asks: add `credentials \"localhost:"),
-        (Document::status(429), "too many requests from this network; try later, or install from a mirror"),
+        (Document::status(401), "requires authentication: add `credentials \"localhost:"),
+        (Document::status(403), "requires authentication: add `credentials \"localhost:"),
+        (
+            Document::status(429),
+            "too many requests from this network, and accepts none; try again later, or ",
+        ),
         (Document::status(503), "answered 503 Service Unavailable (3 attempts)"),
         (Document::of("<html>"), "a web page where JSON is expected"),
         (Document::of("{\"providers.v1\":").breaking_after(5), "the connection broke"),
@@ -65,9 +68,11 @@ async fn a_registry_that_is_not_there_is_told_with_what_the_cache_has() {
     drop(registry);
     let error = install(&installer, &address, "1.0.0").await.expect_err("nobody listens");
     assert!(
-        error.contains("it cannot be reached")
-            && error.contains("set HTTPS_PROXY")
-            && error.contains("is in the cache: "),
+        error.contains("could not reach localhost:")
+            && error.contains("; the cache has no ")
+            && error.contains("\nhelp: behind a proxy, set HTTPS_PROXY; ")
+            && error.contains("\nhelp: or unpack the provider into ")
+            && error.lines().count() == 3,
         "{error}"
     );
     drop(folder);
@@ -79,7 +84,7 @@ async fn a_private_registry_is_told_who_asks() {
     fixture.publish("1.0.0");
     fixture.registry.require_token("s3cret");
     let error = fixture.refused("1.0.0").await;
-    assert!(error.contains("answered 401") && error.contains("It wants to know who asks"), "{error}");
+    assert!(error.contains("answered 401") && error.contains("requires authentication"), "{error}");
     let host: &'static str = fixture.registry.host().leak();
     let registry = RegistryClient::new(fixture.web(OneToken(host, "s3cret")), ServiceOverrides::new());
     let installer = from_registries(fixture.cache(), registry, SignaturePolicy::default());
@@ -120,7 +125,7 @@ async fn the_newest_is_that_of_the_registry_for_a_while() {
     assert_eq!(version, "2.0.0");
     assert!(
         warnings[0].contains("500 Internal Server Error")
-            && warnings[0].ends_with("Version 2.0.0 is used, the newest of the cache that will do"),
+            && warnings[0].contains(" 2.0.0, the newest matching version in the cache: "),
         "{warnings:?}"
     );
 }

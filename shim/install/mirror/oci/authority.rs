@@ -16,7 +16,8 @@ use url::Url;
 use super::super::super::cli_config::program::run;
 use super::super::super::web::{Ask, Request, Transport, WebClient, WebError};
 use super::super::RemoteMirrorError;
-use crate::install::{CliConfig, Environment, OciPrefix, OciRepository, OciSecret, Secret};
+use crate::install::{CliConfig, Environment, OciPrefix, OciRepository, OciSecret};
+use crate::secret::Secret;
 
 /// More than any file of credentials has.
 const LONGEST: u64 = 4 << 20;
@@ -175,8 +176,10 @@ impl OciAuthority {
                 continue;
             };
             let Ok(prefix) = OciPrefix::parse(prefix) else { continue };
-            let secret =
-                OciSecret::Password { username: username.to_owned(), password: Secret::new(password) };
+            let secret = OciSecret::Password {
+                username: username.to_owned(),
+                password: Secret::new(password.to_owned()),
+            };
             self.known.push((prefix, secret));
         }
         for (registry, helper) in file.cred_helpers {
@@ -268,6 +271,8 @@ async fn token(
     let answer = match web.fetch_json::<TokenAnswer>(ask).await {
         Ok((answer, _)) => answer,
         Err(error) if error.is_denied() => return Err(denied("it gives no token".to_owned())),
+        // That is not about the provider.
+        Err(error) if error.is_not_found() => return Err(denied(error.to_string())),
         Err(error) => return Err(error.into()),
     };
     let token = answer.token.or(answer.access_token).filter(|token| !token.is_empty());

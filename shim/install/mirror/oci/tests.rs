@@ -154,6 +154,8 @@ async fn what_is_no_package_is_refused_with_the_reason() {
         ),
         (one("sha256:../../x"), "\"sha256:../../x\" is no sum by SHA-256"),
         (one(&sum("e")), "does not have the sum that the index names"),
+        // It has the version, and may have withdrawn it: that is another matter than not to have it.
+        (one(&sum("f")), "the manifest that the index names does not exist"),
         (one(&no_layer), "must name one layer of the kind \"archive/zip\""),
         (one(&two_layers), "must name one layer"),
         (one(&odd_layer), "\"sha512:../x\" is no sum by SHA-256"),
@@ -202,6 +204,12 @@ async fn a_registry_that_wants_a_token_is_told_who_asks() {
              CLI configuration: `oci_credentials \"r.example:5000\" { username = … password = … }`"
             .to_owned())
     );
+    // That the server of tokens is not there says nothing about the provider.
+    let registry = Registry::new("");
+    registry.transport.put(BASE, Scripted::status(401).with("www-authenticate", challenge));
+    registry.transport.put(token_url, Scripted::status(404));
+    let error = registry.versions().await.expect_err("it does not give a token");
+    assert!(error.contains("does not let everybody read") && error.contains("404"), "{error}");
     // A password is not sent in the clear because somebody asks for it.
     let registry = Registry::new("oci_credentials \"r.example:5000\" { username = \"u\" password = \"p\" }");
     let challenge = challenge.replace("https", "http");

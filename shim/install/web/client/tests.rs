@@ -88,8 +88,8 @@ async fn a_server_is_left_alone_for_as_long_as_it_wants() {
         assert_eq!(web.waited(), waits, "{retry_after}");
     }
     let web = Fixture::new(&[(URL, Scripted::status(429).with("retry-after", "900"))]);
-    let refused = web.refused().await;
-    assert!(refused.contains("it asks to wait 900 seconds"), "{refused}");
+    let refused = web.fetch().await.expect_err("it is refused").help().expect("something can be done");
+    assert!(refused.contains("accepts none for 900 seconds"), "{refused}");
     assert!(web.waited().is_empty());
 }
 
@@ -137,7 +137,8 @@ async fn a_token_is_sent_to_its_own_server_alone() {
     let web = Fixture::new(&[(URL, Scripted::status(401))]);
     let client = web.client(OneToken("example.com", "s3cret"));
     let error = client.fetch(&Ask::document(&url).with_token_of("example.com")).await.expect_err("401");
-    assert!(error.to_string().contains("does not take the token that is configured"), "{error}");
+    let help = error.help().expect("something can be done");
+    assert!(help.starts_with("the configured token is not accepted; renew it: "), "{help}");
     assert!(!format!("{error:?}").contains("s3cret"));
 }
 

@@ -1,6 +1,7 @@
 //! Real connections: through proxies, and to those whom somebody vouches for, or nobody.
 
 use std::fs;
+use std::sync::Arc;
 
 use isthmus_test_registry::{Proxy, Registry};
 use url::Url;
@@ -37,7 +38,7 @@ impl Fixture {
         let web = web.with_clock(Arc::new(SteppedClock::at(0)));
         let url = Url::parse(url).expect(url);
         let fetched = web.fetch(&Ask::document(&url).with_token_of("registry.example")).await;
-        let fetched = fetched.map_err(|error| error.to_string())?;
+        let fetched = fetched.map_err(|error| crate::with_help(error.to_string(), error.help()))?;
         Ok(String::from_utf8(fetched.body.into()).expect("a text"))
     }
 }
@@ -79,7 +80,7 @@ async fn a_proxy_is_told_who_asks_if_that_is_configured() {
 
     for (url, asked) in [(DISCOVERY, 3), ("http://files.example/", 4)] {
         let error = fixture.fetch(url, &[("ALL_PROXY", &proxy.host())]).await.expect_err("who asks?");
-        assert!(error.contains("Put the proxy's user and password into HTTPS_PROXY"), "{error}");
+        assert!(error.contains("put the proxy's user and password into HTTPS_PROXY"), "{error}");
         assert_eq!(proxy.requests().len(), asked, "it would say the same once more");
     }
 }
@@ -92,12 +93,16 @@ async fn a_proxy_that_does_not_help_is_told_by_its_variable() {
     let error = fixture.fetch(DISCOVERY, &[("HTTPS_PROXY", &address)]).await.expect_err("it is refused");
     assert!(
         error.starts_with(&format!("{DISCOVERY}: the proxy did not connect to it ("))
-            && error.ends_with("Check HTTPS_PROXY, and NO_PROXY if registry.example needs no proxy"),
+            && error.ends_with("\nhelp: check HTTPS_PROXY, and NO_PROXY if registry.example needs no proxy"),
         "{error}"
     );
     drop(proxy);
     let error = fixture.fetch(DISCOVERY, &[("HTTPS_PROXY", &address)]).await.expect_err("it is not there");
-    assert!(error.contains("Check HTTPS_PROXY, and NO_PROXY"), "{error}");
+    assert!(
+        error.starts_with("could not reach the proxy for registry.example: Connection refused")
+            && error.contains("\nhelp: check HTTPS_PROXY, and NO_PROXY"),
+        "{error}"
+    );
     let error =
         fixture.fetch(DISCOVERY, &[("HTTPS_PROXY", "ftp://me:s3cret@x")]).await.expect_err("no proxy");
     assert!(
@@ -134,6 +139,63 @@ async fn a_server_that_says_nothing_is_not_waited_for_without_end() {
     let request = Request { url: Url::parse(&url).expect("an address"), headers: http::HeaderMap::new() };
     let error = HttpTransport::new(settings).get(request).await.expect_err("it says nothing");
     assert_eq!(error.fault, TransportFault::Timeout, "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_shows_its_own_authority_is_trusted_if_that_is_named() {
+    let (registry, folder) = (Registry::self_signed(), tempfile::tempdir().expect("a folder"));
+    let url = format!("{}/.well-known/terraform.json", registry.url());
+    let fixture = Fixture { registry, folder };
+    fs::write(fixture.folder.path().join("authority.pem"), fixture.registry.authority_pem()).expect("a file");
+    fixture.fetch(&url, &[]).await.unwrap_or_else(|error| panic!("{error}"));
+    // One of another server is not enough.
+    let other = Registry::self_signed();
+    fs::write(fixture.folder.path().join("authority.pem"), other.authority_pem()).expect("a file");
+    let error = fixture.fetch(&url, &[]).await.expect_err("nobody vouches for it");
+    assert!(error.contains("invalid peer certificate"), "{error}");
+}
+
+#[tokio::test]
+async fn a_failure_is_told_apart_by_the_types_of_its_causes() {
+    use TransportFault::{Broken, NoProxy, NoRoute, Proxy, Tls};
+    let fixture = Fixture::new();
+    let closed = || {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        listener.local_addr().expect("an address")
+    };
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let silent_at = silent.local_addr().expect("an address");
+    tokio::spawn(async move {
+        // Whoever connects is let go at once, before TLS and before HTTP.
+        while let Ok((connection, _)) = silent.accept().await {
+            drop(connection);
+        }
+    });
+    let other = Registry::start();
+    let refusing = isthmus_test_registry::Proxy::refusing(&fixture.registry, 502);
+    let trusted = fixture.folder.path().join("authority.pem");
+    let trusted = trusted.to_str().expect("a path in UTF-8");
+    let proxy = |address: String| format!("http://{address}");
+    for (url, proxy, expected) in [
+        ("https://nowhere.invalid/".to_owned(), None, NoRoute),
+        (format!("https://{}/", closed()), None, NoRoute),
+        (format!("http://{}/", closed()), None, NoRoute),
+        (DISCOVERY.to_owned(), Some(proxy(closed().to_string())), NoProxy),
+        (DISCOVERY.to_owned(), Some(proxy("nowhere.invalid:1".to_owned())), NoProxy),
+        ("http://files.example/".to_owned(), Some(proxy(closed().to_string())), NoProxy),
+        (DISCOVERY.to_owned(), Some(proxy(refusing.host())), Proxy),
+        (DISCOVERY.to_owned(), Some(proxy(silent_at.to_string())), Proxy),
+        (format!("https://{silent_at}/"), None, Broken),
+        (format!("http://{silent_at}/"), None, Broken),
+        (other.url(), None, Tls),
+    ] {
+        let mut variables = vec![("SSL_CERT_FILE", trusted.to_owned())];
+        variables.extend(proxy.clone().map(|proxy| ("ALL_PROXY", proxy)));
+        let settings = HttpSettings::from_environment(&Environment::from_pairs(variables));
+        let request = Request { url: Url::parse(&url).expect("an address"), headers: http::HeaderMap::new() };
+        let error = HttpTransport::new(settings).get(request).await.expect_err(&url);
+        assert_eq!(error.fault, expected, "{url} by {proxy:?}: {error}");
+    }
 }
 
 #[test]

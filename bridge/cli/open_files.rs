@@ -1,0 +1,63 @@
+//! The limit of open files, against which connections, pipes and databases count.
+//!
+//! A process that runs out of descriptors cannot accept the engine's connection, and so cannot tell it why. So the soft limit
+//! is raised before a port is opened, and where the hard limit does not allow what is needed, the program ends with the reason.
+//!
+//! It is raised no further than [`ORDINARY`], the default of most systems. Providers inherit it, and for programs that use
+//! `select` a larger one would be a danger; so it need not be lowered again for them.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// To what the soft limit is raised if it is lower.
+const ORDINARY: u64 = 1024;
+
+/// What it takes to serve an engine with one provider: some 40 descriptors, and a few connections more.
+const NEEDED: u64 = 64;
+
+/// There cannot be enough open files.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the limit of open files is {limit}, and at least {NEEDED} are needed\nhelp: raise the hard limit, for example by \
+     `ulimit -n {ORDINARY}` in the shell or `LimitNOFILE={ORDINARY}` of the service that starts the engine"
+)]
+pub(super) struct TooFewOpenFiles {
+    limit: u64,
+}
+
+/// Raises the soft limit of open files if it is low.
+///
+/// # Errors
+/// When the hard limit is too low.
+pub(super) fn ensure() -> Result<(), TooFewOpenFiles> {
+    let found = getrlimit(Resource::Nofile);
+    let Some(soft) = raised(&found) else { return Ok(()) };
+    let wanted = Rlimit { current: Some(soft), maximum: found.maximum };
+    // What is allowed is not refused; where it is all the same, the limit is as it was.
+    let limit =
+        if setrlimit(Resource::Nofile, wanted).is_ok() { soft } else { found.current.unwrap_or(soft) };
+    if limit < NEEDED { Err(TooFewOpenFiles { limit }) } else { Ok(()) }
+}
+
+/// The soft limit that is to be set. `None`: the present one is high enough.
+fn raised(limit: &Rlimit) -> Option<u64> {
+    let soft = limit.current.filter(|soft| *soft < ORDINARY)?;
+    // Without a hard limit there is no bound.
+    Some(limit.maximum.unwrap_or(ORDINARY).min(ORDINARY).max(soft))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_low_limit_is_raised_as_far_as_the_hard_limit_allows() {
+        let raised = |current, maximum| raised(&Rlimit { current, maximum });
+        assert_eq!(raised(Some(20), None), Some(ORDINARY));
+        assert_eq!(raised(Some(20), Some(1_048_576)), Some(ORDINARY));
+        assert_eq!(raised(Some(20), Some(200)), Some(200));
+        assert_eq!(raised(Some(20), Some(20)), Some(20));
+        assert_eq!(raised(Some(1024), Some(1_048_576)), None);
+        assert_eq!(raised(Some(4096), None), None);
+        assert_eq!(raised(None, None), None);
+    }
+}

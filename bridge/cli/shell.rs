@@ -1,0 +1,51 @@
+//! Version constraints that a shell took apart, because they were given without quotes.
+//!
+//! Of `isthmus install hashicorp/random ~> 3.8` a shell makes an argument (the home directory) and a redirection to the file `3.8`; of `>=
+//! 3.8` the argument `3.8` and a redirection to the file `=`, which would install another version than was meant.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use isthmus_shim::install::VersionConstraint;
+
+use super::warn;
+
+/// An operator of version constraints without its version.
+pub(super) fn is_lone_operator(argument: &OsStr) -> bool {
+    ["~>", "~", ">", ">=", "<", "<=", "=", "!="].iter().any(|operator| argument == *operator)
+}
+
+/// Warns of standard output that goes to a file which is called like a part of a version constraint.
+pub(super) fn warn_of_redirection() {
+    let output = std::fs::read_link("/proc/self/fd/1").ok();
+    if let Some(name) = output.as_deref().and_then(part_of_constraint) {
+        warn(&format!(
+            "standard output goes to a file called {name:?}\n\
+             help: if that is a part of a version constraint, put quotes around the whole of it, as in '~> 3.8'"
+        ));
+    }
+}
+
+/// The name of a file, where it is what follows the `<` or `>` of a constraint.
+fn part_of_constraint(file: &Path) -> Option<&str> {
+    let name = file.file_name()?.to_str()?;
+    let is_part = name == "="
+        || name.starts_with(|first: char| first == '=' || first.is_ascii_digit())
+            && VersionConstraint::parse(name).is_ok();
+    is_part.then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_called_like_a_version_are_told_from_others() {
+        for name in ["/tmp/3.8", "/tmp/=", "/tmp/=3.8", "/tmp/3.8,", "/tmp/3"] {
+            assert!(part_of_constraint(Path::new(name)).is_some(), "{name}");
+        }
+        for name in ["/dev/null", "/tmp/out", "/tmp/3.8.txt", "pipe:[3]", "/dev/pts/0x", "/", "/tmp/~"] {
+            assert_eq!(part_of_constraint(Path::new(name)), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The Pulumi project around a directory, and the files in it that name plugin versions.
+//!
+//! A project is where the Pulumi CLI sees one: the nearest directory upwards with a project file. The search below it is bounded,
+//! because a project may lie in a home directory, or at the root of a machine: hidden directories, installed dependencies, other projects
+//! and other file systems are left out, links to directories are not followed (the Pulumi CLI does not either), and depth and number of
+//! entries are limited.
+
+pub mod document;
+pub mod stale;
+
+use std::fs::{self, DirEntry};
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use document::{DocumentError, FileKind, Named};
+
+/// The project files of the Pulumi CLI, in its order of precedence.
+const PROJECT_FILES: [&str; 3] = ["Pulumi.json", "Pulumi.yaml", "Pulumi.yml"];
+
+/// The largest file that is read, in bytes.
+const LARGEST_FILE: u64 = 16 << 20;
+
+/// How many directories below the project's own are entered.
+const DEEPEST: usize = 12;
+
+/// How many directory entries are looked at: a large monorepo has less without its dependencies.
+const MOST_ENTRIES: usize = 200_000;
+
+/// A directory, with or without a project file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Project {
+    pub directory: PathBuf,
+    /// The project file, if there is one: only then do stacks belong to the directory.
+    pub file: Option<PathBuf>,
+}
+
+/// What the files of a project name.
+#[derive(Debug, Default)]
+pub struct Contents {
+    /// Each file that names anything, in the order of the paths.
+    pub files: Vec<(PathBuf, Named)>,
+    /// What the user should know of the search.
+    pub warnings: Vec<String>,
+}
+
+/// A project directory cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to read the project directory {path}", path = .path.display())]
+pub struct ProjectError {
+    path: PathBuf,
+    #[source]
+    error: io::Error,
+}
+
+/// A file cannot be read or understood.
+#[derive(Debug, thiserror::Error)]
+enum FileError {
+    #[error(transparent)]
+    Read(io::Error),
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+}
+
+impl Project {
+    /// The directory itself, whether or not it has a project file.
+    pub fn at(directory: &Path) -> Self {
+        Self { directory: directory.to_owned(), file: project_file(directory) }
+    }
+
+    /// The project that a directory belongs to: the nearest one upwards.
+    pub fn around(directory: &Path) -> Option<Self> {
+        directory.ancestors().map(Self::at).find(|project| project.file.is_some())
+    }
+
+    /// Reads the files in and below the directory that name plugin versions. `progress` is called for each directory with the number of
+    /// entries so far.
+    ///
+    /// # Errors
+    /// When the project directory or its project file cannot be read. What cannot be read below is left out: anything may be there.
+    pub fn read(&self, progress: &dyn Fn(usize)) -> Result<Contents, ProjectError> {
+        let failed = |error| ProjectError { path: self.directory.clone(), error };
+        let device = fs::metadata(&self.directory).map_err(failed)?.dev();
+        let mut search = Search { device, entries: 0, contents: Contents::default() };
+        let mut directories = vec![(self.directory.clone(), 0)];
+        while let Some((directory, depth)) = directories.pop() {
+            let listed = fs::read_dir(&directory);
+            if depth == 0
+                && let Err(error) = listed
+            {
+                return Err(failed(error));
+            }
+            for entry in listed.into_iter().flatten().filter_map(Result::ok) {
+                search.entries += 1;
+                if search.entries > MOST_ENTRIES {
+                    search.contents.warnings.push(format!(
+                        "the search for plugin versions in {} ended after {MOST_ENTRIES} directory entries; name further versions \
+                         with --plugin-version",
+                        self.directory.display()
+                    ));
+                    return Ok(search.finish());
+                }
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => {
+                        if depth < DEEPEST && search.enters(&entry) {
+                            directories.push((entry.path(), depth + 1));
+                        }
+                    }
+                    Ok(kind) if kind.is_file() || kind.is_symlink() => search.read(entry.path()),
+                    Ok(_) | Err(_) => {}
+                }
+            }
+            progress(search.entries);
+        }
+        Ok(search.finish())
+    }
+}
+
+fn project_file(directory: &Path) -> Option<PathBuf> {
+    PROJECT_FILES.iter().map(|name| directory.join(name)).find(|file| file.is_file())
+}
+
+/// A search under way.
+struct Search {
+    /// The file system of the project.
+    device: u64,
+    entries: usize,
+    contents: Contents,
+}
+
+impl Search {
+    /// Whether a directory is the project's own.
+    fn enters(&self, entry: &DirEntry) -> bool {
+        let name = entry.file_name();
+        let is_foreign = name.as_encoded_bytes().starts_with(b".")
+            || ["node_modules", "target", "site-packages", "__pycache__"]
+                .iter()
+                .any(|foreign| name == *foreign);
+        if is_foreign {
+            return false;
+        }
+        let path = entry.path();
+        // A Python environment is marked by this file, whatever its directory is called.
+        !path.join("pyvenv.cfg").exists()
+            && project_file(&path).is_none()
+            && entry.metadata().is_ok_and(|metadata| metadata.dev() == self.device)
+    }
+
+    fn read(&mut self, path: PathBuf) {
+        match read_named(&path) {
+            None => {}
+            Some(Ok(named)) if named.is_empty() => {}
+            Some(Ok(named)) => self.contents.files.push((path, named)),
+            // Other files may be anything; without this one, the project cannot be understood.
+            Some(Err(error)) if kind_of(&path) == Some(FileKind::Project) => {
+                self.contents.warnings.push(format!(
+                    "failed to read {}: {}; the plugin versions in it are not installed",
+                    path.display(),
+                    isthmus_shim::error_chain(&error)
+                ));
+            }
+            Some(Err(_)) => {}
+        }
+    }
+
+    fn finish(mut self) -> Contents {
+        self.contents.files.sort_by(|(one, _), (other, _)| one.cmp(other));
+        self.contents
+    }
+}
+
+/// What a file names, if it is of a kind that may name anything.
+fn read_named(path: &Path) -> Option<Result<Named, FileError>> {
+    let kind = kind_of(path)?;
+    let name = path.file_name()?.to_str()?;
+    Some(read_file(path).map_err(FileError::Read).and_then(|text| Ok(Named::parse(kind, name, &text)?)))
+}
+
+fn kind_of(path: &Path) -> Option<FileKind> {
+    path.file_name()?.to_str().and_then(FileKind::of)
+}
+
+fn read_file(path: &Path) -> io::Result<String> {
+    // Looked at first: opening a named pipe would wait for a writer.
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    if metadata.len() > LARGEST_FILE {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    let file = fs::File::open(path)?;
+    let mut text = String::new();
+    file.take(LARGEST_FILE).read_to_string(&mut text)?;
+    Ok(text)
+}

@@ -1,0 +1,303 @@
+//! What one file of a project says about packages of the plugin.
+//!
+//! A project file lists packages below `packages`, each with a source, the version of the plugin and its parameters. A generated SDK names
+//! the plugin that it was generated with and holds the value that the parameters led to: in `pulumi-plugin.json` (Python, Go, .NET),
+//! in `plugin.json` (Java), in the field `pulumi` of `package.json` (Node.js), or in a YAML file of its own (YAML).
+
+use std::collections::BTreeSet;
+
+use base64::Engine as _;
+use semver::Version;
+use serde_json::Value;
+
+/// The plugin, as these files name it.
+pub const PLUGIN: &str = "terraform-provider";
+
+/// The files that may name the plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// The file of a project, or of a component plugin within one.
+    Project,
+    /// `pulumi-plugin.json`, `plugin.json`
+    Manifest,
+    /// `package.json`
+    NodePackage,
+    /// A YAML file: perhaps a package declaration.
+    Declaration,
+}
+
+/// How a file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Json,
+    Yaml,
+}
+
+/// What a file names.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Named {
+    /// Packages of the plugin that the project asks for.
+    pub packages: Vec<RequestedPackage>,
+    /// The SDK that the file belongs to.
+    pub sdk: Option<Sdk>,
+}
+
+/// A package of the plugin in a project file.
+#[derive(Debug, PartialEq, Eq)]
+pub struct RequestedPackage {
+    /// The package's name in the project.
+    pub name: String,
+    /// The version of the plugin.
+    pub plugin_version: Option<Version>,
+    /// The arguments of `pulumi package add`.
+    pub parameters: Vec<String>,
+}
+
+/// A generated SDK of the plugin.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Sdk {
+    /// The version of the plugin.
+    pub plugin_version: Option<Version>,
+    /// The package that was generated, if it is parameterized.
+    pub package: Option<GeneratedPackage>,
+}
+
+/// What an SDK was generated for.
+#[derive(Debug, PartialEq, Eq)]
+pub struct GeneratedPackage {
+    /// The package's name.
+    pub name: String,
+    /// The bytes that Parameterize gets back.
+    pub value: Vec<u8>,
+}
+
+/// A file is not what its name promises.
+#[derive(Debug, thiserror::Error)]
+pub enum DocumentError {
+    /// Not JSON.
+    #[error("not a JSON document")]
+    Json(#[source] serde_json::Error),
+    /// Not YAML.
+    #[error("not a YAML document")]
+    Yaml(#[source] Box<serde_saphyr::Error>),
+}
+
+impl FileKind {
+    /// The kind of a file by its name, if it is any of interest.
+    pub fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "pulumi-plugin.json" | "plugin.json" => Self::Manifest,
+            "package.json" => Self::NodePackage,
+            "Pulumi.json" | "Pulumi.yaml" | "Pulumi.yml" | "PulumiPlugin.json" | "PulumiPlugin.yaml"
+            | "PulumiPlugin.yml" => Self::Project,
+            _ if name.ends_with(".yaml") => Self::Declaration,
+            _ => return None,
+        })
+    }
+}
+
+impl Named {
+    /// Reads a file of this kind and name.
+    ///
+    /// # Errors
+    /// When it is not what the name promises. A well-formed file that says something else names nothing.
+    pub fn parse(kind: FileKind, name: &str, text: &str) -> Result<Self, DocumentError> {
+        // Most files have nothing to do with the plugin, and need not be taken apart.
+        if !text.contains(PLUGIN) {
+            return Ok(Self::default());
+        }
+        let format = if name.ends_with(".json") { Format::Json } else { Format::Yaml };
+        let document = parse(format, text)?;
+        let sdk = |document: &Value| Self { packages: Vec::new(), sdk: sdk(document) };
+        Ok(match kind {
+            FileKind::Project => Self { packages: packages(&document["packages"]), sdk: None },
+            FileKind::Manifest => sdk(&document),
+            FileKind::NodePackage => sdk(&document["pulumi"]),
+            FileKind::Declaration if document["packageDeclarationVersion"] == 1 => sdk(&document),
+            FileKind::Declaration => Self::default(),
+        })
+    }
+
+    /// Nothing is named.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The versions of the plugin.
+    pub fn versions(&self) -> BTreeSet<Version> {
+        let requested = self.packages.iter().filter_map(|package| package.plugin_version.clone());
+        requested.chain(self.sdk.iter().filter_map(|sdk| sdk.plugin_version.clone())).collect()
+    }
+}
+
+fn parse(format: Format, text: &str) -> Result<Value, DocumentError> {
+    match format {
+        Format::Json => serde_json::from_str(text).map_err(DocumentError::Json),
+        // Depth, size and the expansion of aliases are bounded by the reader. An excerpt of the file could show a secret.
+        Format::Yaml => {
+            let options = serde_saphyr::options! { with_snippet: false };
+            serde_saphyr::from_str_with_options(text, options)
+                .map_err(|error| DocumentError::Yaml(Box::new(error)))
+        }
+    }
+}
+
+/// `NAME: terraform-provider@1.1.3`, or a mapping with `source`, `version` and `parameters`.
+fn packages(packages: &Value) -> Vec<RequestedPackage> {
+    let requested = packages.as_object().into_iter().flatten().filter_map(|(name, package)| {
+        let (source, version, parameters) = match package {
+            Value::String(short) => {
+                let (source, version) = short.split_once('@').unwrap_or((short, ""));
+                (source, version, Vec::new())
+            }
+            package => {
+                let text = |key: &str| package[key].as_str().unwrap_or_default();
+                let parameters = package["parameters"].as_array().into_iter().flatten();
+                let parameters = parameters.filter_map(|parameter| parameter.as_str().map(str::to_owned));
+                (text("source"), text("version"), parameters.collect())
+            }
+        };
+        (source == PLUGIN).then(|| RequestedPackage {
+            name: name.clone(),
+            plugin_version: parse_version(version).ok(),
+            parameters,
+        })
+    });
+    requested.collect()
+}
+
+fn sdk(plugin: &Value) -> Option<Sdk> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    if plugin["name"] != PLUGIN {
+        return None;
+    }
+    let generated = &plugin["parameterization"];
+    let value = text(&generated["value"])
+        .and_then(|value| base64::engine::general_purpose::STANDARD.decode(value).ok());
+    let package = text(&generated["name"]).zip(value).map(|(name, value)| GeneratedPackage { name, value });
+    let plugin_version = plugin["version"].as_str().and_then(|version| parse_version(version).ok());
+    Some(Sdk { plugin_version, package })
+}
+
+/// A version of the plugin, with or without the `v` of Git tags.
+///
+/// # Errors
+/// When it is not a semantic version.
+pub fn parse_version(text: &str) -> Result<Version, semver::Error> {
+    Version::parse(text.strip_prefix('v').unwrap_or(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn named(name: &str, text: &str) -> Named {
+        let kind = FileKind::of(name).unwrap_or_else(|| panic!("{name} is of no kind"));
+        Named::parse(kind, name, text).unwrap_or_else(|error| panic!("{name}: {error:?}\n{text}"))
+    }
+
+    fn versions(name: &str, text: &str) -> Vec<String> {
+        named(name, text).versions().iter().map(Version::to_string).collect()
+    }
+
+    #[test]
+    fn sdks_of_all_languages_name_the_plugin_and_what_they_were_generated_for() {
+        let plugin = |version: &str| {
+            json!({
+                "resource": true, "name": "terraform-provider", "version": version,
+                "parameterization": {"name": "random", "version": "3.7.2", "value": "e30="},
+            })
+        };
+        let declaration = "packageDeclarationVersion: 1\nname: terraform-provider\nversion: 1.0.0\nparameterization:\n  name: \
+                           random\n  version: 3.7.2\n  value: e30=\n";
+        for (name, text) in [
+            ("pulumi-plugin.json", plugin("1.0.0").to_string()),
+            ("plugin.json", plugin("v1.0.0").to_string()),
+            ("package.json", json!({"version": "9.9.9", "pulumi": plugin("1.0.0")}).to_string()),
+            ("random-3.7.2.yaml", declaration.to_owned()),
+        ] {
+            let sdk = named(name, &text).sdk.unwrap_or_else(|| panic!("{name} names nothing"));
+            assert_eq!(sdk.plugin_version, Some(Version::new(1, 0, 0)), "{name}");
+            let package = GeneratedPackage { name: "random".to_owned(), value: b"{}".to_vec() };
+            assert_eq!(sdk.package, Some(package), "{name}");
+        }
+    }
+
+    #[test]
+    fn packages_are_read_in_every_form_that_yaml_and_json_have() {
+        let parameters = ["hashicorp/random", "~> 3.8"];
+        for (name, text) in [
+            (
+                "Pulumi.yaml",
+                "packages:\n  random: { source: terraform-provider, version: 1.1.3, parameters: [hashicorp/random, ~> 3.8] }\n",
+            ),
+            (
+                "Pulumi.yaml",
+                "name: x\nversion: 9.9.9\npackages:\n  random:\n    source: terraform-provider # the plugin\n    version: '1.1.3'\n    \
+                 parameters:\n    - hashicorp/random\n    - \"~> 3.8\"\n  aws:\n    source: aws\n    version: 9.9.9\n",
+            ),
+            (
+                "Pulumi.yml",
+                "packages: {\n random: {parameters: [\n hashicorp/random, '~> 3.8'], version: v1.1.3,\n source: \"terraform-provider\"}\n}\n",
+            ),
+            (
+                "PulumiPlugin.yaml",
+                "base: &base\n  source: terraform-provider\n  version: 1.1.3\npackages:\n  random:\n    <<: *base\n    parameters:\n      - \
+                 hashicorp/random\n      - >-\n        ~> 3.8\n",
+            ),
+            (
+                "Pulumi.json",
+                r#"{"packages": {"random": {"source": "terraform-provider", "version": "1.1.3", "parameters": ["hashicorp/random", "~> 3.8"]}}}"#,
+            ),
+        ] {
+            let package = RequestedPackage {
+                name: "random".to_owned(),
+                plugin_version: Some(Version::new(1, 1, 3)),
+                parameters: parameters.map(str::to_owned).to_vec(),
+            };
+            assert_eq!(named(name, text).packages, [package], "{name}\n{text}");
+        }
+        assert_eq!(versions("Pulumi.yaml", "packages:\n  tls: terraform-provider@0.6.0\n"), ["0.6.0"]);
+        assert_eq!(versions("Pulumi.yaml", "packages:\n  tls: terraform-provider\n"), [""; 0]);
+    }
+
+    #[test]
+    fn files_of_other_plugins_and_of_other_purpose_name_nothing() {
+        for (name, text) in [
+            ("pulumi-plugin.json", json!({"name": "aws", "version": "9.9.9"}).to_string()),
+            ("package.json", json!({"name": "terraform-provider", "version": "9.9.9"}).to_string()),
+            ("package.json", json!(["terraform-provider"]).to_string()),
+            ("list.yaml", "- name: terraform-provider\n- name: x\n  version: 9.9.9\n".to_owned()),
+            ("chart.yaml", "name: terraform-provider\nversion: 9.9.9\n".to_owned()),
+            ("Pulumi.yaml", "description: terraform-provider\npackages: [terraform-provider]\n".to_owned()),
+        ] {
+            assert!(named(name, &text).is_empty(), "{name}\n{text}");
+        }
+        assert_eq!(FileKind::of("main.py"), None);
+        assert_eq!(FileKind::of("Pulumi.dev.yaml"), Some(FileKind::Declaration));
+    }
+
+    #[test]
+    fn a_file_that_expands_without_end_or_is_too_deep_is_refused() {
+        let mut laughs = "terraform-provider: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..12 {
+            let items = vec![format!("*a{}", level - 1); 10].join(", ");
+            laughs.push_str(&format!("b{level}: &a{level} [{items}]\n"));
+        }
+        for text in [laughs, format!("terraform-provider: {}", "[".repeat(100_000))] {
+            let error = Named::parse(FileKind::Project, "Pulumi.yaml", &text).expect_err("it is refused");
+            assert!(matches!(error, DocumentError::Yaml(_)), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn a_fault_is_shown_without_the_lines_of_the_file() {
+        let text = "packages: terraform-provider\nconfig:\n  password: hunter2\n  password: hunter2\n}\n";
+        let error = Named::parse(FileKind::Project, "Pulumi.yaml", text).expect_err("it is no YAML");
+        let shown = isthmus_shim::error_chain(&error);
+        assert!(shown.starts_with("not a YAML document: ") && shown.contains("line"), "{shown}");
+        assert!(!shown.contains("hunter2") && !shown.contains('\n'), "{shown}");
+    }
+}

@@ -1,0 +1,176 @@
+//! SDKs that take effect although the project file asks for something else.
+//!
+//! The Pulumi CLI reads `packages` of the project file when it generates SDKs (`pulumi install`, `pulumi package add`), and at no other
+//! time: a program runs with the SDK that is there. Who changes `parameters` and runs `pulumi up` gets the old provider, without a word.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use isthmus_shim::install::{ProviderAddress, VersionConstraint};
+use semver::Version;
+
+use super::document::{Named, RequestedPackage, Sdk};
+use super::{Project, read_named};
+use crate::package::parameters::{Arguments, LOCAL_VERSION, Parameter, ParameterSource, Source};
+
+/// Compares the SDKs among the files of a project with what its project files ask for. A warning for each SDK that contradicts.
+pub fn warnings(directory: &Path, files: &[(PathBuf, Named)]) -> Vec<String> {
+    let requested = files.iter().flat_map(|(path, named)| named.packages.iter().map(move |it| (path, it)));
+    let mut warnings = Vec::new();
+    for (project_file, requested) in requested {
+        let sdks = files.iter().filter_map(|(path, named)| named.sdk.as_ref().map(|sdk| (path, sdk)));
+        for (path, sdk) in sdks {
+            warnings.extend(contradiction(requested, sdk).map(|difference| {
+                let short = |path: &Path| path.strip_prefix(directory).unwrap_or(path).display().to_string();
+                warning(&short(path), &short(project_file), requested, &difference)
+            }));
+        }
+    }
+    warnings
+}
+
+/// The warning about the SDK that a package comes from, where that is below `sdks` of the project around a directory. A package may come
+/// from elsewhere, such as the state of a stack; it is no SDK's then. Blocks on the file system.
+pub fn warning_of_package(directory: &Path, name: &str, parameter: &Parameter) -> Option<String> {
+    let project = Project::around(directory)?;
+    let project_file = project.file.as_deref()?;
+    let requested = requested_package(project_file, name)?;
+    difference(&requested, parameter)?;
+    let sdk = Project::at(&project.directory.join("sdks").join(name)).read(&|_| {}).ok()?;
+    let found = sdk.files.iter().find_map(|(path, named)| {
+        let sdk = named.sdk.as_ref()?;
+        let is_its = sdk.package.as_ref().is_some_and(|package| package.value == parameter.encode());
+        Some((path, contradiction(&requested, sdk).filter(|_| is_its)?))
+    });
+    let (path, difference) = found?;
+    let short = |path: &Path| path.strip_prefix(&project.directory).unwrap_or(path).display().to_string();
+    Some(warning(&short(path), &short(project_file), &requested, &difference))
+}
+
+fn warning(sdk: &str, project_file: &str, requested: &RequestedPackage, difference: &str) -> String {
+    format!(
+        "{sdk} overrides package {name:?} of {project_file}: {difference}\n\
+         help: run `pulumi install`, which generates the SDK anew from {project_file}",
+        name = requested.name,
+    )
+}
+
+fn requested_package(project_file: &Path, name: &str) -> Option<RequestedPackage> {
+    let named = read_named(project_file)?.ok()?;
+    named.packages.into_iter().find(|package| package.name == name)
+}
+
+/// What an SDK of the package has that is not what the project asks for.
+fn contradiction(requested: &RequestedPackage, sdk: &Sdk) -> Option<String> {
+    let package = sdk.package.as_ref().filter(|package| package.name == requested.name)?;
+    // What cannot be understood is reported where it is used.
+    difference(requested, &Parameter::decode(&package.value).ok()?).or_else(|| {
+        match (&sdk.plugin_version, &requested.plugin_version) {
+            (Some(generated), Some(wanted)) if generated != wanted => {
+                Some(format!("it names version {generated} of the plugin, the project asks for {wanted}"))
+            }
+            _ => None,
+        }
+    })
+}
+
+/// What a package was generated for that its parameters do not ask for.
+fn difference(requested: &RequestedPackage, generated: &Parameter) -> Option<String> {
+    let arguments = Arguments::parse(&requested.parameters).ok()?;
+    if let Some((generated, wanted)) = other_provider(&arguments.source, &generated.source) {
+        return Some(format!("it was generated for {generated}, the parameters ask for {wanted}"));
+    }
+    let sorted = |names: &[String]| names.iter().cloned().collect::<BTreeSet<String>>();
+    let is_same = sorted(&arguments.includes) == sorted(&generated.includes)
+        && sorted(&arguments.excludes) == sorted(&generated.excludes);
+    (!is_same).then(|| "it was generated with other values of --include or --exclude".to_owned())
+}
+
+/// The provider of the SDK and the requested one, where they differ.
+fn other_provider(wanted: &Source, generated: &ParameterSource) -> Option<(String, String)> {
+    let shown = match generated {
+        ParameterSource::Remote { url, version } => {
+            let address = ProviderAddress::parse(url).ok()?;
+            format!("{} {version}", address.for_display())
+        }
+        ParameterSource::Local { path } => path.clone(),
+    };
+    let is_same = match (wanted, generated) {
+        (Source::Local(wanted), ParameterSource::Local { path }) => wanted.path == *path,
+        (Source::Remote(wanted), ParameterSource::Remote { url, version }) => {
+            let address = ProviderAddress::parse(&wanted.name).ok()?;
+            let constraint = VersionConstraint::parse(&wanted.version).ok()?;
+            // A development override has no version of its own.
+            let version_fits = version == LOCAL_VERSION
+                || Version::parse(version).is_ok_and(|version| constraint.allows(&version));
+            address.to_string() == *url && version_fits
+        }
+        (Source::Local(_), ParameterSource::Remote { .. })
+        | (Source::Remote(_), ParameterSource::Local { .. }) => false,
+    };
+    let wanted = match wanted {
+        Source::Local(local) => local.path.clone(),
+        Source::Remote(remote) => format!("{} {}", remote.name, remote.version).trim_end().to_owned(),
+    };
+    (!is_same).then_some((shown, wanted))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::document::GeneratedPackage;
+    use super::*;
+
+    const RANDOM: &str = r#"{"remote":{"url":"registry.opentofu.org/hashicorp/random","version":"3.8.0"}}"#;
+
+    fn compare(parameters: &[&str], value: &str) -> Vec<String> {
+        let package = RequestedPackage {
+            name: "random".to_owned(),
+            plugin_version: Some(Version::new(1, 1, 3)),
+            parameters: parameters.iter().map(|parameter| (*parameter).to_owned()).collect(),
+        };
+        let generated = GeneratedPackage { name: "random".to_owned(), value: value.as_bytes().to_vec() };
+        let sdk = Sdk { plugin_version: Some(Version::new(1, 1, 3)), package: Some(generated) };
+        let files = [
+            ("/p/Pulumi.yaml".into(), Named { packages: vec![package], sdk: None }),
+            ("/p/sdks/random/random-3.8.0.yaml".into(), Named { packages: Vec::new(), sdk: Some(sdk) }),
+        ];
+        warnings(Path::new("/p"), &files)
+    }
+
+    #[test]
+    fn an_sdk_of_another_provider_or_version_is_named_with_both() {
+        assert_eq!(
+            compare(&["hashicorp/random", "~> 3.9"], RANDOM),
+            [
+                "sdks/random/random-3.8.0.yaml overrides package \"random\" of Pulumi.yaml: it was generated for hashicorp/random \
+              3.8.0, the parameters ask for hashicorp/random ~> 3.9\n\
+              help: run `pulumi install`, which generates the SDK anew from Pulumi.yaml"
+            ]
+        );
+        for (parameters, value, differs) in [
+            (&["acme/random"][..], RANDOM, true),
+            (&["./terraform-provider-random"], RANDOM, true),
+            (
+                &["./terraform-provider-random"],
+                r#"{"local":{"path":"./other/terraform-provider-random"}}"#,
+                true,
+            ),
+            (&["hashicorp/random", "--include", "random_pet"], RANDOM, true),
+            (&["hashicorp/random"], RANDOM, false),
+            (&["random", "3.8.0"], RANDOM, false),
+            (&["./terraform-provider-random"], r#"{"local":{"path":"./terraform-provider-random"}}"#, false),
+            (
+                &["hashicorp/random", "~> 9.0"],
+                r#"{"remote":{"url":"registry.opentofu.org/hashicorp/random","version":"0.0.0"}}"#,
+                false,
+            ),
+            // Reported by what reads them.
+            (&[], RANDOM, false),
+            (&["hashicorp/random", "x"], RANDOM, false),
+            (&["hashicorp/random"], "{", false),
+        ] {
+            let found = compare(parameters, value);
+            assert_eq!(!found.is_empty(), differs, "{parameters:?} {value}: {found:?}");
+        }
+    }
+}

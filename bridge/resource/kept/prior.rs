@@ -1,0 +1,183 @@
+//! What a resource was before the call: its record, or else the provider's object.
+//!
+//! The engine repeats calls whose answers it did not get, and by then another object may have the id. So neither a record
+//! nor an imported object is taken that contradicts what the engine sent, except where the provider sees no difference
+//! between it and those inputs: the form of inputs may have changed since.
+
+use isthmus_proto::property::Struct;
+use isthmus_shim::provider::{Action, Object, ProviderError, StoredObject};
+use isthmus_shim::state::{Place, SavedObject, Status};
+
+use super::choose::{Candidate, Chosen, Sought, choose, differing};
+use super::error::Contradiction;
+use super::told::{Told, digest_of};
+use super::{Annotations, Keeper, KeptError, take_over};
+use crate::resource::{Notes, OperationError};
+use crate::translate::inputs::Unknowns;
+use crate::translate::outputs::{OutputOptions, outputs_from_state};
+
+/// What a resource was before the call.
+#[derive(Debug)]
+pub(super) struct Prior {
+    pub(super) object: Object,
+    pub(super) status: Status,
+    pub(super) told: Told,
+    /// Its record; `None`: it was imported.
+    pub(super) place: Option<Place>,
+    pub(super) annotations: Annotations,
+}
+
+impl Prior {
+    /// An object of which there is no record.
+    pub(super) fn without_record(object: Object) -> Self {
+        let (status, told, annotations) = (Status::Ready, Told::default(), Annotations::default());
+        Self { object, status, told, place: None, annotations }
+    }
+}
+
+impl Keeper<'_> {
+    /// The resource before the call: from the store, or else imported. `None`: it is gone.
+    ///
+    /// For a deletion there is more to look at; see `delete`.
+    pub(super) async fn prior(
+        &self,
+        id: &str,
+        sought: Sought<'_>,
+        notes: &mut Notes,
+    ) -> Result<Option<Prior>, KeptError> {
+        let (doing, inputs) = match sought {
+            Sought::Comparison(inputs) => ("compare", Some(inputs)),
+            Sought::Change(inputs) => ("update", Some(inputs)),
+            Sought::Deletion(_) => ("delete", None),
+            Sought::Lookup => ("read", None),
+        };
+        let contradicted = |differences| KeptError::Contradicted { doing, key: self.key(id), differences };
+        match choose(self.candidates(id).await?, sought) {
+            Chosen::One(one) => return self.prior_of_record(*one, notes).await.map(Some),
+            Chosen::Doubtful(one, difference) => {
+                let prior = self.prior_of_record(*one, notes).await?;
+                return match inputs {
+                    Some(inputs) if self.was_deleted_with(id, inputs).await? => Ok(None),
+                    Some(inputs) if !self.is_described_by(&prior.object, inputs, notes).await => {
+                        Err(contradicted(vec![difference]))
+                    }
+                    _ => Ok(Some(prior)),
+                };
+            }
+            Chosen::Contradicted(differences) => return Err(contradicted(differences)),
+            Chosen::Ambiguous(count) => return Err(KeptError::Ambiguous { key: self.key(id), count }),
+            Chosen::Nothing => {}
+        }
+        if let Some(inputs) = inputs
+            && self.was_deleted_with(id, inputs).await?
+        {
+            return Ok(None);
+        }
+        let Some(object) = self.imported(id, notes).await? else { return Ok(None) };
+        let mut prior = Prior::without_record(object);
+        if let Some(inputs) = inputs {
+            let outputs = self.plain_outputs(&prior.object)?;
+            let properties = differing(&outputs, inputs);
+            if !properties.is_empty() && !self.is_described_by(&prior.object, inputs, notes).await {
+                return Err(contradicted(vec![Contradiction { record: None, properties }]));
+            }
+            // Should the answer to an update be lost, the engine still has these.
+            prior.told = Told { inputs: Some(inputs.clone()), outputs: Some(outputs), earlier: Vec::new() };
+        }
+        Ok(Some(prior))
+    }
+
+    /// The records of an id, newest first.
+    pub(super) async fn candidates(&self, id: &str) -> Result<Vec<Candidate>, KeptError> {
+        let records = self.vault.find(&self.key(id)).await?.into_iter();
+        // No engine knows of an object that was replaced under Terraform and could not be deleted yet.
+        let records = records.filter(|(_, saved)| !take_over::is_deposed(&saved.object));
+        Ok(records
+            .map(|(place, saved)| {
+                let told = Told::kept(&saved.companion);
+                (place, saved, told)
+            })
+            .collect())
+    }
+
+    /// What is known of the resource by its record.
+    pub(super) async fn prior_of_record(
+        &self,
+        (place, saved, told): Candidate,
+        notes: &mut Notes,
+    ) -> Result<Prior, KeptError> {
+        let saved = saved.object;
+        let status = saved.status;
+        let annotations = Annotations {
+            provider: saved.provider.clone(),
+            dependencies: saved.dependencies.clone(),
+            create_before_destroy: saved.create_before_destroy,
+            address: saved.address.clone(),
+            secrets: saved.sensitive_paths.clone(),
+        };
+        let object = self.current(saved, notes).await?;
+        Ok(Prior { object, status, told, place: Some(place), annotations })
+    }
+
+    /// A saved object by the provider's current schemas.
+    pub(super) async fn current(
+        &self,
+        saved: SavedObject,
+        notes: &mut Notes,
+    ) -> Result<Object, OperationError> {
+        let resource = self.resource()?;
+        let identity = match &saved.identity {
+            Some(identity) => resource
+                .identity_from_store(identity, &mut notes.warnings)
+                .await
+                .map_err(|error| self.target.failed(error))?,
+            None => None,
+        };
+        let stored = StoredObject {
+            value: saved.value,
+            schema_version: saved.schema_version,
+            private: saved.private,
+            identity,
+        };
+        resource.upgrade(&stored, &mut notes.warnings).await.map_err(|error| self.target.failed(error))
+    }
+
+    /// The provider's object with this id. `None`: there is none.
+    pub(super) async fn imported(&self, id: &str, notes: &mut Notes) -> Result<Option<Object>, KeptError> {
+        let imported = self.target.import_object(id, notes).await.map_err(|error| self.target.failed(error));
+        imported.map_err(|cause| match cause {
+            // That nobody waits for the import any more says nothing of the resource.
+            OperationError::Provider { error, text, outcome_unknown }
+                if matches!(*error, ProviderError::Cut { .. }) =>
+            {
+                OperationError::Provider { error, text, outcome_unknown }.into()
+            }
+            cause => {
+                let (key, store) = (self.key(id), self.vault.location());
+                KeptError::Unknown { key, store, cause: cause.to_string() }
+            }
+        })
+    }
+
+    /// The outputs of an object with everything that is sensitive, to compare them.
+    pub(super) fn plain_outputs(&self, object: &Object) -> Result<Struct, KeptError> {
+        let options = OutputOptions { keep_secrets: false, secrets: &[], unknowns: false };
+        Ok(outputs_from_state(&object.value, &self.target.shape, options).map_err(OperationError::from)?)
+    }
+
+    /// Whether the provider would change nothing to make the object what these inputs describe. Where it cannot answer that,
+    /// the inputs count as those of another object.
+    async fn is_described_by(&self, object: &Object, inputs: &Struct, notes: &mut Notes) -> bool {
+        let Ok(config) = self.target.config(inputs, Unknowns::Reject) else { return false };
+        let Ok(resource) = self.resource() else { return false };
+        let plan = resource.plan(Some(object), &config.value, &mut notes.warnings).await;
+        plan.is_ok_and(|plan| matches!(plan.action, Action::NoOp) && plan.deferral.is_none())
+    }
+
+    /// Whether the object that the engine means by these inputs is known to be deleted.
+    async fn was_deleted_with(&self, id: &str, inputs: &Struct) -> Result<bool, KeptError> {
+        let digest = digest_of(inputs);
+        let tombstones = self.vault.tombstones(&self.key(id), std::time::SystemTime::now()).await?;
+        Ok(tombstones.iter().any(|tombstone| tombstone.deletion.inputs == Some(digest)))
+    }
+}

@@ -1,0 +1,277 @@
+//! The user that owns the socket at the other end of a loopback connection.
+//!
+//! Both ends of such a connection are sockets of this machine, and the kernel lists them with the user that each belongs
+//! to: by netlink (`sock_diag`), one socket by its two addresses; or in `/proc/net/tcp`, all of
+//! them, where seccomp or an older kernel refuses netlink.
+//!
+//! A socket counts only while it is ESTABLISHED and has an inode. One that was closed with data still on the way is
+//! listed with user 0 and inode 0: without that rule, a client that sends and closes at once would be taken for root.
+
+mod proc_net;
+mod sock_diag;
+
+use std::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
+
+use tokio::net::TcpStream;
+
+use super::AccessDenied;
+use sock_diag::SockDiag;
+
+/// The state of a connection that both ends hold open.
+const ESTABLISHED: u8 = 1;
+
+/// The id that stands for every user without one in our user namespace, where the system does not say another.
+const OVERFLOW_USER: u32 = 65534;
+
+/// The addresses of a socket, as it sees them itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ends {
+    local: SocketAddr,
+    remote: SocketAddr,
+}
+
+/// What the kernel lists of a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Listed {
+    state: u8,
+    user: u32,
+    inode: u64,
+}
+
+/// The owner of a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// A user with an id of their own in our user namespace.
+    User(u32),
+    /// Any of the users without one.
+    Unmapped,
+}
+
+/// Looks up owners of sockets.
+#[derive(Debug)]
+pub(super) struct SocketOwners {
+    /// Or why there is none.
+    diag: Result<Mutex<SockDiag>, String>,
+    namespace: UserNamespace,
+}
+
+/// What ids mean in our user namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct UserNamespace {
+    overflow: u32,
+    /// Every user has an id of their own, and the overflow id is that of one user.
+    maps_everyone: bool,
+}
+
+impl SocketOwners {
+    /// Opens what is needed for looking up. Where that fails, so does each look.
+    pub(super) fn open() -> Self {
+        Self {
+            diag: SockDiag::open().map(Mutex::new).map_err(|error| error.to_string()),
+            namespace: UserNamespace::own(),
+        }
+    }
+
+    /// The owner of the socket at the other end.
+    ///
+    /// # Errors
+    /// When there is no open socket, or the system does not let us look.
+    pub(super) async fn of_peer(&self, stream: &TcpStream) -> Result<Owner, AccessDenied> {
+        let ends = peer_ends(stream)?;
+        let listed = self.find(ends).await?.ok_or(AccessDenied::NoSocket)?;
+        // As long as our own end is connected, no other socket can have had these addresses meanwhile.
+        if peer_ends(stream)? != ends {
+            return Err(AccessDenied::NoSocket);
+        }
+        let user = listed.owner().ok_or(AccessDenied::NoSocket)?;
+        Ok(self.namespace.owner(user))
+    }
+
+    async fn find(&self, ends: Ends) -> Result<Option<Listed>, AccessDenied> {
+        let netlink = self.find_by_netlink(ends);
+        if let Ok(Some(listed)) = netlink {
+            return Ok(Some(listed));
+        }
+        // What netlink does not find may also be there: a kernel without the module answers as if it were not.
+        let by_proc = tokio::task::spawn_blocking(move || proc_net::find(ends)).await;
+        match (by_proc.map_err(|error| error.to_string()), netlink) {
+            (Ok(Ok(listed)), _) => Ok(listed),
+            (_, Ok(listed)) => Ok(listed),
+            (Ok(Err(proc)), Err(netlink)) => {
+                Err(AccessDenied::Undetermined { reason: format!("netlink: {netlink}; /proc: {proc}") })
+            }
+            (Err(proc), Err(netlink)) => {
+                Err(AccessDenied::Undetermined { reason: format!("netlink: {netlink}; /proc: {proc}") })
+            }
+        }
+    }
+
+    /// The answer is there as soon as the question is asked, so this never waits.
+    fn find_by_netlink(&self, ends: Ends) -> Result<Option<Listed>, String> {
+        let mut diag = self.diag.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        diag.find(ends).map_err(|error| error.to_string())
+    }
+}
+
+impl Listed {
+    /// The user that holds the socket open.
+    fn owner(self) -> Option<u32> {
+        (self.state == ESTABLISHED && self.inode != 0).then_some(self.user)
+    }
+}
+
+impl UserNamespace {
+    fn own() -> Self {
+        let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+        Self::new(&read("/proc/self/uid_map"), &read("/proc/sys/kernel/overflowuid"))
+    }
+
+    /// Where nothing can be read, the overflow id identifies no user.
+    fn new(uid_map: &str, overflow: &str) -> Self {
+        let lengths = uid_map.lines().filter_map(|line| line.split_whitespace().nth(2)?.parse::<u32>().ok());
+        Self {
+            overflow: overflow.trim().parse().unwrap_or(OVERFLOW_USER),
+            maps_everyone: lengths.max() == Some(u32::MAX),
+        }
+    }
+
+    fn owner(self, user: u32) -> Owner {
+        if user == self.overflow && !self.maps_everyone { Owner::Unmapped } else { Owner::User(user) }
+    }
+}
+
+/// The addresses of the socket at the other end, from its side. An error means that our end is not connected any more.
+fn peer_ends(stream: &TcpStream) -> Result<Ends, AccessDenied> {
+    let address =
+        |address: std::io::Result<SocketAddr>| address.map(canonical).map_err(|_| AccessDenied::NoSocket);
+    Ok(Ends { local: address(stream.peer_addr())?, remote: address(stream.local_addr())? })
+}
+
+/// An IPv4 address that is written as an IPv6 one is the IPv4 address.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+    use std::time::Instant;
+
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// A connection through one address to a listener on another: our end, and the other.
+    async fn connection(listen: IpAddr, dial: IpAddr) -> std::io::Result<(TcpStream, TcpStream)> {
+        let listener = TcpListener::bind((listen, 0)).await?;
+        let port = listener.local_addr()?.port();
+        let (accepted, dialled) = tokio::try_join!(listener.accept(), TcpStream::connect((dial, port)))?;
+        Ok((accepted.0, dialled))
+    }
+
+    const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+    fn both_ways(owners: &SocketOwners, ends: Ends) -> [Option<Listed>; 2] {
+        [owners.find_by_netlink(ends).expect("netlink"), proc_net::find(ends).expect("/proc")]
+    }
+
+    #[tokio::test]
+    async fn both_ways_of_looking_find_the_same_owner() {
+        let mapped = IpAddr::V6(Ipv4Addr::LOCALHOST.to_ipv6_mapped());
+        let everywhere = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+        let six = IpAddr::V6(Ipv6Addr::LOCALHOST);
+        let owners = SocketOwners::open();
+        let own = rustix::process::geteuid().as_raw();
+        for (listen, dial) in [
+            (LOOPBACK, LOOPBACK),
+            (LOOPBACK, mapped),
+            (everywhere, LOOPBACK),
+            (everywhere, mapped),
+            (six, six),
+        ] {
+            let (accepted, dialled) = match connection(listen, dial).await {
+                // A machine may have no IPv6.
+                Err(_) if listen.is_ipv6() || dial.is_ipv6() => continue,
+                connected => connected.expect("a connection"),
+            };
+            let ends = peer_ends(&accepted).expect("it is connected");
+            let [netlink, proc] = both_ways(&owners, ends);
+            let listed = netlink.expect("it is listed");
+            assert_eq!((listed.state, listed.user), (ESTABLISHED, own), "{dial} to {listen}");
+            assert_ne!(listed.inode, 0);
+            assert_eq!(proc, netlink, "{dial} to {listen}");
+            assert_eq!(owners.of_peer(&accepted).await.expect("its owner"), Owner::User(own));
+            // Our own end is another socket, with the addresses the other way round.
+            let swapped = Ends { local: ends.remote, remote: ends.local };
+            assert_ne!(both_ways(&owners, swapped)[0].expect("our end").inode, listed.inode);
+            drop(dialled);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_socket_that_sent_and_was_closed_at_once_has_no_owner() {
+        let owners = SocketOwners::open();
+        let (accepted, dialled) = connection(LOOPBACK, LOOPBACK).await.expect("a connection");
+        let ends = peer_ends(&accepted).expect("it is connected");
+        let mut dialled = dialled.into_std().expect("a socket");
+        dialled.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").expect("a few bytes");
+        drop(dialled);
+        for listed in both_ways(&owners, ends).into_iter().flatten() {
+            assert_eq!((listed.user, listed.inode), (0, 0), "what makes it look like root's");
+            assert_eq!(listed.owner(), None);
+        }
+        let denied = owners.of_peer(&accepted).await.expect_err("it is closed");
+        assert!(matches!(denied, AccessDenied::NoSocket), "{denied}");
+        // The bytes are there all the same, and would be read.
+        accepted.readable().await.expect("a socket");
+    }
+
+    #[tokio::test]
+    async fn a_socket_that_was_reset_has_no_owner() {
+        let owners = SocketOwners::open();
+        let (accepted, dialled) = connection(LOOPBACK, LOOPBACK).await.expect("a connection");
+        dialled.set_zero_linger().expect("an option of sockets");
+        drop(dialled);
+        let denied = owners.of_peer(&accepted).await.expect_err("it is closed");
+        assert!(matches!(denied, AccessDenied::NoSocket), "{denied}");
+    }
+
+    #[tokio::test]
+    async fn without_netlink_the_table_in_proc_tells() {
+        let owners = SocketOwners { diag: Err("not permitted".to_owned()), namespace: UserNamespace::own() };
+        let (accepted, dialled) = connection(LOOPBACK, LOOPBACK).await.expect("a connection");
+        let own = rustix::process::geteuid().as_raw();
+        assert_eq!(owners.of_peer(&accepted).await.expect("its owner"), Owner::User(own));
+        drop(dialled);
+    }
+
+    #[test]
+    fn the_overflow_id_identifies_a_user_only_where_every_user_is_mapped() {
+        let initial = UserNamespace::new("         0          0 4294967295\n", "65534\n");
+        assert_eq!(initial.owner(65534), Owner::User(65534));
+        for partial in ["0 1000 1\n", "0 100000 65536\n", "0 1000 1\n1 100000 65536\n", ""] {
+            let partial = UserNamespace::new(partial, "65534\n");
+            assert_eq!(partial.owner(65534), Owner::Unmapped);
+            assert_eq!(partial.owner(0), Owner::User(0));
+        }
+        assert_eq!(UserNamespace::new("", "").owner(65534), Owner::Unmapped);
+        assert_eq!(UserNamespace::new("0 0 1\n", "99\n").owner(99), Owner::Unmapped);
+    }
+
+    #[tokio::test]
+    async fn looking_takes_less_than_a_millisecond() {
+        let owners = SocketOwners::open();
+        let (accepted, dialled) = connection(LOOPBACK, LOOPBACK).await.expect("a connection");
+        let mut times = Vec::new();
+        for _ in 0..101 {
+            let begun = Instant::now();
+            owners.of_peer(&accepted).await.expect("its owner");
+            times.push(begun.elapsed());
+        }
+        times.sort();
+        assert!(times[50].as_micros() < 1000, "the median is {:?}", times[50]);
+        drop(dialled);
+    }
+}

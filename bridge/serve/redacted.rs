@@ -1,0 +1,132 @@
+//! What goes out of both services, redacted: no status and no reason of a failure leaves this process otherwise.
+//!
+//! Providers quote values in diagnostics, in statuses, and in the traces of their panics. What an engine marks as secret is noted
+//! here when a call comes in; what schemas call sensitive is noted where values go to a provider and come back from it
+//! (`isthmus_shim::provider`). Lines of the log are redacted on their way to the engine (`crate::engine::EngineLog`).
+
+use isthmus_proto::property::Struct;
+use isthmus_proto::{lumirpc, pulumirpc, rpc};
+use isthmus_shim::secret::{KnownSecrets, Retention};
+use prost::Message as _;
+use tonic::codegen::BoxStream;
+use tonic::{Request, Response, Status};
+
+use super::connected_session;
+use crate::translate::marked_secrets::note_secrets;
+
+/// The detail by which an engine keeps a resource that was half made, with the reasons.
+pub(super) const INIT_FAILED: &str = "type.googleapis.com/pulumirpc.ErrorResourceInitFailed";
+
+/// A service whose answers are redacted.
+#[derive(Clone, Debug)]
+pub(super) struct Redacted<Service>(pub(super) Service);
+
+/// The texts of an answer that may quote a secret.
+trait Texts {
+    fn redact(&mut self, _: &KnownSecrets) {}
+}
+
+macro_rules! answers {
+    (with failures: $($failing:ty),+; without: $($other:ty),+ $(,)?) => {
+        $(impl Texts for $failing {
+            fn redact(&mut self, secrets: &KnownSecrets) {
+                for failure in &mut self.failures {
+                    secrets.redact_in_place(&mut failure.reason);
+                }
+            }
+        })+
+        $(impl Texts for $other {})+
+    };
+}
+
+answers! {
+    with failures: pulumirpc::CheckResponse, pulumirpc::InvokeResponse, pulumirpc::CallResponse, lumirpc::CheckResponse;
+    without: (), pulumirpc::ProviderHandshakeResponse, pulumirpc::ParameterizeResponse, pulumirpc::PluginInfo,
+        pulumirpc::GetSchemaResponse, pulumirpc::DiffResponse, pulumirpc::ConfigureResponse, pulumirpc::CreateResponse,
+        pulumirpc::ReadResponse, pulumirpc::UpdateResponse, pulumirpc::GetMappingResponse, pulumirpc::GetMappingsResponse,
+        BoxStream<pulumirpc::ListResponse>,
+        lumirpc::NameResponse, lumirpc::DiffResponse, lumirpc::CreateResponse, lumirpc::GetResponse, lumirpc::UpdateResponse,
+}
+
+/// Each method notes the secrets in the bags of its request, which are named behind it, and redacts what comes of it.
+macro_rules! redacted {
+    ($service:path: $($method:ident($request:ty) -> $response:ty, $retention:ident [$($bag:ident),*];)+) => {
+        #[tonic::async_trait]
+        impl<Service: $service> $service for Redacted<Service> {
+            $(async fn $method(&self, request: Request<$request>) -> Result<Response<$response>, Status> {
+                let session = connected_session(&request)?;
+                $(note_in(request.get_ref().$bag.as_ref(), session.secrets(), Retention::$retention);)*
+                let answer = self.0.$method(request).await;
+                let redacted = answer.map(|mut answer| {
+                    answer.get_mut().redact(session.secrets());
+                    answer
+                });
+                redacted.map_err(|status| redacted_status(status, session.secrets()))
+            })+
+        }
+    };
+}
+
+redacted! { pulumirpc::resource_provider_server::ResourceProvider:
+    handshake(pulumirpc::ProviderHandshakeRequest) -> pulumirpc::ProviderHandshakeResponse, Usual [];
+    attach(pulumirpc::PluginAttach) -> (), Usual [];
+    parameterize(pulumirpc::ParameterizeRequest) -> pulumirpc::ParameterizeResponse, Usual [];
+    get_plugin_info(()) -> pulumirpc::PluginInfo, Usual [];
+    get_schema(pulumirpc::GetSchemaRequest) -> pulumirpc::GetSchemaResponse, Usual [];
+    get_mapping(pulumirpc::GetMappingRequest) -> pulumirpc::GetMappingResponse, Usual [];
+    get_mappings(pulumirpc::GetMappingsRequest) -> pulumirpc::GetMappingsResponse, Usual [];
+    check_config(pulumirpc::CheckRequest) -> pulumirpc::CheckResponse, Session [olds, news];
+    diff_config(pulumirpc::DiffRequest) -> pulumirpc::DiffResponse, Session [olds, news, old_inputs];
+    configure(pulumirpc::ConfigureRequest) -> pulumirpc::ConfigureResponse, Session [args];
+    invoke(pulumirpc::InvokeRequest) -> pulumirpc::InvokeResponse, Usual [args];
+    call(pulumirpc::CallRequest) -> pulumirpc::CallResponse, Usual [args];
+    check(pulumirpc::CheckRequest) -> pulumirpc::CheckResponse, Usual [olds, news];
+    diff(pulumirpc::DiffRequest) -> pulumirpc::DiffResponse, Usual [olds, news, old_inputs];
+    create(pulumirpc::CreateRequest) -> pulumirpc::CreateResponse, Usual [properties];
+    read(pulumirpc::ReadRequest) -> pulumirpc::ReadResponse, Usual [properties, inputs];
+    list(pulumirpc::ListRequest) -> BoxStream<pulumirpc::ListResponse>, Usual [query];
+    update(pulumirpc::UpdateRequest) -> pulumirpc::UpdateResponse, Usual [olds, news, old_inputs];
+    delete(pulumirpc::DeleteRequest) -> (), Usual [properties, old_inputs];
+    cancel(()) -> (), Usual [];
+}
+
+// This engine marks nothing.
+redacted! { lumirpc::resource_provider_server::ResourceProvider:
+    name(lumirpc::NameRequest) -> lumirpc::NameResponse, Usual [];
+    check(lumirpc::CheckRequest) -> lumirpc::CheckResponse, Usual [];
+    diff(lumirpc::DiffRequest) -> lumirpc::DiffResponse, Usual [];
+    create(lumirpc::CreateRequest) -> lumirpc::CreateResponse, Usual [];
+    get(lumirpc::GetRequest) -> lumirpc::GetResponse, Usual [];
+    update(lumirpc::UpdateRequest) -> lumirpc::UpdateResponse, Usual [];
+    delete(lumirpc::DeleteRequest) -> (), Usual [];
+}
+
+fn note_in(bag: Option<&Struct>, secrets: &KnownSecrets, retention: Retention) {
+    if let Some(bag) = bag {
+        note_secrets(bag, secrets, retention);
+    }
+}
+
+/// A status whose text, and the reasons in whose details, are redacted.
+pub(super) fn redacted_status(status: Status, secrets: &KnownSecrets) -> Status {
+    let message = secrets.redact(status.message()).into_owned();
+    let details = match rpc::Status::decode(status.details()) {
+        Ok(mut inner) if !status.details().is_empty() => {
+            secrets.redact_in_place(&mut inner.message);
+            inner.details.iter_mut().for_each(|detail| redact_reasons(detail, secrets));
+            inner.encode_to_vec().into()
+        }
+        // There are none: those that are sent are made here (`status.rs`).
+        Ok(_) | Err(_) => bytes::Bytes::new(),
+    };
+    Status::with_details(status.code(), message, details)
+}
+
+fn redact_reasons(detail: &mut prost_types::Any, secrets: &KnownSecrets) {
+    if detail.type_url == INIT_FAILED
+        && let Ok(mut failed) = pulumirpc::ErrorResourceInitFailed::decode(&*detail.value)
+    {
+        failed.reasons.iter_mut().for_each(|reason| secrets.redact_in_place(reason));
+        detail.value = failed.encode_to_vec();
+    }
+}

@@ -1,0 +1,49 @@
+//! Requests that cannot be decoded are invalid arguments.
+//!
+//! tonic answers them INTERNAL, which the engine reads as "it may have happened" (see `status`). They have not reached a
+//! handler, so nothing has happened, and no handler here answers INTERNAL: that code only ever comes from tonic, for a
+//! message that is not protobuf, nests too deeply, is not UTF-8, is cut short, or is missing.
+
+use tonic::codegen::http::{HeaderMap, Response};
+use tonic::{Code, Status};
+
+/// The answer with the code that the engine understands.
+pub(super) fn of_undecodable<Body>(mut response: Response<Body>) -> Response<Body> {
+    // The status is among the headers exactly where there is nothing else to the answer.
+    if let Some(status) = Status::from_header_map(response.headers())
+        && status.code() == Code::Internal
+    {
+        let invalid = Status::invalid_argument(format!("invalid request: {}", status.message()));
+        let mut headers = HeaderMap::new();
+        // A text that came in a header fits into one.
+        if invalid.add_header(&mut headers).is_ok() {
+            response.headers_mut().extend(headers);
+        }
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(status: &Status) -> Status {
+        let mut response = Response::new(());
+        status.add_header(response.headers_mut()).expect("headers");
+        let response = of_undecodable(response);
+        Status::from_header_map(response.headers()).expect("a status")
+    }
+
+    #[test]
+    fn only_what_no_handler_answers_becomes_an_invalid_argument() {
+        let answer = answered(&Status::internal("failed to decode Protobuf message: wire type"));
+        assert_eq!(answer.code(), Code::InvalidArgument);
+        assert_eq!(answer.message(), "invalid request: failed to decode Protobuf message: wire type");
+        for code in [Code::Unknown, Code::OutOfRange, Code::Unimplemented, Code::FailedPrecondition] {
+            let answer = answered(&Status::new(code, "as it was"));
+            assert_eq!((answer.code(), answer.message()), (code, "as it was"));
+        }
+        let good = of_undecodable(Response::new(()));
+        assert!(good.headers().is_empty(), "an answer with a body has its status behind it");
+    }
+}

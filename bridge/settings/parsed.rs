@@ -1,0 +1,412 @@
+//! The values of all settings, each of its own type.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use isthmus_shim::state::{KeySource, StoreAddress};
+
+use super::values::{self, choice};
+use super::{
+    ALL, ALLOW_USERS, AllowedUsers, DEFAULT_GRACE, GRACE, HOME, KEY, KEY_FILE, KILL_SESSIONS, LOCK_FILE,
+    LOG_CALLS, NAME_PROPERTIES, NameProperties, OFFLINE, PASSPHRASE, PREFIX, PROVIDER, PROVIDER_META,
+    ProviderMeta, SCHEMA_CACHE, SENSITIVE_OUTPUTS, STORE, STORE_CA, Setting, WRITE_ONLY, foreign,
+};
+
+/// How much of a value that is not understood is repeated in the error, in characters.
+const LONGEST_VALUE: usize = 60;
+
+/// What the environment configures.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The users whose connections are served.
+    pub allowed_users: AllowedUsers,
+    /// How long what was asked to end may take.
+    pub stop_grace_period: Duration,
+    /// The directory of the store, of keys and of caches.
+    pub home: Option<PathBuf>,
+    /// The key of the store; without it, the one in the home.
+    pub key: Option<KeySource>,
+    /// What fixes the versions and packages of providers.
+    pub lock_file: Option<PathBuf>,
+    /// Whether processes that a provider has moved into another session are killed when it ends.
+    pub kill_sessions: bool,
+    /// Whether the calls of providers are logged.
+    pub log_calls: bool,
+    /// What names resources to a legacy engine.
+    pub name_properties: NameProperties,
+    /// Whether providers are found without any network.
+    pub offline: bool,
+    /// The provider of a plugin for a legacy engine.
+    pub provider: Option<PathBuf>,
+    /// The metadata of the program for providers.
+    pub provider_meta: ProviderMeta,
+    /// Whether schemas are cached.
+    pub schema_cache: bool,
+    /// What a legacy engine gets of sensitive outputs.
+    pub sensitive_outputs: SensitiveOutputs,
+    /// Where the store of objects is; without it, in the home.
+    pub store: Option<StoreAddress>,
+    /// What engines store of write-only values.
+    pub write_only: WriteOnly,
+    /// What in the environment has no effect, in sentences for the user.
+    pub warnings: Vec<String>,
+}
+
+/// What a legacy engine gets of sensitive outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SensitiveOutputs {
+    /// All of them, with a warning.
+    Show,
+    /// Nothing.
+    Withhold,
+}
+
+/// What engines store of write-only values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteOnly {
+    /// The values, marked as secrets.
+    Secret,
+    /// Salted hashes.
+    Hash,
+}
+
+/// Settings that are not understood: all of them at once, each on a line of its own. Values of keys and addresses are not shown.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "invalid settings in the environment:\n  {}\nhelp: correct or unset these variables; docs/settings.md describes them all",
+    .0.join("\n  ")
+)]
+pub struct InvalidSettings(Vec<String>);
+
+impl Settings {
+    /// What this process's environment says.
+    ///
+    /// # Errors
+    /// When a value is not understood.
+    pub fn from_environment() -> Result<Self, InvalidSettings> {
+        Self::parse(std::env::vars_os())
+    }
+
+    /// What an environment says.
+    ///
+    /// # Errors
+    /// When a value is not understood.
+    pub fn parse(
+        environment: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Result<Self, InvalidSettings> {
+        let variables: BTreeMap<OsString, OsString> = environment.into_iter().collect();
+        let mut reader = Reader::new(&variables);
+        let authorities = reader.value(STORE_CA, values::path);
+        let settings = Self {
+            allowed_users: reader.value(ALLOW_USERS, AllowedUsers::parse).unwrap_or_default(),
+            stop_grace_period: reader.value(GRACE, values::seconds).unwrap_or(DEFAULT_GRACE),
+            home: reader.value(HOME, values::path),
+            key: reader.key(),
+            kill_sessions: reader.value(KILL_SESSIONS, values::boolean).unwrap_or(false),
+            lock_file: reader.value(LOCK_FILE, values::path),
+            log_calls: reader.value(LOG_CALLS, values::boolean).unwrap_or(false),
+            name_properties: reader.value(NAME_PROPERTIES, NameProperties::parse).unwrap_or_default(),
+            offline: reader.value(OFFLINE, values::boolean).unwrap_or(false),
+            provider: reader.value(PROVIDER, values::path),
+            provider_meta: reader.value(PROVIDER_META, ProviderMeta::parse).unwrap_or_default(),
+            schema_cache: reader.value(SCHEMA_CACHE, values::boolean).unwrap_or(true),
+            sensitive_outputs: reader
+                .value(SENSITIVE_OUTPUTS, choice(&SensitiveOutputs::VALUES))
+                .unwrap_or(SensitiveOutputs::Show),
+            store: reader.store(authorities),
+            write_only: reader.value(WRITE_ONLY, choice(&WriteOnly::VALUES)).unwrap_or(WriteOnly::Secret),
+            warnings: Vec::new(),
+        };
+        let Reader { invalid, mut warnings, .. } = reader;
+        if !invalid.is_empty() {
+            return Err(InvalidSettings(invalid));
+        }
+        warnings.extend(misspelt(&variables));
+        warnings.extend(foreign::warnings(&variables));
+        Ok(Self { warnings, ..settings })
+    }
+}
+
+impl Default for Settings {
+    /// What an empty environment says.
+    fn default() -> Self {
+        Self::parse([]).expect("what is not set cannot be misunderstood")
+    }
+}
+
+impl SensitiveOutputs {
+    const VALUES: [(&str, Self); 2] = [("show", Self::Show), ("withhold", Self::Withhold)];
+}
+
+impl WriteOnly {
+    const VALUES: [(&str, Self); 2] = [("secret", Self::Secret), ("hash", Self::Hash)];
+}
+
+/// Reads variables, and collects what is wrong with them.
+struct Reader<'a> {
+    variables: &'a BTreeMap<OsString, OsString>,
+    invalid: Vec<String>,
+    warnings: Vec<String>,
+}
+
+/// Whether an error repeats the value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Showing {
+    Value,
+    Nothing,
+}
+
+impl<'a> Reader<'a> {
+    fn new(variables: &'a BTreeMap<OsString, OsString>) -> Self {
+        Self { variables, invalid: Vec::new(), warnings: Vec::new() }
+    }
+
+    /// A value, where one is set; an empty one is none.
+    fn value<T>(&mut self, setting: Setting, parse: impl Fn(&OsStr) -> Result<T, String>) -> Option<T> {
+        let value = self.variables.get(OsStr::new(setting.name)).filter(|value| !value.is_empty())?;
+        self.parsed(setting, value, Showing::Value, parse)
+    }
+
+    /// A value that may be a secret. An empty one is refused: it is the result of an expansion that has failed, and a store must not
+    /// get another key than the one that was meant.
+    fn secret<T>(&mut self, setting: Setting, parse: impl Fn(&OsStr) -> Result<T, String>) -> Option<T> {
+        let value = self.variables.get(OsStr::new(setting.name))?;
+        let parse = |value: &OsStr| if value.is_empty() { Err("empty".to_owned()) } else { parse(value) };
+        self.parsed(setting, value, Showing::Nothing, parse)
+    }
+
+    /// The key of the store, which at most one of three variables may give.
+    fn key(&mut self) -> Option<KeySource> {
+        let all = [KEY, KEY_FILE, PASSPHRASE];
+        let set = all.map(|setting| setting.name).into_iter();
+        let set: Vec<_> = set.filter(|name| self.variables.contains_key(OsStr::new(name))).collect();
+        let key = self.secret(KEY, values::key).map(KeySource::Digits);
+        let file = self.secret(KEY_FILE, values::path).map(KeySource::File);
+        let passphrase = self.secret(PASSPHRASE, values::passphrase).map(KeySource::Passphrase);
+        if set.len() > 1 {
+            self.invalid.push(format!("{}: only one of them may be set", set.join(", ")));
+        }
+        key.or(file).or(passphrase)
+    }
+
+    /// The address of the store. It may have a password in it.
+    fn store(&mut self, authorities: Option<PathBuf>) -> Option<StoreAddress> {
+        let value = self.variables.get(OsStr::new(STORE.name)).filter(|value| !value.is_empty());
+        let store = value.and_then(|value| self.parsed(STORE, value, Showing::Nothing, values::store));
+        match store {
+            Some(StoreAddress::Server(server)) => Some(StoreAddress::Server(server.trusting(authorities))),
+            other => {
+                if authorities.is_some() {
+                    self.warnings
+                        .push(format!("{} has no effect without a server in {}", STORE_CA.name, STORE.name));
+                }
+                other
+            }
+        }
+    }
+
+    fn parsed<T>(
+        &mut self,
+        setting: Setting,
+        value: &OsStr,
+        showing: Showing,
+        parse: impl Fn(&OsStr) -> Result<T, String>,
+    ) -> Option<T> {
+        match parse(value) {
+            Ok(parsed) => Some(parsed),
+            Err(reason) => {
+                let shown = match showing {
+                    Showing::Value => format!("={}", Shortened(value)),
+                    Showing::Nothing => String::new(),
+                };
+                self.invalid.push(format!("{}{shown}: {reason}; expected {}", setting.name, setting.value));
+                None
+            }
+        }
+    }
+}
+
+/// A value in quotation marks, or its beginning.
+struct Shortened<'a>(&'a OsStr);
+
+impl fmt::Display for Shortened<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let quoted = format!("{:?}", self.0);
+        if quoted.chars().count() <= LONGEST_VALUE {
+            return formatter.write_str(&quoted);
+        }
+        let beginning: String = quoted.chars().take(LONGEST_VALUE).collect();
+        write!(formatter, "{beginning}…\"")
+    }
+}
+
+/// A warning for each variable that looks like one of ours and is none.
+fn misspelt(variables: &BTreeMap<OsString, OsString>) -> impl Iterator<Item = String> {
+    let names = variables.keys().map(|name| name.to_string_lossy());
+    names
+        .filter(|name| name.get(..PREFIX.len()).is_some_and(|start| start.eq_ignore_ascii_case(PREFIX)))
+        .filter(|name| !ALL.iter().any(|setting| setting.name == name))
+        .map(|name| {
+            let known = ALL.iter().map(|setting| setting.name);
+            match crate::names::tokens::nearest(&name.to_uppercase(), known) {
+                Some(nearest) => format!("the variable {name} has no effect; did you mean {nearest}?"),
+                None => format!("the variable {name} has no effect"),
+            }
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use super::*;
+
+    fn environment<'a>(
+        variables: &'a [(&'a str, &'a [u8])],
+    ) -> impl Iterator<Item = (OsString, OsString)> + use<'a> {
+        variables.iter().map(|(name, value)| (name.into(), OsStr::from_bytes(value).into()))
+    }
+
+    fn parse(variables: &[(&str, &str)]) -> Result<Settings, InvalidSettings> {
+        Settings::parse(variables.iter().map(|(name, value)| (name.into(), value.into())))
+    }
+
+    #[test]
+    fn each_spelling_has_its_meaning() {
+        type Holds = fn(&Settings) -> bool;
+        let day = Duration::from_secs(86_400);
+        assert_eq!(parse(&[(GRACE.name, " 86400 ")]).map(|settings| settings.stop_grace_period), Ok(day));
+        let rows: &[(Setting, &[&str], Holds)] = &[
+            (GRACE, &["0.5", " .5\n"], |settings| settings.stop_grace_period == Duration::from_millis(500)),
+            (GRACE, &[""], |settings| settings.stop_grace_period == DEFAULT_GRACE),
+            (ALLOW_USERS, &["65534", "root, 65534"], |settings| settings.allowed_users.contains(65534)),
+            (ALLOW_USERS, &["", "1"], |settings| !settings.allowed_users.contains(65534)),
+            (ALLOW_USERS, &["*"], |settings| settings.allowed_users.is_everyone()),
+            (HOME, &["/a b"], |settings| settings.home == Some("/a b".into())),
+            (HOME, &[""], |settings| settings.home.is_none()),
+            (
+                KEY_FILE,
+                &["/k"],
+                |settings| matches!(&settings.key, Some(KeySource::File(path)) if path == "/k"),
+            ),
+            (PASSPHRASE, &[" ", "x"], |settings| matches!(settings.key, Some(KeySource::Passphrase(_)))),
+            (LOCK_FILE, &["a.hcl"], |settings| settings.lock_file == Some("a.hcl".into())),
+            (KILL_SESSIONS, &["1", "yes", "TRUE", "On"], |settings| settings.kill_sessions),
+            (KILL_SESSIONS, &["", "0", "no", "False", "OFF"], |settings| !settings.kill_sessions),
+            (LOG_CALLS, &["1", "yes", "TRUE", "On"], |settings| settings.log_calls),
+            (LOG_CALLS, &["", "0", "no", "False", "OFF"], |settings| !settings.log_calls),
+            (NAME_PROPERTIES, &[r#"{"a_b": "c"}"#], |settings| settings.name_properties.of("a_b") == ["c"]),
+            (NAME_PROPERTIES, &["", "{}"], |settings| settings.name_properties.is_empty()),
+            (OFFLINE, &["1", "yes", "TRUE", "On"], |settings| settings.offline),
+            (OFFLINE, &["", "0", "no", "False", "OFF"], |settings| !settings.offline),
+            (PROVIDER, &["/p"], |settings| settings.provider == Some("/p".into())),
+            (PROVIDER_META, &[r#"{"a": {}}"#], |settings| settings.provider_meta.of("a").is_some()),
+            (SCHEMA_CACHE, &["", "1", "yes", "TRUE", "On"], |settings| settings.schema_cache),
+            (SCHEMA_CACHE, &["0", "no", "False", "OFF"], |settings| !settings.schema_cache),
+            (SENSITIVE_OUTPUTS, &["withhold", "WITHHOLD", " Withhold"], |settings| {
+                settings.sensitive_outputs == SensitiveOutputs::Withhold
+            }),
+            (SENSITIVE_OUTPUTS, &["", "show", "Show"], |settings| {
+                settings.sensitive_outputs == SensitiveOutputs::Show
+            }),
+            (STORE, &["a.sqlite"], |settings| matches!(settings.store, Some(StoreAddress::File(_)))),
+            (STORE, &["postgres://u:p@h/d"], |settings| {
+                matches!(settings.store, Some(StoreAddress::Server(_)))
+            }),
+            (STORE, &[""], |settings| settings.store.is_none()),
+            (WRITE_ONLY, &["hash", "HASH"], |settings| settings.write_only == WriteOnly::Hash),
+            (WRITE_ONLY, &["", "secret", "Secret"], |settings| settings.write_only == WriteOnly::Secret),
+        ];
+        for (setting, values, holds) in rows {
+            for value in *values {
+                let settings = parse(&[(setting.name, value)]).unwrap_or_else(|error| panic!("{error}"));
+                assert!(holds(&settings), "{}={value:?}: {settings:?}", setting.name);
+                assert_eq!(settings.warnings, [""; 0], "{}={value:?}", setting.name);
+            }
+        }
+        let digits = "0123456789abcdef".repeat(4);
+        assert!(matches!(parse(&[(KEY.name, &digits)]).expect("a key").key, Some(KeySource::Digits(_))));
+    }
+
+    #[test]
+    fn a_choice_is_documented_with_all_its_words() {
+        let words = SensitiveOutputs::VALUES.map(|(word, _)| (SENSITIVE_OUTPUTS, word));
+        for (setting, word) in words.into_iter().chain(WriteOnly::VALUES.map(|(word, _)| (WRITE_ONLY, word)))
+        {
+            assert!(setting.value.contains(&format!("`{word}`")), "{setting:?} has {word}");
+        }
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_listed_at_once_without_secrets() {
+        let error = Settings::parse(environment(&[
+            ("ISTHMUS_ALLOW_USERS", b"root,-1"),
+            ("ISTHMUS_OFFLINE", b"maybe"),
+            ("ISTHMUS_GRACE", b"5s"),
+            ("ISTHMUS_HOME", b"~/isthmus"),
+            ("ISTHMUS_KEY", b"sesame"),
+            ("ISTHMUS_PASSPHRASE", b""),
+            ("ISTHMUS_STORE", b"mysql://me:sesame@host"),
+            ("ISTHMUS_WRITE_ONLY", b"hash\xff"),
+            ("ISTHMUS_PROVIDER_META", "ä".repeat(100).as_bytes()),
+        ]));
+        let text = error.expect_err("much is wrong").to_string();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines,
+            [
+                "invalid settings in the environment:",
+                "  ISTHMUS_ALLOW_USERS=\"root,-1\": invalid user \"-1\"; expected user names or numeric user ids, separated by \
+                 commas, or `*`",
+                "  ISTHMUS_GRACE=\"5s\": not a number; expected a number of seconds, up to a day (86400)",
+                "  ISTHMUS_HOME=\"~/isthmus\": starts with `~`, which only a shell expands: write the whole path; expected a directory",
+                "  ISTHMUS_KEY: 6 characters instead of 64; expected 64 hexadecimal digits",
+                "  ISTHMUS_PASSPHRASE: empty; expected text",
+                "  ISTHMUS_KEY, ISTHMUS_PASSPHRASE: only one of them may be set",
+                "  ISTHMUS_OFFLINE=\"maybe\": not a boolean; expected `true` or `false`",
+                &format!(
+                    "  ISTHMUS_PROVIDER_META=\"{}…\": invalid JSON at byte 0: a value is expected; expected a JSON object of \
+                     objects, by the provider's type",
+                    "ä".repeat(LONGEST_VALUE - 1)
+                ),
+                "  ISTHMUS_STORE: unknown scheme \"mysql\"; expected a file, or \
+                 `postgres://USER:PASSWORD@HOST/DATABASE`",
+                "  ISTHMUS_WRITE_ONLY=\"hash\\xFF\": not UTF-8; expected `hash` or `secret`",
+                "help: correct or unset these variables; docs/settings.md describes them all",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_key_that_is_empty_is_none_that_was_meant() {
+        for setting in [KEY, KEY_FILE, PASSPHRASE] {
+            let error = parse(&[(setting.name, "")]).expect_err("it is empty").to_string();
+            assert!(error.contains(&format!("{}: empty", setting.name)), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_effect_is_warned_of() {
+        let warnings = |variables: &[(&str, &str)]| parse(variables).expect("settings").warnings;
+        assert_eq!(
+            warnings(&[
+                ("ISTHMUS_LOG_CALL", "1"),
+                ("isthmus_offline", "true"),
+                ("PATH", "/bin"),
+                ("ISTHMUS_HOME", "/h")
+            ]),
+            [
+                "the variable ISTHMUS_LOG_CALL has no effect; did you mean ISTHMUS_LOG_CALLS?",
+                "the variable isthmus_offline has no effect; did you mean ISTHMUS_OFFLINE?",
+            ]
+        );
+        let alone = ["ISTHMUS_STORE_CA has no effect without a server in ISTHMUS_STORE"];
+        assert_eq!(warnings(&[("ISTHMUS_STORE_CA", "/ca")]), alone);
+        assert_eq!(warnings(&[("ISTHMUS_STORE_CA", "/ca"), ("ISTHMUS_STORE", "a.sqlite")]), alone);
+        assert_eq!(warnings(&[("ISTHMUS_STORE_CA", "/ca"), ("ISTHMUS_STORE", "postgres://h/d")]), [""; 0]);
+        assert!(matches!(&warnings(&[("TF_LOG", "verbose")])[..], [one] if one.starts_with("TF_LOG=")));
+    }
+}

@@ -1,0 +1,89 @@
+//! What the engine marks as secret in a property bag, for redacting texts that quote it.
+
+use isthmus_proto::property::{Struct, Value};
+use isthmus_shim::cty::Number;
+use isthmus_shim::secret::{KnownSecrets, Retention};
+
+use super::property::{self, AssetSource, PropertyView};
+
+/// Notes everything in a bag that is marked as secret, at any depth.
+pub fn note_secrets(bag: &Struct, secrets: &KnownSecrets, retention: Retention) {
+    Notes { secrets, retention }.bag(bag, false);
+}
+
+struct Notes<'a> {
+    secrets: &'a KnownSecrets,
+    retention: Retention,
+}
+
+impl Notes<'_> {
+    fn bag(&self, bag: &Struct, is_secret: bool) {
+        for value in bag.values() {
+            self.value(value, is_secret);
+        }
+    }
+
+    fn value(&self, value: &Value, is_secret: bool) {
+        // What is malformed is refused where it is read, without its value.
+        let Ok(view) = property::classify(value) else { return };
+        match view {
+            PropertyView::Secret(inner) => self.value(inner, true),
+            PropertyView::Output { value: Some(inner), secret, .. } => self.value(inner, is_secret || secret),
+            PropertyView::List(elements) => {
+                for element in elements {
+                    self.value(element, is_secret);
+                }
+            }
+            PropertyView::Object(bag) => self.bag(bag, is_secret),
+            PropertyView::String(text)
+            | PropertyView::ByteString(text)
+            | PropertyView::Asset { source: AssetSource::Text(text), .. }
+                if is_secret =>
+            {
+                self.secrets.learn(text, self.retention);
+            }
+            PropertyView::Number(number) if is_secret => {
+                if let Some(number) = Number::from_f64_shortest(number) {
+                    self.secrets.learn_number(&number.to_decimal_text(), self.retention);
+                }
+            }
+            PropertyView::Null
+            | PropertyView::Bool(_)
+            | PropertyView::Number(_)
+            | PropertyView::String(_)
+            | PropertyView::Unknown
+            | PropertyView::Asset { .. }
+            | PropertyView::Archive { .. }
+            | PropertyView::ResourceReference { .. }
+            | PropertyView::Output { value: None, .. }
+            | PropertyView::ByteString(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::translate::property::{output, secret};
+    use crate::translate::testing::{bag, list, object};
+
+    #[test]
+    fn everything_within_a_mark_is_secret_and_nothing_else() {
+        let text = |text: &str| Value::from(text);
+        let inputs = bag(&[
+            ("open", text("openly-known")),
+            ("secret", secret(text("sesame-one"))),
+            ("nested", list(&[object(&[("a", secret(object(&[("b", list(&[text("sesame-two")]))])))])])),
+            ("output", output(Some(text("sesame-three")), true, vec![])),
+            ("within", output(Some(secret(text("sesame-four"))), false, vec![])),
+            ("number", secret(Value::from(31337.0))),
+            ("truth", secret(Value::Bool(true))),
+        ]);
+        let secrets = KnownSecrets::default();
+        note_secrets(&inputs, &secrets, Retention::Usual);
+        assert_eq!(
+            secrets.redact("openly-known sesame-one sesame-two sesame-three sesame-four 31337 true b"),
+            "openly-known [secret] [secret] [secret] [secret] [secret] true b"
+        );
+    }
+}

@@ -1,0 +1,157 @@
+//! The names of the cache's files, which say what each is.
+//!
+//! | name | content |
+//! |---|---|
+//! | `program-PATH` | the digest of the executable at a path, and what the file system said of it |
+//! | `schema-of-SIZE-KEY-DIRECTORY` | an index entry: the fingerprint of what an executable answered in a context |
+//! | `schema-FINGERPRINT` | an answer, stored once |
+//! | `variable-DIGEST` | that an executable answers differently in what seems to be the same context |
+//!
+//! The words in capitals are hexadecimal digests but for SIZE, the executable's in bytes: it is in the name so that an
+//! executable can be seen to be unknown without reading it.
+
+use sha2::{Digest as _, Sha256};
+
+use super::LaunchContext;
+use super::binary::{Program, ProgramPrint};
+use crate::schema::Fingerprint;
+
+/// What the names of files begin with that are being written.
+pub(super) const UNFINISHED: &str = ".unfinished-";
+
+const SIGHTING: &str = "program-";
+const ENTRY: &str = "schema-of-";
+const ANSWER: &str = "schema-";
+const MARK: &str = "variable-";
+
+/// Hexadecimal digits of a name that is made of several things.
+const SHORT: usize = 32;
+/// Hexadecimal digits of a digest or a fingerprint.
+const LONG: usize = 64;
+
+/// What a file is, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The digest of an executable.
+    Sighting,
+    /// An index entry.
+    Entry,
+    /// An index entry of the first format, which did not know of directories.
+    FormerEntry,
+    /// An answer.
+    Answer(Fingerprint),
+    /// The mark of an executable.
+    Mark([u8; LONG / 2]),
+    /// Something that is being written, or was given up.
+    Unfinished,
+}
+
+impl Kind {
+    /// None for a name that the cache gives to nothing.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        if name.starts_with(UNFINISHED) {
+            return Some(Self::Unfinished);
+        }
+        if let Some(path) = name.strip_prefix(SIGHTING) {
+            return is_hex(path, SHORT).then_some(Self::Sighting);
+        }
+        if let Some(digest) = name.strip_prefix(MARK) {
+            return long(digest).map(Self::Mark);
+        }
+        if let Some(parts) = name.strip_prefix(ENTRY) {
+            return match *parts.split('-').collect::<Vec<_>>() {
+                [size, key, directory] if is_size(size) && is_hex(key, SHORT) && is_hex(directory, SHORT) => {
+                    Some(Self::Entry)
+                }
+                [size, key] if is_size(size) && is_hex(key, SHORT) => Some(Self::FormerEntry),
+                _ => None,
+            };
+        }
+        name.strip_prefix(ANSWER).and_then(long).map(|bytes| Self::Answer(Fingerprint::from_bytes(bytes)))
+    }
+}
+
+/// Where it is remembered what was found at a path.
+pub(super) fn sighting(program: &Program) -> String {
+    format!("{SIGHTING}{}", short(&[program.path().as_os_str().as_encoded_bytes()]))
+}
+
+/// What the names of all entries of executables of a size begin with.
+pub(super) fn entries_of_size(program: &Program) -> String {
+    format!("{ENTRY}{:x}-", program.size())
+}
+
+/// What the names of an executable's entries in an environment begin with, whatever the directory.
+pub(super) fn entries(program: &Program, print: &ProgramPrint, context: &LaunchContext) -> String {
+    let file_name = program.path().file_name().unwrap_or_default().as_encoded_bytes();
+    let key = short(&[print.bytes(), file_name, context.environment.bytes()]);
+    format!("{}{key}-", entries_of_size(program))
+}
+
+/// The entry of an executable in a context.
+pub(super) fn entry(program: &Program, print: &ProgramPrint, context: &LaunchContext) -> String {
+    entries(program, print, context) + &short(&[context.directory.as_os_str().as_encoded_bytes()])
+}
+
+pub(super) fn answer(fingerprint: &Fingerprint) -> String {
+    format!("{ANSWER}{fingerprint}")
+}
+
+pub(super) fn mark(print: &ProgramPrint) -> String {
+    format!("{MARK}{}", hex::encode(print.bytes()))
+}
+
+/// A name for several things together.
+fn short(parts: &[&[u8]]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
+        hash.update(part);
+    }
+    hex::encode(&hash.finalize()[..SHORT / 2])
+}
+
+fn is_hex(text: &str, digits: usize) -> bool {
+    text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+fn is_size(text: &str) -> bool {
+    (1..=16).contains(&text.len()) && is_hex(text, text.len())
+}
+
+fn long(text: &str) -> Option<[u8; LONG / 2]> {
+    if !is_hex(text, LONG) {
+        return None;
+    }
+    hex::decode(text).ok()?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_names_that_the_cache_gives_are_its_own() {
+        let (short, long) = ("0123456789abcdef0123456789abcdef", "ab".repeat(32));
+        let kind = |name: String| Kind::of(&name);
+        assert_eq!(kind(format!("program-{short}")), Some(Kind::Sighting));
+        assert_eq!(kind(format!("schema-of-1f-{short}-{short}")), Some(Kind::Entry));
+        assert_eq!(kind(format!("schema-of-1f-{short}")), Some(Kind::FormerEntry));
+        assert_eq!(kind(format!("schema-{long}")), Some(Kind::Answer(Fingerprint::from_bytes([0xab; 32]))));
+        assert_eq!(kind(format!("variable-{long}")), Some(Kind::Mark([0xab; 32])));
+        assert_eq!(kind(".unfinished-x".to_owned()), Some(Kind::Unfinished));
+        for other in [
+            "state.sqlite".to_owned(),
+            "schema-of-my-house".to_owned(),
+            format!("schema-of--{short}"),
+            format!("schema-of-1f-{short}-{short}-{short}"),
+            format!("schema-{}", "AB".repeat(32)),
+            format!("schema-{long}.json"),
+            format!("program-{long}"),
+            format!("variable-{short}"),
+            "é".to_owned(),
+        ] {
+            assert_eq!(kind(other.clone()), None, "{other}");
+        }
+    }
+}

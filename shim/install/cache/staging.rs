@@ -1,0 +1,119 @@
+//! The directory that a version is put together in, or removed from, beside its place.
+//!
+//! It disappears with its owner, whatever is in it. What a killed process leaves is removed later, by another process
+//! that holds the version's lock, and only if the directory carries our marker: a cache may be shared with other
+//! programs, and a name proves nothing. What versions without markers left has to be removed by hand.
+
+use std::fs::{File, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use crate::install::Platform;
+use crate::marker::{Purpose, is_marked, mark, open_own_directory};
+use crate::permissions::PRIVATE_DIRECTORY;
+
+/// A staging directory; removed when dropped.
+#[derive(Debug)]
+pub(crate) struct Staging {
+    directory: TempDir,
+}
+
+/// What the names of staging directories contain; before it comes the platform, behind a full stop.
+pub(super) const UNFINISHED: &str = ".unfinished-";
+
+impl Staging {
+    /// Creates one for a version for a platform, beside the version's directory.
+    pub(crate) fn create_in(version: &Path, platform: Platform) -> io::Result<Self> {
+        let directory = tempfile::Builder::new()
+            .prefix(&prefix(platform))
+            .permissions(Permissions::from_mode(PRIVATE_DIRECTORY))
+            .tempdir_in(version)?;
+        let name = directory.path().file_name().unwrap_or_default();
+        mark(File::open(directory.path())?, name, Purpose::Staging)?;
+        Ok(Self { directory })
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Removes it, and returns what dropping it would ignore.
+    pub(crate) fn close(self) -> io::Result<()> {
+        self.directory.close()
+    }
+}
+
+/// What the names of staging directories for a platform start with.
+pub(super) fn prefix(platform: Platform) -> String {
+    format!(".{platform}{UNFINISHED}")
+}
+
+/// Whether a killed process of ours may have left this directory. Whoever has the version's lock knows that it did.
+pub(super) fn is_staging(path: &Path) -> bool {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return false };
+    let is_ours = || -> io::Result<bool> {
+        let Some(directory) = open_own_directory(File::open(parent)?, name)? else { return Ok(false) };
+        is_marked(&directory, name, Purpose::Staging)
+    };
+    is_ours().unwrap_or(false)
+}
+
+/// Removes the staging directories for a platform that killed processes left beside a version. The caller has the
+/// version's lock.
+pub(crate) fn remove_abandoned(version: &Path, platform: Platform) {
+    let prefix = prefix(platform);
+    for entry in std::fs::read_dir(version).into_iter().flatten().flatten() {
+        if entry.file_name().as_encoded_bytes().starts_with(prefix.as_bytes()) && is_staging(&entry.path()) {
+            // What cannot be removed does no harm where it is.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    const PLATFORM: Platform = Platform::CURRENT;
+
+    impl Staging {
+        /// Leaves it behind, as a killed process does.
+        pub(crate) fn abandon(self) -> std::path::PathBuf {
+            self.directory.keep()
+        }
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_removed_and_nothing_that_only_has_such_a_name() {
+        let version = tempfile::tempdir().expect("a directory");
+        let elsewhere = tempfile::tempdir().expect("a directory");
+        let abandoned = Staging::create_in(version.path(), PLATFORM).expect("a directory").abandon();
+        std::fs::create_dir(abandoned.join("package")).expect("a directory");
+        std::fs::write(abandoned.join("package/terraform-provider-b"), "half of it").expect("a file");
+        let other = Staging::create_in(elsewhere.path(), PLATFORM).expect("a directory").abandon();
+        let name = |end: &str| version.path().join(prefix(PLATFORM) + end);
+        std::fs::create_dir(name("unmarked")).expect("a directory");
+        std::fs::write(name("unmarked").join("notes.txt"), "of a user").expect("a file");
+        std::fs::create_dir(name("copied")).expect("a directory");
+        let marker = crate::marker::MARKER;
+        std::fs::copy(other.join(marker), name("copied").join(marker)).expect("a copy");
+        std::fs::write(name("file"), "of a user").expect("a file");
+        symlink(&other, name("link")).expect("a link");
+        let unfinished = Platform::parse("plan9_386").expect("a platform");
+        let unfinished = Staging::create_in(version.path(), unfinished).expect("a directory");
+
+        remove_abandoned(version.path(), PLATFORM);
+        assert!(!abandoned.exists());
+        for path in ["unmarked/notes.txt", "copied", "file", "link"].map(name) {
+            assert!(path.symlink_metadata().is_ok(), "{} is gone", path.display());
+        }
+        assert!(other.join(marker).exists(), "what a link leads to");
+        assert!(unfinished.path().exists(), "of another platform, which has a lock of its own");
+    }
+}

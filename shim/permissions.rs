@@ -1,0 +1,243 @@
+//! Who else may change what isthmus creates and what it relies on.
+//!
+//! Created directories and files have at most the mode that the umask allows, and are never writable by another user,
+//! whatever the umask is: a provider binary, a lock file or a record that another user may change is as good as run by
+//! that user. What has to be trusted (the key file, the home directory) is checked as ssh checks its files: another user
+//! may neither own it nor write to it.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// The mode of a new file that other users may read, before the umask.
+pub const FILE: u32 = 0o644;
+/// The mode of a new directory or program that other users may use, before the umask.
+pub const DIRECTORY: u32 = 0o755;
+/// The mode of a new file for its owner alone.
+pub const PRIVATE_FILE: u32 = 0o600;
+/// The mode of a new directory for its owner alone.
+pub const PRIVATE_DIRECTORY: u32 = 0o700;
+
+/// The bits by which others than the owner may write.
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+/// In a directory with this bit, only its owner may remove or rename an entry of a user.
+const STICKY: u32 = 0o1000;
+
+/// Another user may change a file or directory that has to be trusted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PermissionsError {
+    /// Its mode lets others write.
+    #[error(
+        "{path} is not trusted: its mode {mode:04o} lets other users write to it\nhelp: run `chmod go-w {path}`",
+        path = path.display()
+    )]
+    Writable {
+        /// The file or directory.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// It belongs to another user.
+    #[error(
+        "{path} is not trusted: it belongs to the user with uid {owner}\nhelp: run `chown {user} {path}`",
+        path = path.display()
+    )]
+    Owner {
+        /// The file or directory.
+        path: PathBuf,
+        /// The uid of its owner.
+        owner: u32,
+        /// The uid of this process.
+        user: u32,
+    },
+}
+
+/// Refuses a file or directory that another user than root may write to. One that is missing, or cannot be looked at,
+/// passes: using it fails later with a better reason.
+///
+/// A directory with the sticky bit passes whoever may write to it (`/tmp`), because nobody can replace a file of another
+/// user there.
+///
+/// # Errors
+/// When it belongs to another user, or its mode lets others write.
+pub fn require_trusted(path: &Path) -> Result<(), PermissionsError> {
+    let Ok(metadata) = path.metadata() else { return Ok(()) };
+    let (user, owner, mode) = (rustix::process::geteuid().as_raw(), metadata.uid(), metadata.mode() & 0o7777);
+    if owner != user && owner != 0 {
+        return Err(PermissionsError::Owner { path: path.to_owned(), owner, user });
+    }
+    let is_sticky = metadata.is_dir() && mode & STICKY != 0;
+    if mode & WRITABLE_BY_OTHERS != 0 && !is_sticky {
+        return Err(PermissionsError::Writable { path: path.to_owned(), mode });
+    }
+    Ok(())
+}
+
+/// Refuses a file if another user may write to it or replace it, where it is named and where links to it lead.
+///
+/// # Errors
+/// As of [`require_trusted`], for the file or a directory that it lies in.
+pub fn require_trusted_file(path: &Path) -> Result<(), PermissionsError> {
+    for path in [Ok(path.to_owned()), path.canonicalize()].into_iter().flatten() {
+        require_trusted(&path)?;
+        let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+        require_trusted(directory.unwrap_or(Path::new(".")))?;
+    }
+    Ok(())
+}
+
+/// Creates a directory and those above it that are missing, none of them writable by others.
+///
+/// # Errors
+/// When one cannot be created.
+pub fn create_directories(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(DIRECTORY).create(path)
+}
+
+/// Creates one directory that is not writable by others.
+///
+/// # Errors
+/// When it cannot be created, or is there.
+pub fn create_directory(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(DIRECTORY).create(path)
+}
+
+/// A new temporary directory for the owner alone, which is removed with all that is in it when it is dropped.
+///
+/// # Errors
+/// When it cannot be created.
+pub fn temporary_directory(prefix: &str) -> io::Result<tempfile::TempDir> {
+    let permissions = std::fs::Permissions::from_mode(PRIVATE_DIRECTORY);
+    tempfile::Builder::new().prefix(prefix).permissions(permissions).tempdir()
+}
+
+/// Options to create a file that is not writable by others, and that no symbolic link leads elsewhere.
+pub fn file_options(mode: u32) -> OpenOptions {
+    let flags = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default();
+    let mut options = OpenOptions::new();
+    options.mode(mode & !WRITABLE_BY_OTHERS).custom_flags(flags);
+    options
+}
+
+/// A mode without the bits that let others write, and without those that change who a program runs as.
+pub fn without_writers(mode: u32) -> u32 {
+    mode & 0o755
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{chown, symlink};
+
+    use super::*;
+
+    struct Place {
+        directory: tempfile::TempDir,
+    }
+
+    impl Place {
+        fn new() -> Self {
+            let directory = tempfile::tempdir().expect("a directory");
+            let place = Self { directory };
+            std::fs::create_dir(place.path("home")).expect("a directory");
+            place.mode("home", 0o700);
+            std::fs::write(place.path("home/state.key"), "").expect("a file");
+            place.mode("home/state.key", 0o600);
+            place
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.directory.path().join(name)
+        }
+
+        fn mode(&self, name: &str, mode: u32) {
+            std::fs::set_permissions(self.path(name), Permissions::from_mode(mode)).expect("it is ours");
+        }
+
+        fn check(&self) -> Result<(), String> {
+            let short = |error: PermissionsError| {
+                error.to_string().replace(&format!("{}/", self.directory.path().display()), "")
+            };
+            require_trusted_file(&self.path("home/state.key")).map_err(short)
+        }
+    }
+
+    #[test]
+    fn what_only_its_owner_may_write_to_is_trusted() {
+        let place = Place::new();
+        assert_eq!(place.check(), Ok(()));
+        for (home, file) in [(0o755, 0o644), (0o700, 0o400), (0o500, 0o444)] {
+            place.mode("home", home);
+            place.mode("home/state.key", file);
+            assert_eq!(place.check(), Ok(()), "{home:o} {file:o}");
+        }
+        assert_eq!(require_trusted_file(&place.path("home/missing")), Ok(()));
+        assert_eq!(require_trusted(&place.path("missing")), Ok(()));
+    }
+
+    #[test]
+    fn what_others_may_write_to_is_refused_with_what_to_do() {
+        for (name, mode) in [
+            ("home", 0o777),
+            ("home", 0o770),
+            ("home", 0o702),
+            ("home/state.key", 0o666),
+            ("home/state.key", 0o620),
+            ("home/state.key", 0o602),
+            // The bit means nothing for a file.
+            ("home/state.key", 0o1666),
+        ] {
+            let place = Place::new();
+            place.mode(name, mode);
+            let expected = format!(
+                "{name} is not trusted: its mode {mode:04o} lets other users write to it\nhelp: run `chmod go-w {name}`"
+            );
+            assert_eq!(place.check(), Err(expected));
+            place.mode(name, mode & !0o022);
+            assert_eq!(place.check(), Ok(()), "as the help says");
+        }
+    }
+
+    #[test]
+    fn nobody_can_replace_a_file_of_another_user_in_a_sticky_directory() {
+        let place = Place::new();
+        place.mode("home", 0o1777);
+        assert_eq!(place.check(), Ok(()));
+    }
+
+    #[test]
+    fn a_link_is_as_good_as_what_it_leads_to() {
+        let place = Place::new();
+        std::fs::create_dir(place.path("shared")).expect("a directory");
+        std::fs::rename(place.path("home/state.key"), place.path("shared/state.key")).expect("a move");
+        symlink(place.path("shared/state.key"), place.path("home/state.key")).expect("a link");
+        assert_eq!(place.check(), Ok(()));
+        place.mode("shared", 0o777);
+        let error = place.check().expect_err("others may replace what it leads to");
+        assert!(error.contains("shared is not trusted") && !error.contains("shared/"), "{error}");
+    }
+
+    #[test]
+    fn what_belongs_to_another_user_is_refused() {
+        for name in ["home", "home/state.key"] {
+            let place = Place::new();
+            if rustix::process::geteuid().is_root() {
+                chown(place.path(name), Some(65534), None).expect("as root");
+                let help = format!("help: run `chown 0 {name}`");
+                let expected =
+                    format!("{name} is not trusted: it belongs to the user with uid 65534\n{help}");
+                assert_eq!(place.check(), Err(expected));
+            } else {
+                // Root is trusted; and no other user's file can be made without being root.
+                assert_eq!(require_trusted(Path::new("/")), Ok(()));
+                assert_eq!(place.check(), Ok(()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_mode_loses_what_lets_others_write_and_what_changes_the_user() {
+        assert_eq!([0o777, 0o4775, 0o666, 0o600].map(without_writers), [0o755, 0o755, 0o644, 0o600]);
+    }
+}

@@ -1,0 +1,265 @@
+//! The guardian of a provider: its parent process, which ends it when the daemon cannot.
+//!
+//! Neither a provider nor any process that it has started may outlive the daemon. A daemon that is killed cleans up nothing,
+//! and a parent-death signal reaches a child but none of the child's children. So each provider has a guardian between
+//! itself and the daemon: a process ([`process`]) that runs our own executable, in a session of its own, which signals to
+//! the daemon's process group and the hangup of a terminal do not reach. It is a subreaper, so that processes below it
+//! that lose their parent become its children, and it starts the provider as the leader of one more session, which
+//! identifies all processes of that provider ([`members`]).
+//!
+//! Daemon and guardian share one socket. The guardian writes reports ([`report`]); the daemon writes nothing, and
+//! shuts its side down to have the provider killed. The end of the daemon has the same effect, and so has dropping
+//! [`Spawned`] at any point, so a cancelled start leaves nothing behind.
+//!
+//! Where no executable takes the role (other programs that use this library, tests) or the system is not Linux, a thread
+//! of the own process runs the same watch. On Linux the kernel then still kills the provider itself when that process
+//! is killed; processes that the provider has started are only ended if the thread survives it.
+
+mod members;
+mod process;
+mod report;
+mod watch;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream as BlockingStream;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+
+use rustix::process::Pid;
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
+use tokio::net::UnixStream;
+use tokio::net::unix::pipe;
+
+use super::process::{ChildProcess, Ending};
+use report::Report;
+
+pub use process::guardian_role;
+
+/// What watches over a provider.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Guardian(Kind);
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Kind {
+    /// A thread of this process.
+    #[default]
+    Thread,
+    /// A process that runs this executable.
+    #[cfg(target_os = "linux")]
+    Process(PathBuf),
+}
+
+impl Guardian {
+    /// A process of its own that runs this program's executable, whose `main` must begin with [`guardian_role`].
+    ///
+    /// Systems other than Linux have a thread instead.
+    pub fn own_executable() -> Self {
+        // Unlike a path, this stays the same file when another version is installed over it.
+        Self::from_executable(PathBuf::from("/proc/self/exe"))
+    }
+
+    /// A process of its own that runs this executable, whose `main` must begin with [`guardian_role`].
+    pub fn from_executable(executable: PathBuf) -> Self {
+        #[cfg(target_os = "linux")]
+        return Self(Kind::Process(executable));
+        #[cfg(not(target_os = "linux"))]
+        return {
+            drop(executable);
+            Self(Kind::Thread)
+        };
+    }
+
+    /// A thread of this process, for programs whose executable does not take the role of a guardian.
+    pub fn thread() -> Self {
+        Self(Kind::Thread)
+    }
+}
+
+/// What becomes of processes that a provider has put into another session (`setsid`), when the provider has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OtherSessions {
+    /// They keep running and are reported: `setsid` is how a process detaches on purpose, and Terraform leaves it alone.
+    #[default]
+    Leave,
+    /// They are killed. Only a guardian that is a process knows them.
+    Kill,
+}
+
+/// What is to be started.
+#[derive(Clone, Debug)]
+pub(super) struct Program {
+    /// An absolute path.
+    pub(super) executable: PathBuf,
+    pub(super) args: Vec<OsString>,
+    /// All of it; nothing is inherited.
+    pub(super) environment: BTreeMap<OsString, OsString>,
+    pub(super) working_directory: Option<PathBuf>,
+    pub(super) other_sessions: OtherSessions,
+}
+
+/// A provider under guard. Dropping any part kills it.
+#[derive(Debug)]
+pub(super) struct Spawned {
+    pub(super) process: ChildProcess,
+    pub(super) reports: Reports,
+    pub(super) stdout: pipe::Receiver,
+    pub(super) stderr: pipe::Receiver,
+}
+
+/// Why a provider was not started.
+#[derive(Debug)]
+pub(super) enum SpawnError {
+    /// The guardian could not be started.
+    Guardian(io::Error),
+    /// The system refused to run the provider.
+    Provider(io::Error),
+}
+
+/// Starts a provider. When the caller is cancelled, nothing is left of it.
+pub(super) async fn spawn(guardian: &Guardian, program: Program) -> Result<Spawned, SpawnError> {
+    let Prepared { ours, stdout, stderr, host } = prepare(guardian, program).map_err(SpawnError::Guardian)?;
+    let ready = || {
+        ours.set_nonblocking(true)?;
+        let control = ours.try_clone()?;
+        let lines = BufReader::new(UnixStream::from_std(ours)?).lines();
+        let (stdout, stderr) =
+            (pipe::Receiver::from_owned_fd(stdout)?, pipe::Receiver::from_owned_fd(stderr)?);
+        Ok((control, Reports { lines, host, leader: None }, stdout, stderr))
+    };
+    let (control, mut reports, stdout, stderr) = ready().map_err(SpawnError::Guardian)?;
+    match reports.next().await {
+        Some(Report::Started(id)) => {
+            reports.leader = Some(id);
+            Ok(Spawned { process: ChildProcess::new(id, control), reports, stdout, stderr })
+        }
+        Some(Report::Refused(number)) => Err(SpawnError::Provider(io::Error::from_raw_os_error(number))),
+        Some(Report::Ended(_) | Report::OtherSession(_)) | None => {
+            let status = reports.host.ended().await;
+            let how = status.map_or(Ending::Unknown, Ending::from);
+            Err(SpawnError::Guardian(io::Error::other(format!("it ended at once: {how}"))))
+        }
+    }
+}
+
+/// The reports of a guardian about its provider.
+#[derive(Debug)]
+pub(super) struct Reports {
+    lines: Lines<BufReader<UnixStream>>,
+    host: Host,
+    leader: Option<Pid>,
+}
+
+impl Reports {
+    /// Waits for the provider's end.
+    pub(super) async fn ended(&mut self) -> Ending {
+        loop {
+            match self.next().await {
+                Some(Report::Ended(ending)) => return ending,
+                Some(Report::Started(_) | Report::Refused(_) | Report::OtherSession(_)) => {}
+                None => return self.lost().await,
+            }
+        }
+    }
+
+    /// The next process that the provider has put into another session, which was left or killed; none when the
+    /// guardian has ended, and with it everything that it had to end.
+    pub(super) async fn other_session(&mut self) -> Option<OtherSession> {
+        loop {
+            match self.next().await {
+                Some(Report::OtherSession(other)) => return Some(other),
+                Some(Report::Started(_) | Report::Refused(_) | Report::Ended(_)) => {}
+                None => {
+                    // So that it does not stay a zombie.
+                    let _ = self.host.ended().await;
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// The next report; none when the guardian has gone.
+    async fn next(&mut self) -> Option<Report> {
+        // A line that is no report comes from no guardian of this version, which `/proc/self/exe` rules out.
+        self.lines.next_line().await.ok().flatten().as_deref().and_then(Report::parse)
+    }
+
+    /// Cleans up after a guardian that was killed. The kernel has killed the provider then, which was its child.
+    async fn lost(&mut self) -> Ending {
+        let Some(status) = self.host.ended().await else { return Ending::Unknown };
+        if let Some(leader) = self.leader {
+            // What fails, fails with the runtime, and this program with it.
+            let _ = tokio::task::spawn_blocking(move || members::end_session_of_the_dead(leader)).await;
+        }
+        Ending::WithGuardian(std::os::unix::process::ExitStatusExt::signal(&status))
+    }
+}
+
+/// A process that a provider has put into another session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct OtherSession {
+    pub(super) process: u32,
+    pub(super) command: String,
+    pub(super) killed: bool,
+}
+
+/// What runs the watch.
+#[derive(Debug)]
+enum Host {
+    /// Its end has no status.
+    Thread,
+    /// Waited for by the runtime when it is dropped.
+    #[cfg(target_os = "linux")]
+    Process(tokio::process::Child),
+}
+
+impl Host {
+    /// Waits until it has ended, and returns the status of a process.
+    async fn ended(&mut self) -> Option<ExitStatus> {
+        match self {
+            Self::Thread => None,
+            #[cfg(target_os = "linux")]
+            Self::Process(child) => child.wait().await.ok(),
+        }
+    }
+}
+
+struct Prepared {
+    ours: BlockingStream,
+    stdout: OwnedFd,
+    stderr: OwnedFd,
+    host: Host,
+}
+
+/// Makes the guardian, which starts the provider.
+fn prepare(guardian: &Guardian, program: Program) -> io::Result<Prepared> {
+    let (ours, theirs) = BlockingStream::pair()?;
+    let (stdout, stdout_end) = io::pipe()?;
+    let (stderr, stderr_end) = io::pipe()?;
+    let mut command = match &guardian.0 {
+        Kind::Thread => Command::new(&program.executable),
+        #[cfg(target_os = "linux")]
+        Kind::Process(executable) => process::command(executable, &program),
+    };
+    command.args(&program.args).env_clear().envs(&program.environment);
+    command.stdout(stdout_end).stderr(stderr_end);
+    if let Some(directory) = &program.working_directory {
+        command.current_dir(directory);
+    }
+    let host = match &guardian.0 {
+        Kind::Thread => {
+            command.stdin(Stdio::null());
+            let thread = std::thread::Builder::new().name("isthmus-guardian".to_owned());
+            thread.spawn(move || watch::in_thread(command, theirs))?;
+            Host::Thread
+        }
+        #[cfg(target_os = "linux")]
+        Kind::Process(_) => {
+            command.stdin(OwnedFd::from(theirs));
+            Host::Process(tokio::process::Command::from(command).spawn()?)
+        }
+    };
+    Ok(Prepared { ours, stdout: stdout.into(), stderr: stderr.into(), host })
+}

@@ -1,0 +1,138 @@
+//! The guardian as a process: `isthmus-guardian leave|kill PROGRAM [ARGUMENT …]`, with the socket at standard input.
+//!
+//! It inherits from the daemon what the provider is to have: environment, working directory, standard output and error. So
+//! nothing of that has to be sent, and starting a provider is starting its guardian. There is one for each provider, and
+//! not one for all: what is below a guardian is then its provider's beyond doubt, and the end of one guardian, or of
+//! one provider, concerns no other.
+//!
+//! It is a program of one thread that uses the standard library and the kernel only, since all of the daemon's executable
+//! that it touches is memory that it costs.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The name that the role is chosen by.
+const NAME: &str = "isthmus-guardian";
+const LEAVE: &str = "leave";
+const KILL: &str = "kill";
+
+/// Serves as a guardian, if that is what the arguments ask for; the first is the name that the program was started by.
+///
+/// Has to come first in `main`: before any thread, and before anything that costs time or memory.
+pub fn guardian_role(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
+    let mut arguments = arguments.into_iter();
+    let name = arguments.next()?;
+    if Path::new(&name).file_name()? != NAME {
+        return None;
+    }
+    #[cfg(target_os = "linux")]
+    if let Some(code) = linux::serve(arguments) {
+        return Some(code);
+    }
+    refuse();
+    Some(ExitCode::from(2))
+}
+
+#[expect(clippy::print_stderr, reason = "this is for people who have started it by hand")]
+fn refuse() {
+    eprintln!(
+        "error: {NAME} was not started by isthmus: it is the parent process of a Terraform provider\n\
+         help: run `isthmus --help` for the commands of isthmus"
+    );
+}
+
+#[cfg(target_os = "linux")]
+pub(super) use linux::command;
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::ffi::OsString;
+    use std::fs::File;
+    use std::io;
+    use std::os::fd::AsFd as _;
+    use std::os::unix::net::UnixStream;
+    use std::os::unix::process::CommandExt as _;
+    use std::path::Path;
+    use std::process::{Command, ExitCode, Stdio};
+
+    use rustix::fs::{FileType, fstat};
+    use rustix::process::{getpid, set_child_subreaper, setsid};
+    use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+
+    use super::super::super::spawn::keep_descriptors_from_children;
+    use super::super::watch::{Wake, Watch, begin};
+    use super::super::{OtherSessions, Program};
+    use super::{KILL, LEAVE, NAME};
+
+    /// Starts `executable` as the guardian of a program, whose own arguments are to follow.
+    pub(in super::super) fn command(executable: &Path, program: &Program) -> Command {
+        let mut command = Command::new(executable);
+        let other_sessions = match program.other_sessions {
+            OtherSessions::Leave => LEAVE,
+            OtherSessions::Kill => KILL,
+        };
+        command.arg0(NAME).arg(other_sessions).arg(&program.executable);
+        command
+    }
+
+    /// None where it was not started by [`command`].
+    pub(super) fn serve(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+        let other_sessions = match arguments.next()?.to_str()? {
+            LEAVE => OtherSessions::Leave,
+            KILL => OtherSessions::Kill,
+            _ => return None,
+        };
+        let executable = arguments.next()?;
+        let stdin = io::stdin();
+        let is_socket =
+            fstat(&stdin).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Socket);
+        if !is_socket {
+            return None;
+        }
+        let socket = UnixStream::from(stdin.as_fd().try_clone_to_owned().ok()?);
+        let mut command = Command::new(executable);
+        command.args(arguments).stdin(Stdio::null());
+        // The daemon reports the exit status of a guardian that fails here.
+        Some(match guard(command, socket, other_sessions) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        })
+    }
+
+    fn guard(command: Command, socket: UnixStream, other_sessions: OtherSessions) -> io::Result<()> {
+        // Signals to the daemon's process group and terminal are not for us. A new child leads no group, so this works.
+        setsid()?;
+        set_child_subreaper(Some(getpid()))?;
+        let signals = wake_by_signals()?;
+        keep_descriptors_from_children();
+        let Some(leader) = begin(command, &socket) else { return Ok(()) };
+        release_inherited()?;
+        // For those who look at lists of processes; there it would be called `exe`.
+        let _ = rustix::thread::set_name(c"isthmus-guard");
+        Watch { leader, socket, is_cut: false, wake: Wake::Signals(signals), adopts: Some(other_sessions) }
+            .run_to_completion();
+        Ok(())
+    }
+
+    /// A stream that has something to read whenever a child has ended.
+    ///
+    /// The signals that ask programs to end are caught and do nothing: at a system's shutdown everything gets them at
+    /// once, and the daemon has to be able to end its provider in order. It is by the daemon's end that we end.
+    fn wake_by_signals() -> io::Result<UnixStream> {
+        let (receiver, sender) = UnixStream::pair()?;
+        receiver.set_nonblocking(true)?;
+        for signal in [SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
+            signal_hook::low_level::pipe::register(signal, sender.try_clone()?)?;
+        }
+        Ok(receiver)
+    }
+
+    /// Releases what only the provider needs: the pipes, which must close with it, and the working directory.
+    fn release_inherited() -> io::Result<()> {
+        let null = File::options().read(true).write(true).open("/dev/null")?;
+        rustix::stdio::dup2_stdout(&null)?;
+        rustix::stdio::dup2_stderr(&null)?;
+        std::env::set_current_dir("/")
+    }
+}

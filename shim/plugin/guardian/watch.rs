@@ -1,0 +1,252 @@
+//! The watch over one provider: from its start until nothing of it is left.
+//!
+//! The leader of the provider's session, which is the provider or what its user has put around it, is waited for last:
+//! until then its zombie holds the number of its group and session, and all that is killed by that number is its own.
+
+use std::io::{ErrorKind, Read as _, Write as _};
+#[cfg(target_os = "linux")]
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, getpid, kill_process_group, waitid};
+
+use super::super::process::Ending;
+use super::super::spawn::start;
+use super::members::{self, Process};
+use super::report::Report;
+use super::{OtherSession, OtherSessions};
+
+/// Watches in a thread of a process that has other work as well. It covers the provider's session only: processes that
+/// lose their parent become children of another process, which waits for them.
+pub(super) fn in_thread(command: Command, socket: UnixStream) {
+    if let Some(leader) = begin(command, &socket) {
+        Watch { leader, socket, is_cut: false, wake: Wake::by_handle(leader), adopts: None }
+            .run_to_completion();
+    }
+}
+
+/// Starts the provider, and reports the result.
+pub(super) fn begin(command: Command, socket: &UnixStream) -> Option<Pid> {
+    let (report, leader) = match start(command) {
+        Ok(child) => {
+            let leader = Pid::from_child(&child);
+            (Report::Started(leader), Some(leader))
+        }
+        Err(error) => {
+            let number = error.raw_os_error().unwrap_or_else(|| Errno::INVAL.raw_os_error());
+            (Report::Refused(number), None)
+        }
+    };
+    send(socket, &report);
+    leader
+}
+
+/// A watch over one provider.
+#[derive(Debug)]
+pub(super) struct Watch {
+    pub(super) leader: Pid,
+    pub(super) socket: UnixStream,
+    /// The daemon wants the provider killed, or has ended.
+    pub(super) is_cut: bool,
+    pub(super) wake: Wake,
+    /// For a guardian that is a process, and therefore adopts processes that lose their parent: what to do with those in
+    /// other sessions.
+    pub(super) adopts: Option<OtherSessions>,
+}
+
+/// The sign to look again.
+#[derive(Debug)]
+pub(super) enum Wake {
+    /// Becomes readable with every signal, that of a child's end among them.
+    Signals(UnixStream),
+    /// Becomes readable when the provider has ended.
+    #[cfg(target_os = "linux")]
+    Handle(OwnedFd),
+    /// Nothing.
+    Interval,
+}
+
+impl Wake {
+    fn by_handle(_leader: Pid) -> Self {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::process::{PidfdFlags, pidfd_open};
+            if let Ok(handle) = pidfd_open(_leader, PidfdFlags::empty()) {
+                return Self::Handle(handle);
+            }
+        }
+        Self::Interval
+    }
+}
+
+/// The time between two looks where there is no sign.
+const INTERVAL: Duration = Duration::from_millis(100);
+/// The times between looks at processes that were killed and are still there: they grow from the one to the other.
+const FIRST_PAUSE: Duration = Duration::from_millis(2);
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+
+impl Watch {
+    /// Returns when nothing of the provider is left, except for what is to be left alone.
+    pub(super) fn run_to_completion(mut self) {
+        let mut pause = FIRST_PAUSE;
+        let mut ended = None;
+        loop {
+            let ending = ending_of(self.leader);
+            if ending.is_none() && !self.is_cut {
+                self.wait(None);
+                continue;
+            }
+            let is_clear = self.sweep();
+            if let (Some(ending), None) = (ending, ended) {
+                send(&self.socket, &Report::Ended(ending));
+                ended = Some(ending);
+            }
+            if ended.is_some() && is_clear {
+                break;
+            }
+            self.wait(Some(pause));
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+        if let Some(other_sessions) = self.adopts {
+            self.end_other_sessions(other_sessions);
+        }
+        // From here on the number may be another's.
+        let _ = waitid(WaitId::Pid(self.leader), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
+    }
+
+    /// Kills the provider and all of its session. False while the session has a running process beside the leader.
+    fn sweep(&self) -> bool {
+        // The only failure is an empty group.
+        let _ = kill_process_group(self.leader, Signal::KILL);
+        let processes = members::all();
+        let killed = members::of_session(&processes, self.leader).filter(|member| member.kill()).count();
+        self.reap_adopted(&processes);
+        killed == 0
+    }
+
+    /// Reports processes that have left the session, and kills them if so configured.
+    fn end_other_sessions(&self, other_sessions: OtherSessions) {
+        let mut reported = Vec::new();
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let processes = members::all();
+            let mut killed = 0;
+            for process in members::below_this(&processes) {
+                let is_killed = other_sessions == OtherSessions::Kill && process.kill();
+                killed += usize::from(is_killed);
+                if !reported.contains(&process.id) {
+                    reported.push(process.id);
+                    send(&self.socket, &Report::OtherSession(other_session(process, is_killed)));
+                }
+            }
+            self.reap_adopted(&processes);
+            if killed == 0 {
+                return;
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Waits for those that became our children when they lost their parent, and have ended since.
+    fn reap_adopted(&self, processes: &[Process]) {
+        if self.adopts.is_none() {
+            return;
+        }
+        let this = Some(getpid());
+        let ended = processes
+            .iter()
+            .filter(|process| process.has_ended && process.parent == this && process.id != self.leader);
+        for process in ended {
+            let _ = waitid(WaitId::Pid(process.id), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
+        }
+    }
+
+    /// Waits until there is something to look at, or for a time.
+    fn wait(&mut self, pause: Option<Duration>) {
+        let timeout = match (&self.wake, pause) {
+            (_, Some(pause)) => Some(pause),
+            (Wake::Interval, None) => Some(INTERVAL),
+            (_, None) => None,
+        };
+        let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
+        let mut watched = Vec::with_capacity(2);
+        if !self.is_cut {
+            watched.push(PollFd::new(&self.socket, PollFlags::IN));
+        }
+        match &self.wake {
+            Wake::Signals(signals) => watched.push(PollFd::new(signals, PollFlags::IN)),
+            // It stays readable, and what is killed takes its time.
+            #[cfg(target_os = "linux")]
+            Wake::Handle(handle) if pause.is_none() => watched.push(PollFd::new(handle, PollFlags::IN)),
+            #[cfg(target_os = "linux")]
+            Wake::Handle(_) => {}
+            Wake::Interval => {}
+        }
+        // A failure can only be an interruption, after which everything is looked at as well.
+        let _ = poll(&mut watched, timeout.as_ref());
+        let is_socket_ready =
+            !self.is_cut && watched.first().is_some_and(|socket| !socket.revents().is_empty());
+        drop(watched);
+        if is_socket_ready {
+            self.is_cut = is_at_end(&self.socket);
+        }
+        if let Wake::Signals(signals) = &self.wake
+            && drained(signals)
+            && pause.is_none()
+        {
+            self.reap_adopted(&members::all());
+        }
+    }
+}
+
+/// How a child has ended; it is not waited for by that.
+fn ending_of(leader: Pid) -> Option<Ending> {
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    match waitid(WaitId::Pid(leader), look) {
+        Ok(None) | Err(Errno::INTR) => None,
+        Ok(Some(status)) => Some(ending(&status)),
+        // Another part of this process has waited for it.
+        Err(_) => Some(Ending::Unknown),
+    }
+}
+
+fn ending(status: &WaitIdStatus) -> Ending {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => Ending::Code(code),
+        (None, Some(signal)) => Ending::Signal(signal),
+        (None, None) => Ending::Unknown,
+    }
+}
+
+fn other_session(process: &Process, killed: bool) -> OtherSession {
+    let id = process.id.as_raw_nonzero().get().unsigned_abs();
+    OtherSession { process: id, command: process.command.clone(), killed }
+}
+
+/// Sends a report. After the end of the daemon there is no reader.
+fn send(mut socket: &UnixStream, report: &Report) {
+    let _ = socket.write_all(report.line().as_bytes());
+}
+
+/// Whether the daemon has shut its side down. It sends nothing.
+fn is_at_end(mut socket: &UnixStream) -> bool {
+    match socket.read(&mut [0; 16]) {
+        Ok(count) => count == 0,
+        Err(error) => !matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock),
+    }
+}
+
+/// Discards what is to be read; whether there was anything.
+fn drained(mut signals: &UnixStream) -> bool {
+    let mut buffer = [0; 64];
+    let mut any = false;
+    while let Ok(1..) = signals.read(&mut buffer) {
+        any = true;
+    }
+    any
+}

@@ -1,0 +1,54 @@
+//! Values that may not be printed, and texts in which such values may stand.
+//!
+//! [`Secret`] is for the program's own: keys, passphrases, tokens, passwords. The compiler refuses to format one, so whoever
+//! prints one has to write [`Secret::expose`] first. [`KnownSecrets`] is for the user's: they travel as ordinary values of
+//! resources, providers quote them in texts of their own, and those texts are redacted before anybody gets them.
+
+mod forms;
+mod index;
+mod known;
+
+use std::fmt;
+
+pub use known::{KnownSecrets, Retention};
+
+/// What is printed in place of a secret. It is the word that the Pulumi CLI has for it.
+pub const REDACTED: &str = "[secret]";
+
+/// A value that is not printed: there is no `Display`, no serialization, and `Debug` hides it.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Secret<T = String>(T);
+
+impl<T> Secret<T> {
+    /// Hides a value.
+    pub const fn new(value: T) -> Self {
+        Self(value)
+    }
+
+    /// The value itself, for the one purpose that it is there for. It must not get into a text that is printed.
+    pub const fn expose(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> fmt::Debug for Secret<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(REDACTED)
+    }
+}
+
+impl<T> From<T> for Secret<T> {
+    fn from(value: T) -> Self {
+        Self(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_debug_form_hides_the_value() {
+        assert_eq!(format!("{:?}", Some(Secret::new("hunter2"))), "Some([secret])");
+    }
+}

@@ -1,0 +1,162 @@
+//! Tombstones: how long they are effective, and what removes them.
+
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+
+use super::over_each_store;
+use super::world::{World, key, results, saved};
+use crate::state::store::{Kind, RecordNumber};
+use crate::state::tombstones::RETENTION;
+use crate::state::{Deletion, Intent, Intention, Vault, VaultError};
+
+over_each_store! {
+    a_deletion_replaces_the_record_by_a_tombstone_at_once,
+    a_deletion_that_was_overtaken_leaves_no_tombstone,
+    a_tombstone_expires_after_thirty_days_and_is_removed_by_a_later_one,
+    a_repeated_deletion_has_one_tombstone,
+    the_oldest_tombstones_of_a_key_are_removed_first,
+    an_object_that_is_stored_removes_the_tombstones_that_it_supersedes,
+    a_damaged_tombstone_counts_as_absent_and_is_removed,
+    tombstones_are_not_listed_with_objects,
+}
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+fn deletion(properties: u8, at: SystemTime) -> Deletion {
+    Deletion { properties: [properties; 32], inputs: Some([properties + 100; 32]), at }
+}
+
+/// Now, to the millisecond that is stored.
+fn now() -> SystemTime {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
+    SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(since.as_millis()).expect("64 bits"))
+}
+
+fn intent(intention: Intention, id: &str) -> Intent {
+    Intent { intention, key: key(id), subject: String::new(), prior: None, companion: Bytes::new() }
+}
+
+async fn deletions(vault: &Vault, id: &str, now: SystemTime) -> Vec<Deletion> {
+    let found = vault.tombstones(&key(id), now).await.expect("tombstones").into_iter();
+    found.map(|tombstone| tombstone.deletion).collect()
+}
+
+async fn rows(vault: &Vault) -> usize {
+    let page = vault.store().page(Kind::Tombstone, None, RecordNumber(0), 1000).await.expect("a page");
+    assert!(page.damaged.is_empty() && page.fault.is_none(), "{page:?}");
+    page.records.len()
+}
+
+async fn a_deletion_replaces_the_record_by_a_tombstone_at_once(world: &World) {
+    let vault = world.vault().await;
+    let place = vault.add(&key("web"), &saved("a")).await.expect("added");
+    let mut begun = vault.begin(intent(Intention::Delete, "web"), Some(place.number)).await.expect("begun");
+    assert_eq!(deletions(&vault, "web", now()).await, []);
+    let deleted = deletion(1, now());
+    begun.remove(Some(place), &deleted).await.expect("removed");
+    let other = world.vault().await;
+    assert_eq!(results(&other, "web").await, Vec::<String>::new());
+    assert_eq!(deletions(&other, "web", now()).await, [deleted]);
+    assert_eq!(deletions(&other, "other", now()).await, []);
+    assert!(other.open_intents().await.expect("intents").intents.is_empty());
+}
+
+async fn a_deletion_that_was_overtaken_leaves_no_tombstone(world: &World) {
+    let (ours, theirs) = (world.vault().await, world.vault().await);
+    let place = ours.add(&key("web"), &saved("a")).await.expect("added");
+    let mut begun = ours.begin(intent(Intention::Delete, "web"), Some(place.number)).await.expect("begun");
+    theirs.replace(place, &key("web"), &saved("b")).await.expect("replaced");
+    let error = begun.remove(Some(place), &deletion(1, now())).await.expect_err("it was changed");
+    assert!(matches!(error, VaultError::Overtaken { .. }), "{error}");
+    assert_eq!(results(&ours, "web").await, ["b"]);
+    assert_eq!(deletions(&ours, "web", now()).await, []);
+}
+
+async fn a_tombstone_expires_after_thirty_days_and_is_removed_by_a_later_one(world: &World) {
+    let begin = now();
+    let vault = world.vault().await;
+    vault.bury(&key("web"), &deletion(1, begin)).await.expect("written");
+    assert_eq!(RETENTION, 30 * DAY);
+    assert_eq!(deletions(&vault, "web", begin + RETENTION).await, [deletion(1, begin)]);
+    assert_eq!(deletions(&vault, "web", begin + RETENTION + Duration::from_millis(1)).await, []);
+    assert_eq!(deletions(&vault, "web", begin - DAY).await, [deletion(1, begin)], "a clock was set back");
+    assert_eq!(rows(&vault).await, 1);
+
+    // Another key, so that only the daily look at all of them finds it.
+    vault.bury(&key("other"), &deletion(2, begin + 20 * DAY)).await.expect("written");
+    assert_eq!(rows(&vault).await, 2);
+    vault.bury(&key("third"), &deletion(3, begin + 31 * DAY)).await.expect("written");
+    assert_eq!(rows(&vault).await, 2, "the first is removed");
+    assert_eq!(deletions(&vault, "other", begin + 31 * DAY).await, [deletion(2, begin + 20 * DAY)]);
+}
+
+async fn a_repeated_deletion_has_one_tombstone(world: &World) {
+    let vault = world.vault().await;
+    let begin = now();
+    vault.bury(&key("web"), &deletion(1, begin)).await.expect("written");
+    vault.bury(&key("web"), &deletion(2, begin)).await.expect("written");
+    vault.bury(&key("web"), &deletion(1, begin + DAY)).await.expect("written");
+    let found = deletions(&vault, "web", begin + DAY).await;
+    assert_eq!(found, [deletion(1, begin + DAY), deletion(2, begin)], "newest first");
+}
+
+async fn the_oldest_tombstones_of_a_key_are_removed_first(world: &World) {
+    let vault = world.vault().await;
+    let begin = now();
+    for number in 0..70 {
+        vault.bury(&key("none"), &deletion(number, begin)).await.expect("written");
+    }
+    let found = deletions(&vault, "none", begin).await;
+    assert_eq!(found.len(), 64);
+    assert_eq!((&found[0], &found[63]), (&deletion(69, begin), &deletion(6, begin)));
+}
+
+async fn an_object_that_is_stored_removes_the_tombstones_that_it_supersedes(world: &World) {
+    let vault = world.vault().await;
+    let begin = now();
+    let numbers = async |properties: u8| {
+        let found = vault.tombstones(&key("web"), begin).await.expect("tombstones").into_iter();
+        let same = found.filter(|tombstone| tombstone.deletion.properties == [properties; 32]);
+        same.map(|tombstone| tombstone.number).collect::<Vec<_>>()
+    };
+    for properties in 1..=4 {
+        vault.bury(&key("web"), &deletion(properties, begin)).await.expect("written");
+    }
+    let mut begun = vault.begin(intent(Intention::Create, ""), None).await.expect("begun");
+    begun.supersede(numbers(1).await);
+    let stored = begun.store_unanswered(&key("web"), &saved("a"), None).await.expect("stored");
+    let (place, unanswered) = stored.expect("nothing else has the id");
+    unanswered.answered().await.expect("answered");
+    assert_eq!(
+        deletions(&vault, "web", begin).await,
+        [deletion(4, begin), deletion(3, begin), deletion(2, begin)]
+    );
+
+    let mut begun = vault.begin(intent(Intention::Update, "web"), Some(place.number)).await.expect("begun");
+    begun.supersede(numbers(2).await);
+    begun.store(Some(place), &key("web"), &saved("b")).await.expect("stored");
+    vault.remove_tombstones(&numbers(3).await).await.expect("removed");
+    assert_eq!(deletions(&vault, "web", begin).await, [deletion(4, begin)]);
+    assert_eq!(results(&vault, "web").await, ["b"]);
+}
+
+async fn a_damaged_tombstone_counts_as_absent_and_is_removed(world: &World) {
+    let vault = world.vault().await;
+    vault.bury(&key("web"), &deletion(1, now())).await.expect("written");
+    assert_eq!(world.sql(&format!("UPDATE tombstones SET sealed = {}", world.bytes(b"x"))).await, 1);
+    assert_eq!(deletions(&vault, "web", now()).await, []);
+    // By another process: this one has looked for expired ones today.
+    let other = world.vault().await;
+    other.bury(&key("web"), &deletion(2, now())).await.expect("written");
+    assert_eq!(rows(&other).await, 1, "the damaged one is removed");
+    assert_eq!(deletions(&other, "web", now()).await.len(), 1);
+}
+
+async fn tombstones_are_not_listed_with_objects(world: &World) {
+    let vault = world.vault().await;
+    vault.bury(&key("web"), &deletion(1, now())).await.expect("written");
+    assert!(vault.list(None).await.expect("records").is_empty());
+    assert!(vault.find(&key("web")).await.expect("records").is_empty());
+    assert!(vault.open_intents().await.expect("intents").intents.is_empty());
+}

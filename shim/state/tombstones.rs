@@ -1,0 +1,253 @@
+//! Tombstones of deleted objects.
+//!
+//! The legacy engine repeats a deletion whose answer it did not receive, perhaps after another object
+//! was created under the same id. A tombstone is written in the transaction that removes the record,
+//! and identifies the object by a digest of the properties that the engine sent for its deletion: the
+//! repetition is recognized by it, and the other object is left alone.
+//!
+//! Tombstones expire after [`RETENTION`]. Each key has at most [`MOST`], and expired ones are removed
+//! when later ones are written, so that a deletion adds one small row.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use prost::Message as _;
+
+use super::encryption::CipherKey;
+use super::journal::Sent;
+use super::store::{Batch, Change, Durability, Kind, Page, RecordNumber, SealedRecord, StoreError, StoreKey};
+use super::vault::{Vault, VaultError};
+
+/// How long a tombstone is effective.
+pub const RETENTION: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// How many tombstones a key has at most; the oldest are removed first. Ids that many objects share
+/// (every `random_password` is `none`) would otherwise make each deletion slower than the one before.
+const MOST: usize = 64;
+
+/// How often a process looks for expired tombstones.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How many tombstones are looked at together.
+const PAGE: u32 = 256;
+
+/// A completed deletion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deletion {
+    /// The digest of all properties that the engine sent.
+    pub properties: Sent,
+    /// The digest of the inputs that the object was last created or updated with, where known.
+    pub inputs: Option<Sent>,
+    /// When it was completed.
+    pub at: SystemTime,
+}
+
+/// A tombstone that has not expired.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tombstone {
+    /// Its number, by which it is removed.
+    pub number: RecordNumber,
+    /// The deletion that left it.
+    pub deletion: Deletion,
+}
+
+/// When this process last looked for expired tombstones, in milliseconds since 1970.
+#[derive(Debug, Default)]
+pub(super) struct LastSweep(AtomicU64);
+
+/// A tombstone as it is encrypted. The digests are inside: from one in the clear, a short secret could
+/// be guessed.
+#[derive(Clone, PartialEq, prost::Message)]
+struct Entry {
+    #[prost(bytes = "vec", tag = "1")]
+    properties: Vec<u8>,
+    #[prost(bytes = "vec", optional, tag = "2")]
+    inputs: Option<Vec<u8>>,
+    /// Milliseconds since 1970.
+    #[prost(uint64, tag = "3")]
+    at: u64,
+}
+
+impl Vault {
+    /// The tombstones of a key that have not expired, newest first. Damaged ones count as absent: they
+    /// only spare the caller checks that are made without them.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn tombstones(&self, key: &StoreKey, now: SystemTime) -> Result<Vec<Tombstone>, VaultError> {
+        let records = match self.store().find(Kind::Tombstone, key).await {
+            Err(StoreError::Damaged { .. }) => Vec::new(),
+            found => found?,
+        };
+        let mut tombstones = Vec::new();
+        for record in records {
+            if let Ok(deletion) = self.deletion_in(&record).await
+                && !deletion.is_expired(now)
+            {
+                tombstones.push(Tombstone { number: record.place.number, deletion });
+            }
+        }
+        Ok(tombstones)
+    }
+
+    /// Writes the tombstone of an object that has no record. It is durable when this returns.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn bury(&self, key: &StoreKey, deletion: &Deletion) -> Result<(), VaultError> {
+        let replaced = self.replaced_by(key, deletion).await;
+        self.write(|cipher| Batch { changes: deletion.changes(cipher, key, &replaced), ..Batch::default() })
+            .await?;
+        self.sweep(deletion.at).await;
+        Ok(())
+    }
+
+    /// Removes tombstones: a later object is known by the same properties.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn remove_tombstones(&self, numbers: &[RecordNumber]) -> Result<(), VaultError> {
+        if !numbers.is_empty() {
+            let changes = numbers.iter().copied().map(removed).collect();
+            self.store().commit(Batch { changes, ..Batch::default() }).await?;
+        }
+        Ok(())
+    }
+
+    /// The tombstones that a new one of the same key replaces: of the same properties, expired ones, and
+    /// the oldest where there are too many. A failure is reported by the write that follows.
+    pub(super) async fn replaced_by(&self, key: &StoreKey, deletion: &Deletion) -> Vec<RecordNumber> {
+        let Ok(records) = self.store().find(Kind::Tombstone, key).await else { return Vec::new() };
+        let mut replaced = Vec::new();
+        let mut others = 0;
+        for record in records {
+            let is_obsolete = match self.deletion_in(&record).await {
+                Ok(other) => other.properties == deletion.properties || other.is_expired(deletion.at),
+                Err(_) => true,
+            };
+            others += usize::from(!is_obsolete);
+            if is_obsolete || others >= MOST {
+                replaced.push(record.place.number);
+            }
+        }
+        replaced
+    }
+
+    /// Removes expired and damaged tombstones of all keys, at most once a day and process. What fails
+    /// here is tried again another time: expired tombstones have no effect.
+    pub(super) async fn sweep(&self, now: SystemTime) {
+        if !self.last_sweep().is_due(now) {
+            return;
+        }
+        let mut after = Some(RecordNumber(0));
+        while let Some(from) = after {
+            let Ok(Page { records, damaged, next, .. }) =
+                self.store().page(Kind::Tombstone, None, from, PAGE).await
+            else {
+                return;
+            };
+            let mut expired: Vec<RecordNumber> = damaged.into_iter().map(|(number, _)| number).collect();
+            for record in &records {
+                if self.deletion_in(record).await.is_ok_and(|deletion| deletion.is_expired(now)) {
+                    expired.push(record.place.number);
+                }
+            }
+            // They are in the order of time, unless a clock was set back; then another day finds them.
+            if expired.is_empty() {
+                return;
+            }
+            let changes = expired.into_iter().map(removed).collect();
+            let batch = Batch { changes, durability: Durability::Soon, ..Batch::default() };
+            if self.store().commit(batch).await.is_err() {
+                return;
+            }
+            after = next;
+        }
+    }
+
+    async fn deletion_in(&self, record: &SealedRecord) -> Result<Deletion, VaultError> {
+        let plain = self.unseal(Kind::Tombstone, record).await?;
+        let unreadable =
+            |error| VaultError::Envelope { key: Box::new(record.key.clone()), store: self.location(), error };
+        let Entry { properties, inputs, at } = Entry::decode(Bytes::from(plain)).map_err(unreadable)?;
+        Ok(Deletion {
+            // A digest of another length matches nothing.
+            properties: Sent::try_from(properties).unwrap_or_default(),
+            inputs: inputs.and_then(|inputs| Sent::try_from(inputs).ok()),
+            at: UNIX_EPOCH + Duration::from_millis(at),
+        })
+    }
+}
+
+impl Deletion {
+    /// What writes the tombstone in place of others.
+    pub(super) fn changes(
+        &self,
+        cipher: &CipherKey,
+        key: &StoreKey,
+        replaced: &[RecordNumber],
+    ) -> Vec<Change> {
+        let plain = Entry {
+            properties: self.properties.to_vec(),
+            inputs: self.inputs.map(|inputs| inputs.to_vec()),
+            at: milliseconds(self.at),
+        };
+        let bytes = cipher.seal(Kind::Tombstone, key, &plain.encode_to_vec());
+        let added = Change::Add { kind: Kind::Tombstone, key: key.clone(), bytes };
+        std::iter::once(added).chain(replaced.iter().copied().map(removed)).collect()
+    }
+
+    /// Of a time that is still to come nothing is expired.
+    fn is_expired(&self, now: SystemTime) -> bool {
+        now.duration_since(self.at).is_ok_and(|age| age > RETENTION)
+    }
+}
+
+impl LastSweep {
+    /// Whether it is time to look again; then it counts as done.
+    fn is_due(&self, now: SystemTime) -> bool {
+        let now = milliseconds(now);
+        let last = self.0.load(Ordering::Relaxed);
+        let is_due =
+            last == 0 || now.abs_diff(last) >= u64::try_from(SWEEP_INTERVAL.as_millis()).unwrap_or(0);
+        if is_due {
+            self.0.store(now, Ordering::Relaxed);
+        }
+        is_due
+    }
+}
+
+pub(super) fn removed(number: RecordNumber) -> Change {
+    Change::Remove { kind: Kind::Tombstone, number, version: None }
+}
+
+fn milliseconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn no_file_holds_a_digest_in_the_clear() {
+        let home = tempfile::tempdir().expect("a directory");
+        let vault = Vault::open(home.path(), None).await.expect("a vault");
+        let key = StoreKey { package: "p".to_owned(), type_name: "t".to_owned(), id: "web".to_owned() };
+        let deletion = Deletion {
+            properties: *b"a digest of all that was sent!!!",
+            inputs: Some(*b"another one, of all the inputs!!"),
+            at: SystemTime::now(),
+        };
+        vault.bury(&key, &deletion).await.expect("written");
+        for entry in std::fs::read_dir(home.path()).expect("a directory") {
+            let path = entry.expect("an entry").path();
+            let bytes = std::fs::read(&path).expect("a file");
+            for text in [&b"a digest of all"[..], b"another one, of"] {
+                assert!(!bytes.windows(text.len()).any(|window| window == text), "{}", path.display());
+            }
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! `isthmus install --plugin`: which versions of the plugin it installs, where, and what it leaves alone.
+
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use super::{Machine, Said};
+use crate::harness::json;
+
+/// A user with a Pulumi CLI that notes where it was called, and knows of no stacks.
+struct User {
+    machine: Machine,
+}
+
+impl User {
+    fn new() -> Self {
+        let user = Self { machine: Machine::new() };
+        user.pulumi("case \"$*\" in *'stack ls'*) echo '[]' ;; esac");
+        user
+    }
+
+    /// Makes these lines of a shell the Pulumi CLI.
+    fn pulumi(&self, lines: &str) {
+        let calls = self.machine.path("calls");
+        let script = format!("#!/bin/sh\necho \"$PWD $*\" >> {calls:?}\n{lines}\n");
+        let file = self.machine.write("bin/pulumi", script.as_bytes());
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    }
+
+    /// The directories in which the Pulumi CLI was called, without the user's own.
+    fn calls(&self) -> Vec<String> {
+        let home = self.machine.path("").display().to_string();
+        let calls = std::fs::read_to_string(self.machine.path("calls")).unwrap_or_default();
+        calls.lines().map(|line| line.replace(&home, "")).collect()
+    }
+
+    fn install_plugin(&self, directory: impl AsRef<Path>, words: &[&str]) -> Said {
+        let mut command = self.machine.command(env!("CARGO_BIN_EXE_isthmus"));
+        let path = format!("{}:/usr/bin:/bin", self.machine.path("bin").display());
+        command.env("PATH", path).current_dir(self.machine.path(directory));
+        Said::of(command.args(["install", "--plugin"]).args(words))
+    }
+
+    /// The versions under which the plugin is installed.
+    fn installed(&self) -> Vec<String> {
+        let Ok(entries) = std::fs::read_dir(self.machine.path(".pulumi/plugins")) else { return Vec::new() };
+        let mut versions: Vec<String> = entries
+            .map(|entry| entry.expect("a directory of ours").file_name().to_string_lossy().into_owned())
+            .map(|name| name.replace("resource-terraform-provider-v", ""))
+            .collect();
+        versions.sort_unstable();
+        versions
+    }
+
+    fn write(&self, path: &str, text: &str) -> PathBuf {
+        self.machine.write(path, text.as_bytes())
+    }
+
+    /// A project that names this version of the plugin.
+    fn project(&self, directory: &str, version: &str) {
+        let packages = format!("packages:\n  x: {{ source: terraform-provider, version: {version} }}\n");
+        self.write(&format!("{directory}/Pulumi.yaml"), &format!("name: x\nruntime: yaml\n{packages}"));
+    }
+
+    /// The manifest of an SDK that names this version of the plugin.
+    fn sdk(&self, directory: &str, version: &str) {
+        let manifest = json!({ "resource": true, "name": "terraform-provider", "version": version });
+        self.write(&format!("{directory}/pulumi-plugin.json"), &manifest.to_string());
+    }
+}
+
+#[test]
+fn without_a_project_the_default_version_is_installed_and_no_project_below_is_touched() {
+    let user = User::new();
+    for (directory, version) in
+        [("machine/home/a", "9.0.0"), ("machine/home/b", "9.0.1"), ("machine/srv/c", "9.0.2")]
+    {
+        user.project(directory, version);
+    }
+    user.sdk("machine/sdks/random", "9.0.3");
+    let said = user.install_plugin("machine", &[]);
+    let here = user.machine.path("machine").canonicalize().expect("it is there");
+    let note = format!(
+        "no Pulumi project in {} or above (--project DIRECTORY names another one): installing the default version 1.1.3\n",
+        here.display()
+    );
+    assert!(said.stdout.starts_with(&note) && said.stderr.is_empty(), "{said:?}");
+    said.well();
+    assert_eq!((user.installed(), user.calls()), (vec!["1.1.3".to_owned()], Vec::new()));
+
+    // What is named on the command line takes the place of the default.
+    let said = user
+        .install_plugin("machine", &["--plugin-version", "v1.0.7", "--plugin-version", "1.2.0-rc1"])
+        .well();
+    assert!(!said.contains("default"), "{said}");
+    assert_eq!(user.installed(), ["1.0.7", "1.1.3", "1.2.0-rc1"]);
+}
+
+#[test]
+fn a_project_is_searched_without_what_is_not_its_own() {
+    let user = User::new();
+    user.project("work/Pulumi is here", "1.0.0");
+    let project = |path: &str| format!("work/Pulumi is here/{path}");
+    user.sdk(&project("sdks/random"), "1.0.1");
+    user.sdk(&project("a/b/c"), "1.0.2");
+    // A component within the project, which the project's own commands run.
+    user.write(
+        &project("component/PulumiPlugin.yaml"),
+        "runtime: nodejs\npackages: { tls: terraform-provider@1.0.3 }\n",
+    );
+    for foreign in
+        ["node_modules/x", ".git/x", ".venv/lib", "venv/lib", "target/x", "other/sdks/random", "json/sdks"]
+    {
+        user.sdk(&project(foreign), "9.0.0");
+    }
+    user.write(&project("venv/pyvenv.cfg"), "");
+    user.project(&project("other"), "9.0.1");
+    user.write(&project("json/Pulumi.json"), "{}");
+    user.sdk("work", "9.0.2");
+    // Links that lead back, out of the project, and nowhere.
+    for (link, target) in [("loop", "."), ("a/up", ".."), ("out", "../../work"), ("dead.yaml", "nowhere")] {
+        symlink(target, user.machine.path(project(link))).expect("a link");
+    }
+    let said = user.install_plugin(project("a/b"), &[]);
+    assert!(said.stderr.contains("searching ") && said.stderr.contains("listing the stacks of "), "{said:?}");
+    said.well();
+    assert_eq!(user.installed(), ["1.0.0", "1.0.1", "1.0.2", "1.0.3"]);
+    assert_eq!(user.calls(), ["work/Pulumi is here --non-interactive --color never stack ls --json"]);
+}
+
+#[test]
+fn the_project_may_be_named_and_its_file_may_have_any_name_that_the_pulumi_cli_takes() {
+    let user = User::new();
+    let packages = json!({ "random": { "source": "terraform-provider", "version": "1.0.0" } });
+    user.write(
+        "json/Pulumi.json",
+        &json!({ "name": "x", "runtime": "nodejs", "packages": packages }).to_string(),
+    );
+    user.write("yml/Pulumi.yml", "name: x\nruntime: go\npackages:\n  tls: terraform-provider@1.0.1\n");
+    user.sdk("bare/sdks/random", "1.0.2");
+    for project in ["json", "yml", "bare"] {
+        user.install_plugin("", &["--project", project]).well();
+    }
+    assert_eq!(user.installed(), ["1.0.0", "1.0.1", "1.0.2"]);
+    assert_eq!(user.calls().len(), 2, "stacks belong to projects only: {:?}", user.calls());
+    let missing = user.install_plugin("", &["--project", "elsewhere"]).failed();
+    assert!(missing.contains("failed to read the project directory elsewhere: "), "{missing}");
+    user.write("empty/Pulumi.yaml", "name: x\nruntime: yaml\n");
+    let said = user.install_plugin("empty", &[]).well();
+    assert!(said.contains("/empty: installing the default version 1.1.3\n"), "{said}");
+}
+
+#[test]
+fn a_project_file_that_cannot_be_read_is_named() {
+    let user = User::new();
+    user.write("work/Pulumi.yaml", "packages: [terraform-provider\nconfig:\n  password: hunter2\n");
+    let said = user.install_plugin("work", &[]);
+    let warning = "/work/Pulumi.yaml: not a YAML document: ";
+    assert!(said.stderr.contains(warning) && !said.stderr.contains("hunter2"), "{said:?}");
+    said.well();
+}
+
+#[test]
+fn each_stack_that_is_read_is_shown_and_named_versions_are_installed() {
+    let user = User::new();
+    user.write("work/Pulumi.yaml", "name: x\nruntime: yaml\n");
+    let provider = json!({ "type": "pulumi:providers:terraform-provider", "inputs": { "version": "1.0.4" } });
+    user.write("export.json", &json!({ "deployment": { "resources": [provider] } }).to_string());
+    let export = user.machine.path("export.json");
+    user.pulumi(&format!(
+        "case \"$*\" in *'stack ls'*) echo '[{{\"name\":\"dev\"}},{{\"name\":\"prod\"}}]' ;; *) cat {export:?} ;; esac"
+    ));
+    let said = user.install_plugin("work", &[]);
+    assert!(
+        said.stderr.contains("reading the stack dev (1 of 2)\nreading the stack prod (2 of 2)\n"),
+        "{said:?}"
+    );
+    said.well();
+    assert_eq!(user.installed(), ["1.0.4"]);
+}
+
+#[test]
+fn an_sdk_that_the_parameters_have_left_behind_is_named() {
+    let user = User::new();
+    let package = |constraint: &str| {
+        let parameters = format!("parameters: [hashicorp/random, {constraint}]");
+        let package = format!("random: {{ source: terraform-provider, version: 1.1.3, {parameters} }}");
+        user.write("work/Pulumi.yaml", &format!("name: x\nruntime: yaml\npackages:\n  {package}\n"));
+    };
+    package("~> 3.8");
+    // {"remote":{"url":"registry.opentofu.org/hashicorp/random","version":"3.8.0"}}
+    let value = "eyJyZW1vdGUiOnsidXJsIjoicmVnaXN0cnkub3BlbnRvZnUub3JnL2hhc2hpY29ycC9yYW5kb20iLCJ2ZXJzaW9uIjoiMy44LjAifX0=";
+    user.write(
+        "work/sdks/random/random-3.8.0.yaml",
+        &format!(
+            "packageDeclarationVersion: 1\nname: terraform-provider\nversion: 1.1.3\nparameterization:\n  name: random\n  version: \
+             3.8.0\n  value: {value}\n"
+        ),
+    );
+    let said = user.install_plugin("work", &[]);
+    assert!(!said.stderr.contains("warning"), "{said:?}");
+    package("~> 3.9");
+    let said = user.install_plugin("work", &[]);
+    let warning = "warning: sdks/random/random-3.8.0.yaml overrides package \"random\" of Pulumi.yaml: it was generated for \
+                   hashicorp/random 3.8.0, the parameters ask for hashicorp/random ~> 3.9\nhelp: ";
+    assert!(said.stderr.contains(warning), "{said:?}");
+    said.well();
+}
+
+#[test]
+fn a_version_that_is_none_is_a_usage_error() {
+    let user = User::new();
+    for version in ["nonsense", "1.1", "v", "vv1.1.3", "", "../1.1.3", "1.1.3/x"] {
+        let said = user.install_plugin("", &["--plugin-version", version]);
+        assert!(
+            said.code == 2 && said.stderr.contains("not a semantic version, such as 1.1.3: "),
+            "{version:?}: {said:?}"
+        );
+    }
+    assert_eq!(user.installed(), [""; 0]);
+}

@@ -1,0 +1,367 @@
+//! Settings in the environment: no value is passed over, neither by a command nor by a plugin of either kind.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
+use isthmus::settings::{ALL, Setting};
+use isthmus_sandbox::Protocol;
+use prost_reflect::DescriptorPool;
+use tonic::codegen::http::uri::PathAndQuery;
+use tonic::transport::Channel;
+
+use super::{Machine, Said};
+use crate::harness::engine::Severity;
+use crate::harness::{Code, Setup, Status};
+
+/// A variable, with values that are understood and values that are not.
+struct Row {
+    name: &'static str,
+    good: &'static [&'static [u8]],
+    bad: &'static [&'static [u8]],
+    /// Whether a value may be shown.
+    is_secret: bool,
+}
+
+const fn row(name: &'static str, good: &'static [&'static [u8]], bad: &'static [&'static [u8]]) -> Row {
+    Row { name, good, bad, is_secret: false }
+}
+
+const fn secret(name: &'static str, good: &'static [&'static [u8]], bad: &'static [&'static [u8]]) -> Row {
+    Row { name, good, bad, is_secret: true }
+}
+
+const BOOLEANS: &[&[u8]] =
+    &[b"", b"true", b"TRUE", b"yes", b"On", b"1", b"false", b"No", b"OFF", b"0", b" true\n"];
+const NO_BOOLEANS: &[&[u8]] = &[b"maybe", b"2", b"y", b"enabled", b" ", b"true,", b"tru\xff"];
+const PATHS: &[&[u8]] = &[b"", b"state", b"/nowhere/a b", b"/nowhere/\xff"];
+const NO_PATHS: &[&[u8]] = &[b"~/state", b"~"];
+const KEY: &[u8] = b"0123456789abcdef0123456789ABCDEF0123456789abcdef0123456789ABCDEF";
+
+/// Every variable of ours.
+const ROWS: &[Row] = &[
+    row(
+        "ISTHMUS_ALLOW_USERS",
+        &[b"", b"0", b"root, 65534", b"*"],
+        &[b"-1", b"root,,1", b"*,root", b"no such user", b"\xff"],
+    ),
+    row("ISTHMUS_GRACE", &[b"", b"0.5", b"86400"], &[b"5s", b"-1", b"NaN", b"1e9", b"\xff"]),
+    row("ISTHMUS_HOME", PATHS, NO_PATHS),
+    secret(
+        "ISTHMUS_KEY",
+        &[KEY],
+        &[b"", b"sesame", b"g123456789abcdef0123456789ABCDEF0123456789abcdef0123456789ABCDEF"],
+    ),
+    secret("ISTHMUS_KEY_FILE", &[b"/nowhere/key", b"\xff"], &[b"", b"~/sesame"]),
+    row("ISTHMUS_KILL_SESSIONS", BOOLEANS, NO_BOOLEANS),
+    row("ISTHMUS_LOCK_FILE", &[b"", b"sub/.terraform.lock.hcl"], NO_PATHS),
+    row("ISTHMUS_LOG_CALLS", BOOLEANS, NO_BOOLEANS),
+    row(
+        "ISTHMUS_NAME_PROPERTIES",
+        &[b"", b"{}", br#"{"a_b": ["c", "d"]}"#],
+        &[b"filename", b"[]", br#"{"a_b": 1}"#, br#"{"a_b": "c", "a_b": "d"}"#, b"\xff"],
+    ),
+    row("ISTHMUS_OFFLINE", BOOLEANS, NO_BOOLEANS),
+    secret("ISTHMUS_PASSPHRASE", &[b"correct horse", b" "], &[b"", b"sesame\xff"]),
+    row("ISTHMUS_PROVIDER", PATHS, NO_PATHS),
+    row("ISTHMUS_PROVIDER_META", &[b"", br#"{"a": {}, "b": null}"#], &[b"{", b"[]", br#"{"a": 1}"#, b"\xff"]),
+    row("ISTHMUS_SCHEMA_CACHE", BOOLEANS, NO_BOOLEANS),
+    row("ISTHMUS_SENSITIVE_OUTPUTS", &[b"", b"withhold", b"Show"], &[b"withheld", b"true", b"off", b"\xff"]),
+    secret(
+        "ISTHMUS_STORE",
+        &[b"", b"state.sqlite", b"/nowhere/\xff", b"postgres://me:sesame@localhost/database"],
+        &[
+            b"mysql://me:sesame@host/a",
+            b"postgres:/me:sesame@host/a",
+            b"postgres://?password=sesame",
+            b"~/state",
+        ],
+    ),
+    row("ISTHMUS_STORE_CA", &[b""], NO_PATHS),
+    // The program does not use it.
+    row("ISTHMUS_TOOLS_DIR", &[b"", b"~", b"\xff"], &[]),
+    row("ISTHMUS_WRITE_ONLY", &[b"", b"hash", b"HASH", b"secret"], &[b"on", b"true", b"hashed", b"\xff"]),
+];
+
+#[test]
+fn every_setting_has_a_row_and_a_value_that_is_refused() {
+    let names = |rows: &mut dyn Iterator<Item = &'static str>| rows.collect::<BTreeSet<_>>();
+    assert_eq!(
+        names(&mut ROWS.iter().map(|row| row.name)),
+        names(&mut ALL.iter().map(|Setting { name, .. }| *name))
+    );
+    let free = ROWS.iter().filter(|row| row.bad.is_empty()).map(|row| row.name).collect::<Vec<_>>();
+    assert_eq!(free, ["ISTHMUS_TOOLS_DIR"], "every value of it is understood");
+}
+
+/// The error for a value that is not understood.
+#[track_caller]
+fn assert_refused(row: &Row, value: &[u8], text: &str) {
+    let [first, line, help] = text.lines().collect::<Vec<_>>()[..] else { panic!("three lines, not {text}") };
+    assert!(first.ends_with("invalid settings in the environment:"), "{text}");
+    let allowed = ALL.iter().find(|setting| setting.name == row.name).expect("it is in the table").value;
+    assert!(line.ends_with(&format!("expected {allowed}")), "{text}");
+    assert!(help.starts_with("help: "), "{text}");
+    if row.is_secret {
+        assert!(line.starts_with(&format!("  {}: ", row.name)), "{text}");
+        assert!(value.is_empty() || !text.contains(&*String::from_utf8_lossy(value)), "{text}");
+        assert!(!text.contains("sesame"), "{text}");
+    } else {
+        assert!(line.starts_with(&format!("  {}={:?}: ", row.name, OsStr::from_bytes(value))), "{text}");
+    }
+}
+
+#[test]
+fn a_command_understands_a_value_or_ends_with_a_usage_error() {
+    let machine = Machine::new();
+    let list = |row: &Row, value: &[u8]| {
+        let mut command = machine.command(env!("CARGO_BIN_EXE_isthmus"));
+        Said::of(command.args(["providers", "list"]).env(row.name, OsStr::from_bytes(value)))
+    };
+    for row in ROWS {
+        for value in row.good {
+            let said = list(row, value);
+            assert_eq!(
+                (said.code, &*said.stderr),
+                (0, ""),
+                "{}={:?}: {said:?}",
+                row.name,
+                OsStr::from_bytes(value)
+            );
+        }
+        for value in row.bad {
+            let said = list(row, value);
+            assert_eq!(
+                (said.code, &*said.stdout),
+                (2, ""),
+                "{}={:?}: {said:?}",
+                row.name,
+                OsStr::from_bytes(value)
+            );
+            assert_refused(row, value, &said.stderr);
+        }
+    }
+}
+
+#[test]
+fn no_command_does_anything_with_a_setting_that_is_not_understood() {
+    let machine = Machine::new();
+    std::fs::write(machine.path("given.tfstate"), "{}").expect("a file");
+    let before = tree(&machine);
+    let run = |words: &[&str]| {
+        Said::of(machine.command(env!("CARGO_BIN_EXE_isthmus")).args(words).env("ISTHMUS_OFFLINE", "maybe"))
+    };
+    for words in [
+        &["demo"][..],
+        &["install", "hashicorp/random"],
+        &["install", "--plugin"],
+        &["link", "hashicorp/random", "--dir", "bin"],
+        &["providers", "list"],
+        &["providers", "mirror", "mirror", "hashicorp/random"],
+        &["providers", "prune"],
+        &["providers", "verify"],
+        &["state", "dismiss", "1"],
+        &["state", "export"],
+        &["state", "import", "given.tfstate"],
+        &["state", "list"],
+        &["state", "rm", "1"],
+        &["state", "show", "1"],
+    ] {
+        let said = run(words);
+        assert_eq!((said.code, &*said.stdout), (2, ""), "{words:?}: {said:?}");
+        assert!(said.stderr.contains("ISTHMUS_OFFLINE=\"maybe\": not a boolean"), "{words:?}: {said:?}");
+    }
+    assert_eq!(tree(&machine), before);
+    for words in [&["--help"][..], &["--version"], &["state", "import", "--help"], &["plugin", "-version"]] {
+        run(words).well();
+    }
+}
+
+fn tree(machine: &Machine) -> Vec<String> {
+    let entries = std::fs::read_dir(machine.path("")).expect("a directory");
+    entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn a_command_lists_all_that_is_wrong_at_once() {
+    let machine = Machine::new();
+    let mut command = machine.command(env!("CARGO_BIN_EXE_isthmus"));
+    let wrong: Vec<&Row> = ROWS.iter().filter(|row| !row.bad.is_empty()).collect();
+    command.args(["state", "list"]).envs(wrong.iter().map(|row| (row.name, OsStr::from_bytes(row.bad[0]))));
+    let said = Said::of(&mut command);
+    assert_eq!(said.code, 2, "{said:?}");
+    for row in wrong {
+        let lines = said.stderr.lines().filter(|line| line.trim_start().starts_with(row.name));
+        assert!(lines.count() >= 1, "{}: {said:?}", row.name);
+    }
+}
+
+#[test]
+fn a_command_warns_of_variables_that_have_no_effect() {
+    let machine = Machine::new();
+    for (name, value, warning) in [
+        (
+            "ISTHMUS_OFLINE",
+            "true",
+            "the variable ISTHMUS_OFLINE has no effect; did you mean ISTHMUS_OFFLINE?",
+        ),
+        (
+            "isthmus_offline",
+            "true",
+            "the variable isthmus_offline has no effect; did you mean ISTHMUS_OFFLINE?",
+        ),
+        ("ISTHMUS_STORE_CA", "ca.pem", "ISTHMUS_STORE_CA has no effect without a server in ISTHMUS_STORE"),
+        (
+            "TF_LOG",
+            "verbose",
+            "TF_LOG=\"verbose\" has no effect; expected trace, debug, info, warn, error, off or json",
+        ),
+        (
+            "OPENTOFU_ENFORCE_GPG_VALIDATION",
+            "yes",
+            "OPENTOFU_ENFORCE_GPG_VALIDATION=\"yes\" is taken for `true`; OpenTofu understands nothing but `true`",
+        ),
+    ] {
+        let mut command = machine.command(env!("CARGO_BIN_EXE_isthmus"));
+        let said = Said::of(command.args(["providers", "list"]).env(name, value));
+        assert_eq!((said.code, &*said.stderr), (0, &*format!("warning: {warning}\n")), "{said:?}");
+    }
+}
+
+/// The two names that engines start the plugin by.
+const PLUGINS: [&str; 2] = ["pulumi-resource-terraform-provider", "lumi-resource-sandbox"];
+
+fn plugin(name: &str) -> Setup {
+    Setup::sandbox(Protocol::V6).named(name)
+}
+
+/// Calls a method with an empty message.
+pub(super) async fn ask(channel: Channel, method: &str) -> Result<(), Status> {
+    let mut client = tonic::client::Grpc::new(channel);
+    client.ready().await.expect("the connection holds");
+    let codec = tonic_prost::ProstCodec::<(), ()>::default();
+    let path = PathAndQuery::try_from(method).expect("a path");
+    client.unary(tonic::Request::new(()), path, codec).await.map(|_| ())
+}
+
+/// The calls around the others. Of a plugin that fails them, the CLI says that it "exited prematurely", always a bug.
+const SERVED: [&str; 3] = [
+    "/pulumirpc.ResourceProvider/Handshake",
+    "/pulumirpc.ResourceProvider/GetPluginInfo",
+    "/pulumirpc.ResourceProvider/Cancel",
+];
+
+/// Not implemented, whatever the settings.
+const UNIMPLEMENTED: &str = "/pulumirpc.ResourceProvider/Construct";
+
+/// The methods of both services that engines call.
+fn methods() -> Vec<String> {
+    let pool = DescriptorPool::decode(isthmus_proto::DESCRIPTOR_SET).expect("our contracts");
+    let services = pool.services().filter(|service| service.name() == "ResourceProvider");
+    let paths = services.flat_map(|service| {
+        let of = service.full_name().to_owned();
+        service.methods().map(|method| format!("/{of}/{}", method.name())).collect::<Vec<_>>()
+    });
+    paths.collect()
+}
+
+#[tokio::test]
+async fn a_plugin_answers_every_call_between_handshake_and_cancel_with_what_is_wrong() {
+    let methods = methods();
+    for method in SERVED.into_iter().chain(["/lumirpc.ResourceProvider/Check"]) {
+        assert!(methods.iter().any(|known| known == method), "{methods:?}");
+    }
+    for name in PLUGINS {
+        let host = plugin(name)
+            .with("ISTHMUS_SENSITIVE_OUTPUTS", "withheld")
+            .with("ISTHMUS_OFFLINE", "?")
+            .start()
+            .await;
+        let channel = host.channel().await;
+        for method in &methods {
+            if SERVED.contains(&method.as_str()) {
+                ask(channel.clone(), method)
+                    .await
+                    .unwrap_or_else(|status| panic!("{name}, {method}: {status}"));
+                continue;
+            }
+            let status = ask(channel.clone(), method).await.expect_err(method);
+            if method == UNIMPLEMENTED {
+                assert_eq!(status.code(), Code::Unimplemented, "{name}: {status}");
+                continue;
+            }
+            assert_eq!(status.code(), Code::FailedPrecondition, "{name}, {method}: {status}");
+            for text in [
+                "ISTHMUS_SENSITIVE_OUTPUTS=\"withheld\": ",
+                "ISTHMUS_OFFLINE=\"?\": ",
+                "`withhold` or `show`",
+            ] {
+                assert!(status.message().contains(text), "{name}, {method}: {status}");
+            }
+        }
+        assert!(host.provider_processes().is_empty(), "{name} starts no provider");
+        assert!(!host.folder().join("isthmus").exists(), "{name} makes no store");
+        assert_eq!(host.stderr(), "", "{name}: an engine would show it as something else");
+    }
+}
+
+#[tokio::test]
+async fn a_plugin_understands_a_value_or_refuses_to_serve() {
+    for name in PLUGINS {
+        for row in ROWS {
+            for value in row.bad {
+                let host = plugin(name).with_value(row.name, OsStr::from_bytes(value)).start().await;
+                let service = if name == PLUGINS[0] { "pulumirpc" } else { "lumirpc" };
+                let method = format!(
+                    "/{service}.ResourceProvider/{}",
+                    if name == PLUGINS[0] { "GetSchema" } else { "Name" }
+                );
+                let status = ask(host.channel().await, &method).await.expect_err("a wrong setting");
+                assert_eq!(status.code(), Code::FailedPrecondition, "{}: {status}", row.name);
+                assert_refused(row, value, status.message());
+            }
+        }
+    }
+    for row in ROWS {
+        for value in row.good {
+            let host = plugin(PLUGINS[0]).with_value(row.name, OsStr::from_bytes(value)).start().await;
+            host.greeted().await.expect("it is always greeted");
+            // No provider was chosen, which is another reason to fail.
+            let answer = ask(host.channel().await, "/pulumirpc.ResourceProvider/GetSchema").await;
+            let refusal = answer.err().map(|status| status.message().to_owned()).unwrap_or_default();
+            let setting = format!("{}={:?}", row.name, OsStr::from_bytes(value));
+            assert!(!refusal.contains("invalid settings"), "{setting}: {refusal}");
+            assert!(host.engine.shown().is_empty(), "{}: {:?}", row.name, host.engine.shown());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_plugin_that_an_engine_attaches_to_says_at_once_what_is_wrong() {
+    let host = plugin(PLUGINS[0]).attachable().with("ISTHMUS_WRITE_ONLY", "on").start().await;
+    host.prints("ISTHMUS_WRITE_ONLY=\"on\": unknown value; expected `hash` or `secret`").await;
+    let status = host.connect().await.attach(host.engine.address()).await.expect_err("a wrong setting");
+    assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
+}
+
+#[tokio::test]
+async fn a_plugin_warns_of_variables_that_have_no_effect() {
+    for name in PLUGINS {
+        let host = plugin(name).with("TF_LOG", "verbose").with("ISTHMUS_LOG_CALL", "1").start().await;
+        for text in ["TF_LOG=\"verbose\" has no effect", "did you mean ISTHMUS_LOG_CALLS?"] {
+            let line = host.engine.line(text, |line| line.message.contains(text)).await;
+            assert_eq!(line.severity, Severity::Warning, "{name}: {line:?}");
+        }
+    }
+}
+
+#[test]
+fn a_demonstration_leaves_the_store_of_the_user_alone() {
+    let machine = Machine::new();
+    let store = machine.path("store.sqlite");
+    let mut command = machine.command(env!("CARGO_BIN_EXE_isthmus"));
+    let said =
+        Said::of(command.arg("demo").env("ISTHMUS_STORE", &store).env("ISTHMUS_PASSPHRASE", "correct horse"));
+    said.well();
+    assert!(!store.exists(), "it has made {}", store.display());
+}
