@@ -13,10 +13,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context as _, anyhow, bail};
+use isthmus_cty::Value;
 use isthmus_proto::tfplugin6;
-use isthmus_shim::cty::Value;
-use isthmus_shim::plugin::{LaunchSpec, LogSink, Plugin};
-use isthmus_shim::provider::{CallObserver, Client, Provider, Rpc};
+use isthmus_provider::plugin::{LaunchSpec, LogSink, Plugin};
+use isthmus_provider::{CallObserver, Client, Provider, Rpc};
 
 use crate::bridge::Startup;
 use crate::calls::{Call, Samples, milliseconds};
@@ -199,5 +199,5 @@ fn sent(value: Option<tfplugin6::DynamicValue>, what: &str) -> anyhow::Result<tf
 
 /// A null of any type.
 fn null() -> anyhow::Result<tfplugin6::DynamicValue> {
-    requests::encode(&Value::Null, &isthmus_shim::cty::Type::Dynamic)
+    requests::encode(&Value::Null, &isthmus_cty::Type::Dynamic)
 }

@@ -13,8 +13,8 @@ use std::time::Instant;
 
 use anyhow::{Context as _, anyhow};
 use bytes::Bytes;
-use isthmus_shim::cty::json::Json;
-use isthmus_shim::state::{
+use isthmus_cty::json::Json;
+use isthmus_state::{
     Intent, Intention, KeySource, RecordNumber, Saved, SavedObject, Status, StoreAddress, StoreKey, Vault,
 };
 use serde::Serialize;

@@ -167,7 +167,7 @@ fn is_sandbox(stem: &str) -> bool {
 /// Adds to the absence of a file which one was perhaps meant.
 fn explain_missing(file: &Path, error: std::io::Error) -> std::io::Error {
     use std::io::{Error, ErrorKind};
-    match isthmus_shim::similar_path(file).filter(|_| error.kind() == ErrorKind::NotFound) {
+    match isthmus_provider::plugin::similar_path(file).filter(|_| error.kind() == ErrorKind::NotFound) {
         Some(similar) => Error::new(error.kind(), format!("{error}; did you mean {}?", similar.display())),
         None => error,
     }

@@ -23,8 +23,8 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use dashmap::DashMap;
-use isthmus_shim::cache::SchemaCache;
-use isthmus_shim::state::{LazyVault, Vault};
+use isthmus_provider::schema_cache::SchemaCache;
+use isthmus_state::{LazyVault, Vault};
 use tokio::task::JoinSet;
 use tokio_util::task::TaskTracker;
 

@@ -13,7 +13,7 @@ mod outputs;
 use std::sync::Arc;
 
 use isthmus_proto::property::Struct;
-use isthmus_shim::provider::{Diagnostic, ProviderError};
+use isthmus_provider::{Diagnostic, ProviderError};
 
 use crate::daemon::{Instance, Session};
 use crate::package::catalogue::{Package, TokenError};

@@ -1,4 +1,4 @@
-//! The Pulumi side of isthmus: it serves Pulumi's resource-provider contracts and drives [`isthmus_shim`] beneath.
+//! The Pulumi side of isthmus: it serves Pulumi's resource-provider contracts and drives providers through [`isthmus_provider`] beneath.
 
 pub mod cli;
 pub mod config;

@@ -156,7 +156,7 @@ impl Search {
                 self.contents.warnings.push(format!(
                     "failed to read {}: {}; the plugin versions in it are not installed",
                     path.display(),
-                    isthmus_shim::error_chain(&error)
+                    isthmus_common::error_chain(&error)
                 ));
             }
             Some(Err(_)) => {}

@@ -28,7 +28,7 @@ mod write_only;
 use std::sync::Arc;
 
 use isthmus_proto::property::Struct;
-use isthmus_shim::provider::{Diagnostic, Provider};
+use isthmus_provider::{Diagnostic, Provider};
 
 use crate::package::catalogue::Identity;
 use crate::package::shape::ResourceShape;

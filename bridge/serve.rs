@@ -15,7 +15,7 @@ mod status;
 
 use std::sync::Arc;
 
-use isthmus_shim::provider::Limit;
+use isthmus_provider::Limit;
 use tonic::{Request, Status};
 
 use crate::daemon::{Call, Daemon, Session};

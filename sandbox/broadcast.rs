@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use isthmus_shim::cty::Type;
+use isthmus_cty::Type;
 
 use crate::call::Call;
 use crate::diagnostics::{Diagnostic, Diagnostics};

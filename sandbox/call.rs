@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use isthmus_shim::cty::{Type, Value};
+use isthmus_cty::{Type, Value};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 

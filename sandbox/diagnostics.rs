@@ -1,6 +1,6 @@
 //! What the sandbox has to say about a call: errors and warnings, each with the place that it is about.
 
-use isthmus_shim::cty::AttributePath;
+use isthmus_cty::AttributePath;
 
 /// How bad it is. The numbers are those of the wire, the same in both protocols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

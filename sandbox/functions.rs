@@ -1,6 +1,6 @@
 //! The sandbox's functions: pure, and usable before the provider is configured.
 
-use isthmus_shim::cty::{Number, Type, Value};
+use isthmus_cty::{Number, Type, Value};
 
 /// A function's signature and what it does.
 #[derive(Debug)]

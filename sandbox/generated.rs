@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use isthmus_shim::cty::{ObjectType, Type};
+use isthmus_cty::{ObjectType, Type};
 
 use crate::schema::{Nesting, Presence};
 

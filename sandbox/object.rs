@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use isthmus_shim::cty::{AttributePath, PathStep, Value};
+use isthmus_cty::{AttributePath, PathStep, Value};
 
 /// The attributes and blocks of one object, by name.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use isthmus_shim::cty::{AttributePath, PathStep, Value};
+use isthmus_cty::{AttributePath, PathStep, Value};
 
 use crate::schema::{Attribute, Block, Nesting, Shape};
 
@@ -221,7 +221,7 @@ fn extended(path: &AttributePath, step: PathStep) -> AttributePath {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_shim::cty::Type;
+    use isthmus_cty::Type;
 
     use super::*;
     use crate::object::at;

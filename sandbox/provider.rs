@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use isthmus_shim::cty::{Type, Value};
+use isthmus_cty::{Type, Value};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use isthmus_shim::cty::json::Json;
-use isthmus_shim::cty::{Type, Value};
+use isthmus_cty::json::Json;
+use isthmus_cty::{Type, Value};
 use serde_json::Map;
 use tonic::Status;
 

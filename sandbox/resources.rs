@@ -17,7 +17,7 @@ mod server;
 use std::fmt::Debug;
 
 use bytes::Bytes;
-use isthmus_shim::cty::{AttributePath, Type, Value};
+use isthmus_cty::{AttributePath, Type, Value};
 use serde_json::Map;
 use tonic::Status;
 

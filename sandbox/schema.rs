@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use isthmus_shim::cty::{ObjectType, Type, Value};
+use isthmus_cty::{ObjectType, Type, Value};
 
 /// A resource's, data source's or provider's schema.
 #[derive(Clone, Debug, Default)]

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use isthmus_shim::cty::Type;
+use isthmus_cty::Type;
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostics::{Diagnostic, Diagnostics};

@@ -1,7 +1,7 @@
-//! Values and types as they travel: the codecs of `isthmus_shim::cty`, under one error.
+//! Values and types as they travel: the codecs of `isthmus_cty`, under one error.
 
 use bytes::Bytes;
-use isthmus_shim::cty::{Type, Value, json, msgpack};
+use isthmus_cty::{Type, Value, json, msgpack};
 
 /// Bytes that are no value of the type, or a value that has no such form.
 #[derive(Debug, thiserror::Error)]

@@ -5,11 +5,11 @@
 
 use anyhow::{Context as _, anyhow};
 use bytes::Bytes;
+use isthmus_cty::{Type, Value, decode_dynamic, json, msgpack};
 use isthmus_proto::tfplugin6;
-use isthmus_shim::cty::{Type, Value, decode_dynamic, json, msgpack};
-use isthmus_shim::provider::Client;
-use isthmus_shim::rules::proposed_new;
-use isthmus_shim::schema::Schema;
+use isthmus_provider::Client;
+use isthmus_provider::rules::proposed_new;
+use isthmus_provider::schema::Schema;
 
 use super::{apply, null, plan, sent, upgrade};
 use crate::workload::{Case, Input, Scalar};

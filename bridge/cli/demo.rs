@@ -135,6 +135,6 @@ fn end(played: Result<usize, DemoError>) -> ExitCode {
             print(&format!("\nAll {steps} steps went as they must.\n"));
             ExitCode::SUCCESS
         }
-        Err(error) => fail(&isthmus_shim::error_chain(&error)),
+        Err(error) => fail(&isthmus_common::error_chain(&error)),
     }
 }

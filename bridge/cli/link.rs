@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use isthmus_shim::install::find_executable;
-use isthmus_shim::permissions::{PRIVATE_DIRECTORY, create_directories};
-use isthmus_shim::plugin::{ExecutableError, inspect};
+use isthmus_common::permissions::{PRIVATE_DIRECTORY, create_directories};
+use isthmus_install::find_executable;
+use isthmus_provider::plugin::{ExecutableError, inspect};
 
 use super::install::{ProviderError, install_one};
 use super::{LUMI_PLUGIN_PREFIX, fail, print, shell};
@@ -114,7 +114,7 @@ pub(super) fn run(link: &Link, settings: &Settings) -> ExitCode {
             print(&format!("{text}\n"));
             ExitCode::SUCCESS
         }
-        Err(error) => fail(&isthmus_shim::with_help(isthmus_shim::error_chain(&error), error.help())),
+        Err(error) => fail(&isthmus_common::with_help(isthmus_common::error_chain(&error), error.help())),
     }
 }
 
@@ -286,7 +286,7 @@ mod tests {
         let other = program(folder.path(), "acme");
         let said = |provider: &Path, package| {
             let dir = folder.path().join("bin");
-            isthmus_shim::error_chain(&link(provider, package, Some(dir)).made(None).expect_err("refused"))
+            isthmus_common::error_chain(&link(provider, package, Some(dir)).made(None).expect_err("refused"))
         };
         assert_eq!(
             said(Path::new("/hashicorp/random"), None),

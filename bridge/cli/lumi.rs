@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use isthmus_proto::property::Struct;
-use isthmus_shim::state::Intent;
+use isthmus_state::Intent;
 
 use super::link::PROVIDER_LINK;
 use super::open_files;
@@ -81,7 +81,7 @@ pub(super) fn run(package: &str, program: &Path, words: &[OsString]) -> ExitCode
     runtime.block_on(async {
         match serve(package, program, engine_address(words), starter).await {
             Ok(code) => code,
-            Err(error) => fail(&isthmus_shim::error_chain(&error)),
+            Err(error) => fail(&isthmus_common::error_chain(&error)),
         }
     })
 }
@@ -198,11 +198,11 @@ pub(super) fn provider(
     path: Option<OsString>,
 ) -> Option<PathBuf> {
     if let Some(configured) = configured {
-        return Some(isthmus_shim::install::find_executable(&configured));
+        return Some(isthmus_install::find_executable(&configured));
     }
     let name = format!("{EXECUTABLE_PREFIX}{package}");
     std::env::split_paths(path.as_deref().unwrap_or(OsStr::new("")))
-        .map(|folder| isthmus_shim::install::find_executable(&folder.join(&name)))
+        .map(|folder| isthmus_install::find_executable(&folder.join(&name)))
         .find(|file| is_executable(file))
 }
 

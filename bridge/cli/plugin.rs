@@ -126,7 +126,7 @@ async fn serve(address: Option<String>, starter: Starter) -> ExitCode {
     }
     let daemon = Daemon::new(log, plugin_version(), configured);
     if let Err(error) = announce(listener.port()) {
-        return fail(&isthmus_shim::error_chain(&error));
+        return fail(&isthmus_common::error_chain(&error));
     }
     match serve_until_told(listener, &daemon, engine_process).await {
         Ok(code) => code,

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use isthmus_shim::install::{
+use isthmus_install::{
     AddressError, ConstraintError, InstallError, Inventory, MirrorError, NoVersion, ProviderCache,
 };
 
@@ -127,7 +127,7 @@ pub(super) fn run(providers: &Providers, settings: &Settings) -> ExitCode {
     match done {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Faulty) => ExitCode::FAILURE,
-        Err(error) => fail(&isthmus_shim::with_help(isthmus_shim::error_chain(&error), error.help())),
+        Err(error) => fail(&isthmus_common::with_help(isthmus_common::error_chain(&error), error.help())),
     }
 }
 

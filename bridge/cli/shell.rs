@@ -6,7 +6,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use isthmus_shim::install::VersionConstraint;
+use isthmus_install::VersionConstraint;
 
 use super::warn;
 

@@ -4,7 +4,7 @@
 //! A process handle is needed for that, because an id may pass to another process. It is opened for the parent, and is the
 //! right one if the parent is still the same afterwards: a process whose parent ends gets another one at once.
 
-use isthmus_shim::plugin::ForeignProcess;
+use isthmus_provider::plugin::ForeignProcess;
 use rustix::process::{Pid, getppid};
 
 /// The parent of this process, as it was when this was made.

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use isthmus_shim::state::Vault;
+use isthmus_state::Vault;
 
 use super::output::inform;
 use super::{fail, print, warn};
@@ -93,7 +93,7 @@ pub(super) fn run(state: &State, settings: &Arc<Settings>) -> ExitCode {
         Ok(Outcome::Incomplete) => ExitCode::FAILURE,
         Err(error) => {
             let code = error.exit_code();
-            fail(&isthmus_shim::error_chain(&error));
+            fail(&isthmus_common::error_chain(&error));
             code
         }
     }

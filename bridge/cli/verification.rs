@@ -1,6 +1,6 @@
 //! Who vouches for a provider, in a few words and in JSON.
 
-use isthmus_shim::install::Verification;
+use isthmus_install::Verification;
 use serde_json::{Value, json};
 
 /// Of a key, its last digits are what people know it by.

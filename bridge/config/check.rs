@@ -1,8 +1,8 @@
 //! Whether a configuration is what the provider takes.
 
 use isthmus_proto::property::Struct;
-use isthmus_shim::provider::ProviderError;
-use isthmus_shim::secret::Retention;
+use isthmus_provider::ProviderError;
+use isthmus_provider::Retention;
 
 use super::complaints::Complaints;
 use super::{sorted, target};

@@ -6,7 +6,7 @@
 //!
 //! Unlike the Go bridge, a failure also names its property, where its value may be printed.
 
-use isthmus_shim::provider::Diagnostic;
+use isthmus_provider::Diagnostic;
 
 use crate::package::shape::{Field, ObjectShape};
 use crate::resource::{Failure, Inputs, Place, describe};
@@ -176,9 +176,9 @@ pub(super) fn in_pulumis_names(text: &str, shape: &ObjectShape) -> String {
 
 #[cfg(test)]
 mod tests {
+    use isthmus_cty::{AttributePath, PathStep, Type};
     use isthmus_proto::property::Struct;
-    use isthmus_shim::cty::{AttributePath, PathStep, Type};
-    use isthmus_shim::schema::BlockNesting;
+    use isthmus_provider::schema::BlockNesting;
 
     use super::*;
     use crate::package::shape::{IdRule, ResourceShape};

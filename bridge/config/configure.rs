@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use isthmus_proto::property::Struct;
-use isthmus_shim::provider::ProviderError;
-use isthmus_shim::secret::Retention;
+use isthmus_provider::ProviderError;
+use isthmus_provider::Retention;
 
 use super::complaints::in_pulumis_names;
 use super::{sorted, target};

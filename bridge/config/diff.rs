@@ -129,8 +129,8 @@ fn element(shape: Option<&Shape>) -> Option<&Shape> {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_shim::cty::Type;
-    use isthmus_shim::schema::BlockNesting;
+    use isthmus_cty::Type;
+    use isthmus_provider::schema::BlockNesting;
 
     use super::*;
     use crate::package::shape::IdRule;

@@ -3,10 +3,10 @@
 //! A module runs under Terraform itself, with the same provider; this is what its `provider` block has to say, in
 //! Terraform's names and as configuration in JSON has it.
 
+use isthmus_cty::Value;
 use isthmus_proto::property::{Struct, Value as Property};
-use isthmus_shim::cty::Value;
-use isthmus_shim::rules::empty_block;
-use isthmus_shim::schema::{Block, NestedBlock};
+use isthmus_provider::rules::empty_block;
+use isthmus_provider::schema::{Block, NestedBlock};
 
 use super::target;
 use crate::daemon::Instance;

@@ -12,9 +12,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
-use isthmus_shim::cache::{LaunchContext, Program, SchemaCache};
-use isthmus_shim::provider::{KnownSchema, SchemaNews};
-use isthmus_shim::schema::Catalogue;
+use isthmus_provider::schema::Catalogue;
+use isthmus_provider::schema_cache::{LaunchContext, Program, SchemaCache};
+use isthmus_provider::{KnownSchema, SchemaNews};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -80,7 +80,7 @@ impl Choice {
         let (cache, executable) = (daemon.schemas.clone()?, file_of(source)?);
         let find = move || {
             // What would not start must fail now, as it does when nothing is remembered.
-            isthmus_shim::plugin::inspect(&executable).ok()?;
+            isthmus_provider::plugin::inspect(&executable).ok()?;
             let program = Program::look(&executable)?;
             let schema = cache.find(&program, &LaunchContext::of_child(&[])?)?;
             Some(Remembered { schema, program })
@@ -298,7 +298,7 @@ fn remember(
         {
             let message = format!(
                 "schemas are not remembered from one start to the next: {}",
-                isthmus_shim::error_chain(&error)
+                isthmus_common::error_chain(&error)
             );
             log.send(LogLine { severity: Severity::Debug, message, urn: String::new() });
         }

@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use isthmus_shim::cache::SchemaCache;
-use isthmus_shim::permissions::{PermissionsError, require_trusted};
-use isthmus_shim::state::{KeySource, LazyVault, StoreAddress, VaultError};
+use isthmus_common::permissions::{PermissionsError, require_trusted};
+use isthmus_provider::schema_cache::SchemaCache;
+use isthmus_state::{KeySource, LazyVault, StoreAddress, VaultError};
 
 use crate::settings::Settings;
 

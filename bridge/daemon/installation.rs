@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use isthmus_shim::install::web::WebClient;
-use isthmus_shim::install::{
+use isthmus_install::web::WebClient;
+use isthmus_install::{
     CliConfig, CliConfigError, Environment, FilesystemMirror, Installer, LockFile, LockFileError,
     OciAuthority, Origins, ProviderCache, RegistryClient, SignaturePolicy, Sources,
 };

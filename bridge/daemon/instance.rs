@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 use std::time::Duration;
 
-use isthmus_shim::cty::Value;
-use isthmus_shim::provider::{Diagnostic, Provider, ProviderError};
+use isthmus_cty::Value;
+use isthmus_provider::{Diagnostic, Provider, ProviderError};
 use tokio::sync::Mutex;
 
 use super::made_up_names::MadeUpNames;

@@ -8,7 +8,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use isthmus_shim::provider::{Diagnostic, Lease, ProviderError};
+use isthmus_provider::{Diagnostic, Lease, ProviderError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -167,7 +167,7 @@ impl Keeper {
         match outcome {
             Ok(()) => Renewed::Yes,
             Err(error) => {
-                let text = isthmus_shim::error_chain(&error);
+                let text = isthmus_common::error_chain(&error);
                 self.warn(format!("could not be renewed, so what it gave may not be valid any more: {text}"));
                 if matches!(error, ProviderError::Gone { .. }) { Renewed::Gone } else { Renewed::No }
             }
@@ -180,7 +180,7 @@ impl Keeper {
         let closing = self.instance.provider.close_ephemeral_resource(lease, &mut warnings);
         let trouble = match tokio::time::timeout(LAST_CALL, closing).await {
             Ok(Ok(())) => None,
-            Ok(Err(error)) => Some(isthmus_shim::error_chain(&error)),
+            Ok(Err(error)) => Some(isthmus_common::error_chain(&error)),
             Err(_) => Some(format!("the provider did not answer for {} seconds", LAST_CALL.as_secs())),
         };
         self.tell(&warnings);

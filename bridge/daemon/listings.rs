@@ -9,7 +9,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Mutex, PoisonError};
 
 use isthmus_proto::property::Struct;
-use isthmus_shim::provider::Listing;
+use isthmus_provider::Listing;
 
 /// How many lists are kept.
 const MOST: usize = 16;

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use isthmus_shim::permissions::FILE;
-use isthmus_shim::plugin::{Level, LogRecord};
+use isthmus_common::permissions::FILE;
+use isthmus_provider::plugin::{Level, LogRecord};
 use serde_json::json;
 
 /// Terraform's variable for the file.
@@ -142,7 +142,7 @@ fn timestamp(milliseconds: u128) -> String {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_shim::plugin::Origin;
+    use isthmus_provider::plugin::Origin;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use isthmus_shim::install::InstallEvent;
+use isthmus_install::InstallEvent;
 
 /// How often it is told how far a download is.
 const TOLD_EVERY: Duration = Duration::from_secs(10);

@@ -1,6 +1,6 @@
 //! What was begun and never ended is told when an engine comes that it concerns.
 
-use isthmus_shim::state::{Condition, Intent, OpenIntent, OpenIntents, Vault, VaultError};
+use isthmus_state::{Condition, Intent, OpenIntent, OpenIntents, Vault, VaultError};
 
 use super::Daemon;
 use crate::engine::{EngineLog, LogLine, Severity};
@@ -41,7 +41,7 @@ impl Daemon {
             self.tell_once(vault, unanswered, log).await
         };
         if let Err(error) = told.await {
-            let reason = isthmus_shim::error_chain(&error);
+            let reason = isthmus_common::error_chain(&error);
             say(Severity::Warning, format!("what was begun and never ended is not known: {reason}"));
         }
         // It is to be there before the engine may end this process.

@@ -1,7 +1,7 @@
 //! Providers' log lines on their way to the engine.
 
-use isthmus_shim::plugin::{Level, LogRecord, LogSink, Origin};
-use isthmus_shim::provider::CallObserver;
+use isthmus_provider::CallObserver;
+use isthmus_provider::plugin::{Level, LogRecord, LogSink, Origin};
 
 use super::Calls;
 use super::log_file::{Format, LogFile};
@@ -37,7 +37,7 @@ pub(super) fn sink(log: EngineLog, calls: Calls) -> LogSink {
 fn open_file(asked: &str, log: &EngineLog) -> Option<LogFile> {
     let format = if asked.eq_ignore_ascii_case("json") { Format::Json } else { Format::Text };
     LogFile::of_environment(format).unwrap_or_else(|error| {
-        let message = isthmus_shim::error_chain(&error);
+        let message = isthmus_common::error_chain(&error);
         log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
         None
     })

@@ -4,8 +4,10 @@
 //! providers of registries: there, every key has to be an address, whichever is wanted. Which version such a provider has is
 //! not known, so its package has none.
 
-use isthmus_shim::install::{AddressError, DEFAULT_HOST, ProviderAddress};
-use isthmus_shim::plugin::{ReattachConfig, ReattachError, ReattachSyntaxError, parse_reattach_providers};
+use isthmus_install::{AddressError, DEFAULT_HOST, ProviderAddress};
+use isthmus_provider::plugin::{
+    ReattachConfig, ReattachError, ReattachSyntaxError, parse_reattach_providers,
+};
 
 /// Terraform's variable.
 const OF_TERRAFORM: &str = "TF_REATTACH_PROVIDERS";
@@ -170,7 +172,7 @@ mod tests {
     }
 
     fn refused(found: Result<Option<ReattachConfig>, ReattachVariableError>) -> String {
-        isthmus_shim::error_chain(&found.expect_err("it is refused"))
+        isthmus_common::error_chain(&found.expect_err("it is refused"))
     }
 
     #[test]

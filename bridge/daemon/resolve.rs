@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use isthmus_shim::install::{
+use isthmus_install::{
     AddressError, ConstraintError, InstallError, InstallEvent, Installed, ProviderAddress, VersionConstraint,
 };
 use tokio::task::JoinError;
@@ -46,7 +46,7 @@ pub enum ResolveError {
     #[error(transparent)]
     Installation(#[from] InstallationError),
     /// The provider cannot be installed.
-    #[error("{}", isthmus_shim::error_chain(error))]
+    #[error("{}", isthmus_common::error_chain(error))]
     Install {
         /// Why not. It is told by this error itself.
         error: Box<InstallError>,
@@ -88,8 +88,7 @@ pub(super) async fn resolve(
     match source {
         Source::Local(LocalArguments { path, .. }) => {
             let file = path.clone();
-            let executable =
-                reading(move || isthmus_shim::install::find_executable(Path::new(&file))).await?;
+            let executable = reading(move || isthmus_install::find_executable(Path::new(&file))).await?;
             warnings.extend(start::unverified(executable.clone()).await);
             let identity = Identity::new(parameter(ParameterSource::Local { path }))?;
             let source = ProviderSource::in_file(&identity.provider_type, executable)?;

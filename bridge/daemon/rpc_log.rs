@@ -17,8 +17,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use isthmus_proto::DESCRIPTOR_SET;
-use isthmus_shim::provider::CallMessages;
-use isthmus_shim::secret::KnownSecrets;
+use isthmus_provider::CallMessages;
+use isthmus_provider::KnownSecrets;
 use prost_reflect::{DescriptorPool, DynamicMessage, FieldDescriptor, MapKey, MessageDescriptor, Value};
 use serde_json::Value as Json;
 

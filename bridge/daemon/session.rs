@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError, RwLock};
 
-use isthmus_shim::secret::KnownSecrets;
+use isthmus_provider::KnownSecrets;
 use tokio::sync::{Mutex, Notify};
 
 use super::choice::{Choice, StartFailure};
@@ -53,7 +53,7 @@ pub enum SessionError {
     #[error("failed to parse parameterized value (generate the SDK again with `pulumi package add`)")]
     Parameter(#[from] ParameterError),
     /// What was asked for leads to no provider.
-    #[error("{}", isthmus_shim::error_chain(error.as_ref()))]
+    #[error("{}", isthmus_common::error_chain(error.as_ref()))]
     Resolve {
         /// Why not. It is told by this error itself.
         error: Box<ResolveError>,
@@ -77,9 +77,9 @@ pub enum SessionError {
 impl SessionError {
     /// All of it for the user: what failed, why, what to do, and what there was to warn of.
     pub fn report(&self) -> String {
-        let text = isthmus_shim::error_chain(self);
+        let text = isthmus_common::error_chain(self);
         let Self::Resolve { error, warnings } = self else { return text };
-        let mut text = isthmus_shim::with_help(text, error.help());
+        let mut text = isthmus_common::with_help(text, error.help());
         for warning in warnings {
             text.push_str("\nwarning: ");
             text.push_str(warning);

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use isthmus_shim::install::{AlteredError, SignaturePolicy, Verification, check_program};
-use isthmus_shim::plugin::{Guardian, LaunchError, LaunchSpec, OtherSessions, Plugin, ReattachConfig};
-use isthmus_shim::provider::{Diagnostic, KnownSchema, Provider, ProviderError, SchemaNews};
-use isthmus_shim::schema::CatalogueError;
+use isthmus_install::{AlteredError, SignaturePolicy, Verification, check_program};
+use isthmus_provider::plugin::{Guardian, LaunchError, LaunchSpec, OtherSessions, Plugin, ReattachConfig};
+use isthmus_provider::schema::CatalogueError;
+use isthmus_provider::{Diagnostic, KnownSchema, Provider, ProviderError, SchemaNews};
 
 use super::reattach::{self, ReattachVariableError};
 use super::{Calls, provider_log};

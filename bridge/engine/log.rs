@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use isthmus_shim::secret::KnownSecrets;
+use isthmus_provider::KnownSecrets;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Engine, Generation};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use isthmus_proto::property::{Struct, Value as Property};
-use isthmus_shim::plugin::ProtocolVersion;
-use isthmus_shim::provider::{ProviderError, Rpc};
+use isthmus_provider::plugin::ProtocolVersion;
+use isthmus_provider::{ProviderError, Rpc};
 
 use super::function::RESULT;
 use super::{Invocation, refusal, remember};

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use isthmus_proto::property::Struct;
-use isthmus_shim::provider::DataSourceAnswer;
-use isthmus_shim::rules;
+use isthmus_provider::DataSourceAnswer;
+use isthmus_provider::rules;
 
 use super::{Asked, digits, refusal, remember};
 use crate::daemon::Instance;

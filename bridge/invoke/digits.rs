@@ -5,7 +5,7 @@
 
 use std::convert::Infallible;
 
-use isthmus_shim::cty::{AttributePath, Number, Value};
+use isthmus_cty::{AttributePath, Number, Value};
 
 /// Where the first whole number is that a program gets with other digits.
 pub(super) fn lost_in(result: &Value) -> Option<AttributePath> {

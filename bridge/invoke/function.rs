@@ -1,8 +1,8 @@
 //! Provider functions: named arguments in Pulumi, positions in Terraform.
 
+use isthmus_cty::Value;
 use isthmus_proto::property::{Struct, Value as Property};
-use isthmus_shim::cty::Value;
-use isthmus_shim::provider::FunctionError;
+use isthmus_provider::FunctionError;
 
 use super::digits;
 use crate::daemon::Instance;
@@ -146,7 +146,7 @@ fn of_function(error: FunctionError, shape: &FunctionShape, given: Inputs<'_>) -
                 None => OperationError::Function { function, text },
             }
         }
-        other => OperationError::Function { function, text: isthmus_shim::error_chain(&other) },
+        other => OperationError::Function { function, text: isthmus_common::error_chain(&other) },
     }
 }
 

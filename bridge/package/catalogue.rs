@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use isthmus_shim::install::{DEFAULT_HOST, DEFAULT_NAMESPACE};
-use isthmus_shim::schema::{Catalogue, CatalogueError, Schema};
+use isthmus_install::{DEFAULT_HOST, DEFAULT_NAMESPACE};
+use isthmus_provider::schema::{Catalogue, CatalogueError, Schema};
 
 use super::function::{FunctionFault, FunctionShape};
 use super::parameters::{LOCAL_VERSION, NotAProviderPath, Parameter, ParameterSource, local_provider_type};

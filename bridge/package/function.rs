@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
+use isthmus_cty::Type;
 use isthmus_proto::tfplugin6;
-use isthmus_shim::cty::Type;
-use isthmus_shim::schema::TextKind;
+use isthmus_provider::schema::TextKind;
 
 use super::shape::{Shape, compile_type};
 use crate::names::casing::property_name;

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use isthmus_shim::cty::{ObjectType, Type};
-use isthmus_shim::schema::{
+use isthmus_cty::{ObjectType, Type};
+use isthmus_provider::schema::{
     self, AttributeType, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting,
 };
 use serde::{Serialize, Serializer};
@@ -483,9 +483,9 @@ impl Serialize for Kind {
 
 #[cfg(test)]
 mod tests {
-    use super::super::parameters::Parameter;
     use isthmus_proto::tfplugin6::schema::nested_block::NestingMode as Blocks;
 
+    use super::super::parameters::Parameter;
     use super::super::testing::{attribute, block, body, local, package, package_of, package_with, schema};
     use super::*;
 

@@ -1,6 +1,6 @@
 //! Whether `--include` and `--exclude` name what there is.
 
-use isthmus_shim::schema::Catalogue;
+use isthmus_provider::schema::Catalogue;
 
 use super::catalogue::Package;
 use crate::names::tokens::nearest;

@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use isthmus_shim::cty::{ObjectType, Type};
-use isthmus_shim::schema::{
+use isthmus_cty::{ObjectType, Type};
+use isthmus_provider::schema::{
     Attribute, AttributeType, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting, Schema, TextKind,
 };
 

@@ -6,7 +6,7 @@ use isthmus_proto::tfplugin6::schema::nested_block::NestingMode as BlockNesting;
 use isthmus_proto::tfplugin6::schema::object::NestingMode;
 use isthmus_proto::tfplugin6::schema::{Attribute, Block, NestedBlock, Object};
 use isthmus_proto::tfplugin6::{self, Function, get_provider_schema::Response};
-use isthmus_shim::schema::{self, Catalogue};
+use isthmus_provider::schema::{self, Catalogue};
 use prost::Message as _;
 
 use super::catalogue::{Identity, Package};

@@ -296,7 +296,7 @@ mod tests {
     fn a_fault_is_shown_without_the_lines_of_the_file() {
         let text = "packages: terraform-provider\nconfig:\n  password: hunter2\n  password: hunter2\n}\n";
         let error = Named::parse(FileKind::Project, "Pulumi.yaml", text).expect_err("it is no YAML");
-        let shown = isthmus_shim::error_chain(&error);
+        let shown = isthmus_common::error_chain(&error);
         assert!(shown.starts_with("not a YAML document: ") && shown.contains("line"), "{shown}");
         assert!(!shown.contains("hunter2") && !shown.contains('\n'), "{shown}");
     }

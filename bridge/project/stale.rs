@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use isthmus_shim::install::{ProviderAddress, VersionConstraint};
+use isthmus_install::{ProviderAddress, VersionConstraint};
 use semver::Version;
 
 use super::document::{Named, RequestedPackage, Sdk};

@@ -3,9 +3,9 @@
 //! The schema judges first, because it can point at properties in Pulumi's names and knows everything that is wrong at
 //! once; the provider, which stops at what it cannot read, is asked only about inputs that fit its schema.
 
+use isthmus_cty::{self as cty, AttributePath, PathStep};
 use isthmus_proto::property::{Struct, Value};
-use isthmus_shim::cty::{self, AttributePath, PathStep};
-use isthmus_shim::provider::{Diagnostic, ProviderError};
+use isthmus_provider::{Diagnostic, ProviderError};
 
 use super::autoname::{Naming, Unnamed, add_name};
 use super::{Failure, Inputs, Notes, OperationError, Place, Target};
@@ -234,7 +234,7 @@ fn mark_within(value: &mut Value, shape: &Shape) {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_shim::cty::AttributePath;
+    use isthmus_cty::AttributePath;
 
     use super::*;
     use crate::package::shape::{PackageNaming, compile_resource};

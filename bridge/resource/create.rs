@@ -1,8 +1,8 @@
 //! Create, and its preview.
 
 use isthmus_proto::property::Struct;
-use isthmus_shim::provider::{Object, Plan};
-use isthmus_shim::state::Intention;
+use isthmus_provider::{Object, Plan};
+use isthmus_state::Intention;
 
 use super::state::{Condition, Look, properties_in_any_case};
 use super::{Notes, OperationError, Partial, Target};

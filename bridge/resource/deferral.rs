@@ -1,6 +1,6 @@
 //! What a preview says of a plan that the provider puts off.
 
-use isthmus_shim::provider::Plan;
+use isthmus_provider::Plan;
 
 use super::{Notes, Target};
 

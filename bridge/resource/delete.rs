@@ -1,7 +1,7 @@
 //! Delete.
 
 use isthmus_proto::property::Struct;
-use isthmus_shim::state::Intention;
+use isthmus_state::Intention;
 
 use super::{Notes, OperationError, Target};
 

@@ -1,8 +1,8 @@
 //! A provider's diagnostics in the words of a Pulumi program.
 
 use isthmus_proto::property::Struct;
-use isthmus_shim::plugin::ProtocolVersion;
-use isthmus_shim::provider::{Diagnostic, ProviderError, Rpc};
+use isthmus_provider::plugin::ProtocolVersion;
+use isthmus_provider::{Diagnostic, ProviderError, Rpc};
 
 use super::{Failure, Inputs, OperationError, Target};
 use crate::package::shape::ObjectShape;

@@ -5,9 +5,9 @@ mod elements;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use isthmus_cty::Value;
 use isthmus_proto::property::Struct;
-use isthmus_shim::cty::Value;
-use isthmus_shim::provider::Action;
+use isthmus_provider::Action;
 
 use super::state::Condition;
 use super::{Notes, OperationError, Target};

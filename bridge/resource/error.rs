@@ -1,7 +1,7 @@
 //! Why an operation failed, and what exists all the same.
 
 use isthmus_proto::property::Struct;
-use isthmus_shim::provider::ProviderError;
+use isthmus_provider::ProviderError;
 
 use super::{Failure, StateError};
 use crate::package::catalogue::TokenError;

@@ -19,8 +19,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use isthmus_proto::property::{Struct, Value as Property};
-use isthmus_shim::provider::{Diagnostic, Object};
-use isthmus_shim::state::{Begun, Intent, LazyVault, Sent, StoreKey, Vault, VaultError};
+use isthmus_provider::{Diagnostic, Object};
+use isthmus_state::{Begun, Intent, LazyVault, Sent, StoreKey, Vault, VaultError};
 use prost::Message as _;
 use sha2::{Digest as _, Sha256};
 
@@ -69,8 +69,8 @@ impl FailedDeletes {
     /// # Errors
     /// Why that is not possible, in the user's words.
     pub(super) async fn begin(&self, intent: Intent) -> Result<Begun, String> {
-        let vault = self.opened().await.map_err(|error| isthmus_shim::error_chain(&error))?;
-        vault.begin(intent, None).await.map_err(|error| isthmus_shim::error_chain(&error))
+        let vault = self.opened().await.map_err(|error| isthmus_common::error_chain(&error))?;
+        vault.begin(intent, None).await.map_err(|error| isthmus_common::error_chain(&error))
     }
 
     /// Warns of a journal that cannot be used. What is wrong with it is mostly the same for every resource of a program, and
@@ -100,7 +100,7 @@ impl Target<'_> {
             Ok(left) => left.and_then(|left| Struct::decode(left).ok()),
             Err(error) => {
                 let summary = "What an earlier deletion may have left is not known";
-                let reason = isthmus_shim::error_chain(&error);
+                let reason = isthmus_common::error_chain(&error);
                 journal.complain(summary, &reason, "What the engine has stored is used.", notes);
                 None
             }
@@ -127,11 +127,11 @@ impl Target<'_> {
         let look = Look { secrets: &secrets, like: sent };
         let kept = async {
             let (properties, _) = properties_in_any_case(self, left, identity, look, prior.condition)
-                .map_err(|error| isthmus_shim::error_chain(&error))?;
+                .map_err(|error| isthmus_common::error_chain(&error))?;
             let left = Bytes::from(properties.encode_to_vec());
-            let journal = journal.opened().await.map_err(|error| isthmus_shim::error_chain(&error))?;
+            let journal = journal.opened().await.map_err(|error| isthmus_common::error_chain(&error))?;
             let kept = journal.keep_remnant(&key, &digest(sent), left).await;
-            kept.map_err(|error| isthmus_shim::error_chain(&error))
+            kept.map_err(|error| isthmus_common::error_chain(&error))
         };
         if let Err(reason) = kept.await {
             notes.warnings.push(Diagnostic::warning(
@@ -161,7 +161,7 @@ impl Target<'_> {
         };
         if let Err(error) = forgotten.await {
             let summary = "What an earlier deletion has left is still kept";
-            let reason = isthmus_shim::error_chain(&error);
+            let reason = isthmus_common::error_chain(&error);
             journal.complain(summary, &reason, "It takes the place of the same properties.", notes);
         }
     }

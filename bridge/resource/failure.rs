@@ -287,8 +287,8 @@ impl Below {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_shim::cty::Type;
-    use isthmus_shim::schema::BlockNesting;
+    use isthmus_cty::Type;
+    use isthmus_provider::schema::BlockNesting;
 
     use super::*;
     use crate::package::shape::{IdRule, ResourceShape};

@@ -8,10 +8,10 @@
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
-use isthmus_shim::cty::AttributePath;
-use isthmus_shim::cty::PathStep;
-use isthmus_shim::cty::json::Json;
-use isthmus_shim::provider::{self, Diagnostic, Object, ProviderError};
+use isthmus_cty::AttributePath;
+use isthmus_cty::PathStep;
+use isthmus_cty::json::Json;
+use isthmus_provider::{Diagnostic, Object, ProviderError};
 
 use super::{Notes, OperationError, Target};
 use crate::package::shape::IdRule;
@@ -95,7 +95,7 @@ impl Target<'_> {
     ) -> Result<Option<isthmus_proto::tfplugin6::ResourceIdentityData>, OperationError> {
         // Somebody may have edited the state; providers do without an identity.
         let Ok(json) = Json::parse(stored.json.as_bytes()) else { return Ok(None) };
-        let stored = provider::StoredIdentity { schema_version: stored.schema_version, json };
+        let stored = isthmus_cty::StoredIdentity { schema_version: stored.schema_version, json };
         let resource =
             self.provider.resource(&self.shape.terraform_type).map_err(|error| self.failed(error))?;
         resource.identity_from_store(&stored, &mut notes.warnings).await.map_err(|error| self.failed(error))

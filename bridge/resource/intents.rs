@@ -8,8 +8,8 @@
 //! goes on.
 
 use bytes::Bytes;
-use isthmus_shim::provider::Diagnostic;
-use isthmus_shim::state::{Begun, Intent, Intention, StoreKey, VaultError};
+use isthmus_provider::Diagnostic;
+use isthmus_state::{Begun, Intent, Intention, StoreKey, VaultError};
 
 use super::{Notes, OperationError, Target};
 
@@ -80,6 +80,6 @@ pub(super) async fn leave_open(begun: &mut Begun, known: &str, notes: &mut Notes
 
 pub(super) fn complain(summary: &str, outcome: Result<(), VaultError>, notes: &mut Notes) {
     if let Err(error) = outcome {
-        notes.warnings.push(Diagnostic::warning(summary, isthmus_shim::error_chain(&error)));
+        notes.warnings.push(Diagnostic::warning(summary, isthmus_common::error_chain(&error)));
     }
 }

@@ -16,11 +16,11 @@ mod told;
 mod unanswered;
 
 use bytes::Bytes;
+use isthmus_cty::AttributePath;
 use isthmus_proto::property::Struct;
-use isthmus_shim::cty::AttributePath;
-use isthmus_shim::provider::{Action, Diagnostic, Limit, Object, Resource};
-use isthmus_shim::rules::sensitive_paths;
-use isthmus_shim::state::{
+use isthmus_provider::rules::sensitive_paths;
+use isthmus_provider::{Action, Diagnostic, Limit, Object, Resource};
+use isthmus_state::{
     Begun, Condition, Intent, Intention, ObjectAddress, Place, ProviderConfigAddress, Saved, SavedObject,
     Status, StoreKey, Vault,
 };
@@ -34,7 +34,6 @@ use crate::translate::attribute_paths::{property_path, top_level_property};
 use crate::translate::inputs::Unknowns;
 use crate::translate::outputs::{OutputError, OutputOptions, outputs_from_state};
 use crate::translate::raw_state::raw_state;
-
 use choose::Sought;
 pub use create::Made;
 pub use error::{Contradiction, KeptError};

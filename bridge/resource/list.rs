@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use isthmus_proto::property::Struct;
-use isthmus_shim::provider::{ListRequest, Listed};
-use isthmus_shim::schema::CatalogueError;
+use isthmus_provider::schema::CatalogueError;
+use isthmus_provider::{ListRequest, Listed};
 
 use super::check::missing_failure;
 use super::{Inputs, Notes, OperationError, Target, Timeouts, describe};

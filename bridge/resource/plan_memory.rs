@@ -9,8 +9,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use isthmus_provider::{Action, EarlierPlan, Handover, Plan, Resource};
+
 use super::{FailedDeletes, OperationError, Target};
-use isthmus_shim::provider::{Action, EarlierPlan, Handover, Plan, Resource};
 
 /// How many bytes are remembered. Beyond that the oldest is forgotten. The plans of a large stack take some megabytes.
 const ROOM: usize = 64 << 20;

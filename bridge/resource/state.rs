@@ -1,9 +1,9 @@
 //! Between the properties that an engine stores and the object that a provider knows.
 
+use isthmus_cty::AttributePath;
+use isthmus_cty::json::Json;
 use isthmus_proto::property::Struct;
-use isthmus_shim::cty::AttributePath;
-use isthmus_shim::cty::json::Json;
-use isthmus_shim::provider::{self, Diagnostic, ForeignObject, Object, Resource, StoredObject};
+use isthmus_provider::{Diagnostic, ForeignObject, Object, Resource, StoredObject};
 
 use super::{Notes, OperationError, Target};
 use crate::translate::exact_numbers::with_exact_numbers;
@@ -200,7 +200,7 @@ impl Target<'_> {
         // As with an identity of this type, what somebody has made unreadable is left out.
         let identity = meta.identity.as_ref().and_then(|identity| {
             let json = Json::parse(identity.json.as_bytes()).ok()?;
-            Some(provider::StoredIdentity { schema_version: identity.schema_version, json })
+            Some(isthmus_cty::StoredIdentity { schema_version: identity.schema_version, json })
         });
         let foreign = ForeignObject {
             provider: source.provider.clone(),
@@ -262,7 +262,7 @@ pub(super) fn properties_in_any_case(
                 properties.insert(META_KEY, meta);
             }
             properties.insert(DELTA_KEY, delta);
-            Ok((properties, Some(isthmus_shim::error_chain(&error))))
+            Ok((properties, Some(isthmus_common::error_chain(&error))))
         }
     }
 }

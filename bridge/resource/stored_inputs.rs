@@ -6,9 +6,9 @@
 
 use std::borrow::Cow;
 
+use isthmus_cty::{AttributePath, PathStep};
 use isthmus_proto::property::Struct;
-use isthmus_shim::cty::{AttributePath, PathStep};
-use isthmus_shim::schema::Block;
+use isthmus_provider::schema::Block;
 
 use super::{Inputs, OperationError, Target, write_only};
 use crate::package::shape::{Field, ObjectShape};

@@ -19,9 +19,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use isthmus_cty::Value;
 use isthmus_proto::property::Struct;
-use isthmus_shim::cty::Value;
-use isthmus_shim::provider::Object;
+use isthmus_provider::Object;
 
 use super::Target;
 use crate::package::shape::{Field, ObjectShape, Shape};

@@ -1,8 +1,8 @@
 //! Update, and its preview.
 
 use isthmus_proto::property::Struct;
-use isthmus_shim::provider::{Action, Object, Plan};
-use isthmus_shim::state::Intention;
+use isthmus_provider::{Action, Object, Plan};
+use isthmus_state::Intention;
 
 use super::create::planned_properties;
 use super::state::{Condition, Look, properties_in_any_case, properties_of};

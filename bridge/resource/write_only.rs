@@ -13,8 +13,8 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use isthmus_common::Secret;
 use isthmus_proto::property::{Struct, Value};
-use isthmus_shim::secret::Secret;
 use prost::Message as _;
 use sha2::{Digest as _, Sha256};
 
@@ -214,8 +214,8 @@ fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_shim::cty::Type;
-    use isthmus_shim::schema::{Attribute, BlockNesting};
+    use isthmus_cty::Type;
+    use isthmus_provider::schema::{Attribute, BlockNesting};
 
     use super::*;
     use crate::package::shape::{IdRule, ResourceShape};

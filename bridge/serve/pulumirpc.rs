@@ -19,7 +19,7 @@ use isthmus_proto::pulumirpc::{
     PluginAttach, PluginInfo, ProviderHandshakeRequest, ProviderHandshakeResponse, ReadRequest, ReadResponse,
     UpdateRequest, UpdateResponse, parameterize_request,
 };
-use isthmus_shim::state::Intent;
+use isthmus_state::Intent;
 use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status};
 
@@ -283,7 +283,7 @@ impl ResourceProvider for PulumiService {
         if work.session.daemon().settings().write_only == WriteOnly::Hash {
             write_only
                 .hold(&request.urn, &mut checked.inputs, &olds, &target.shape.object)
-                .map_err(|error| Status::unavailable(isthmus_shim::error_chain(&error)))?;
+                .map_err(|error| Status::unavailable(isthmus_common::error_chain(&error)))?;
         }
         Ok(Response::new(CheckResponse {
             inputs: Some(checked.inputs),

@@ -2,11 +2,11 @@
 //!
 //! Providers quote values in diagnostics, in statuses, and in the traces of their panics. What an engine marks as secret is noted
 //! here when a call comes in; what schemas call sensitive is noted where values go to a provider and come back from it
-//! (`isthmus_shim::provider`). Lines of the log are redacted on their way to the engine (`crate::engine::EngineLog`).
+//! (`isthmus_provider`). Lines of the log are redacted on their way to the engine (`crate::engine::EngineLog`).
 
 use isthmus_proto::property::Struct;
 use isthmus_proto::{lumirpc, pulumirpc, rpc};
-use isthmus_shim::secret::{KnownSecrets, Retention};
+use isthmus_provider::{KnownSecrets, Retention};
 use prost::Message as _;
 use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status};

@@ -4,7 +4,7 @@
 //! "it may have happened", every other code is "it cleanly did not happen". So the first three are used for nothing else.
 
 use isthmus_proto::{pulumirpc, rpc};
-use isthmus_shim::provider::{Cut, ProviderError};
+use isthmus_provider::{Cut, ProviderError};
 use prost::Message as _;
 use tonic::{Code, Status};
 

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
-use isthmus_shim::install::SignaturePolicy;
-use isthmus_shim::plugin::Level;
+use isthmus_install::SignaturePolicy;
+use isthmus_provider::plugin::Level;
 
 use super::values::boolean;
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 
-use isthmus_shim::cty::json::Json;
+use isthmus_cty::json::Json;
 
 /// The properties that name resources where their programs do not, by Terraform's types.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

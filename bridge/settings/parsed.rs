@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use isthmus_shim::state::{KeySource, StoreAddress};
+use isthmus_state::{KeySource, StoreAddress};
 
 use super::values::{self, choice};
 use super::{

@@ -7,8 +7,8 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use isthmus_shim::secret::Secret;
-use isthmus_shim::state::{StoreAddress, StoreError};
+use isthmus_common::Secret;
+use isthmus_state::{StoreAddress, StoreError};
 
 /// The longest period: a day. Beyond that, clocks may not hold it.
 const LONGEST_PERIOD: f64 = 86_400.0;

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use isthmus_shim::cty::{ObjectType, Type, Value};
-use isthmus_shim::schema::{Block, BlockNesting, NestedBlock};
+use isthmus_cty::{ObjectType, Type, Value};
+use isthmus_provider::schema::{Block, BlockNesting, NestedBlock};
 
 /// The value of the attribute that stands for `nested` when no such block was written.
 pub(super) fn absent_block(nested: &NestedBlock) -> Value {

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use isthmus_shim::cty::{AttributePath, PathStep};
+use isthmus_cty::{AttributePath, PathStep};
 
 use super::property_path::{PropertyPath, PropertyStep};
 use crate::package::shape::{Field, ObjectShape, Shape};
@@ -164,8 +164,8 @@ impl<'a> Place<'a> {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_shim::cty::{Type, Value};
-    use isthmus_shim::schema::BlockNesting;
+    use isthmus_cty::{Type, Value};
+    use isthmus_provider::schema::BlockNesting;
 
     use super::*;
     use crate::package::shape::{IdRule, ResourceShape};

@@ -4,9 +4,9 @@
 //! JSON of its value *in a string*. YAML programs, on the other hand, send plain values. So a reader takes both, and what
 //! is stored is text again, in one form.
 
+use isthmus_cty::Number;
+use isthmus_cty::json::Json;
 use isthmus_proto::property::{Struct, Value as Property};
-use isthmus_shim::cty::Number;
-use isthmus_shim::cty::json::Json;
 
 use super::inputs::InputFailure;
 use super::property::{self, PropertyView};
@@ -271,8 +271,8 @@ fn has_dynamic(shape: &Shape) -> bool {
 mod tests {
     use std::collections::BTreeMap;
 
-    use isthmus_shim::cty::Type;
-    use isthmus_shim::schema::BlockNesting;
+    use isthmus_cty::Type;
+    use isthmus_provider::schema::BlockNesting;
     use proptest::prelude::*;
 
     use super::*;

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use isthmus_shim::cty::{Number, ObjectType, Type, Value};
+use isthmus_cty::{Number, ObjectType, Type, Value};
 
 /// Makes a list if the elements have one and the same type that leaves nothing open, else a tuple.
 pub(super) fn sequence(elements: Vec<(Type, Value)>) -> (Type, Value) {

@@ -8,8 +8,8 @@
 //! What a program itself gives as a number of more than fifteen digits has been rounded before it came here. Nobody can undo
 //! that, but it can be said.
 
+use isthmus_cty::{Number, Value};
 use isthmus_proto::property::{Struct, Value as Property};
-use isthmus_shim::cty::{Number, Value};
 
 use super::property::{self, PropertyView, SIGNATURE_KEY};
 use super::property_path::{PropertyPath, PropertyStep};
@@ -155,8 +155,8 @@ fn changes(number: &Number, double: f64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_shim::cty::Type;
-    use isthmus_shim::schema::BlockNesting;
+    use isthmus_cty::Type;
+    use isthmus_provider::schema::BlockNesting;
 
     use super::*;
     use crate::package::shape::{IdRule, ResourceShape};

@@ -225,8 +225,8 @@ mod tests {
 
     #[test]
     fn what_only_the_provider_may_set_is_taken_out_however_much_there_is() {
-        use isthmus_shim::cty::Type;
-        use isthmus_shim::schema::BlockNesting;
+        use isthmus_cty::Type;
+        use isthmus_provider::schema::BlockNesting;
 
         use crate::package::shape::IdRule;
         use crate::translate::testing::{attribute, block, computed, nested, resource};

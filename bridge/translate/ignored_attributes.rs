@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use isthmus_shim::cty::{AttributePath, PathStep, Value};
+use isthmus_cty::{AttributePath, PathStep, Value};
 
 use super::property_path::{PropertyPath, PropertyStep};
 use crate::package::shape::{ObjectShape, Shape};
@@ -164,8 +164,8 @@ impl Search {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_shim::cty::Type;
-    use isthmus_shim::schema::BlockNesting;
+    use isthmus_cty::Type;
+    use isthmus_provider::schema::BlockNesting;
 
     use super::*;
     use crate::package::shape::{IdRule, ResourceShape};

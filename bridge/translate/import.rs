@@ -4,8 +4,8 @@
 //! become, but only in what the program had set, and as the program had written it. After an import there is no program
 //! yet: the inputs are what one would have to write.
 
+use isthmus_cty::Number;
 use isthmus_proto::property::{Struct, Value as Property};
-use isthmus_shim::cty::Number;
 
 use super::inputs::DEFAULTS_KEY;
 use super::property::{self, PropertyView, ReferenceId};
@@ -254,8 +254,8 @@ fn is_zero(input: &Property) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_shim::cty::Type;
-    use isthmus_shim::schema::{Attribute, BlockNesting};
+    use isthmus_cty::Type;
+    use isthmus_provider::schema::{Attribute, BlockNesting};
 
     use super::*;
     use crate::package::shape::IdRule;

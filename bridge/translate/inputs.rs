@@ -12,9 +12,9 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use isthmus_cty::{AttributePath, Number, PathStep, Type, Value, normalize};
 use isthmus_proto::property::{Struct, Value as Property};
-use isthmus_shim::cty::{AttributePath, Number, PathStep, Type, Value, normalize};
-use isthmus_shim::schema::{Block, NestedBlock};
+use isthmus_provider::schema::{Block, NestedBlock};
 
 use super::absent_block::{absent_block, empty_block, nested_block};
 use super::attribute_paths::tuple_property;

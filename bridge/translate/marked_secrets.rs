@@ -1,8 +1,8 @@
 //! What the engine marks as secret in a property bag, for redacting texts that quote it.
 
+use isthmus_cty::Number;
 use isthmus_proto::property::{Struct, Value};
-use isthmus_shim::cty::Number;
-use isthmus_shim::secret::{KnownSecrets, Retention};
+use isthmus_provider::{KnownSecrets, Retention};
 
 use super::property::{self, AssetSource, PropertyView};
 

@@ -1,8 +1,8 @@
 //! A Terraform value as a property bag.
 
+use isthmus_cty::json::to_json;
+use isthmus_cty::{AttributePath, Number, Type, Value};
 use isthmus_proto::property::{Struct, Value as Property};
-use isthmus_shim::cty::json::to_json;
-use isthmus_shim::cty::{AttributePath, Number, Type, Value};
 use thiserror::Error;
 
 use super::attribute_paths::tuple_property;
@@ -324,8 +324,8 @@ mod tests {
     use std::collections::BTreeMap;
     use std::sync::Arc;
 
-    use isthmus_shim::cty::Type;
-    use isthmus_shim::schema::BlockNesting;
+    use isthmus_cty::Type;
+    use isthmus_provider::schema::BlockNesting;
 
     use super::*;
     use crate::translate::property::secret;
@@ -357,7 +357,10 @@ mod tests {
                     attribute("open", Type::Dynamic),
                     sensitive(attribute("password", Type::String)),
                     attribute("tuple", Type::Tuple([Type::Bool, Type::String].into())),
-                    isthmus_shim::schema::Attribute { write_only: true, ..attribute("once", Type::String) },
+                    isthmus_provider::schema::Attribute {
+                        write_only: true,
+                        ..attribute("once", Type::String)
+                    },
                 ],
                 vec![
                     nested("one", BlockNesting::List, 1, inner.clone()),

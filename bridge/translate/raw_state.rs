@@ -19,9 +19,9 @@ mod recover;
 #[cfg(test)]
 mod tests;
 
+use isthmus_cty::Value;
+use isthmus_cty::json::{Json, JsonError, JsonSyntaxError, to_json};
 use isthmus_proto::property::{Struct, Value as Property};
-use isthmus_shim::cty::Value;
-use isthmus_shim::cty::json::{Json, JsonError, JsonSyntaxError, to_json};
 use thiserror::Error;
 
 use super::inputs::{InputFailure, object_from_state};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use isthmus_shim::cty::{AttributePath, PathStep};
+use isthmus_cty::{AttributePath, PathStep};
 
 /// Secret paths as a tree, so that a walk asks one question a step however many paths there are.
 #[derive(Debug, Default)]

@@ -4,8 +4,8 @@
 //! shown in the order in which the program wrote it, or in which the state has it: what did not change stays where it is,
 //! and a place means the same in program, state and preview.
 
+use isthmus_cty::Value;
 use isthmus_proto::property::{Struct, Value as Property};
-use isthmus_shim::cty::Value;
 
 use super::inputs::{Unknowns, value_from_property};
 use super::property::{PropertyView, unwrap};
@@ -159,8 +159,8 @@ fn list_of(property: Option<&Property>) -> &[Property] {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_shim::cty::Type;
-    use isthmus_shim::schema::BlockNesting;
+    use isthmus_cty::Type;
+    use isthmus_provider::schema::BlockNesting;
 
     use super::*;
     use crate::package::shape::{IdRule, ResourceShape};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use isthmus_cty::{AttributePath, PathStep, Type, Value};
 use isthmus_proto::property::{Struct, Value as Property};
-use isthmus_shim::cty::{AttributePath, PathStep, Type, Value};
-use isthmus_shim::schema::{
+use isthmus_provider::schema::{
     Attribute, AttributeType, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting, Schema, TextKind,
 };
 
@@ -95,7 +95,7 @@ pub(crate) fn resource(block: Block, id: IdRule) -> ResourceShape {
 
 pub(crate) fn object_type(fields: impl IntoIterator<Item = (String, Type)>) -> Type {
     let attributes = fields.into_iter().map(|(name, field)| (Arc::from(name), field)).collect();
-    Type::Object(Arc::new(isthmus_shim::cty::ObjectType { attributes, ..Default::default() }))
+    Type::Object(Arc::new(isthmus_cty::ObjectType { attributes, ..Default::default() }))
 }
 
 pub(crate) fn object_value(fields: &[(&str, Value)]) -> Value {

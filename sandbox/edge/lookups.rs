@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use isthmus_shim::cty::Value;
+use isthmus_cty::Value;
 use tonic::Status;
 
 use super::values::{client_of, decode, diagnostic_messages, encode, encode_as, identity_of, meta_text};

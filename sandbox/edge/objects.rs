@@ -1,6 +1,6 @@
 //! The calls about resources: validating, planning, applying, reading, importing, and what is stored.
 
-use isthmus_shim::cty::Value;
+use isthmus_cty::Value;
 use tonic::Status;
 
 use super::values::{

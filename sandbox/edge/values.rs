@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use isthmus_shim::cty::{AttributePath, ObjectType, PathStep, Type, Value};
+use isthmus_cty::{AttributePath, ObjectType, PathStep, Type, Value};
 use tonic::Status;
 
 use super::{Answered, message};

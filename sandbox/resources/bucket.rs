@@ -1,7 +1,7 @@
 //! `sandbox_bucket`: a thing that is known by its name, which the user gives, or a beginning for it, or neither.
 
 use bytes::Bytes;
-use isthmus_shim::cty::{Type, Value};
+use isthmus_cty::{Type, Value};
 use tonic::Status;
 
 use super::{Change, Outcome, Resource};

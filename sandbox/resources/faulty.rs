@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use isthmus_shim::cty::{Number, PathStep, Type, Value};
+use isthmus_cty::{Number, PathStep, Type, Value};
 use tonic::Status;
 
 use super::{Answer, Change, Outcome, Planned, Resource};
@@ -324,7 +324,7 @@ fn mistyped(call: &Call, mut object: Object) -> Answer {
     let mut attributes = right.attributes.clone();
     attributes.insert("id".into(), Type::List(Type::Number.into()));
     object.set("id", Value::List(vec![Value::Number(Number::from(1))]));
-    let kind = Type::Object(isthmus_shim::cty::ObjectType { attributes, ..Default::default() }.into());
+    let kind = Type::Object(isthmus_cty::ObjectType { attributes, ..Default::default() }.into());
     Answer::Mistyped(object.into_value(), kind)
 }
 

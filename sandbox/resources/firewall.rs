@@ -1,7 +1,7 @@
 //! `sandbox_firewall`: sets of sets of sets, as the largest resources of real providers have them.
 
 use bytes::Bytes;
-use isthmus_shim::cty::{Type, Value};
+use isthmus_cty::{Type, Value};
 use sha2::{Digest as _, Sha256};
 use tonic::Status;
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use isthmus_shim::cty::{ObjectType, Type};
+use isthmus_cty::{ObjectType, Type};
 use serde_json::json;
 use tonic::Status;
 

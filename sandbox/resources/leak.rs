@@ -9,7 +9,7 @@ use std::io::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE};
 use bytes::Bytes;
-use isthmus_shim::cty::{Type, Value};
+use isthmus_cty::{Type, Value};
 use tonic::Status;
 
 use super::{Change, Outcome, Planned, Resource};

@@ -4,7 +4,7 @@
 //! have no meaning for a note, and which only whoever asks for the move can pass on.
 
 use bytes::Bytes;
-use isthmus_shim::cty::Type;
+use isthmus_cty::Type;
 use tonic::Status;
 
 use super::{Change, NoteLookup, Outcome, Resource};

@@ -3,7 +3,7 @@
 //! Its state has been at version 0, when `body` was called `text`; and it takes over objects of type `sandbox_memo`.
 
 use bytes::Bytes;
-use isthmus_shim::cty::{AttributePath, Number, PathStep, Type, Value};
+use isthmus_cty::{AttributePath, Number, PathStep, Type, Value};
 use serde_json::Map;
 use sha2::{Digest as _, Sha256};
 use tonic::Status;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use isthmus_shim::cty::{Number, Type, Value};
+use isthmus_cty::{Number, Type, Value};
 use tonic::Status;
 
 use super::{Change, Outcome, Planned, Resource};

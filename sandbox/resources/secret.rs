@@ -1,7 +1,7 @@
 //! `sandbox_secret`: a random text, made once and then kept until its keepers change.
 
 use bytes::Bytes;
-use isthmus_shim::cty::{Type, Value};
+use isthmus_cty::{Type, Value};
 use tonic::Status;
 
 use super::{Change, Outcome, Resource};

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use isthmus_shim::cty::{AttributePath, Number, PathStep, Type, Value};
+use isthmus_cty::{AttributePath, Number, PathStep, Type, Value};
 use sha2::{Digest as _, Sha256};
 use tonic::Status;
 

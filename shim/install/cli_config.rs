@@ -20,8 +20,9 @@ mod template;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use isthmus_common::Secret;
+
 use super::Environment;
-use crate::secret::Secret;
 
 pub use credentials::ConfiguredCredentials;
 pub use error::{CliConfigError, ConfigFault, ConfigWarning};

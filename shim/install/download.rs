@@ -7,10 +7,11 @@ use std::fmt;
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use isthmus_common::permissions::{PRIVATE_FILE, file_options};
+
 use super::FileSum;
 use super::web::{Ask, Opened, WebClient, WebError, WebFault};
-use crate::permissions::{PRIVATE_FILE, file_options};
-use http::{HeaderName, HeaderValue, StatusCode, header};
 
 /// More than any provider's archive has.
 const LARGEST: u64 = 2 << 30;

@@ -127,7 +127,7 @@ impl WebError {
     /// A 404 is absence only where the document would say whether there is a provider or a version, and whoever asks for such a
     /// document makes it an error of its own. That an archive, its checksums or their signature are not there is a refusal: the
     /// origin lists the version, and may have withdrawn it.
-    pub(in crate::install) fn class(&self) -> FailureClass {
+    pub(crate) fn class(&self) -> FailureClass {
         match &self.fault {
             WebFault::Transport(error) => error.fault.class(),
             WebFault::Status { status, .. } => of_status(*status),

@@ -21,6 +21,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use isthmus_common::permissions::create_directories;
 use semver::Version;
 
 use super::cache::lock::FolderLock;
@@ -29,8 +30,6 @@ use super::cache::staging::{Staging, remove_abandoned};
 use super::cache::{CachedProvider, ProviderCache, Verification};
 use super::download::Progress;
 use super::registry::{Listing, RegistryError, choose};
-use crate::permissions::create_directories;
-
 use super::{
     DEFAULT_HOST, FailureClass, FileSum, LockFile, NotCached, PackageForm, PackageHash, Platform,
     ProviderAddress, UnverifiedReason, VersionConstraint,

@@ -10,10 +10,9 @@ use std::io::{self, Read, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use isthmus_common::permissions::{DIRECTORY, FILE as FILE_MODE, create_directories};
 use zip::ZipArchive;
 use zip::result::ZipError;
-
-use crate::permissions::{DIRECTORY, FILE as FILE_MODE, create_directories};
 
 /// The bits of a mode that say what kind of file it is, and the two kinds that may be unpacked.
 const KIND: u32 = 0o170_000;

@@ -1,12 +1,12 @@
 //! Actions: things that a provider does once, and that leave nothing behind to be stored.
 
+use isthmus_cty::Value;
 use isthmus_proto::tfplugin6;
 use tfplugin6::invoke_action::event::Type as Event;
 
 use super::deferral::Postponement;
 use super::{Diagnostic, Provider, ProviderError, Rpc, dynamic};
-use crate::cty::Value;
-use crate::secret::Retention;
+use crate::Retention;
 
 impl Provider {
     /// Carries an action out as core does: its configuration is validated, the provider says whether it can be done, and
@@ -69,7 +69,7 @@ impl Provider {
             ProviderError::Cut { during: false, .. }
             | ProviderError::Gone { during: false, .. }
             | ProviderError::Unsupported { .. } => error,
-            error => unfinished(crate::error_chain(&error)),
+            error => unfinished(isthmus_common::error_chain(&error)),
         };
         let mut events =
             self.stream::<_, tfplugin6::invoke_action::Event>(rpc, request).await.map_err(broken)?;

@@ -3,9 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use isthmus_cty::{AttributePath, PathStep};
 use isthmus_proto::tfplugin6;
-
-use crate::cty::{AttributePath, PathStep};
 
 /// How much a diagnostic weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

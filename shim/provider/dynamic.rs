@@ -1,9 +1,9 @@
 //! Values in messages.
 
+use isthmus_cty::{self as cty, Type, Value};
 use isthmus_proto::tfplugin6::DynamicValue;
 
 use super::ProviderError;
-use crate::cty::{self, Type, Value};
 
 /// Writes a value, always as MessagePack: some providers read nothing else.
 pub(crate) fn encode(
@@ -15,7 +15,7 @@ pub(crate) fn encode(
     let msgpack = cty::msgpack::encode(value, value_type).map_err(|error| ProviderError::InvalidValue {
         operation,
         type_name: type_name.to_owned(),
-        reason: crate::error_chain(&error),
+        reason: isthmus_common::error_chain(&error),
     })?;
     Ok(Some(DynamicValue { msgpack: msgpack.into(), json: bytes::Bytes::new() }))
 }

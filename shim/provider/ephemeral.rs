@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use isthmus_common::Secret;
+use isthmus_cty::Value;
 use isthmus_proto::tfplugin6;
 
 use super::deferral::Postponement;
 use super::{Diagnostic, Provider, ProviderError, Rpc, dynamic};
-use crate::cty::Value;
-use crate::secret::{Retention, Secret};
+use crate::Retention;
 
 /// An ephemeral resource that is open.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 //! Provider functions: pure computations that need no configuration.
 
+use isthmus_cty::{Type, Value};
 use isthmus_proto::tfplugin6;
 
 use super::{Provider, ProviderError, Rpc, dynamic};
-use crate::cty::{Type, Value};
 use crate::schema::CatalogueError;
 
 /// A function could not be called.

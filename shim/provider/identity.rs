@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use isthmus_cty::json::{Json, from_tree, to_json};
+use isthmus_cty::{self as cty, ObjectType, StoredIdentity, Type, Value};
 use isthmus_proto::tfplugin6;
 
 use super::{Diagnostic, Object, Provider, ProviderError, Resource, Rpc};
-use crate::cty::json::{Json, from_tree, to_json};
-use crate::cty::{self, ObjectType, Type, Value};
 use crate::schema::CatalogueError;
 
 /// What the identities of one resource type consist of.
@@ -33,15 +33,6 @@ pub struct IdentityAttribute {
     pub attribute_type: Type,
     /// An import by identity has to give it.
     pub required_for_import: bool,
-}
-
-/// An identity as it is stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredIdentity {
-    /// Version of the identity schema that it was written by.
-    pub schema_version: i64,
-    /// An object of exactly the schema's attributes, ordered by name; those without a value are null.
-    pub json: Json,
 }
 
 type Schemas = BTreeMap<String, tfplugin6::ResourceIdentitySchema>;
@@ -179,7 +170,7 @@ impl IdentitySchema {
     }
 
     fn read(&self, json: &Json) -> Result<Value, String> {
-        from_tree(json, &self.own).map_err(|error| crate::error_chain(&error))
+        from_tree(json, &self.own).map_err(|error| isthmus_common::error_chain(&error))
     }
 
     fn read_for_import(&self, json: &Json) -> Result<Value, String> {
@@ -210,17 +201,18 @@ impl IdentitySchema {
     /// `None`: it is null.
     pub(super) fn json_of(&self, data: &tfplugin6::DynamicValue) -> Result<Option<Json>, String> {
         let value = cty::decode_dynamic(&data.msgpack, &data.json, &self.own)
-            .map_err(|error| crate::error_chain(&error))?;
+            .map_err(|error| isthmus_common::error_chain(&error))?;
         if value.is_null() {
             return Ok(None);
         }
-        let text = to_json(&value, &self.own).map_err(|error| crate::error_chain(&error))?;
+        let text = to_json(&value, &self.own).map_err(|error| isthmus_common::error_chain(&error))?;
         Json::parse(text.as_bytes()).map(Some).map_err(|error| error.to_string())
     }
 
     fn data(&self, value: &Value) -> Result<tfplugin6::ResourceIdentityData, String> {
-        let msgpack =
-            cty::msgpack::encode(value, &self.own).map_err(|error| crate::error_chain(&error))?.into();
+        let msgpack = cty::msgpack::encode(value, &self.own)
+            .map_err(|error| isthmus_common::error_chain(&error))?
+            .into();
         let data = tfplugin6::DynamicValue { msgpack, json: bytes::Bytes::new() };
         Ok(tfplugin6::ResourceIdentityData { identity_data: Some(data) })
     }

@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use isthmus_common::TERRAFORM_VERSION;
+use isthmus_cty::Value;
 use isthmus_proto::tfplugin6;
 use tokio::sync::{Mutex, OnceCell};
 
@@ -15,15 +17,10 @@ use super::{
     CallMessages, CallObserver, CallReport, Client, Cut, Deferral, Diagnostic, ProviderError, Resource, Rpc,
     dynamic,
 };
-use crate::cty::Value;
 use crate::plugin::{Plugin, ProtocolVersion};
 use crate::rules;
 use crate::schema::{Catalogue, Contents, Fingerprint, Schema, SchemaAnswer};
-use crate::secret::{KnownSecrets, Retention};
-
-/// The Terraform release that a provider is told it talks to. It must parse as a release version: some providers refuse
-/// to be configured otherwise, and many put it into the user agent of their requests.
-pub const TERRAFORM_VERSION: &str = "1.15.0";
+use crate::{KnownSecrets, Retention};
 
 /// How long to wait for a process to be seen ending after its connection broke. A call that fails because the process died
 /// fails a moment before the process can be waited for.
@@ -272,10 +269,10 @@ impl Provider {
         rpc: Rpc,
         type_name: &str,
         message: Option<&tfplugin6::DynamicValue>,
-        value_type: &crate::cty::Type,
+        value_type: &isthmus_cty::Type,
     ) -> Result<Value, ProviderError> {
         dynamic::decode(message, value_type)
-            .map_err(|error| self.invalid_answer(rpc, type_name, &crate::error_chain(&error)))
+            .map_err(|error| self.invalid_answer(rpc, type_name, &isthmus_common::error_chain(&error)))
     }
 
     pub(super) fn invalid_answer(&self, rpc: Rpc, type_name: &str, reason: &str) -> ProviderError {

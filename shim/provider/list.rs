@@ -5,15 +5,15 @@
 
 use std::sync::Arc;
 
+use isthmus_cty::json::Json;
+use isthmus_cty::{Type, Value};
 use isthmus_proto::tfplugin6;
 use isthmus_proto::tfplugin6::list_resource::Event;
 
 use super::pieces::Pieces;
 use super::{Diagnostic, IdentitySchema, Provider, ProviderError, Rpc, dynamic};
-use crate::cty::json::Json;
-use crate::cty::{Type, Value};
+use crate::Retention;
 use crate::schema::Schema;
-use crate::secret::Retention;
 
 /// What is to be listed.
 #[derive(Clone, Debug)]

@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use isthmus_cty::json::{Json, from_tree};
+use isthmus_cty::{AttributePath, Number, PathStep, Type, Value, normalize};
 use isthmus_proto::tfplugin6;
 
 use super::{Diagnostic, Provider, ProviderError, Rpc, dynamic};
-use crate::cty::json::{Json, from_tree};
-use crate::cty::{AttributePath, Number, PathStep, Type, Value, normalize};
 use crate::rules::{empty_block, join_blocks};
 use crate::schema::{Attribute, Block, BlockNesting, NestedBlock};
 

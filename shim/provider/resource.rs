@@ -14,14 +14,14 @@ mod upgrade;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use isthmus_cty::{AttributePath, Value};
 use isthmus_proto::tfplugin6;
 
 use super::deferral::Postponement;
 use super::{Deferral, Diagnostic, Provider, ProviderError, Rpc, dynamic};
-use crate::cty::{AttributePath, Value};
+use crate::Retention;
 use crate::rules;
 use crate::schema::Schema;
-use crate::secret::Retention;
 
 pub use apply::{Applied, ApplyFailure};
 pub use final_plan::{EarlierPlan, Handover};

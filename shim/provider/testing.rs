@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use bytes::{Buf, BufMut, Bytes};
+use isthmus_cty::{Type, Value, msgpack};
 use isthmus_proto::tfplugin6;
 use prost::Message;
 use tempfile::TempDir;
@@ -22,7 +23,6 @@ use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::server::{NamedService, ServerStreamingService, UnaryService};
 
 use super::{CallObserver, Diagnostic, KnownSchema, Provider, ProviderError, SchemaNews};
-use crate::cty::{Type, Value, msgpack};
 use crate::plugin::{Address, LogSink, Plugin, ProtocolVersion, ReattachConfig};
 
 /// What a provider is asked and answers.

@@ -82,7 +82,7 @@ fn add_key(hasher: &mut Sha256, key: &StoreKey) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::RecordNumber;
+    use crate::RecordNumber;
 
     #[test]
     fn everything_in_a_record_counts() {

@@ -11,9 +11,9 @@ use std::fmt;
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::rand;
+use isthmus_common::Secret;
 
 use super::store::{Kind, StoreKey};
-use crate::secret::Secret;
 
 /// The form of what `seal` makes: this byte, the key's id, the nonce, the encrypted bytes with their tag.
 const FORM: u8 = 2;

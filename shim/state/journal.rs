@@ -15,12 +15,12 @@ mod remnants;
 #[cfg(test)]
 pub(super) mod testing {
     /// What stands in the lease of a process of this machine that has ended.
-    pub(in crate::state) fn ended_holder() -> String {
+    pub(crate) fn ended_holder() -> String {
         super::holder::Holder::ended().text()
     }
 
     /// As if a process that has ended had begun it.
-    pub(in crate::state) fn begun_by_who_has_ended(begun: &mut super::Begun) {
+    pub(crate) fn begun_by_who_has_ended(begun: &mut super::Begun) {
         begun.entry.holder = ended_holder();
     }
 }

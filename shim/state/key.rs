@@ -8,11 +8,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use argon2::{Algorithm, Argon2, Params, Version};
+use isthmus_common::Secret;
+use isthmus_common::permissions::{PRIVATE_DIRECTORY, PermissionsError, require_trusted_file};
 
 use super::encryption::{CipherKey, random};
 use super::store::StoreKey;
-use crate::permissions::{PRIVATE_DIRECTORY, PermissionsError, require_trusted_file};
-use crate::secret::Secret;
 
 /// The key file's name in the store's folder, where no other key is configured.
 const FILE: &str = "state.key";
@@ -338,7 +338,7 @@ mod tests {
         let path = folder.path().join("state.key");
         for source in [source, KeySource::File(path.clone())] {
             set(&path, 0o622);
-            let error = crate::error_chain(&load(&source).expect_err("others can change it"));
+            let error = isthmus_common::error_chain(&load(&source).expect_err("others can change it"));
             assert!(error.contains(&format!("help: run `chmod go-w {}`", path.display())), "{error}");
             set(&path, 0o600);
             load(&source).expect("it is mended");

@@ -5,11 +5,11 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use isthmus_common::Secret;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
 use super::store::StoreError;
-use crate::secret::Secret;
 
 /// The database's name in its folder.
 const DATABASE: &str = "state.sqlite";
@@ -99,7 +99,7 @@ impl ServerAddress {
         }
         let text = if kept.is_empty() { base.to_owned() } else { format!("{base}?{}", kept.join("&")) };
         // Its errors name options, never their values.
-        let mut config: Config = text.parse().map_err(|error| crate::error_chain(&error))?;
+        let mut config: Config = text.parse().map_err(|error| isthmus_common::error_chain(&error))?;
         if config.get_hosts().is_empty() {
             return Err("the address of the store names no host".to_owned());
         }

@@ -5,16 +5,16 @@
 //! to it. They need no schema to be read: the value is JSON, and so is the identity.
 
 use bytes::Bytes;
+use isthmus_cty::StoredIdentity;
+use isthmus_cty::json::{Json, JsonSyntaxError};
+use isthmus_cty::msgpack;
+use isthmus_cty::{AttributePath, PathStep, Type, Value};
 use isthmus_proto::tfplan::{self, path::step::Selector};
 use isthmus_proto::tfstackdata1::{
     StateResourceInstanceObjectV1, state_resource_instance_object_v1::Status as WireStatus,
 };
 
 use super::addresses::{DeposedKey, ObjectAddress};
-use crate::cty::json::{Json, JsonSyntaxError};
-use crate::cty::msgpack;
-use crate::cty::{AttributePath, PathStep, Type, Value};
-use crate::provider::StoredIdentity;
 
 /// An object, and what Terraform keeps with it.
 #[derive(Clone, Debug, PartialEq, Eq)]

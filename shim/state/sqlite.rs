@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use isthmus_common::permissions::{PRIVATE_DIRECTORY, PRIVATE_FILE};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Row};
 
@@ -31,7 +32,6 @@ use super::store::{
     Batch, Committed, Fence, HeldLease, Kind, Lease, Page, Pending, RecordNumber, SealedRecord, Store,
     StoreError, StoreKey,
 };
-use crate::permissions::{PRIVATE_DIRECTORY, PRIVATE_FILE};
 use writer::Writer;
 
 /// How long a process waits for another one's change. A change takes milliseconds, on a slow disk some hundred; who waits

@@ -21,7 +21,7 @@ macro_rules! over_each_store {
             $(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $test() {
-                    super::$test(&crate::state::suite::World::sqlite()).await;
+                    super::$test(&crate::suite::World::sqlite()).await;
                 }
             )+
         }
@@ -29,7 +29,7 @@ macro_rules! over_each_store {
             $(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $test() {
-                    super::$test(&crate::state::suite::World::postgres().await).await;
+                    super::$test(&crate::suite::World::postgres().await).await;
                 }
             )+
         }

@@ -15,12 +15,12 @@ mod write;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use isthmus_cty::AttributePath;
+use isthmus_cty::StoredIdentity;
+use isthmus_cty::json::Json;
 
 use super::addresses::ObjectAddress;
 use super::record::{SavedObject, Status};
-use crate::cty::AttributePath;
-use crate::cty::json::Json;
-use crate::provider::StoredIdentity;
 
 pub use fault::{TfStateError, TfStateFault};
 pub use write::Collision;
@@ -83,7 +83,7 @@ impl TfState {
     /// A first version without objects.
     pub fn new(lineage: impl Into<String>) -> Self {
         Self {
-            terraform_version: crate::provider::TERRAFORM_VERSION.to_owned(),
+            terraform_version: isthmus_common::TERRAFORM_VERSION.to_owned(),
             serial: 1,
             lineage: lineage.into(),
             outputs: Json::Object(Vec::new()),

@@ -445,7 +445,7 @@ impl Fault {
             error => Ok(Self {
                 number: Some(record.place.number),
                 key: Some(record.key),
-                reason: crate::error_chain(&error),
+                reason: isthmus_common::error_chain(&error),
             }),
         }
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use isthmus_shim::install::Platform;
+use isthmus_common::Platform;
 
 use crate::harness::engine::{Line, Severity};
 use crate::harness::host::place;

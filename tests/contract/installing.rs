@@ -8,7 +8,7 @@ mod unverified;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use isthmus_shim::install::Platform;
+use isthmus_common::Platform;
 use isthmus_test_registry::{Archive, Document, Proxy, PublisherKey, Registry, Release};
 use tempfile::TempDir;
 use tokio::sync::Barrier;

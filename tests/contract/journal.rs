@@ -1,7 +1,7 @@
 //! What today's engines are told of changes that were begun and never ended, and of a journal that cannot be written.
 
 use isthmus_proto::pulumirpc::ConfigureRequest;
-use isthmus_shim::state::Vault;
+use isthmus_state::Vault;
 use rustix::process::Signal;
 
 use crate::harness::engine::{Line, Severity};

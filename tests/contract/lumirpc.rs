@@ -29,11 +29,10 @@ use isthmus_proto::lumirpc::{
 };
 use isthmus_proto::property::{Struct, Value};
 use isthmus_proto::pulumirpc;
-use isthmus_shim::state::{Status, Vault};
-
-use crate::harness::engine::Severity;
+use isthmus_state::{Status, Vault};
 use tonic::transport::Channel;
 
+use crate::harness::engine::Severity;
 use crate::harness::{Outcome, Session, Setup, json, on_both_protocols, processes};
 use engine::{Engine, Goal, Step};
 

@@ -1132,7 +1132,7 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "refused as Terraform core does, except from providers on the legacy SDK",
         why: "what such a provider answers cannot be relied on",
         back: NONE,
-        shown: Shown::Elsewhere("shim/rules"),
+        shown: Shown::Elsewhere("shim/provider/rules"),
     },
     Entry {
         id: "plans-in-a-row",

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use isthmus_shim::install::{
+use isthmus_install::{
     FilesystemMirror, LOCK_FILE_NAME, LocalPackage, LockFile, MirrorWriter, PackageForm, PackageHash,
     Platform, ProviderAddress, ProviderLock, VersionConstraint,
 };

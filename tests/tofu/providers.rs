@@ -7,10 +7,10 @@ use std::sync::Arc;
 use isthmus::package::catalogue::{Identity, Package};
 use isthmus::package::parameters::{Parameter, ParameterSource};
 use isthmus::package::shape::ResourceShape;
+use isthmus_cty::Type;
+use isthmus_provider::plugin::{LaunchSpec, LogSink, Plugin};
+use isthmus_provider::{CallObserver, Provider as RunningProvider};
 use isthmus_sandbox::Protocol;
-use isthmus_shim::cty::Type;
-use isthmus_shim::plugin::{LaunchSpec, LogSink, Plugin};
-use isthmus_shim::provider::{CallObserver, Provider as RunningProvider};
 
 use crate::go_tools;
 use crate::kinds::Provider;

@@ -5,9 +5,9 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
 
 use bytes::Bytes;
+use isthmus_cty::{Type, Value, decode_dynamic, json};
 use isthmus_proto::tfplugin6;
 use isthmus_sandbox::RequestRecord;
-use isthmus_shim::cty::{Type, Value, decode_dynamic, json};
 use serde_json::{Value as Json, json};
 
 use crate::providers::Schemas;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use base64::Engine as _;
-use isthmus_shim::cty::json::Json as Document;
+use isthmus_cty::json::Json as Document;
 use serde_json::{Map, Value as Json, json};
 
 use crate::kinds::Provider;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use isthmus::package::shape::ResourceShape;
 use isthmus::translate::meta::Meta;
 use isthmus::translate::raw_state::{RawStateSource, stored_raw_state};
+use isthmus_cty::json;
 use isthmus_proto::pulumirpc::diff_response::DiffChanges;
 use isthmus_sandbox::Protocol;
-use isthmus_shim::cty::json;
 use serde_json::Value as Json;
 
 use crate::bag::json_of;

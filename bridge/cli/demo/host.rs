@@ -5,9 +5,9 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use isthmus_common::permissions::temporary_directory;
 use isthmus_proto::property::Struct;
 use isthmus_proto::{lumirpc, pulumirpc};
-use isthmus_shim::permissions::temporary_directory;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::net::TcpListener;
@@ -91,7 +91,7 @@ impl Host {
 
         let mut command = Command::new(plugin);
         // The user's settings, such as the state store, are none of the demonstration's.
-        for name in isthmus_shim::plugin::own_variables() {
+        for name in isthmus_common::own_variables() {
             command.env_remove(name);
         }
         command

@@ -7,11 +7,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use isthmus_shim::install::{
+use isthmus_common::permissions::temporary_directory;
+use isthmus_install::{
     Installed, Installer, LocalPackage, LockFile, NotLocked, OtherPackage, PackageHash, Platform,
     ProviderAddress, ProviderLock, VersionConstraint,
 };
-use isthmus_shim::permissions::temporary_directory;
 
 use super::progress::Reporter;
 use super::provider::{ProviderError, install};

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use isthmus_shim::install::FileSum;
-use isthmus_shim::permissions::{FILE, PRIVATE_DIRECTORY, create_directories, without_writers};
+use isthmus_common::permissions::{FILE, PRIVATE_DIRECTORY, create_directories, without_writers};
+use isthmus_install::FileSum;
 use semver::Version;
 
 use super::progress::Reporter;
@@ -118,7 +118,7 @@ impl Options {
                 print(&(lines.join("\n") + "\n"));
                 ExitCode::SUCCESS
             }
-            Err(error) => fail(&isthmus_shim::error_chain(&error)),
+            Err(error) => fail(&isthmus_common::error_chain(&error)),
         }
     }
 
@@ -173,7 +173,7 @@ impl Options {
             match found {
                 Ok(found) => versions.extend(found),
                 // Stacks may be out of reach, or there may be no CLI yet; what SDKs name is a good deal already.
-                Err(error) => warn(&isthmus_shim::error_chain(&error)),
+                Err(error) => warn(&isthmus_common::error_chain(&error)),
             }
         }
         Ok(versions)
@@ -361,7 +361,7 @@ mod tests {
             let short = |text: String| text.replace(&format!("{}/", self.folder.path().display()), "");
             let wanted = Wanted { versions: versions.collect(), note: None };
             let lines = options.install(wanted, &self.path("home"), &self.path("isthmus"));
-            let lines = lines.map_err(|error| short(isthmus_shim::error_chain(&error)))?;
+            let lines = lines.map_err(|error| short(isthmus_common::error_chain(&error)))?;
             Ok(lines.into_iter().map(short).collect())
         }
 

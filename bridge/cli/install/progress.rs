@@ -5,7 +5,7 @@
 use std::io::{self, IsTerminal as _};
 use std::sync::{Mutex, PoisonError};
 
-use isthmus_shim::install::{InstallEvent, Progress};
+use isthmus_install::{InstallEvent, Progress};
 
 use crate::cli::output::tell;
 use crate::cli::table::bytes;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use isthmus_shim::install::{
+use isthmus_install::{
     AddressError, ConstraintError, InstallError, Installed, Installer, LOCK_FILE_NAME, LockFileError,
     Platform, ProviderAddress, SumError, VersionConstraint,
 };
@@ -62,7 +62,7 @@ pub(in crate::cli) enum ProviderError {
     #[error(transparent)]
     Sum(#[from] SumError),
     #[error(transparent)]
-    NotLocked(#[from] isthmus_shim::install::NotLocked),
+    NotLocked(#[from] isthmus_install::NotLocked),
     #[error("the runtime cannot be started")]
     Runtime(#[source] std::io::Error),
     /// There is no place for archives.
@@ -90,7 +90,7 @@ impl Options {
     pub(super) fn run(&self, provider: &str, version: Option<&str>, settings: &Settings) -> ExitCode {
         match block_on(self.install(provider, version, settings)) {
             Ok(()) => ExitCode::SUCCESS,
-            Err(error) => fail(&isthmus_shim::with_help(isthmus_shim::error_chain(&error), error.help())),
+            Err(error) => fail(&isthmus_common::with_help(isthmus_common::error_chain(&error), error.help())),
         }
     }
 

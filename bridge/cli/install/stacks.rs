@@ -85,7 +85,7 @@ pub(super) fn of_project(project: &Path, step: &dyn Fn(String)) -> Result<BTreeS
 async fn ask(project: &Path, words: &[&str]) -> io::Result<Vec<u8>> {
     let mut command = tokio::process::Command::new("pulumi");
     command.args(["--non-interactive", "--color", "never"]).args(words).current_dir(project);
-    for name in isthmus_shim::plugin::own_variables() {
+    for name in isthmus_common::own_variables() {
         command.env_remove(name);
     }
     command.env("PULUMI_SKIP_UPDATE_CHECK", "true").stdin(Stdio::null()).kill_on_drop(true);
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(versions, ["1.0.0", "1.1.0"]);
         std::fs::write(file.path(), "{\n").expect("a file");
         let error = in_file(file.path()).expect_err("no JSON");
-        let said = isthmus_shim::error_chain(&error);
+        let said = isthmus_common::error_chain(&error);
         assert!(
             said.contains("is not what `pulumi stack export` writes: ") && said.contains("line 2"),
             "{said}"

@@ -1,7 +1,7 @@
 //! `isthmus providers list`: what is in the cache.
 
 use clap::Args;
-use isthmus_shim::install::{Inventory, ProviderCache};
+use isthmus_install::{Inventory, ProviderCache};
 use serde_json::{Value, json};
 
 use super::{Outcome, ProvidersError, open};

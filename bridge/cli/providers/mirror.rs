@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
-use isthmus_shim::install::{
+use isthmus_common::permissions::temporary_directory;
+use isthmus_install::{
     Delivery, Installer, MirrorWriter, PackageForm, Platform, ProviderAddress, VersionConstraint, choose,
 };
-use isthmus_shim::permissions::temporary_directory;
 use semver::Version;
 
 use super::{Outcome, ProvidersError};

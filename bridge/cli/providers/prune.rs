@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use clap::Args;
-use isthmus_shim::install::{
+use isthmus_install::{
     CachedPackage, Inventory, Platform, ProviderAddress, ProviderCache, Removal, RunningPrograms,
     Verification,
 };

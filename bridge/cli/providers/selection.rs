@@ -1,6 +1,6 @@
 //! Which providers are meant: `[HOST/][NAMESPACE/]TYPE[@VERSION]`.
 
-use isthmus_shim::install::{CachedPackage, Inventory, ProviderAddress, ProviderCache};
+use isthmus_install::{CachedPackage, Inventory, ProviderAddress, ProviderCache};
 use semver::Version;
 
 use super::ProvidersError;

@@ -4,7 +4,7 @@
 //! any case. A provider that nobody vouches for is compared with what its registry or mirror has, as on its first start.
 
 use clap::Args;
-use isthmus_shim::install::{CachedPackage, FileSum, Installer, Platform, Verification, VersionConstraint};
+use isthmus_install::{CachedPackage, FileSum, Installer, Platform, Verification, VersionConstraint};
 
 use super::{Outcome, ProvidersError, open, selection};
 use crate::cli::install::{Reporter, installer};
@@ -73,7 +73,7 @@ impl Verify {
                     ask(installer, package).await
                 }
                 Ok(Some(verification)) => Found::AsInstalled(verification),
-                Err(error) => Found::Altered(isthmus_shim::error_chain(&error)),
+                Err(error) => Found::Altered(isthmus_common::error_chain(&error)),
             };
             match found {
                 Found::Altered(_) | Found::Replaced(_) | Found::Refused(_) => outcome = Outcome::Faulty,
@@ -96,7 +96,7 @@ async fn ask(installer: &Installer, package: &CachedPackage) -> Found {
     reporter.clear();
     let installed = match installed {
         Ok(installed) => installed,
-        Err(error) => return Found::Refused(isthmus_shim::error_chain(&error)),
+        Err(error) => return Found::Refused(isthmus_common::error_chain(&error)),
     };
     match installed.verification {
         Verification::Unverified { .. } => Found::Unverified(installed.warnings.join("; ")),

@@ -1,7 +1,7 @@
 //! `isthmus state dismiss`: ends the reports of a change whose end nobody knows.
 
 use clap::Args;
-use isthmus_shim::state::{OpenIntent, RecordNumber};
+use isthmus_state::{OpenIntent, RecordNumber};
 
 use super::error::StateError;
 use super::{Outcome, open_vault, print};

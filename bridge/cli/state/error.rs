@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use isthmus_shim::install::AddressError;
-use isthmus_shim::state::stacks::SequenceError;
-use isthmus_shim::state::tfstate::{Collision, TfStateError};
-use isthmus_shim::state::{AddressSyntaxError, VaultError};
+use isthmus_install::AddressError;
+use isthmus_state::stacks::SequenceError;
+use isthmus_state::tfstate::{Collision, TfStateError};
+use isthmus_state::{AddressSyntaxError, VaultError};
 
 use crate::cli::explain_missing;
 use crate::daemon::OpenVaultError;

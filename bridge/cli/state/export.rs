@@ -11,10 +11,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use isthmus_shim::install::ProviderAddress;
-use isthmus_shim::state::stacks::{ComponentObject, SequenceFile, StacksState};
-use isthmus_shim::state::tfstate::{Collision, Instance, TfState};
-use isthmus_shim::state::{ComponentAddress, ObjectAddress, ProviderConfigAddress};
+use isthmus_install::ProviderAddress;
+use isthmus_state::stacks::{ComponentObject, SequenceFile, StacksState};
+use isthmus_state::tfstate::{Collision, Instance, TfState};
+use isthmus_state::{ComponentAddress, ObjectAddress, ProviderConfigAddress};
 
 use super::error::StateError;
 use super::record::{Record, Records, records, tell_of};

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use isthmus_shim::provider::TERRAFORM_VERSION;
-use isthmus_shim::secret::KnownSecrets;
-use isthmus_shim::state::stacks::{Kind, SequenceError, SequenceFile, StacksPlan, StacksState};
-use isthmus_shim::state::tfstate::TfState;
-use isthmus_shim::state::{ObjectAddress, ProviderConfigAddress, ResourceMode, Vault};
+use isthmus_common::TERRAFORM_VERSION;
+use isthmus_provider::KnownSecrets;
+use isthmus_state::stacks::{Kind, SequenceError, SequenceFile, StacksPlan, StacksState};
+use isthmus_state::tfstate::TfState;
+use isthmus_state::{ObjectAddress, ProviderConfigAddress, ResourceMode, Vault};
 
 use super::error::StateError;
 use super::export::pair;
@@ -88,7 +88,7 @@ impl ObjectError {
     fn words(&self) -> String {
         match self {
             Self::Kept(KeptError::Operation(error)) => error.to_string(),
-            error => isthmus_shim::error_chain(error),
+            error => isthmus_common::error_chain(error),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! `isthmus state list`: what is in the store.
 
 use clap::Args;
-use isthmus_shim::cty::json::Json;
-use isthmus_shim::state::{Condition, Fault, OpenIntent, OpenIntents, Vault};
+use isthmus_cty::json::Json;
+use isthmus_state::{Condition, Fault, OpenIntent, OpenIntents, Vault};
 
 use super::error::StateError;
 use super::record::{Record, Records, records, tell_of};

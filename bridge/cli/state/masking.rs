@@ -3,8 +3,8 @@
 //! The paths to what is secret stand in the record. One that does not fit the value hides whatever it leads to as far as it
 //! does fit: rather too much is hidden than too little.
 
-use isthmus_shim::cty::json::Json;
-use isthmus_shim::cty::{AttributePath, PathStep};
+use isthmus_cty::json::Json;
+use isthmus_cty::{AttributePath, PathStep};
 
 /// What stands in the place of a secret.
 pub(super) const HIDDEN: &str = "(secret)";

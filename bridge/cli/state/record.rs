@@ -1,7 +1,7 @@
 //! A record of the store, as the commands show it.
 
-use isthmus_shim::cty::json::Json;
-use isthmus_shim::state::{Fault, Place, RecordNumber, SavedObject, Status, StoreKey, Vault};
+use isthmus_cty::json::Json;
+use isthmus_state::{Fault, Place, RecordNumber, SavedObject, Status, StoreKey, Vault};
 
 use super::error::StateError;
 use super::warn;
@@ -122,7 +122,7 @@ pub(super) mod tests {
         let mut record = record(1, "a", Some("random_pet.a"));
         record.object.status = Status::Damaged;
         assert_eq!(record.condition(), "damaged");
-        let deposed = isthmus_shim::state::DeposedKey::parse("0123cafe");
+        let deposed = isthmus_state::DeposedKey::parse("0123cafe");
         record.object.address.as_mut().expect("an address").deposed = deposed;
         assert_eq!(record.condition(), "deposed");
     }

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
-use isthmus_shim::state::{RecordNumber, Vault};
+use isthmus_state::{RecordNumber, Vault};
 
 use super::error::StateError;
 use super::record::{Record, Records, tell_of};

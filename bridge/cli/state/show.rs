@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use clap::Args;
-use isthmus_shim::cty::json::Json;
+use isthmus_cty::json::Json;
 
 use super::error::StateError;
 use super::masking::{HIDDEN, hide};
@@ -125,7 +125,7 @@ fn value(record: &Record, with_secrets: bool) -> (Json, Vec<String>) {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_shim::cty::{AttributePath, PathStep};
+    use isthmus_cty::{AttributePath, PathStep};
 
     use super::*;
     use crate::cli::state::record::tests::record;

@@ -10,9 +10,8 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use isthmus_provider::schema::TextKind;
 use regex::{Captures, Regex};
-
-use isthmus_shim::schema::TextKind;
 
 use super::super::catalogue::Package;
 use crate::names::casing::{property_name, upper_first};

@@ -1,7 +1,7 @@
 //! Provider functions in the package schema.
 
-use isthmus_shim::cty;
-use isthmus_shim::schema::TextKind;
+use isthmus_cty as cty;
+use isthmus_provider::schema::TextKind;
 
 use super::super::function::FunctionShape;
 use super::super::shape::{ObjectShape, Shape};

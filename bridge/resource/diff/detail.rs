@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use isthmus_cty::Value;
 use isthmus_proto::property::{Struct, Value as Property};
-use isthmus_shim::cty::Value;
 
 use super::ChangeKind;
 use super::elements::{self, Fate};

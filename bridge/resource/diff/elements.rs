@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use isthmus_shim::cty::Value;
+use isthmus_cty::Value;
 
 /// What becomes of the element at one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 //! then.
 
 use isthmus_proto::property::{Struct, Value};
-use isthmus_shim::state::{Place, Saved, Status};
+use isthmus_state::{Place, Saved, Status};
 
 use super::error::Contradiction;
 use super::told::Told;
@@ -131,8 +131,8 @@ fn said(bag: &Struct) -> impl Iterator<Item = (&str, &Value)> {
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
-    use isthmus_shim::cty::json::Json;
-    use isthmus_shim::state::{RecordNumber, SavedObject};
+    use isthmus_cty::json::Json;
+    use isthmus_state::{RecordNumber, SavedObject};
     use prost::Message as _;
 
     use super::*;

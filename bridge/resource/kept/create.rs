@@ -5,8 +5,8 @@
 //! answer did not arrive: what was made then stays in the journal, and is told when the engine comes again.
 
 use isthmus_proto::property::Struct;
-use isthmus_shim::provider::{Diagnostic, Object};
-use isthmus_shim::state::{Begun, Intention, Place, Status, Unanswered};
+use isthmus_provider::{Diagnostic, Object};
+use isthmus_state::{Begun, Intention, Place, Status, Unanswered};
 
 use super::choose::is_mistakable;
 use super::{Annotations, Keeper, KeptError, Told};
@@ -143,7 +143,7 @@ impl Keeper<'_> {
         cause: KeptError,
         notes: &mut Notes,
     ) -> KeptError {
-        let cause = isthmus_shim::error_chain(&cause);
+        let cause = isthmus_common::error_chain(&cause);
         let place = self.keep_damaged(begun, &id, object, config, inputs, notes).await;
         match self.destroy(object, notes).await {
             Ok(()) => {
@@ -153,7 +153,7 @@ impl Keeper<'_> {
                     // The object is gone; a record of it is all that is left, and does no harm.
                     notes.warnings.push(Diagnostic::warning(
                         "The record of a deleted object is still in the store",
-                        isthmus_shim::error_chain(&error),
+                        isthmus_common::error_chain(&error),
                     ));
                 }
                 if place.is_none() {

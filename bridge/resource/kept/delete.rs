@@ -11,10 +11,10 @@
 
 use std::time::SystemTime;
 
+use isthmus_cty::json::Json;
 use isthmus_proto::property::Struct;
-use isthmus_shim::cty::json::Json;
-use isthmus_shim::provider::{Object, StoredObject};
-use isthmus_shim::state::{Deletion, Intention, RecordNumber};
+use isthmus_provider::{Object, StoredObject};
+use isthmus_state::{Deletion, Intention, RecordNumber};
 
 use super::choose::{Candidate, Chosen, Sought, choose, retain_known};
 use super::error::Contradiction;

@@ -1,6 +1,6 @@
 //! What can go wrong with kept resources, beyond what can go wrong with any.
 
-use isthmus_shim::state::{RecordNumber, StoreKey, VaultError};
+use isthmus_state::{RecordNumber, StoreKey, VaultError};
 
 use crate::resource::OperationError;
 

@@ -5,8 +5,8 @@
 //! between it and those inputs: the form of inputs may have changed since.
 
 use isthmus_proto::property::Struct;
-use isthmus_shim::provider::{Action, Object, ProviderError, StoredObject};
-use isthmus_shim::state::{Place, SavedObject, Status};
+use isthmus_provider::{Action, Object, ProviderError, StoredObject};
+use isthmus_state::{Place, SavedObject, Status};
 
 use super::choose::{Candidate, Chosen, Sought, choose, differing};
 use super::error::Contradiction;

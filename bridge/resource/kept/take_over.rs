@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use isthmus_shim::cty::json::Json;
-use isthmus_shim::cty::{AttributePath, PathStep};
-use isthmus_shim::provider::Object;
-use isthmus_shim::rules::sensitive_paths;
-use isthmus_shim::state::{Place, RecordNumber, Saved, SavedObject};
+use isthmus_cty::json::Json;
+use isthmus_cty::{AttributePath, PathStep};
+use isthmus_provider::Object;
+use isthmus_provider::rules::sensitive_paths;
+use isthmus_state::{Place, RecordNumber, Saved, SavedObject};
 
 use super::{Keeper, KeptError};
 use crate::resource::{Notes, StateError};

@@ -5,7 +5,7 @@
 //! resource that exists, so outputs are left out of one that is larger; the store has them.
 
 use isthmus_proto::property::{Struct, Value};
-use isthmus_shim::provider::Diagnostic;
+use isthmus_provider::Diagnostic;
 use prost::Message as _;
 
 use crate::settings::SENSITIVE_OUTPUTS;

@@ -1,11 +1,11 @@
 //! What the engine was last told of a resource, by which it is recognized.
 
 use isthmus_proto::property::Struct;
+use isthmus_state::Sent;
 use prost::Message as _;
 
 use super::choose::is_same;
 use crate::resource::failed_deletes::digest;
-use isthmus_shim::state::Sent;
 
 /// How many earlier versions are kept of one resource. There is more than one only where it is not clear which one the
 /// engine has.

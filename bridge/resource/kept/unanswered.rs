@@ -6,7 +6,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use isthmus_proto::property::Struct;
-use isthmus_shim::state::{OpenIntent, StoreKey};
+use isthmus_state::{OpenIntent, StoreKey};
 
 use super::choose::is_same;
 use super::told::Told;

@@ -7,9 +7,9 @@
 
 use std::collections::BTreeSet;
 
+use isthmus_cty::{PathStep, Value};
 use isthmus_proto::property::Struct;
-use isthmus_shim::cty::{PathStep, Value};
-use isthmus_shim::provider::{Diagnostic, Object, ProviderError};
+use isthmus_provider::{Diagnostic, Object, ProviderError};
 
 use super::super::diff::changed_properties;
 use crate::package::shape::Field;

@@ -1,6 +1,6 @@
 //! What a user is told of an operation that was broken off: what took how long, what is known of it, and what to do.
 
-use isthmus_shim::provider::{Cut, Limit, ProviderError};
+use isthmus_provider::{Cut, Limit, ProviderError};
 
 use super::duration::text as go_text;
 use super::{Operation, Target};

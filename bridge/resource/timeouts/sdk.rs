@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use isthmus_shim::cty::json::Json;
+use isthmus_cty::json::Json;
 
 const KEY: &str = "e2bfb730-ecaa-11e6-8f88-34363bc7c4c0";
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use isthmus_shim::provider::Limit;
-use isthmus_shim::state::Unanswered;
+use isthmus_provider::Limit;
+use isthmus_state::Unanswered;
 use tonic::{Request, Response, Status};
 
 use super::super::{limit, session_of, show_warnings, status, to_the_end};
@@ -37,7 +37,7 @@ impl Work {
             .daemon()
             .vault()
             .await
-            .map_err(|error| Status::failed_precondition(isthmus_shim::error_chain(&error)))?;
+            .map_err(|error| Status::failed_precondition(isthmus_common::error_chain(&error)))?;
         let shape = self
             .instance
             .package
@@ -118,7 +118,7 @@ impl Work {
 }
 
 fn of_kept(error: KeptError) -> Status {
-    let text = isthmus_shim::error_chain(&error);
+    let text = isthmus_common::error_chain(&error);
     match error {
         KeptError::Operation(error) => status::of_operation(error),
         KeptError::Undone { .. } => Status::aborted(text),

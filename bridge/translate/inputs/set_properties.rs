@@ -1,7 +1,7 @@
 //! What a program sets although it should not: what is deprecated, and what only the provider fills.
 
+use isthmus_cty::{AttributePath, PathStep};
 use isthmus_proto::property::{Struct, Value};
-use isthmus_shim::cty::{AttributePath, PathStep};
 
 use super::required::has_objects;
 use crate::package::shape::{Field, ObjectShape, Shape};

@@ -1,6 +1,6 @@
 //! What becomes of a program's inputs, kind by kind.
 
-use isthmus_shim::schema::{Attribute, BlockNesting, ObjectNesting};
+use isthmus_provider::schema::{Attribute, BlockNesting, ObjectNesting};
 
 use super::*;
 use crate::package::shape::{IdRule, ResourceShape};

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use isthmus_cty::Type;
+use isthmus_cty::json::Json;
 use isthmus_proto::property::{Struct, Value as Property};
-use isthmus_shim::cty::Type;
-use isthmus_shim::cty::json::Json;
 
 use super::delta::{Delta, ObjectDelta, number_text};
 use super::recover::{is_reserved, recover_object};

@@ -3,9 +3,9 @@
 //! `testdata/go_bridge.json` holds the properties that version 3.136 of the Go bridge answered to Create for resources
 //! of the random provider and of the provider in `tests/provider`. Their schemas are repeated here.
 
-use isthmus_shim::cty::Type;
-use isthmus_shim::cty::json::from_tree;
-use isthmus_shim::schema::{Attribute, Block, BlockNesting, ObjectNesting, Schema};
+use isthmus_cty::Type;
+use isthmus_cty::json::from_tree;
+use isthmus_provider::schema::{Attribute, Block, BlockNesting, ObjectNesting, Schema};
 
 use super::*;
 use crate::package::shape::{PackageNaming, compile_resource};

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use isthmus_cty::Number;
+use isthmus_cty::json::Json;
 use isthmus_proto::property::{Struct, Value as Property};
-use isthmus_shim::cty::Number;
-use isthmus_shim::cty::json::Json;
 use thiserror::Error;
 
 use super::delta::{Delta, DeltaError, ObjectDelta, number_text};

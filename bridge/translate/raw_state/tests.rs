@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use isthmus_shim::cty::{Number, Type};
-use isthmus_shim::schema::{Attribute, BlockNesting, Schema};
+use isthmus_cty::{Number, Type};
+use isthmus_provider::schema::{Attribute, BlockNesting, Schema};
 use proptest::prelude::*;
 
 use super::*;

@@ -1,7 +1,7 @@
 //! The life of objects, call by call. Compiled for each protocol, with `super::message` and the calls that differ.
 
+use isthmus_cty::{Number, Type, Value, json, msgpack};
 use isthmus_sandbox::{CallRecord, Encoding, Minor, Switches};
-use isthmus_shim::cty::{Number, Type, Value, json, msgpack};
 use prost::Message as _;
 use tokio::time::{Duration, timeout};
 

@@ -3,10 +3,10 @@
 #[path = "lifecycle.rs"]
 mod lifecycle;
 
+use isthmus_cty::Type;
 use isthmus_proto::tfplugin5 as message;
 use isthmus_proto::tfplugin5::provider_client::ProviderClient;
 use isthmus_sandbox::Protocol;
-use isthmus_shim::cty::Type;
 use tonic::transport::Channel;
 
 type Client = ProviderClient<Channel>;

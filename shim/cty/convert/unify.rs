@@ -1,7 +1,7 @@
 //! The one type that values of several types can all have.
 
 use super::{Safety, exists};
-use crate::cty::Type;
+use crate::Type;
 
 /// Finds a type that all of these can be converted to without a chance of failure; for objects, tuples and collections
 /// of one shape, part by part. Dynamic types take part in nothing unless there are no others.

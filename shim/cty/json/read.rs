@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{Json, JsonError, JsonReason};
-use crate::cty::{MAXIMUM_DEPTH, Number, PathStep, Type, Value, normalize};
+use crate::{MAXIMUM_DEPTH, Number, PathStep, Type, Value, normalize};
 
 /// Reads a value of a type from a JSON document.
 ///

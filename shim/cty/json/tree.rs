@@ -104,7 +104,7 @@ impl fmt::Display for Json {
 }
 
 /// Appends a JSON string with Go's escapes.
-pub(in crate::cty) fn write_string(text: &str, out: &mut String) {
+pub(crate) fn write_string(text: &str, out: &mut String) {
     out.push('"');
     for character in text.chars() {
         match character {

@@ -1,7 +1,7 @@
 //! Writing values as JSON, to the byte as go-cty does.
 
 use super::{JsonError, JsonReason, write_string};
-use crate::cty::{MAXIMUM_DEPTH, PathStep, Type, Value};
+use crate::{MAXIMUM_DEPTH, PathStep, Type, Value};
 
 /// Writes a value of a type as JSON: keys sorted, no blanks, numbers as decimal text without an exponent.
 ///
@@ -101,7 +101,7 @@ fn write_sequence<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cty::Number;
+    use crate::Number;
 
     #[test]
     fn what_json_has_no_form_for_is_refused_with_its_place() {

@@ -10,14 +10,14 @@ use std::sync::Arc;
 
 use super::reader::{Head, Reader};
 use super::refinements;
-use crate::cty::{
+use crate::{
     AttributePath, MAXIMUM_DEPTH, Number, NumberError, ObjectType, PathStep, Type, TypeError, Value,
     normalize,
 };
 
 /// Why bytes are not a value of a type: where in the bytes, and where in the value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}{reason} (byte {offset})", crate::cty::at(path))]
+#[error("{}{reason} (byte {offset})", crate::at(path))]
 pub struct DecodeError {
     /// Where the offending item starts, in bytes.
     pub offset: usize,

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::{refinements, writer};
-use crate::cty::number::WireForm;
-use crate::cty::value::are_of_one_type;
-use crate::cty::{AttributePath, MAXIMUM_DEPTH, ObjectType, PathStep, Type, Value};
+use crate::number::WireForm;
+use crate::value::are_of_one_type;
+use crate::{AttributePath, MAXIMUM_DEPTH, ObjectType, PathStep, Type, Value};
 
 /// Why a value cannot be written as a value of its type, and where. This is a defect of whoever made the value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}{reason}", crate::cty::at(path))]
+#[error("{}{reason}", crate::at(path))]
 pub struct EncodeError {
     /// Where in the value.
     pub path: AttributePath,

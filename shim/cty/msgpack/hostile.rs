@@ -7,8 +7,8 @@ use proptest::prelude::*;
 
 use super::round_trips::{any_type, any_value};
 use super::{DecodeReason, decode, encode};
-use crate::cty::json::{Json, from_json};
-use crate::cty::{MAXIMUM_DEPTH, Type};
+use crate::json::{Json, from_json};
+use crate::{MAXIMUM_DEPTH, Type};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2048, failure_persistence: None, ..ProptestConfig::default() })]

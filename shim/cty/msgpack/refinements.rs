@@ -3,8 +3,8 @@
 use super::encode::write as write_value;
 use super::reader::{Head, Reader};
 use super::{DecodeReason, EncodeError, LONGEST_REFINEMENTS, REFINED_UNKNOWN, writer};
-use crate::cty::unknown::shorten_prefix;
-use crate::cty::{Number, Refinements, Type, Value, normalize};
+use crate::unknown::shorten_prefix;
+use crate::{Number, Refinements, Type, Value, normalize};
 
 const NULLNESS: i64 = 1;
 const STRING_PREFIX: i64 = 2;
@@ -223,7 +223,7 @@ pub(super) fn with_prefix(prefix: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cty::msgpack::{decode, encode};
+    use crate::msgpack::{decode, encode};
 
     fn refined(bytes: &[u8], own: &Type) -> Refinements {
         match decode(bytes, own).unwrap() {

@@ -6,8 +6,8 @@ use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 
 use super::{decode, encode};
-use crate::cty::json::{from_json, to_json};
-use crate::cty::{Number, Refinements, Type, Value};
+use crate::json::{from_json, to_json};
+use crate::{Number, Refinements, Type, Value};
 
 /// Any type of a bounded size.
 pub(super) fn any_type() -> impl Strategy<Value = Type> {

@@ -1,8 +1,8 @@
 //! What go-cty writes, and what it makes of bytes that it would not have written.
 
 use super::{DecodeReason, decode, encode};
-use crate::cty::json::{JsonReason, from_json, to_json};
-use crate::cty::{Number, Type, Value};
+use crate::json::{JsonReason, from_json, to_json};
+use crate::{Number, Type, Value};
 
 /// A line of `testdata/vectors.txt`.
 struct Vector {

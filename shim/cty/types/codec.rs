@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{ObjectType, Type};
-use crate::cty::MAXIMUM_DEPTH;
-use crate::cty::json::{Json, JsonSyntaxError, write_string};
-use crate::cty::value::normalize;
+use crate::MAXIMUM_DEPTH;
+use crate::json::{Json, JsonSyntaxError, write_string};
+use crate::value::normalize;
 
 /// Why JSON does not describe a type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -61,10 +61,7 @@ impl Value {
 
 /// Whether elements of a collection are all of one type, which a constraint with dynamic parts does not ensure. Providers
 /// on go-cty end with a panic when they are not. Null and unknown at a position that is dynamic as a whole go with anything.
-pub(in crate::cty) fn are_of_one_type<'a>(
-    elements: impl IntoIterator<Item = &'a Value>,
-    constraint: &Type,
-) -> bool {
+pub(crate) fn are_of_one_type<'a>(elements: impl IntoIterator<Item = &'a Value>, constraint: &Type) -> bool {
     if !constraint.is_dynamic_inside() {
         return true;
     }

@@ -2,11 +2,11 @@
 
 use super::concrete::are_of_one_type;
 use super::{Type, Value};
-use crate::cty::{AttributePath, PathStep};
+use crate::{AttributePath, PathStep};
 
 /// Where a value is not of the type that it should be, and how. The text does not show the value, which may be secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}{reason}", crate::cty::at(path))]
+#[error("{}{reason}", crate::at(path))]
 pub struct ConformError {
     /// Where in the value.
     pub path: AttributePath,
@@ -26,7 +26,7 @@ impl Value {
     }
 
     /// What kind of value it is, for messages.
-    pub(in crate::cty) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
             Self::Unknown(_) => "an unknown value",

@@ -199,7 +199,7 @@ mod tests {
     use std::hash::DefaultHasher;
 
     use super::*;
-    use crate::cty::{Number, Refinements};
+    use crate::{Number, Refinements};
 
     fn hash(value: &Value) -> u64 {
         let mut hasher = DefaultHasher::new();

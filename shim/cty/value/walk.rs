@@ -4,7 +4,7 @@
 //! inside.
 
 use super::Value;
-use crate::cty::{AttributePath, PathStep};
+use crate::{AttributePath, PathStep};
 
 impl Value {
     /// The part of the value that the path leads to; `None` if it leads nowhere. The steps to an attribute and to a map's
@@ -142,7 +142,7 @@ mod tests {
     use std::convert::Infallible;
 
     use super::*;
-    use crate::cty::Type;
+    use crate::Type;
 
     fn sample() -> Value {
         Value::object([

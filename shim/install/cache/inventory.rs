@@ -14,8 +14,8 @@ use semver::Version;
 use super::record::{AlteredError, Record, Verification};
 use super::staging::{UNFINISHED, is_staging};
 use super::{PROGRAM_PREFIX, ProviderCache, shown};
-use crate::install::executable::find_in_folder;
-use crate::install::{FileSum, Platform, ProviderAddress};
+use crate::executable::find_in_folder;
+use crate::{FileSum, Platform, ProviderAddress};
 
 /// How deep a package is looked into, and how many files of it: only to tell its size.
 const DEEPEST: usize = 32;
@@ -279,24 +279,24 @@ pub(super) mod tests {
 
     const PLATFORM: Platform = Platform { os: "linux", arch: "amd64" };
 
-    pub(in crate::install::cache) struct Fixture {
-        pub(in crate::install::cache) folder: tempfile::TempDir,
+    pub(in crate::cache) struct Fixture {
+        pub(in crate::cache) folder: tempfile::TempDir,
     }
 
     impl Fixture {
-        pub(in crate::install::cache) fn new() -> Self {
+        pub(in crate::cache) fn new() -> Self {
             Self { folder: tempfile::tempdir().expect("a folder") }
         }
 
-        pub(in crate::install::cache) fn cache(&self) -> ProviderCache {
+        pub(in crate::cache) fn cache(&self) -> ProviderCache {
             ProviderCache::for_platform(self.folder.path(), PLATFORM)
         }
 
-        pub(in crate::install::cache) fn path(&self, path: &str) -> PathBuf {
+        pub(in crate::cache) fn path(&self, path: &str) -> PathBuf {
             self.folder.path().join(path)
         }
 
-        pub(in crate::install::cache) fn file(&self, path: &str, content: &str) -> PathBuf {
+        pub(in crate::cache) fn file(&self, path: &str, content: &str) -> PathBuf {
             let path = self.path(path);
             fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
             fs::write(&path, content).expect("a file");
@@ -304,7 +304,7 @@ pub(super) mod tests {
         }
 
         /// A version with a record.
-        pub(in crate::install::cache) fn install(&self, provider: &str, version: &str) -> PathBuf {
+        pub(in crate::cache) fn install(&self, provider: &str, version: &str) -> PathBuf {
             let name = provider.rsplit('/').next().expect("a name");
             let path = format!("{provider}/{version}/linux_amd64/terraform-provider-{name}_v{version}");
             let program = self.file(&path, "a program");
@@ -314,7 +314,7 @@ pub(super) mod tests {
             folder
         }
 
-        pub(in crate::install::cache) fn inventory(&self) -> Inventory {
+        pub(in crate::cache) fn inventory(&self) -> Inventory {
             self.cache().inventory().expect("it can be read")
         }
 

@@ -12,10 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
+use isthmus_common::permissions::{FILE, file_options};
 use rustix::fs::{FlockOperation, fcntl_lock};
 use tokio::sync::OwnedMutexGuard;
-
-use crate::permissions::{FILE, file_options};
 
 /// The longest pause between two looks at a lock that somebody else has.
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);

@@ -14,7 +14,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::install::{FileSum, ProviderCache};
+use crate::{FileSum, ProviderCache};
 
 /// The version of the format; a record of another one is as if it were not there.
 const FORMAT: u32 = 1;

@@ -87,10 +87,11 @@ impl ProviderCache {
 mod tests {
     use std::os::unix::fs::symlink;
 
+    use isthmus_common::Platform;
+
     use super::super::inventory::Inventory;
     use super::super::inventory::tests::Fixture;
     use super::*;
-    use crate::install::Platform;
 
     const B: &str = "example.com/a/b";
 

@@ -9,11 +9,10 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use isthmus_common::Platform;
+use isthmus_common::marker::{Purpose, is_marked, mark, open_own_directory};
+use isthmus_common::permissions::PRIVATE_DIRECTORY;
 use tempfile::TempDir;
-
-use crate::install::Platform;
-use crate::marker::{Purpose, is_marked, mark, open_own_directory};
-use crate::permissions::PRIVATE_DIRECTORY;
 
 /// A staging directory; removed when dropped.
 #[derive(Debug)]
@@ -101,7 +100,7 @@ mod tests {
         std::fs::create_dir(name("unmarked")).expect("a directory");
         std::fs::write(name("unmarked").join("notes.txt"), "of a user").expect("a file");
         std::fs::create_dir(name("copied")).expect("a directory");
-        let marker = crate::marker::MARKER;
+        let marker = isthmus_common::marker::MARKER;
         std::fs::copy(other.join(marker), name("copied").join(marker)).expect("a copy");
         std::fs::write(name("file"), "of a user").expect("a file");
         symlink(&other, name("link")).expect("a link");

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
+use isthmus_common::Secret;
 use semver::Version;
 use serde::Deserialize;
 
@@ -12,7 +13,6 @@ use super::super::address::{host_in_ascii, normalise_any_host};
 use super::super::web::{BoxFuture, CredentialsError, CredentialsSource, Token};
 use super::program::run;
 use super::{CliConfig, CredentialsHelper, Environment};
-use crate::secret::Secret;
 
 /// What variables that hold a token start with.
 const VARIABLE: &str = "TF_TOKEN_";

@@ -3,14 +3,15 @@
 
 use std::path::Path;
 
+use isthmus_common::Secret;
+
 use super::super::address::normalise_host;
 use super::super::hcl1::{self, Key, Position};
 use super::section::{Decoded, Located};
 use super::{
     CliConfig, CliConfigError, ConfigFault, ConfigWarning, CredentialsHelper, Environment, installation, oci,
 };
-use crate::install::hcl1::Body;
-use crate::secret::Secret;
+use crate::hcl1::Body;
 
 /// What there is in a file. What follows the empty line has nothing to do with providers, or no effect any more.
 const KNOWN: [&str; 13] = [

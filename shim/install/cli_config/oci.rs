@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use isthmus_common::Secret;
+
 use super::super::hcl1::{Body, Position};
 use super::ConfigFault;
 use super::decode::{Reader, is_program_name};
 use super::section::{Decoded, Located};
-use crate::secret::Secret;
 
 /// Who asks a part of a registry of containers.
 #[derive(Clone, Debug, PartialEq, Eq)]

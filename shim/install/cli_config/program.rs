@@ -49,7 +49,7 @@ async fn run_within<'a>(
     input: &str,
 ) -> Result<Finished, String> {
     let mut command = tokio::process::Command::new(program);
-    for name in crate::plugin::own_variables() {
+    for name in isthmus_common::own_variables() {
         command.env_remove(name);
     }
     let running = command

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use isthmus_common::Secret;
+
 use super::super::ProviderAddress;
 use super::*;
-use crate::secret::Secret;
 
 struct Home {
     folder: tempfile::TempDir,

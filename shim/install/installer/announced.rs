@@ -7,7 +7,7 @@ use semver::Version;
 use super::delivery::Receiver;
 use super::origins::Offer;
 use super::{InstallError, Installer, blocking, memory};
-use crate::install::{PackageHash, Platform, ProviderAddress};
+use crate::{PackageHash, Platform, ProviderAddress};
 
 impl Installer {
     /// The sums of a version's packages that are vouched for by whoever offers the one for these machines: by a registry those of all

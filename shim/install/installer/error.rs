@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use semver::Version;
 
-use crate::install::cache::AlteredError;
-use crate::install::web::WebError;
-use crate::install::{
+use crate::cache::AlteredError;
+use crate::web::WebError;
+use crate::{
     FailureClass, MirrorError, NoVersion, NotCached, NotLocked, PackageHash, ProviderAddress, RegistryError,
     RemoteMirrorError, SumError, UnpackError, VersionConstraint,
 };
@@ -50,10 +50,10 @@ pub enum InstallError {
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Nowhere(Vec<Self>),
     /// A folder that is a mirror cannot be used.
-    #[error("{}", crate::error_chain(.0))]
+    #[error("{}", isthmus_common::error_chain(.0))]
     Mirror(MirrorError),
     /// A mirror behind a network cannot be used.
-    #[error("{}", crate::error_chain(.0))]
+    #[error("{}", isthmus_common::error_chain(.0))]
     RemoteMirror(RemoteMirrorError),
     /// What a mirror has is not what it says.
     #[error(
@@ -85,10 +85,10 @@ pub enum InstallError {
         locked: Option<Version>,
     },
     /// It is not the package that the lock file knows.
-    #[error("{}", crate::error_chain(.0))]
+    #[error("{}", isthmus_common::error_chain(.0))]
     Locked(NotLocked),
     /// A package cannot be summed up.
-    #[error("{}", crate::error_chain(.0))]
+    #[error("{}", isthmus_common::error_chain(.0))]
     Sum(SumError),
     /// A folder that developers name has no provider.
     #[error("dev_overrides at {place} names the folder {}, which holds no program that is called {program}; build it there", folder.display())]

@@ -7,12 +7,12 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use isthmus_common::permissions::create_directories;
 use serde::{Deserialize, Serialize};
 
-use crate::install::cache::record::{remove_own, require_own, seconds};
-use crate::install::registry::Listing;
-use crate::install::{ProviderAddress, ProviderCache};
-use crate::permissions::create_directories;
+use crate::cache::record::{remove_own, require_own, seconds};
+use crate::registry::Listing;
+use crate::{ProviderAddress, ProviderCache};
 
 /// The version of the format.
 const FORMAT: u32 = 1;

@@ -4,13 +4,14 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use isthmus_common::permissions::{DIRECTORY, create_directory, without_writers};
+
 use super::super::cache::record::{Record, remove_own};
 use super::super::cache::staging::Staging;
 use super::super::executable::find_in_folder;
 use super::super::unpack::{UnpackLimits, unpack};
 use super::super::{FileSum, PackageForm, Verification};
 use super::InstallError;
-use crate::permissions::{DIRECTORY, create_directory, without_writers};
 
 /// The most files and folders that are copied from a mirror's unpacked package, as with archives.
 const MOST_ENTRIES: usize = 100_000;

@@ -125,5 +125,5 @@ async fn install(
 ) -> Result<Installed, String> {
     let constraint = VersionConstraint::parse(constraint).expect(constraint);
     let installed = installer.install(address, &constraint, &|_| {}).await;
-    installed.map_err(|error| crate::with_help(error.to_string(), error.help()))
+    installed.map_err(|error| isthmus_common::with_help(error.to_string(), error.help()))
 }

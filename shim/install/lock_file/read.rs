@@ -8,7 +8,7 @@ use semver::Version;
 
 use super::super::hcl1::{self, Body, Content, Item, Value};
 use super::{LockFault, LockFile, LockFileError, ProviderLock};
-use crate::install::{PackageHash, Position, ProviderAddress, VersionConstraint};
+use crate::{PackageHash, Position, ProviderAddress, VersionConstraint};
 
 /// The host and namespace of what has no version of its own.
 const BUILT_IN: (&str, &str) = ("terraform.io", "builtin");

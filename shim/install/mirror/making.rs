@@ -8,12 +8,12 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use isthmus_common::permissions::create_directories;
 use semver::Version;
 use serde_json::json;
 
 use super::{FilesystemMirror, MirrorError, PackageForm};
-use crate::install::{LocalPackage, PackageHash, Platform, ProviderAddress};
-use crate::permissions::create_directories;
+use crate::{LocalPackage, PackageHash, Platform, ProviderAddress};
 
 /// Fills a folder.
 #[derive(Clone, Debug)]
@@ -142,7 +142,7 @@ mod tests {
             fs::write(&path, "{\"scripts\": {}}").expect("a file");
             let error = writer.write_indexes(&address).expect_err(name);
             assert!(
-                crate::error_chain(&error).ends_with("is not the index of a mirror; move it away"),
+                isthmus_common::error_chain(&error).ends_with("is not the index of a mirror; move it away"),
                 "{error}"
             );
             assert_eq!(fs::read(&path).expect("the file"), b"{\"scripts\": {}}");

@@ -12,7 +12,7 @@ use url::Url;
 use super::super::address::{host_in_ascii, normalise_any_host};
 use super::super::web::{Ask, WebClient};
 use super::{MissingPlatform, RemoteMirrorError, RemotePackage};
-use crate::install::{PackageHash, Platform, ProviderAddress};
+use crate::{PackageHash, Platform, ProviderAddress};
 
 /// A server of files.
 #[derive(Clone, Debug, PartialEq, Eq)]

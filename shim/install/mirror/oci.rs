@@ -18,7 +18,7 @@ use url::Url;
 
 use super::super::web::{Ask, Fetched, WebClient, WebError, WebFault, WhoAsks};
 use super::{MissingPlatform, RemoteMirrorError, RemotePackage};
-use crate::install::{OciRepository, PackageHash, Platform, ProviderAddress, RepositoryTemplate};
+use crate::{OciRepository, PackageHash, Platform, ProviderAddress, RepositoryTemplate};
 
 pub use authority::OciAuthority;
 

@@ -4,7 +4,7 @@ use http::HeaderValue;
 use url::Url;
 
 use super::super::web::WebError;
-use crate::install::{PackageHash, Platform, ProviderAddress, TemplateFault};
+use crate::{PackageHash, Platform, ProviderAddress, TemplateFault};
 
 /// A package that is still to be downloaded.
 #[derive(Clone, Debug, PartialEq, Eq)]

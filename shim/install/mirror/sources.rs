@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::FilesystemMirror;
-use crate::install::{
+use crate::{
     CliConfig, InstallationMethod, MethodLocation, ProviderAddress, ProviderPattern, RepositoryTemplate,
 };
 
@@ -147,7 +147,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::install::Environment;
+    use crate::Environment;
 
     fn config(text: &str) -> (tempfile::TempDir, CliConfig) {
         let home = tempfile::tempdir().expect("a folder");

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::PackageFault;
-use crate::install::{Checksums, FileSum, HashScheme, PackageHash, Platform};
+use crate::{Checksums, FileSum, HashScheme, PackageHash, Platform};
 
 /// The versions of a provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::fmt;
 use semver::Version;
 
 use super::{ListedVersion, Listing, RegistryPackage};
-use crate::install::{Platform, ProviderAddress, VersionConstraint};
+use crate::{Platform, ProviderAddress, VersionConstraint};
 
 /// The major numbers of the protocols that are spoken here.
 const PROTOCOLS: std::ops::RangeInclusive<u32> = 5..=6;

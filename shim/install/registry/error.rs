@@ -2,8 +2,8 @@
 
 use semver::Version;
 
-use crate::install::web::WebError;
-use crate::install::{
+use crate::web::WebError;
+use crate::{
     ChecksumsError, FileSum, FileSumError, HashError, PackageHash, Platform, ProviderAddress, SignatureError,
 };
 
@@ -179,7 +179,7 @@ impl RegistryError {
         }
     }
 
-    pub(in crate::install) fn web(address: &ProviderAddress, error: WebError) -> Self {
+    pub(crate) fn web(address: &ProviderAddress, error: WebError) -> Self {
         Self::Web { address: address.clone(), error: Box::new(error) }
     }
 }

@@ -11,7 +11,7 @@ use rustls::pki_types::CertificateDer;
 use rustls_native_certs::{CertificateResult, load_certs_from_paths, load_native_certs};
 use webpki::anchor_from_trusted_cert;
 
-use crate::install::Environment;
+use crate::Environment;
 
 const FILE: &str = "SSL_CERT_FILE";
 const FOLDERS: &str = "SSL_CERT_DIR";

@@ -5,9 +5,9 @@
 use std::fmt;
 
 use http::HeaderValue;
+use isthmus_common::Secret;
 
 use super::BoxFuture;
-use crate::secret::Secret;
 
 /// Knows tokens by the host that they are for.
 pub trait CredentialsSource: fmt::Debug + Send + Sync + 'static {

@@ -222,7 +222,7 @@ mod tests {
 
     fn text(url: &str, fault: WebFault) -> String {
         let error = WebError::new(&Url::parse(url).expect("an address"), fault);
-        crate::with_help(error.to_string(), error.help())
+        isthmus_common::with_help(error.to_string(), error.help())
     }
 
     #[test]

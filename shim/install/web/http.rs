@@ -16,7 +16,7 @@ use super::authorities::Trusted;
 use super::{
     Authorities, Body, BoxFuture, ProxyRules, Request, Response, Transport, TransportError, TransportFault,
 };
-use crate::install::Environment;
+use crate::Environment;
 
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -157,7 +157,8 @@ fn build(settings: &HttpSettings) -> Result<Ready, TransportError> {
     }
     let rules = settings.proxies.clone();
     let Trusted { certificates, unread } = settings.authorities.read(&settings.extra_roots).map_err(setup)?;
-    let tls = crate::trust::client_config(certificates).map_err(|error| setup(crate::error_chain(&error)))?;
+    let tls = isthmus_common::trust::client_config(certificates)
+        .map_err(|error| setup(isthmus_common::error_chain(&error)))?;
     let client = reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
         .redirect(reqwest::redirect::Policy::none())

@@ -7,10 +7,10 @@
 
 use std::net::IpAddr;
 
+use isthmus_common::Secret;
 use url::{Host, Url};
 
-use crate::install::Environment;
-use crate::secret::Secret;
+use crate::Environment;
 
 /// What a proxy can be spoken to with.
 const SCHEMES: [&str; 6] = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"];

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
+use isthmus_cty::Type;
 use prost::Message as _;
 use tfplugin6::diagnostic::Severity;
 use tonic::Status;
 
 use super::*;
-use crate::cty::Type;
-use crate::provider::testing::{Stage, diagnostic, unwired};
 use crate::schema::testing::{attribute, block, schema};
+use crate::testing::{Stage, diagnostic, unwired};
 
 const BLAST: &str = "x_blast";
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use isthmus_cty::Type;
 use isthmus_proto::tfplugin5;
 use prost::Message as _;
 use tfplugin6::diagnostic::Severity;
@@ -9,10 +10,9 @@ use tfplugin6::open_ephemeral_resource::Response as OpenResponse;
 use tfplugin6::renew_ephemeral_resource::Response as RenewResponse;
 
 use super::*;
-use crate::cty::Type;
 use crate::plugin::ProtocolVersion;
-use crate::provider::testing::{Script, Stage, diagnostic, unwired, wire};
 use crate::schema::testing::{attribute, block, schema};
+use crate::testing::{Script, Stage, diagnostic, unwired, wire};
 
 const TOKEN: &str = "x_token";
 

@@ -5,8 +5,8 @@ use prost::Message as _;
 use tfplugin6::get_resource_identity_schemas::Response as Schemas;
 
 use super::*;
-use crate::provider::testing::{Stage, unwired, wire};
 use crate::schema::testing::{attribute, block, schema};
+use crate::testing::{Stage, unwired, wire};
 
 const THING: &str = "x_thing";
 

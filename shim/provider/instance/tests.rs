@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
+use isthmus_cty::Type;
 use isthmus_proto::tfplugin5;
 use prost::Message as _;
 use tfplugin6::diagnostic::Severity;
 use tonic::{Code, Status};
 
 use super::*;
-use crate::cty::Type;
-use crate::provider::FunctionError;
-use crate::provider::testing::{Script, Stage, diagnostic, unwired, wire};
+use crate::FunctionError;
 use crate::schema::testing::{attribute, block, schema};
+use crate::testing::{Script, Stage, diagnostic, unwired, wire};
 
 fn configuration() -> tfplugin6::Schema {
     schema(block(vec![attribute("region", "\"string\"", "o")], vec![]))

@@ -5,10 +5,10 @@ use tfplugin6::diagnostic::Severity;
 use tfplugin6::resource_identity_schema::IdentityAttribute;
 
 use super::*;
-use crate::provider::testing::{Stage, diagnostic, unwired, wire};
 use crate::rules::testing::object;
 use crate::schema::Block;
 use crate::schema::testing::{attribute, block, compiled, schema};
+use crate::testing::{Stage, diagnostic, unwired, wire};
 
 const THING: &str = "x_thing";
 

@@ -1,12 +1,12 @@
 //! ApplyResourceChange: a plan is carried out, and whatever comes of it is kept.
 
+use isthmus_cty::{AttributePath, PathStep, Value};
 use isthmus_proto::tfplugin6;
 
 use super::{Object, Plan, Resource, present};
-use crate::cty::{AttributePath, PathStep, Value};
-use crate::provider::diagnostics::errors_of;
-use crate::provider::{Diagnostic, ProviderError, Rpc};
+use crate::diagnostics::errors_of;
 use crate::rules;
+use crate::{Diagnostic, ProviderError, Rpc};
 
 /// What applying a plan has come to.
 #[derive(Debug)]

@@ -1,12 +1,12 @@
 //! Plans that follow on others: that of a replacement's new object, and the last one before a change is carried out.
 
 use bytes::Bytes;
+use isthmus_cty::{AttributePath, Value, msgpack};
 use isthmus_proto::tfplugin6;
 use sha2::{Digest as _, Sha256};
 
 use super::{Action, Object, Plan, Resource};
-use crate::cty::{AttributePath, Value, msgpack};
-use crate::provider::ProviderError;
+use crate::ProviderError;
 use crate::rules::{self, Violation};
 
 /// What the plan that asks for a replacement hands on to the plan of the new object.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use isthmus_proto::tfplugin6;
 
 use super::{Object, Resource};
-use crate::provider::{Diagnostic, ProviderError, Rpc};
+use crate::{Diagnostic, ProviderError, Rpc};
 
 impl Resource<'_> {
     /// Brings an object of flat attributes to the current schema. It has no identity: there were none at the time.

@@ -4,8 +4,8 @@ use isthmus_proto::tfplugin6;
 
 use super::read::Sight;
 use super::{Object, Resource, present};
-use crate::provider::deferral::Postponement;
-use crate::provider::{Diagnostic, ProviderError, Rpc};
+use crate::deferral::Postponement;
+use crate::{Diagnostic, ProviderError, Rpc};
 
 impl Resource<'_> {
     /// Takes an existing object over by its id, and reads it. `None`: there is no such object.

@@ -4,11 +4,11 @@
 //! of the new type is given what the old one has stored, and makes an object of its own of it (protocol 5.5, 6.5).
 
 use bytes::Bytes;
+use isthmus_cty::json::Json;
 use isthmus_proto::tfplugin6;
 
 use super::{Object, Resource};
-use crate::cty::json::Json;
-use crate::provider::{Diagnostic, ProviderError, Rpc, StoredIdentity};
+use crate::{Diagnostic, ProviderError, Rpc, StoredIdentity};
 
 /// An object as another type, perhaps of another provider, has stored it.
 #[derive(Clone, Debug)]

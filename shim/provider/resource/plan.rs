@@ -1,15 +1,15 @@
 //! PlanResourceChange: what becomes of an object under a configuration, and what its end takes.
 
 use bytes::Bytes;
+use isthmus_cty::{AttributePath, Value};
 use isthmus_proto::tfplugin6;
 
 use super::final_plan::{Handover, Start};
 use super::{Object, Resource, present};
-use crate::cty::{AttributePath, Value};
-use crate::provider::deferral::Postponement;
-use crate::provider::diagnostics::attribute_path;
-use crate::provider::{Deferral, Diagnostic, ProviderError, Rpc};
+use crate::deferral::Postponement;
+use crate::diagnostics::attribute_path;
 use crate::rules;
+use crate::{Deferral, Diagnostic, ProviderError, Rpc};
 
 /// What a plan amounts to.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,9 +3,9 @@
 use isthmus_proto::tfplugin6;
 
 use super::{Object, Resource, present};
-use crate::provider::deferral::Postponement;
-use crate::provider::{Deferral, Diagnostic, ProviderError, Rpc};
+use crate::deferral::Postponement;
 use crate::rules;
+use crate::{Deferral, Diagnostic, ProviderError, Rpc};
 
 /// What ReadResource has come to.
 pub(super) enum Sight {

@@ -3,18 +3,18 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
+use isthmus_cty::Value;
 use isthmus_proto::tfplugin6;
 use prost::Message as _;
 use tfplugin6::diagnostic::Severity;
 use tfplugin6::schema::nested_block::NestingMode as Mode;
 
 use super::{Applied, ApplyFailure, Object, Plan};
-use crate::cty::Value;
-use crate::provider::ProviderError;
-use crate::provider::testing::{Stage, diagnostic, unwired, wire};
+use crate::ProviderError;
 use crate::rules::testing::object;
 use crate::schema::Block;
 use crate::schema::testing::{attribute, block, compiled, nested_block, schema};
+use crate::testing::{Stage, diagnostic, unwired, wire};
 
 pub(super) type PlanAnswer = tfplugin6::plan_resource_change::Response;
 pub(super) type ApplyAnswer = tfplugin6::apply_resource_change::Response;

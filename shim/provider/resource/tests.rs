@@ -1,7 +1,7 @@
 //! The calls of one resource in their order.
 
 use super::testing::{ApplyAnswer, PlanAnswer, THING, apply, identity, plan, received, sent, stage, value};
-use crate::provider::testing::diagnostic;
+use crate::testing::diagnostic;
 use tfplugin6::diagnostic::Severity;
 
 use super::*;

@@ -1,13 +1,13 @@
 //! UpgradeResourceState: a stored object is brought to the current schema.
 
 use bytes::Bytes;
+use isthmus_cty::json::{self, Json};
+use isthmus_cty::{Type, Value};
 use isthmus_proto::tfplugin6;
 
 use super::{Object, Resource};
-use crate::cty::json::{self, Json};
-use crate::cty::{Type, Value};
-use crate::provider::{Diagnostic, ProviderError, Rpc};
-use crate::secret::Retention;
+use crate::Retention;
+use crate::{Diagnostic, ProviderError, Rpc};
 
 /// A resource that exists, as it was stored by whatever version of the provider.
 #[derive(Clone, Debug)]

@@ -39,7 +39,7 @@ impl FromStr for ComponentAddress {
 }
 
 impl Scanner<'_> {
-    pub(in crate::state) fn component(&mut self) -> Result<ComponentAddress, Fault> {
+    pub(crate) fn component(&mut self) -> Result<ComponentAddress, Fault> {
         let mut stacks = Vec::new();
         while self.take_word("stack.") {
             stacks.push(ModuleStep { name: self.identifier()?, key: self.key()? });

@@ -7,25 +7,25 @@ const SHOWN: usize = 200;
 
 /// A place at which a text stops being an address.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::state) struct Fault {
-    pub(in crate::state) offset: usize,
-    pub(in crate::state) reason: &'static str,
+pub(crate) struct Fault {
+    pub(crate) offset: usize,
+    pub(crate) reason: &'static str,
 }
 
 /// A text that is being read.
 #[derive(Debug)]
-pub(in crate::state) struct Scanner<'a> {
+pub(crate) struct Scanner<'a> {
     text: &'a str,
     position: usize,
 }
 
 impl<'a> Scanner<'a> {
-    pub(in crate::state) fn new(text: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str) -> Self {
         Self { text, position: 0 }
     }
 
     /// Reads a whole text; nothing may follow.
-    pub(in crate::state) fn read_all<T>(
+    pub(crate) fn read_all<T>(
         text: &'a str,
         what: &'static str,
         read: impl FnOnce(&mut Self) -> Result<T, Fault>,
@@ -42,20 +42,20 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    pub(in crate::state) fn fault(&self, reason: &'static str) -> Fault {
+    pub(crate) fn fault(&self, reason: &'static str) -> Fault {
         Fault { offset: self.position, reason }
     }
 
-    pub(in crate::state) fn is_at_end(&self) -> bool {
+    pub(crate) fn is_at_end(&self) -> bool {
         self.rest().is_empty()
     }
 
-    pub(in crate::state) fn rest(&self) -> &'a str {
+    pub(crate) fn rest(&self) -> &'a str {
         &self.text[self.position..]
     }
 
     /// Takes a character if it is the next one.
-    pub(in crate::state) fn take(&mut self, wanted: char) -> bool {
+    pub(crate) fn take(&mut self, wanted: char) -> bool {
         let is_next = self.rest().starts_with(wanted);
         if is_next {
             self.position += wanted.len_utf8();
@@ -64,7 +64,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Takes a word if the rest starts with it.
-    pub(in crate::state) fn take_word(&mut self, word: &str) -> bool {
+    pub(crate) fn take_word(&mut self, word: &str) -> bool {
         let is_next = self.rest().starts_with(word);
         if is_next {
             self.position += word.len();
@@ -72,7 +72,7 @@ impl<'a> Scanner<'a> {
         is_next
     }
 
-    pub(in crate::state) fn expect(&mut self, wanted: char) -> Result<(), Fault> {
+    pub(crate) fn expect(&mut self, wanted: char) -> Result<(), Fault> {
         let reason = match wanted {
             '.' => "'.' is expected",
             ',' => "',' is expected",
@@ -83,7 +83,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// A name, by the rules of Terraform's language.
-    pub(in crate::state) fn identifier(&mut self) -> Result<String, Fault> {
+    pub(crate) fn identifier(&mut self) -> Result<String, Fault> {
         let rest = self.rest();
         let is_part = |character: char| character.is_alphanumeric() || matches!(character, '_' | '-');
         let is_start = |character: char| character.is_alphabetic() || character == '_';
@@ -96,7 +96,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// A key in brackets, if there is one.
-    pub(in crate::state) fn key(&mut self) -> Result<Option<InstanceKey>, Fault> {
+    pub(crate) fn key(&mut self) -> Result<Option<InstanceKey>, Fault> {
         if !self.take('[') {
             return Ok(None);
         }
@@ -125,7 +125,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// A text in quotes, with the escapes of Terraform's language.
-    pub(in crate::state) fn quoted_text(&mut self) -> Result<String, Fault> {
+    pub(crate) fn quoted_text(&mut self) -> Result<String, Fault> {
         if !self.take('"') {
             return Err(self.fault("a quoted text is expected"));
         }

@@ -8,8 +8,8 @@
 use bytes::Bytes;
 use prost::Message as _;
 
-use crate::state::store::{Batch, Change, Kind, SealedRecord, StoreKey};
-use crate::state::vault::{Vault, VaultError};
+use crate::store::{Batch, Change, Kind, SealedRecord, StoreKey};
+use crate::vault::{Vault, VaultError};
 
 /// How many remnants a resource may have; the oldest go first. There is more than one only where several resources have one
 /// id.

@@ -6,8 +6,8 @@ use tokio_postgres::Error;
 use tokio_postgres::types::ToSql;
 
 use super::connection::Connection;
-use crate::state::checksum::{checksum, key_hash};
-use crate::state::store::{
+use crate::checksum::{checksum, key_hash};
+use crate::store::{
     Batch, Change, Claim, Committed, Durability, Fence, HeldLease, Kind, Lease, Place, RecordNumber, Refusal,
     StoreKey,
 };

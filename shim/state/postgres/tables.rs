@@ -3,7 +3,7 @@
 use tokio_postgres::error::SqlState;
 
 use super::connection::Connection;
-use crate::state::store::Kind;
+use crate::store::Kind;
 
 /// What brings a database from each version to the next. What stands here is never changed, only added to.
 const STEPS: [fn() -> String; 3] = [records, leases, tombstones];

@@ -7,8 +7,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, UnixStream};
 
 use super::*;
-use crate::state::suite::{Server as TestServer, World, add, bytes_of, commit_one, key};
-use crate::state::{Claim, Deletion, StoreAddress};
+use crate::suite::{Server as TestServer, World, add, bytes_of, commit_one, key};
+use crate::{Claim, Deletion, StoreAddress};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -232,12 +232,13 @@ async fn tls_is_spoken_with_the_given_authority_and_with_no_other() {
         (trusted("127.0.0.1"), "the certificate is for another name"),
     ] {
         let error = PostgresStore::connect(&address).await.expect_err(why);
-        let text = crate::error_chain(&error);
+        let text = isthmus_common::error_chain(&error);
         assert!(text.contains("certificate"), "{why}: {text}");
         assert!(!text.contains("hunter2"), "{text}");
     }
     let missing = address("localhost", "sslmode=require&sslrootcert=%2Fnowhere.pem");
-    let text = crate::error_chain(&PostgresStore::connect(&missing).await.expect_err("no authority"));
+    let text =
+        isthmus_common::error_chain(&PostgresStore::connect(&missing).await.expect_err("no authority"));
     assert!(text.contains("/nowhere.pem") && text.contains("ISTHMUS_STORE_CA"), "{text}");
 }
 
@@ -250,7 +251,8 @@ async fn a_wrong_password_is_told_without_it() {
     let StoreAddress::Server(address) = StoreAddress::parse(&text).expect("an address") else {
         panic!("a server")
     };
-    let text = crate::error_chain(&PostgresStore::connect(&address).await.expect_err("a wrong password"));
+    let text =
+        isthmus_common::error_chain(&PostgresStore::connect(&address).await.expect_err("a wrong password"));
     assert!(text.contains("password authentication failed") && !text.contains("hunter"), "{text}");
 }
 
@@ -282,12 +284,12 @@ async fn tables_of_an_older_version_are_brought_up_to_date_by_one_of_many() {
 async fn tables_of_format_2_get_tombstones_and_keep_everything_else() {
     let world = World::postgres().await;
     let vault = world.vault().await;
-    vault.add(&key("a"), &crate::state::suite::saved("hunter2")).await.expect("kept");
+    vault.add(&key("a"), &crate::suite::saved("hunter2")).await.expect("kept");
     drop(vault);
     world.sql("DROP TABLE tombstones").await;
     world.set_format(2).await;
     let vault = world.vault().await;
-    assert_eq!(crate::state::suite::results(&vault, "a").await, ["hunter2"]);
+    assert_eq!(crate::suite::results(&vault, "a").await, ["hunter2"]);
     let deletion = Deletion { properties: [1; 32], inputs: None, at: std::time::UNIX_EPOCH };
     vault.bury(&key("a"), &deletion).await.expect("written");
     let found = world.vault().await.tombstones(&key("a"), std::time::UNIX_EPOCH).await;
@@ -301,6 +303,7 @@ async fn a_server_that_is_not_there_is_named() {
     else {
         panic!("a server")
     };
-    let text = crate::error_chain(&PostgresStore::connect(&address).await.expect_err("nobody listens"));
+    let text =
+        isthmus_common::error_chain(&PostgresStore::connect(&address).await.expect_err("nobody listens"));
     assert!(text.contains("postgres://127.0.0.1:1/states") && !text.contains("hunter2"), "{text}");
 }

@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use isthmus_common::trust::{TrustError, client_config};
 use rustls::ClientConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -15,8 +16,6 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream as RustlsStream;
-
-use crate::trust::{TrustError, client_config};
 
 /// TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]

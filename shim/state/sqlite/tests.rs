@@ -5,10 +5,11 @@ mod formats;
 
 use std::os::unix::fs::PermissionsExt as _;
 
+use isthmus_common::Secret;
+
 use super::*;
-use crate::secret::Secret;
-use crate::state::store::{Change, Place};
-use crate::state::{Deletion, KeySource, Vault};
+use crate::store::{Change, Place};
+use crate::{Deletion, KeySource, Vault};
 
 fn key(id: &str) -> StoreKey {
     StoreKey { package: "random".to_owned(), type_name: "random_pet".to_owned(), id: id.to_owned() }
@@ -67,7 +68,7 @@ async fn nobody_else_can_read_the_files() {
 async fn no_file_holds_a_secret_in_the_clear() {
     let folder = folder();
     let vault = Vault::open(folder.path(), None).await.expect("a vault");
-    let saved = crate::state::suite::saved("hunter2hunter2");
+    let saved = crate::suite::saved("hunter2hunter2");
     vault.add(&key("none"), &saved).await.expect("kept");
     let words = KeySource::Passphrase(Secret::new("hunter2 as words".to_owned()));
     vault.rotate(&words).await.expect("rotated");

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
+use isthmus_cty::DecodeError as ValueError;
 use prost::DecodeError;
 
 use super::key::StateKeyError;
-use crate::cty::DecodeError as ValueError;
-use crate::state::addresses::AddressSyntaxError;
-use crate::state::record::RecordError;
+use crate::addresses::AddressSyntaxError;
+use crate::record::RecordError;
 
 /// A sequence cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -42,7 +42,7 @@ fn read(bytes: &Bytes, kind: Kind) -> Result<(), SequenceError> {
 fn has_a_place(error: &SequenceError) -> bool {
     let text = error.to_string();
     ["record ", "byte ", "at the end"].iter().any(|start| text.starts_with(start))
-        && !crate::error_chain(error).is_empty()
+        && !isthmus_common::error_chain(error).is_empty()
 }
 
 proptest! {

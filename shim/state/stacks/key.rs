@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::state::addresses::{
+use crate::addresses::{
     AddressSyntaxError, ComponentAddress, DeposedKey, Fault, ObjectAddress, ResourceAddress, Scanner,
 };
 

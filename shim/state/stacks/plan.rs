@@ -19,7 +19,7 @@ use super::plan_parts::{
 use super::sequence::{content, type_of};
 use super::state::StacksState;
 use super::value::StacksValue;
-use crate::state::addresses::ComponentAddress;
+use crate::addresses::ComponentAddress;
 
 /// A plan.
 #[derive(Clone, Debug, Default, PartialEq)]

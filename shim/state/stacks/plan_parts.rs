@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use isthmus_cty::AttributePath;
 use isthmus_proto::tfplan::{self, CheckResults, FunctionCallHash, ResourceInstanceChange};
 use isthmus_proto::tfstackdata1::{PlanComponentInstance, PlanResourceInstanceChangePlanned};
 
 use super::error::Fault;
 use super::state::{components, read_object, values};
 use super::value::{StacksValue, read_paths};
-use crate::cty::AttributePath;
-use crate::state::addresses::{ComponentAddress, DeposedKey, ObjectAddress, ProviderConfigAddress};
-use crate::state::record::SavedObject;
+use crate::addresses::{ComponentAddress, DeposedKey, ObjectAddress, ProviderConfigAddress};
+use crate::record::SavedObject;
 
 /// What is to be done with a component or an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

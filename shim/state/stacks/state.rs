@@ -9,8 +9,8 @@ use super::error::{Fault, SequenceError};
 use super::key::{StateKey, Treatment};
 use super::sequence::{StateRecord, content, record, type_of};
 use super::value::StacksValue;
-use crate::state::addresses::{ComponentAddress, ObjectAddress, ProviderConfigAddress};
-use crate::state::record::SavedObject;
+use crate::addresses::{ComponentAddress, ObjectAddress, ProviderConfigAddress};
+use crate::record::SavedObject;
 
 /// A state.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,6 +1,7 @@
 //! States and plans, read and written.
 
 use bytes::Bytes;
+use isthmus_cty::{PathStep, Type, Value};
 use isthmus_proto::tfplan::{self, Action};
 use isthmus_proto::tfstackdata1::{
     DeletedComponent, DeletedRootInputVariable, DeletedRootOutputValue, DynamicValue, FunctionResults,
@@ -13,9 +14,8 @@ use prost_types::Any;
 
 use super::sequence::record;
 use super::*;
-use crate::cty::{PathStep, Type, Value};
-use crate::state::addresses::ComponentAddress;
-use crate::state::record::Status;
+use crate::addresses::ComponentAddress;
+use crate::record::Status;
 
 /// An object as Terraform itself writes it.
 const OBJECT: &str = "0a177b226964223a2261222c2274616773223a5b2278225d7d120f0a060a04746167730a0512030a010018012001\
@@ -185,7 +185,7 @@ fn planned(change: &PlanResourceInstanceChangePlanned) -> Any {
 
 /// What is said of a plan that cannot be used.
 fn refused(records: Vec<Any>) -> String {
-    crate::error_chain(&StacksPlan::read(records, VERSION).expect_err("a plan that cannot be used"))
+    isthmus_common::error_chain(&StacksPlan::read(records, VERSION).expect_err("a plan that cannot be used"))
 }
 
 #[test]
@@ -281,7 +281,9 @@ fn a_state_that_must_not_be_passed_over_is_refused_with_the_record_and_the_reaso
     ] {
         let mut records = state_records();
         records.push(record);
-        let error = crate::error_chain(&StacksState::read(records).expect_err("a state that cannot be used"));
+        let error = isthmus_common::error_chain(
+            &StacksState::read(records).expect_err("a state that cannot be used"),
+        );
         assert!(parts.iter().all(|part| error.contains(part)), "{parts:?}: {error}");
     }
 }

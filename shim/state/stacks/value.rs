@@ -1,10 +1,10 @@
 //! A value of a stack, and what of it is secret. It brings its type with it.
 
+use isthmus_cty::{AttributePath, Type, Value, decode_dynamic, msgpack};
 use isthmus_proto::{tfplan, tfstackdata1};
 
 use super::error::Fault;
-use crate::cty::{AttributePath, Type, Value, decode_dynamic, msgpack};
-use crate::state::record::{path_from_message, path_to_message};
+use crate::record::{path_from_message, path_to_message};
 
 /// A value and its sensitive parts.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,8 +2,8 @@
 
 use super::over_each_store;
 use super::world::{World, add, bytes_of, commit, commit_one, key, result, results, saved};
-use crate::state::VaultError;
-use crate::state::store::{Batch, Kind, RecordNumber, StoreError};
+use crate::VaultError;
+use crate::store::{Batch, Kind, RecordNumber, StoreError};
 
 over_each_store! {
     whatever_is_changed_in_a_row_it_is_found_out,
@@ -92,6 +92,6 @@ async fn a_store_with_one_damaged_key_row_can_be_read(world: &World) {
 async fn a_store_whose_keys_are_all_damaged_says_so(world: &World) {
     world.vault().await.add(&key("a"), &saved("hunter2")).await.expect("kept");
     world.sql(&format!("UPDATE keys SET sealed = {}", world.bytes(b"x"))).await;
-    let error = crate::state::Vault::over(world.store().await, &world.own_key()).await.expect_err("no key");
+    let error = crate::Vault::over(world.store().await, &world.own_key()).await.expect_err("no key");
     assert!(matches!(error, VaultError::Store(StoreError::Damaged { .. })), "{error}");
 }

@@ -4,8 +4,8 @@ use bytes::Bytes;
 
 use super::over_each_store;
 use super::world::{World, key, result, results, saved};
-use crate::state::store::{Kind, RecordNumber};
-use crate::state::{Condition, Deletion, Intent, Intention, Vault, VaultError};
+use crate::store::{Kind, RecordNumber};
+use crate::{Condition, Deletion, Intent, Intention, Vault, VaultError};
 
 over_each_store! {
     an_intent_is_there_from_its_beginning_to_its_end,
@@ -42,7 +42,7 @@ async fn conditions(vault: &Vault) -> Vec<Condition> {
 
 /// As if whoever holds leases and intents had been killed, and its number were somebody else's now.
 async fn kill_holders(world: &World) {
-    let text = format!("'{}'", crate::state::journal::testing::ended_holder());
+    let text = format!("'{}'", crate::journal::testing::ended_holder());
     assert!(world.sql(&format!("UPDATE leases SET holder = {text}")).await > 0, "there are leases");
 }
 
@@ -93,7 +93,7 @@ async fn an_object_is_unanswered_until_the_engine_has_the_answer(world: &World) 
     assert!(conditions(&vault).await.is_empty());
 
     let mut begun = vault.begin(intent(Intention::Create, ""), None).await.expect("begun");
-    crate::state::journal::testing::begun_by_who_has_ended(&mut begun);
+    crate::journal::testing::begun_by_who_has_ended(&mut begun);
     drop(begun.store_unanswered(&key("b"), &saved("two"), None).await.expect("stored"));
     let open = world.vault().await.open_intents().await.expect("intents").intents;
     let [open] = &open[..] else { panic!("one intent, not {open:?}") };

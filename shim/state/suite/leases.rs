@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::over_each_store;
 use super::world::{World, add, bytes_of, commit, commit_one};
-use crate::state::store::{Batch, Claim, Committed, Fence, HeldLease, Lease, Refusal, Store};
+use crate::store::{Batch, Claim, Committed, Fence, HeldLease, Lease, Refusal, Store};
 
 over_each_store! {
     a_lease_has_one_holder_until_its_time_is_over,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::over_each_store;
 use super::world::{World, add, bytes_of, commit, commit_one, key, remove, replace};
-use crate::state::store::{
+use crate::store::{
     Batch, Change, Committed, Durability, Kind, Place, RecordNumber, Refusal, StoreError, StoreKey,
 };
 

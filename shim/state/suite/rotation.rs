@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use isthmus_common::Secret;
+
 use super::over_each_store;
 use super::world::{World, key, results, saved};
-use crate::secret::Secret;
-use crate::state::store::{
+use crate::store::{
     Batch, Committed, HeldLease, Kind, Lease, Page, Pending, RecordNumber, SealedRecord, Store, StoreError,
     StoreKey,
 };
-use crate::state::{Deletion, Intent, Intention, KeyError, KeySource, Vault, VaultError};
+use crate::{Deletion, Intent, Intention, KeyError, KeySource, Vault, VaultError};
 
 over_each_store! {
     after_a_rotation_only_the_new_key_opens_the_store,

@@ -6,9 +6,9 @@ use bytes::Bytes;
 
 use super::over_each_store;
 use super::world::{World, key, results, saved};
-use crate::state::store::{Kind, RecordNumber};
-use crate::state::tombstones::RETENTION;
-use crate::state::{Deletion, Intent, Intention, Vault, VaultError};
+use crate::store::{Kind, RecordNumber};
+use crate::tombstones::RETENTION;
+use crate::{Deletion, Intent, Intention, Vault, VaultError};
 
 over_each_store! {
     a_deletion_replaces_the_record_by_a_tombstone_at_once,

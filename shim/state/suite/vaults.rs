@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use isthmus_common::Secret;
+
 use super::over_each_store;
 use super::world::{World, key, results, saved};
-use crate::secret::Secret;
-use crate::state::{KeyError, KeySource, Vault, VaultError};
+use crate::{KeyError, KeySource, Vault, VaultError};
 
 over_each_store! {
     everything_that_was_kept_comes_back,

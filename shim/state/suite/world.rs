@@ -5,18 +5,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
+use isthmus_cty::StoredIdentity;
+use isthmus_cty::json::Json;
 use tempfile::TempDir;
 
-use crate::cty::json::Json;
-use crate::provider::StoredIdentity;
-use crate::state::store::{Batch, Change, Committed, Kind, Place, Store, StoreError, StoreKey};
-use crate::state::{KeySource, PostgresStore, Saved, SavedObject, SqliteStore, Status, StoreAddress, Vault};
+use crate::store::{Batch, Change, Committed, Kind, Place, Store, StoreError, StoreKey};
+use crate::{KeySource, PostgresStore, Saved, SavedObject, SqliteStore, Status, StoreAddress, Vault};
 
 #[path = "../../../tests/postgres/server.rs"]
 mod server;
 
 /// A database for one test, and the folder of its keys.
-pub(in crate::state) struct World {
+pub(crate) struct World {
     folder: TempDir,
     database: Database,
 }
@@ -28,14 +28,14 @@ enum Database {
 }
 
 /// The server of all tests of this program. It ends with the program, whose end closes its standard input.
-pub(in crate::state) struct Server {
+pub(crate) struct Server {
     process: server::PostgresServer,
     certificates: TempDir,
 }
 
 impl Server {
     /// The server, which is started when it is first needed.
-    pub(in crate::state) fn shared() -> &'static Self {
+    pub(crate) fn shared() -> &'static Self {
         static SERVER: OnceLock<Server> = OnceLock::new();
         SERVER.get_or_init(|| {
             let certificates = tempfile::tempdir().expect("a folder");
@@ -51,22 +51,22 @@ impl Server {
         })
     }
 
-    pub(in crate::state) fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         self.process.port
     }
 
     /// The certificate that the server presents, which has signed itself.
-    pub(in crate::state) fn certificate(&self) -> PathBuf {
+    pub(crate) fn certificate(&self) -> PathBuf {
         self.certificates.path().join("server.crt")
     }
 
     /// The address of a database, by the server's socket.
-    pub(in crate::state) fn address(&self, database: &str) -> String {
+    pub(crate) fn address(&self, database: &str) -> String {
         self.process.address(database)
     }
 
     /// Speaks to the server without the store.
-    pub(in crate::state) async fn execute(&self, database: &str, statement: &str) -> u64 {
+    pub(crate) async fn execute(&self, database: &str, statement: &str) -> u64 {
         let config: tokio_postgres::Config = self.address(database).parse().expect("an address");
         let (client, connection) = config.connect(tokio_postgres::NoTls).await.expect("a connection");
         let connection = tokio::spawn(connection);
@@ -80,11 +80,11 @@ impl Server {
 }
 
 impl World {
-    pub(in crate::state) fn sqlite() -> Self {
+    pub(crate) fn sqlite() -> Self {
         Self { folder: tempfile::tempdir().expect("a folder"), database: Database::File }
     }
 
-    pub(in crate::state) async fn postgres() -> Self {
+    pub(crate) async fn postgres() -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let name = format!("test_{}", COUNT.fetch_add(1, Ordering::Relaxed));
         let server = tokio::task::spawn_blocking(Server::shared).await.expect("the server");
@@ -93,11 +93,11 @@ impl World {
     }
 
     /// Where keys are.
-    pub(in crate::state) fn folder(&self) -> &std::path::Path {
+    pub(crate) fn folder(&self) -> &std::path::Path {
         self.folder.path()
     }
 
-    pub(in crate::state) fn address(&self) -> StoreAddress {
+    pub(crate) fn address(&self) -> StoreAddress {
         match &self.database {
             Database::File => StoreAddress::File(self.file()),
             Database::Server(name) => {
@@ -111,28 +111,28 @@ impl World {
     }
 
     /// Opens the database once more.
-    pub(in crate::state) async fn try_store(&self) -> Result<Arc<dyn Store>, StoreError> {
+    pub(crate) async fn try_store(&self) -> Result<Arc<dyn Store>, StoreError> {
         Ok(match &self.address() {
             StoreAddress::File(path) => Arc::new(SqliteStore::open(path.clone()).await?),
             StoreAddress::Server(address) => Arc::new(PostgresStore::connect(address).await?),
         })
     }
 
-    pub(in crate::state) async fn store(&self) -> Arc<dyn Store> {
+    pub(crate) async fn store(&self) -> Arc<dyn Store> {
         self.try_store().await.expect("a store")
     }
 
     /// A vault over the database, with the folder's own key.
-    pub(in crate::state) async fn vault(&self) -> Vault {
+    pub(crate) async fn vault(&self) -> Vault {
         Vault::over(self.store().await, &self.own_key()).await.expect("a vault")
     }
 
-    pub(in crate::state) fn own_key(&self) -> KeySource {
+    pub(crate) fn own_key(&self) -> KeySource {
         KeySource::Folder(self.folder.path().to_owned())
     }
 
     /// Changes the database behind the store's back. Yields how many rows were changed.
-    pub(in crate::state) async fn sql(&self, statement: &str) -> u64 {
+    pub(crate) async fn sql(&self, statement: &str) -> u64 {
         match &self.database {
             Database::File => {
                 let connection = rusqlite::Connection::open(self.file()).expect("a database");
@@ -144,7 +144,7 @@ impl World {
     }
 
     /// Bytes as they are written in a statement.
-    pub(in crate::state) fn bytes(&self, bytes: &[u8]) -> String {
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> String {
         match &self.database {
             Database::File => format!("x'{}'", hex::encode(bytes)),
             Database::Server(_) => format!("'\\x{}'::bytea", hex::encode(bytes)),
@@ -152,7 +152,7 @@ impl World {
     }
 
     /// Makes the database one of another version.
-    pub(in crate::state) async fn set_format(&self, format: i64) {
+    pub(crate) async fn set_format(&self, format: i64) {
         match &self.database {
             Database::File => {
                 let connection = rusqlite::Connection::open(self.file()).expect("a database");
@@ -165,7 +165,7 @@ impl World {
     }
 
     /// The end of every lease, moved into the past.
-    pub(in crate::state) async fn let_leases_expire(&self) {
+    pub(crate) async fn let_leases_expire(&self) {
         let past = match &self.database {
             Database::File => "1",
             Database::Server(_) => "'epoch'",
@@ -174,42 +174,42 @@ impl World {
     }
 }
 
-pub(in crate::state) fn key(id: &str) -> StoreKey {
+pub(crate) fn key(id: &str) -> StoreKey {
     StoreKey { package: "random".to_owned(), type_name: "random_pet".to_owned(), id: id.to_owned() }
 }
 
-pub(in crate::state) fn add(id: &str, bytes: &[u8]) -> Change {
+pub(crate) fn add(id: &str, bytes: &[u8]) -> Change {
     Change::Add { kind: Kind::Object, key: key(id), bytes: bytes.to_vec() }
 }
 
-pub(in crate::state) fn replace(id: &str, place: Place, bytes: &[u8]) -> Change {
+pub(crate) fn replace(id: &str, place: Place, bytes: &[u8]) -> Change {
     Change::Replace { kind: Kind::Object, place, key: key(id), bytes: bytes.to_vec() }
 }
 
-pub(in crate::state) fn remove(place: Place) -> Change {
+pub(crate) fn remove(place: Place) -> Change {
     Change::Remove { kind: Kind::Object, number: place.number, version: None }
 }
 
 /// Commits what must not be refused.
-pub(in crate::state) async fn commit(store: &Arc<dyn Store>, batch: Batch) -> Vec<Place> {
+pub(crate) async fn commit(store: &Arc<dyn Store>, batch: Batch) -> Vec<Place> {
     match store.commit(batch).await.expect("committed") {
         Committed::Done { places, .. } => places,
         Committed::Refused(refusal) => panic!("it was refused: {refusal:?}"),
     }
 }
 
-pub(in crate::state) async fn commit_one(store: &Arc<dyn Store>, change: Change) -> Option<Place> {
+pub(crate) async fn commit_one(store: &Arc<dyn Store>, change: Change) -> Option<Place> {
     commit(store, Batch::of(change)).await.first().copied()
 }
 
 /// The bytes of a key's records, newest first.
-pub(in crate::state) async fn bytes_of(store: &Arc<dyn Store>, id: &str) -> Vec<Vec<u8>> {
+pub(crate) async fn bytes_of(store: &Arc<dyn Store>, id: &str) -> Vec<Vec<u8>> {
     let records = store.find(Kind::Object, &key(id)).await.expect("records");
     records.into_iter().map(|record| record.bytes).collect()
 }
 
 /// A saved object with a secret.
-pub(in crate::state) fn saved(result: &str) -> Saved {
+pub(crate) fn saved(result: &str) -> Saved {
     let value = Json::parse(format!(r#"{{"id":"none","result":"{result}"}}"#).as_bytes()).expect("JSON");
     Saved {
         object: SavedObject {
@@ -229,12 +229,12 @@ pub(in crate::state) fn saved(result: &str) -> Saved {
 }
 
 /// The secrets of a key's objects, newest first.
-pub(in crate::state) async fn results(vault: &Vault, id: &str) -> Vec<String> {
+pub(crate) async fn results(vault: &Vault, id: &str) -> Vec<String> {
     let found = vault.find(&key(id)).await.expect("records");
     found.iter().map(|(_, saved)| result(saved)).collect()
 }
 
-pub(in crate::state) fn result(saved: &Saved) -> String {
+pub(crate) fn result(saved: &Saved) -> String {
     let Json::Object(members) = &saved.object.value else { panic!("no object: {saved:?}") };
     match members.iter().find(|(name, _)| name == "result") {
         Some((_, Json::String(text))) => text.clone(),
@@ -243,6 +243,6 @@ pub(in crate::state) fn result(saved: &Saved) -> String {
 }
 
 /// An object as it is encrypted.
-pub(in crate::state) fn envelope(secret: &str) -> Vec<u8> {
-    prost::Message::encode_to_vec(&crate::state::vault::Envelope::from(&saved(secret)))
+pub(crate) fn envelope(secret: &str) -> Vec<u8> {
+    prost::Message::encode_to_vec(&crate::vault::Envelope::from(&saved(secret)))
 }

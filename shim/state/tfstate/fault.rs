@@ -1,6 +1,6 @@
 //! What keeps a file from being a state, and where in it.
 
-use crate::cty::json::JsonSyntaxError;
+use isthmus_cty::json::JsonSyntaxError;
 
 /// A file is no state that can be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

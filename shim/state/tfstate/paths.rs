@@ -3,9 +3,10 @@
 //! A step is `{"type":"get_attr","value":NAME}` or `{"type":"index","value":{"value":KEY,"type":TYPE}}`. Terraform has no
 //! paths into sets, of which all is sensitive if anything is; so a path that leads into one ends before it.
 
+use isthmus_cty::json::Json;
+use isthmus_cty::{AttributePath, PathStep};
+
 use super::{TfStateError, TfStateFault};
-use crate::cty::json::Json;
-use crate::cty::{AttributePath, PathStep};
 
 pub(super) fn read(paths: Json) -> Result<Vec<AttributePath>, TfStateError> {
     let paths = match paths {

@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, HashSet};
 
 use base64::Engine as _;
 use bytes::Bytes;
+use isthmus_cty::StoredIdentity;
+use isthmus_cty::json::Json;
 
 use super::{Attributes, Instance, TfState, TfStateError, TfStateFault, paths};
-use crate::cty::json::Json;
-use crate::provider::StoredIdentity;
-use crate::state::addresses::{
+use crate::addresses::{
     DeposedKey, InstanceKey, ObjectAddress, ProviderConfigAddress, ResourceAddress, ResourceMode,
     parse_modules,
 };
-use crate::state::record::Status;
+use crate::record::Status;
 
 /// The only version that is read.
 pub(super) const VERSION: u64 = 4;

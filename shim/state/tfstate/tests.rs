@@ -1,10 +1,10 @@
 //! State files, read and written.
 
+use isthmus_cty::PathStep;
 use proptest::prelude::*;
 
 use super::*;
-use crate::cty::PathStep;
-use crate::state::addresses::{DeposedKey, InstanceKey, ResourceMode};
+use crate::addresses::{DeposedKey, InstanceKey, ResourceMode};
 
 /// A file with everything in it that Terraform and OpenTofu write, in their layout.
 const WHOLE: &str = r#"{
@@ -303,7 +303,7 @@ proptest! {
                     prop_assert_eq!(read(&text).write(), Ok(text));
                 }
             }
-            Err(error) => prop_assert!(!crate::error_chain(&error).is_empty()),
+            Err(error) => prop_assert!(!isthmus_common::error_chain(&error).is_empty()),
         }
     }
 }

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use base64::Engine as _;
+use isthmus_cty::json::Json;
 
 use super::read::VERSION;
 use super::{Attributes, Instance, TfState, paths};
-use crate::cty::json::Json;
-use crate::state::addresses::{
+use crate::addresses::{
     InstanceKey, ObjectAddress, ProviderConfigAddress, ResourceAddress, ResourceMode, modules_text,
 };
-use crate::state::record::Status;
+use crate::record::Status;
 
 /// Two objects have one address, so that a state cannot hold both.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -5,8 +5,8 @@ use std::path::Path;
 use tokio::sync::OnceCell;
 
 use super::{Vault, VaultError};
-use crate::state::key::KeySource;
-use crate::state::location::StoreAddress;
+use crate::key::KeySource;
+use crate::location::StoreAddress;
 
 /// A vault, and where it is.
 #[derive(Debug)]

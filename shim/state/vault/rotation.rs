@@ -13,10 +13,10 @@ use std::future::Future;
 use std::sync::Arc;
 
 use super::{Fault, PAGE, Vault, VaultError};
-use crate::state::encryption::{CipherKey, KeyId, key_of};
-use crate::state::key::{KeyError, KeySource, Recipe, create};
-use crate::state::keyring::{self, Ring, RingRow, added};
-use crate::state::store::{Batch, Change, Kind, RecordNumber, StoreError};
+use crate::encryption::{CipherKey, KeyId, key_of};
+use crate::key::{KeyError, KeySource, Recipe, create};
+use crate::keyring::{self, Ring, RingRow, added};
+use crate::store::{Batch, Change, Kind, RecordNumber, StoreError};
 
 /// What a rotation has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

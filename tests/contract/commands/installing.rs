@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use isthmus_shim::install::{LOCK_FILE_NAME, LockFile, PackageHash, ProviderAddress, ProviderLock};
+use isthmus_install::{LOCK_FILE_NAME, LockFile, PackageHash, ProviderAddress, ProviderLock};
 use isthmus_test_registry::Document;
 
 use super::Said;
@@ -22,7 +22,7 @@ fn a_provider_is_installed_and_it_is_told_who_vouches_for_it() {
     let key = network.key.fingerprint().to_uppercase();
     let said = network.isthmus(&["install", &network.address(), "~> 1.0"]);
     let folder = network.machine.cache().join(network.address()).join("1.0.0");
-    let program = folder.join(isthmus_shim::install::Platform::CURRENT.to_string());
+    let program = folder.join(isthmus_common::Platform::CURRENT.to_string());
     let program = program.join("terraform-provider-thing_v1.0.0");
     let vouched = said.stdout.to_uppercase();
     assert!(
@@ -116,7 +116,7 @@ fn opentofu_takes_our_lock_file_and_leaves_it_as_it_is() {
     assert!(said.contains("by 4 sums"), "{said}");
     let (ours, lock) = read_lock(&path);
     let theirs = network.project("theirs", "~> 1.0");
-    let current = isthmus_shim::install::Platform::CURRENT;
+    let current = isthmus_common::Platform::CURRENT;
     let platforms = [format!("-platform={OTHER}"), format!("-platform={current}")];
     network.tofu(&theirs, &["providers", "lock", "-no-color", &platforms[0], &platforms[1]]).well();
     let (_, other) = read_lock(&theirs.join(LOCK_FILE_NAME));
@@ -215,7 +215,7 @@ fn a_provider_that_its_developers_have_put_somewhere_is_told() {
 fn what_nobody_vouches_for_is_asked_about_by_verify() {
     let network = Network::new();
     let release = network.publish("1.0.0");
-    let platform = isthmus_shim::install::Platform::CURRENT;
+    let platform = isthmus_common::Platform::CURRENT;
     let leave = |content: &[u8]| {
         let folder = network.machine.cache().join(network.address()).join("1.0.0");
         let _ = std::fs::remove_dir_all(&folder);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use isthmus_shim::install::{LOCK_FILE_NAME, Platform};
+use isthmus_install::{LOCK_FILE_NAME, Platform};
 use isthmus_test_registry::Document;
 
 use super::network::{Network, OTHER};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use isthmus_shim::install::{DEFAULT_HOST, Platform};
+use isthmus_install::{DEFAULT_HOST, Platform};
 use isthmus_test_registry::{Archive, Document, PublisherKey, Registry, Release};
 
 use super::{Machine, Said};

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use isthmus_shim::state::{Intent, Intention, StoreKey, Vault};
+use isthmus_state::{Intent, Intention, StoreKey, Vault};
 use rustix::process::Signal;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tonic::transport::Endpoint;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use isthmus_shim::install::Platform;
+use isthmus_common::Platform;
 use sha2::{Digest as _, Sha256};
 
 use super::{HASHICORP, Machine};

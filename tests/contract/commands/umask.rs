@@ -1,6 +1,6 @@
 //! What commands create under a umask that takes nothing away.
 
-use isthmus_shim::install::Platform;
+use isthmus_common::Platform;
 use isthmus_test_registry::{Archive, Entry, Release};
 
 use super::Said;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 
+use isthmus_common::Platform;
 use isthmus_sandbox::Protocol;
-use isthmus_shim::install::Platform;
 use rustix::process::Signal;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;

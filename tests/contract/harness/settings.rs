@@ -6,11 +6,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
+use isthmus_cty::{Type, Value, json, msgpack};
 use isthmus_proto::tfplugin6::attribute_path::step::Selector;
 use isthmus_proto::tfplugin6::schema::nested_block::NestingMode;
 use isthmus_proto::{tfplugin5, tfplugin6};
 use isthmus_sandbox::Protocol;
-use isthmus_shim::cty::{Type, Value, json, msgpack};
 use prost::Message;
 use serde_json::{Value as Json, json};
 use tokio::net::TcpListener;

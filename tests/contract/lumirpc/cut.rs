@@ -1,13 +1,13 @@
 //! Calls of the engine of 2017 that the daemon has to break off, because it ends and the provider does not answer. (That engine
 //! cannot cancel, and sets no time.)
 
+use isthmus_state::Status as Condition;
 use rustix::process::Signal;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
 use super::*;
 use crate::harness::Host;
-use isthmus_shim::state::Status as Condition;
 
 const FAULTY: &str = "sandbox:faulty:Faulty";
 

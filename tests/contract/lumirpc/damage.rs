@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use isthmus_proto::property::Value;
-use isthmus_shim::state::{Intent, Intention, StoreKey, Vault};
+use isthmus_state::{Intent, Intention, StoreKey, Vault};
 
 use super::engine::Engine;
 use super::goal;

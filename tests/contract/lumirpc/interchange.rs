@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use isthmus_cty::json::Json as Document;
 use isthmus_proto::property::{Struct, Value};
-use isthmus_shim::cty::json::Json as Document;
-use isthmus_shim::state::tfstate::{Attributes, Instance, TfState};
+use isthmus_state::tfstate::{Attributes, Instance, TfState};
 
 use super::engine::{Engine, Goal, State, Step};
 use super::tofu::{Project, isthmus, isthmus_with};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use isthmus_proto::property::Value;
-use isthmus_shim::state::{Condition, Intention, OpenIntent, Vault};
+use isthmus_state::{Condition, Intention, OpenIntent, Vault};
 
 use super::engine::Engine;
 use super::tofu::isthmus;

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use isthmus_proto::property::{Struct, Value};
-use isthmus_shim::state::Vault;
+use isthmus_state::Vault;
 use rustix::process::{Signal, kill_process};
 
 use super::engine::{Engine, Goal, Step};

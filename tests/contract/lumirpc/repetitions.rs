@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use isthmus_proto::lumirpc::{CreateRequest, DeleteRequest, DiffRequest, GetRequest, UpdateRequest};
 use isthmus_proto::property::{Struct, Value};
-use isthmus_shim::state::{Deletion, StoreKey, TOMBSTONE_RETENTION, Vault};
+use isthmus_state::{Deletion, StoreKey, TOMBSTONE_RETENTION, Vault};
 use rustix::process::Signal;
 use tonic::transport::Channel;
 use tonic::{Code, Status};

@@ -1,8 +1,8 @@
 //! Plugins on several machines, which share nothing but a database server.
 
+use isthmus_common::Secret;
 use isthmus_proto::property::Value;
-use isthmus_shim::secret::Secret;
-use isthmus_shim::state::{Condition, KeySource, OpenIntent, StoreAddress, Vault};
+use isthmus_state::{Condition, KeySource, OpenIntent, StoreAddress, Vault};
 
 use super::engine::{Engine, Goal, Step};
 use super::goal;

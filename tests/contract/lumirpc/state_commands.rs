@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use isthmus_proto::property::Value;
-use isthmus_shim::state::{Intent, Intention, StoreKey, Vault};
+use isthmus_state::{Intent, Intention, StoreKey, Vault};
 
 use super::engine::Engine;
 use super::goal;

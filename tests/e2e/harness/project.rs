@@ -206,7 +206,7 @@ impl Project {
     /// Puts a provider into the cache of providers, as if a bridge had downloaded this version of it.
     pub(crate) fn place_in_cache(&self, provider: Provider, version: &str) {
         let name = provider.name();
-        let platform = isthmus_shim::install::Platform::CURRENT;
+        let platform = isthmus_common::Platform::CURRENT;
         let cache = self.folder.path().join("home/dynamic_tf_plugins/registry.opentofu.org/hashicorp");
         let folder = cache.join(name).join(version).join(platform.to_string());
         create_folder(&folder);

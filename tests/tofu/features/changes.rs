@@ -1,7 +1,7 @@
 //! What a preview decides, and what it shows of it.
 
+use isthmus_cty::decode_dynamic;
 use isthmus_proto::tfplugin6;
-use isthmus_shim::cty::decode_dynamic;
 use prost::Message as _;
 use serde_json::{Value as Json, json};
 

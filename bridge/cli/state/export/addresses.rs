@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use isthmus_shim::cty::json::Json;
-use isthmus_shim::state::{ObjectAddress, ResourceAddress, Vault};
+use isthmus_cty::json::Json;
+use isthmus_state::{ObjectAddress, ResourceAddress, Vault};
 
 use crate::cli::state::error::StateError;
 use crate::cli::state::record::Record;

@@ -5,10 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use isthmus_shim::install::{
-    DEFAULT_HOST, ProviderAddress, ProviderCache, VersionConstraint, find_executable,
-};
-use isthmus_shim::secret::KnownSecrets;
+use isthmus_install::{DEFAULT_HOST, ProviderAddress, ProviderCache, VersionConstraint, find_executable};
+use isthmus_provider::KnownSecrets;
 
 use crate::cli::lumi;
 use crate::daemon::{self, Instance};

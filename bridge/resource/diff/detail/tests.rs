@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
-use isthmus_shim::cty::Type;
-use isthmus_shim::schema::{BlockNesting, ObjectNesting};
+use isthmus_cty::Type;
+use isthmus_provider::schema::{BlockNesting, ObjectNesting};
 use proptest::prelude::*;
 
 use super::*;
@@ -170,7 +170,7 @@ struct Node {
 
 const DEPTH: usize = 3;
 
-fn nested_sets(depth: usize) -> isthmus_shim::schema::Block {
+fn nested_sets(depth: usize) -> isthmus_provider::schema::Block {
     let below = (depth > 1).then(|| nested("item", BlockNesting::Set, 0, nested_sets(depth - 1)));
     block(vec![attribute("name", Type::Number)], below.into_iter().collect())
 }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::*;
-use crate::install::{Environment, LockFile, MirrorWriter, ProviderLock};
+use crate::{Environment, LockFile, MirrorWriter, ProviderLock};
 
 impl Fixture {
     /// An installer by a CLI configuration, in which `{url}` is the server's address and `{folder}` is the folder `mirror`.
@@ -191,7 +191,7 @@ async fn an_override_is_a_folder_with_a_program() {
     let config = "provider_installation {\n  dev_overrides { \"{address}\" = \"{folder}\" }\n}";
     let (installer, address) = (fixture.configured(config), fixture.address());
     let error = installer.overridden(&address).expect_err("there is no folder");
-    assert!(crate::error_chain(&*error).contains(".tofurc:1:1 names the folder "), "{error}");
+    assert!(isthmus_common::error_chain(&*error).contains(".tofurc:1:1 names the folder "), "{error}");
     fs::create_dir(fixture.mirror()).expect("a folder");
     let error = installer.overridden(&address).expect_err("there is no program").to_string();
     assert!(

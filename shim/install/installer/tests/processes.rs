@@ -1,7 +1,7 @@
 //! Processes that install at the same time, and such as are killed.
 
 use super::*;
-use crate::install::{CliConfig, Environment};
+use crate::{CliConfig, Environment};
 
 /// What a process of its own is told, so that it installs instead of testing.
 const CHILD: &str = "ISTHMUS_TEST_INSTALL";

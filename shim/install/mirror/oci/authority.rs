@@ -10,14 +10,14 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
+use isthmus_common::Secret;
 use serde::Deserialize;
 use url::Url;
 
 use super::super::super::cli_config::program::run;
 use super::super::super::web::{Ask, Request, Transport, WebClient, WebError};
 use super::super::RemoteMirrorError;
-use crate::install::{CliConfig, Environment, OciPrefix, OciRepository, OciSecret};
-use crate::secret::Secret;
+use crate::{CliConfig, Environment, OciPrefix, OciRepository, OciSecret};
 
 /// More than any file of credentials has.
 const LONGEST: u64 = 4 << 20;

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use super::super::super::web::NoCredentials;
 use super::super::super::web::testing::{Scripted, ScriptedTransport};
 use super::*;
-use crate::install::{CliConfig, Environment};
+use crate::{CliConfig, Environment};
 
 const BASE: &str = "https://r.example:5000/v2/";
 const REPOSITORY: &str = "https://r.example:5000/v2/p/hashicorp-random/";
@@ -25,7 +25,7 @@ impl Registry {
         let config = CliConfig::load(&environment).unwrap_or_else(|error| panic!("{error}"));
         let transport = Arc::new(ScriptedTransport::default());
         let web = WebClient::new(transport.clone(), Arc::new(NoCredentials));
-        let include = [crate::install::ProviderPattern::parse("*/*").expect("a pattern")];
+        let include = [crate::ProviderPattern::parse("*/*").expect("a pattern")];
         let template = RepositoryTemplate::parse("r.example:5000/p/${namespace}-${type}", &include);
         let authority = Arc::new(OciAuthority::new(&config, &environment));
         Self { transport, web, mirror: OciMirror::new(template.expect("a template"), authority) }

@@ -38,7 +38,7 @@ impl Fixture {
         let web = web.with_clock(Arc::new(SteppedClock::at(0)));
         let url = Url::parse(url).expect(url);
         let fetched = web.fetch(&Ask::document(&url).with_token_of("registry.example")).await;
-        let fetched = fetched.map_err(|error| crate::with_help(error.to_string(), error.help()))?;
+        let fetched = fetched.map_err(|error| isthmus_common::with_help(error.to_string(), error.help()))?;
         Ok(String::from_utf8(fetched.body.into()).expect("a text"))
     }
 }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use tfplugin6::diagnostic::Severity;
 
 use super::*;
-use crate::provider::testing::diagnostic;
+use crate::testing::diagnostic;
 
 #[tokio::test]
 async fn of_the_legacy_type_system_broken_rules_are_tolerated() {

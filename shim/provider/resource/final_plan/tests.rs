@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use prost::Message as _;
 
 use super::*;
-use crate::provider::testing::{Stage, unwired, wire};
 use crate::rules::testing::object;
 use crate::schema::Block;
 use crate::schema::testing::{attribute, block, compiled, schema};
+use crate::testing::{Stage, unwired, wire};
 
 type Answer = tfplugin6::plan_resource_change::Response;
 type Request = tfplugin6::plan_resource_change::Request;

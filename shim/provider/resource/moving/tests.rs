@@ -2,15 +2,15 @@
 
 use std::collections::HashMap;
 
+use isthmus_cty::Value;
 use prost::Message as _;
 use tfplugin6::diagnostic::Severity;
 
 use super::*;
-use crate::cty::Value;
-use crate::provider::testing::{Stage, diagnostic, wire};
 use crate::rules::testing::object;
 use crate::schema::Block;
 use crate::schema::testing::{attribute, block, compiled, schema};
+use crate::testing::{Stage, diagnostic, wire};
 
 type Answer = tfplugin6::move_resource_state::Response;
 

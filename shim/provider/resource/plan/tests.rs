@@ -1,12 +1,13 @@
 //! What is planned, and which plans are refused.
 
+use isthmus_cty::{PathStep, Type};
+
 use super::super::testing::{
     ApplyAnswer, DEFERRED, LEAKED, PlanAnswer, THING, apply, creation, deferred, deferred_for, existing,
     identity, invalid, not_yet, plan, received, refusal, sent, stage, stage_with, value,
 };
 use super::*;
-use crate::cty::{PathStep, Type};
-use crate::provider::testing::wire;
+use crate::testing::wire;
 
 #[tokio::test]
 async fn what_a_plan_amounts_to_is_seen_from_prior_and_planned_state() {

@@ -142,7 +142,7 @@ async fn look_at(path: &Path, bytes: &[u8], records: &[SealedRecord], what: &str
     page.records.len()
 }
 
-/// Every position takes some minutes: `STORE_FLIPS=all cargo test -p isthmus-shim --lib flipped`.
+/// Every position takes some minutes: `STORE_FLIPS=all cargo test -p isthmus-state --lib flipped`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whichever_byte_is_flipped_no_answer_is_wrong_and_what_is_whole_can_be_read() {
     let folder = folder();

@@ -1,7 +1,7 @@
 //! Files that earlier versions have made.
 
 use super::*;
-use crate::state::checksum::checksum;
+use crate::checksum::checksum;
 
 #[tokio::test]
 async fn a_store_of_format_1_is_taken_over_with_its_damage() {
@@ -45,15 +45,15 @@ async fn a_vault_of_format_1_is_opened_with_its_key_and_no_other() {
     let path = folder.path().join("state.sqlite");
     drop(SqliteStore::open(path.clone()).await.expect("a store"));
     let digits = |digit: &str| KeySource::Digits(Secret::new(digit.repeat(64)));
-    let users = crate::state::encryption::CipherKey::new([0xaa; 32]);
+    let users = crate::encryption::CipherKey::new([0xaa; 32]);
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(path).await.expect("a store"));
-    let plain = crate::state::suite::envelope("hunter2");
+    let plain = crate::suite::envelope("hunter2");
     let bytes = users.seal(Kind::Object, &key("a"), &plain);
     store.commit(Batch::of(Change::Add { kind: Kind::Object, key: key("a"), bytes })).await.expect("added");
     let error = Vault::over(Arc::clone(&store), &digits("b")).await.expect_err("the wrong key");
     assert!(error.to_string().contains("another key"), "{error}");
     let vault = Vault::over(store, &digits("a")).await.expect("a vault");
-    assert_eq!(crate::state::suite::results(&vault, "a").await, ["hunter2"]);
+    assert_eq!(crate::suite::results(&vault, "a").await, ["hunter2"]);
     vault.rotate(&digits("c")).await.expect("rotated");
     let vault = Vault::open(folder.path(), None).await;
     vault.expect_err("no key file was ever made");
@@ -92,7 +92,7 @@ async fn a_store_of_format_3_gets_tombstones_and_keeps_everything_else() {
         Vault::over(Arc::new(store), &digits).await.expect("a vault")
     };
     let vault = open().await;
-    vault.add(&key("a"), &crate::state::suite::saved("hunter2")).await.expect("kept");
+    vault.add(&key("a"), &crate::suite::saved("hunter2")).await.expect("kept");
     vault.keep_remnant(&key("r"), &[1; 32], "left".into()).await.expect("kept");
     drop(vault);
     let old = Connection::open(&path).expect("a database");
@@ -101,7 +101,7 @@ async fn a_store_of_format_3_gets_tombstones_and_keeps_everything_else() {
     drop(old);
 
     let vault = open().await;
-    assert_eq!(crate::state::suite::results(&vault, "a").await, ["hunter2"]);
+    assert_eq!(crate::suite::results(&vault, "a").await, ["hunter2"]);
     assert_eq!(vault.remnant(&key("r"), &[1; 32]).await.expect("an answer"), Some("left".into()));
     let deletion = Deletion { properties: [1; 32], inputs: None, at: UNIX_EPOCH };
     vault.bury(&key("a"), &deletion).await.expect("written");

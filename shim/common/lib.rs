@@ -1,0 +1,28 @@
+//! What the crates of the Terraform side share.
+//!
+//! - [`error_chain`] and [`with_help`]: how an error and its causes are printed.
+//! - [`Secret`]: a value that is not printed.
+//! - [`permissions`] and [`marker`]: what another user may change, and which directories are isthmus's own to remove.
+//! - [`trust`]: which servers are trusted, for downloads and for databases.
+//! - [`Platform`]: the names of operating systems and processors in registries and caches.
+//! - [`own_variables`]: the variables that no process of others gets.
+//!
+//! It is a crate of its own because `isthmus-install` uses neither values nor providers: each of these stands once, below
+//! the crates that need it, and none of those needs another for it.
+
+mod chain;
+pub mod marker;
+pub mod permissions;
+mod platform;
+mod secret;
+pub mod trust;
+mod variables;
+
+pub use chain::{error_chain, with_help};
+pub use platform::Platform;
+pub use secret::{REDACTED, Secret};
+pub use variables::{OWN_VARIABLES, is_for_others, own_variables};
+
+/// The Terraform release that a provider is told it talks to, and that exported state files name. It must parse as a release
+/// version: some providers refuse to be configured otherwise, and many put it into the user agent of their requests.
+pub const TERRAFORM_VERSION: &str = "1.15.0";

@@ -1,0 +1,167 @@
+//! The marker file of a directory that isthmus created for itself, and may therefore empty and remove.
+//!
+//! A name is no proof: users call directories `isthmus-…` too, and a leftover of a killed process must be told from
+//! those years later. The marker states what the directory is for, its name and its inode number. A copy of the marker,
+//! or of the whole directory, has another name or another inode and proves nothing. Where a file system changes inode
+//! numbers, leftovers stay, which costs a few bytes.
+//!
+//! Everything is done relative to an open directory and follows no symbolic link, so that nothing that is swapped in
+//! meanwhile is read or written instead.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, openat};
+
+/// The name of the marker.
+pub const MARKER: &str = ".isthmus-directory";
+
+/// What a directory is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The sockets of one provider process.
+    Sockets,
+    /// A download or an installation in progress.
+    Staging,
+}
+
+impl Purpose {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Sockets => "the sockets of a provider process",
+            Self::Staging => "an installation in progress",
+        }
+    }
+}
+
+/// More bytes than a marker has.
+const LARGEST: u64 = 4096;
+
+/// Opens a directory of the current user by its name, and no symbolic link to one. `None`: it is something else.
+pub fn open_own_directory(parent: impl AsFd, name: &OsStr) -> io::Result<Option<OwnedFd>> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match openat(parent, name, flags, Mode::empty()) {
+        Ok(directory) => Ok(is_own(&fstat(&directory)?).then_some(directory)),
+        // What a symbolic link or a file is refused with; the first differs from system to system.
+        Err(rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP | rustix::io::Errno::MLINK) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Writes the marker into a directory that this process has just created under `name`.
+pub fn mark(directory: impl AsFd, name: &OsStr, purpose: Purpose) -> io::Result<()> {
+    let directory = directory.as_fd();
+    let content = content(name, &fstat(directory)?, purpose);
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = openat(directory, MARKER, flags, Mode::RUSR | Mode::WUSR)?;
+    File::from(file).write_all(&content)
+}
+
+/// Whether isthmus created this directory under this name, for this purpose.
+pub fn is_marked(directory: impl AsFd, name: &OsStr, purpose: Purpose) -> io::Result<bool> {
+    let directory = directory.as_fd();
+    let expected = content(name, &fstat(directory)?, purpose);
+    // A pipe in its place is not waited for.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = match openat(directory, MARKER, flags, Mode::empty()) {
+        Ok(file) => file,
+        Err(
+            rustix::io::Errno::NOENT
+            | rustix::io::Errno::LOOP
+            | rustix::io::Errno::MLINK
+            | rustix::io::Errno::NXIO,
+        ) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    };
+    let stat = fstat(&file)?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || !is_own(&stat) {
+        return Ok(false);
+    }
+    let mut found = Vec::new();
+    File::from(file).take(LARGEST).read_to_end(&mut found)?;
+    Ok(found == expected)
+}
+
+/// Whether the current user owns a file.
+pub fn is_own(stat: &Stat) -> bool {
+    stat.st_uid == rustix::process::geteuid().as_raw()
+}
+
+fn content(name: &OsStr, directory: &Stat, purpose: Purpose) -> Vec<u8> {
+    let mut content =
+        format!("isthmus created this directory for {}, and removes it.\nname: ", purpose.text())
+            .into_bytes();
+    content.extend_from_slice(name.as_encoded_bytes());
+    content.extend_from_slice(format!("\ninode: {}\n", directory.st_ino).as_bytes());
+    content
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::path::Path;
+
+    use super::*;
+
+    fn is_ours(parent: &Path, name: &str) -> bool {
+        let parent = File::open(parent).expect("a directory");
+        let directory = open_own_directory(&parent, OsStr::new(name)).expect("it can be looked at");
+        directory.is_some_and(|directory| {
+            is_marked(&directory, OsStr::new(name), Purpose::Sockets).expect("it can be read")
+        })
+    }
+
+    fn marked(parent: &Path, name: &str) {
+        std::fs::create_dir(parent.join(name)).expect("a directory");
+        let directory = File::open(parent.join(name)).expect("a directory");
+        mark(&directory, OsStr::new(name), Purpose::Sockets).expect("it is marked");
+    }
+
+    #[test]
+    fn only_the_directory_that_was_marked_is_recognised() {
+        let parent = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| parent.path().join(name);
+        marked(parent.path(), "one");
+        assert!(is_ours(parent.path(), "one"));
+        for name in ["copy", "unmarked", "linked", "piped"] {
+            std::fs::create_dir(path(name)).expect("a directory");
+        }
+        std::fs::copy(path("one").join(MARKER), path("copy").join(MARKER)).expect("a copy");
+        symlink(path("one").join(MARKER), path("linked").join(MARKER)).expect("a link");
+        let made = std::process::Command::new("mkfifo").arg(path("piped").join(MARKER)).status();
+        assert!(made.is_ok_and(|status| status.success()), "a pipe in a new directory");
+        symlink(path("one"), path("link")).expect("a link");
+        std::fs::write(path("file"), "").expect("a file");
+        for name in ["copy", "unmarked", "linked", "piped", "link", "file"] {
+            assert!(!is_ours(parent.path(), name), "{name}");
+        }
+        std::fs::rename(path("one"), path("renamed")).expect("a new name");
+        assert!(!is_ours(parent.path(), "renamed"));
+    }
+
+    #[test]
+    fn a_marker_of_another_purpose_or_with_more_in_it_is_none() {
+        let parent = tempfile::tempdir().expect("a directory");
+        marked(parent.path(), "one");
+        let directory = File::open(parent.path().join("one")).expect("a directory");
+        let is = |purpose| is_marked(&directory, OsStr::new("one"), purpose).expect("it can be read");
+        assert!(is(Purpose::Sockets) && !is(Purpose::Staging));
+        let marker = parent.path().join("one").join(MARKER);
+        let mut text = std::fs::read(&marker).expect("the marker");
+        text.push(b'x');
+        std::fs::write(&marker, text).expect("the marker");
+        assert!(!is(Purpose::Sockets));
+    }
+
+    #[test]
+    fn a_marker_does_not_replace_a_file() {
+        let parent = tempfile::tempdir().expect("a directory");
+        let marker = parent.path().join(MARKER);
+        std::fs::write(&marker, "text of a user").expect("a file");
+        let directory = File::open(parent.path()).expect("a directory");
+        mark(&directory, OsStr::new("x"), Purpose::Sockets).expect_err("something is in the way");
+        assert_eq!(std::fs::read(&marker).expect("the file"), b"text of a user");
+    }
+}

@@ -1,0 +1,369 @@
+//! The secrets that a session knows of, so that texts which quote them can be redacted.
+//!
+//! What is secret is learned where values go to a provider and come from it, and nothing is done with it before there is a text
+//! to be printed. A session without secrets pays one look at a flag for each text.
+//!
+//! Values are kept for as long as the session, in bounded room: when it is used up, those are forgotten that were not met for the
+//! longest time, but never those of the provider's configuration, which are met once. A long value is known by its beginning.
+
+mod forms;
+mod index;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use isthmus_cty::Value;
+
+use forms::forms;
+use index::{Index, Occurrence};
+
+/// From so many characters on, a value is found within words.
+const FOUND_ANYWHERE: usize = 8;
+/// A shorter value is no secret that could be kept: it stands in every second line of any text.
+const SHORTEST: usize = 3;
+/// A line of a secret text is known by itself if it has so many characters. Logs and traces are read line by line.
+const SHORTEST_LINE: usize = 16;
+/// So many lines of a text are known by themselves.
+const MOST_LINES: usize = 256;
+/// How much of a value is known, in bytes.
+const LONGEST: usize = 4096;
+/// How much room values take, in bytes; with all their forms it is ten times that.
+const ROOM: usize = 2 << 20;
+/// What a value takes besides its text.
+const OVERHEAD: usize = 64;
+/// What a secret boolean, or nothing at all, is written as. Redacting these would say more than it hides.
+const WORDS: [&str; 6] = ["true", "false", "null", "none", "yes", "off"];
+
+/// The secrets of a session. Cloning it shares them.
+#[derive(Clone, Default)]
+pub struct KnownSecrets(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    any: AtomicBool,
+    registry: Mutex<Registry>,
+}
+
+/// How long a secret is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retention {
+    /// As long as there is room.
+    Usual,
+    /// As long as the session: the configuration is met once, and used in every call.
+    Session,
+}
+
+#[derive(Default)]
+struct Registry {
+    known: HashMap<Arc<str>, Met>,
+    /// Not in the index yet.
+    pending: Vec<(Arc<str>, Kind)>,
+    index: Index,
+    /// Room taken by what may be forgotten.
+    taken: usize,
+    clock: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Met {
+    kind: Kind,
+    at: u64,
+    retention: Retention,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Number,
+}
+
+impl KnownSecrets {
+    /// Learns a text that may not be printed.
+    pub fn learn(&self, text: &str, retention: Retention) {
+        self.learn_as(text, Kind::Text, retention);
+    }
+
+    /// Learns a number that may not be printed, in decimal form.
+    pub fn learn_number(&self, decimal: &str, retention: Retention) {
+        self.learn_as(decimal, Kind::Number, retention);
+    }
+
+    /// Learns all texts and numbers within a value that may not be printed.
+    pub fn learn_value(&self, value: &Value, retention: Retention) {
+        let learned = value.walk(&mut |_, part| {
+            match part {
+                Value::String(text) => self.learn(text, retention),
+                Value::Number(number) => self.learn_number(&number.to_decimal_text(), retention),
+                _ => {}
+            }
+            Ok::<_, Infallible>(true)
+        });
+        match learned {
+            Ok(()) => {}
+            Err(never) => match never {},
+        }
+    }
+
+    /// `text` with [`REDACTED`](super::REDACTED) in place of every secret that is known.
+    pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if !self.0.any.load(Ordering::Acquire) {
+            return Cow::Borrowed(text);
+        }
+        let mut registry = self.registry();
+        registry.index_pending();
+        registry.index.redact(text).map_or(Cow::Borrowed(text), Cow::Owned)
+    }
+
+    /// The same in place.
+    pub fn redact_in_place(&self, text: &mut String) {
+        if let Cow::Owned(redacted) = self.redact(text) {
+            *text = redacted;
+        }
+    }
+
+    /// Where a text that goes on can be cut, so that no secret is cut. It is the end where none is known.
+    pub fn cut(&self, text: &str) -> usize {
+        if !self.0.any.load(Ordering::Acquire) {
+            return text.len();
+        }
+        let mut registry = self.registry();
+        registry.index_pending();
+        registry.index.cut(text)
+    }
+
+    fn learn_as(&self, text: &str, kind: Kind, retention: Retention) {
+        if !is_worth_knowing(text) {
+            return;
+        }
+        self.registry().learn(text, kind, retention);
+        self.0.any.store(true, Ordering::Release);
+    }
+
+    fn registry(&self) -> MutexGuard<'_, Registry> {
+        // What a panic may leave undone is an entry in the index, which the next rebuild adds.
+        self.0.registry.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for KnownSecrets {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("KnownSecrets").finish_non_exhaustive()
+    }
+}
+
+impl Registry {
+    fn learn(&mut self, text: &str, kind: Kind, retention: Retention) {
+        self.clock += 1;
+        // One more byte tells that there was more.
+        let text = beginning(text, LONGEST + 1);
+        if let Some(met) = self.known.get_mut(text) {
+            met.at = self.clock;
+            if retention == Retention::Session && met.retention == Retention::Usual {
+                met.retention = retention;
+                self.taken -= text.len() + OVERHEAD;
+            }
+            return;
+        }
+        let text: Arc<str> = Arc::from(text);
+        if retention == Retention::Usual {
+            self.taken += text.len() + OVERHEAD;
+        }
+        self.known.insert(Arc::clone(&text), Met { kind, at: self.clock, retention });
+        self.pending.push((text, kind));
+        if self.taken > ROOM {
+            self.forget_older_half();
+        }
+    }
+
+    /// Makes room by half, so that it is done seldom: the index is made anew.
+    fn forget_older_half(&mut self) {
+        let mut times: Vec<(u64, usize)> = self
+            .known
+            .iter()
+            .filter(|(_, met)| met.retention == Retention::Usual)
+            .map(|(text, met)| (met.at, text.len() + OVERHEAD))
+            .collect();
+        times.sort_unstable();
+        let mut forgotten_until = 0;
+        for (at, size) in times {
+            if self.taken <= ROOM / 2 {
+                break;
+            }
+            self.taken -= size;
+            forgotten_until = at;
+        }
+        self.known.retain(|_, met| met.retention == Retention::Session || met.at > forgotten_until);
+        self.index = Index::default();
+        self.pending = self.known.iter().map(|(text, met)| (Arc::clone(text), met.kind)).collect();
+    }
+
+    fn index_pending(&mut self) {
+        for (text, kind) in std::mem::take(&mut self.pending) {
+            let goes_on = text.len() > LONGEST;
+            let known = beginning(&text, LONGEST);
+            self.index_text(known, kind, goes_on);
+            let trimmed = known.trim();
+            if trimmed.len() != known.len() && is_worth_knowing(trimmed) {
+                self.index_text(trimmed, kind, goes_on);
+            }
+            if trimmed.contains('\n') {
+                let lines = trimmed.lines().map(str::trim).take(MOST_LINES);
+                let lines = lines.filter(|line| line.chars().count() >= SHORTEST_LINE && !is_armour(line));
+                lines.for_each(|line| self.index_text(line, kind, false));
+            }
+        }
+    }
+
+    fn index_text(&mut self, text: &str, kind: Kind, goes_on: bool) {
+        let occurrence = match kind {
+            Kind::Text if text.chars().count() >= FOUND_ANYWHERE => Occurrence::Anywhere,
+            Kind::Text | Kind::Number => Occurrence::Token,
+        };
+        match kind {
+            Kind::Text => {
+                for form in forms(text) {
+                    self.index.add(&form, occurrence, goes_on);
+                }
+            }
+            Kind::Number => self.index.add(text, occurrence, goes_on),
+        }
+    }
+}
+
+/// The first and the last line of a key in PEM say what follows, and nothing of it.
+fn is_armour(line: &str) -> bool {
+    line.starts_with("-----") && line.ends_with("-----")
+}
+
+fn is_worth_knowing(text: &str) -> bool {
+    text.chars().take(SHORTEST).count() == SHORTEST
+        && !WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
+}
+
+/// As much of the beginning as `most` bytes hold.
+fn beginning(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most)]
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+
+    use super::*;
+
+    fn knowing(texts: &[&str]) -> KnownSecrets {
+        let secrets = KnownSecrets::default();
+        texts.iter().for_each(|text| secrets.learn(text, Retention::Usual));
+        secrets
+    }
+
+    #[test]
+    fn a_secret_is_redacted_in_every_form() {
+        let secret = "p\"ss wörd/<1>\u{1b}?";
+        let secrets = knowing(&[secret]);
+        for form in [
+            secret.to_owned(),
+            r#"p\"ss wörd/<1>\u001b?"#.to_owned(),
+            r#"p\"ss wörd/\u003c1\u003e\u001b?"#.to_owned(),
+            r#"p\"ss wörd/<1>\x1b?"#.to_owned(),
+            "p%22ss+w%C3%B6rd%2F%3C1%3E%1B%3F".to_owned(),
+            "p%22ss%20w%C3%B6rd%2F%3C1%3E%1B%3F".to_owned(),
+            STANDARD.encode(secret),
+            STANDARD_NO_PAD.encode(secret),
+            URL_SAFE.encode(secret),
+            URL_SAFE_NO_PAD.encode(secret),
+        ] {
+            assert_eq!(secrets.redact(&format!("before {form} behind")), "before [secret] behind", "{form}");
+        }
+    }
+
+    #[test]
+    fn short_secrets_are_redacted_as_whole_tokens_and_the_shortest_not_at_all() {
+        for (secret, text, expected) in [
+            ("1234", "the PIN 1234 (of 12345)", "the PIN [secret] (of 12345)"),
+            ("abc", "abcabc abc", "abcabc [secret]"),
+            ("abc", "YWJj is YWJjYWJj", "[secret] is YWJjYWJj"),
+            ("1", "attempt 1 of 1", "attempt 1 of 1"),
+            ("ab", "ab", "ab"),
+            ("true", "it is true", "it is true"),
+            ("False", "it is False", "it is False"),
+            ("null", "null", "null"),
+            ("", "nothing", "nothing"),
+        ] {
+            assert_eq!(knowing(&[secret]).redact(text), expected, "{secret}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_redacted_as_whole_tokens_however_long_they_are() {
+        let secrets = KnownSecrets::default();
+        secrets.learn_number("271828182", Retention::Usual);
+        secrets.learn_number("7", Retention::Usual);
+        assert_eq!(secrets.redact("271828182, 2718281828, 7"), "[secret], 2718281828, 7");
+    }
+
+    #[test]
+    fn what_is_within_a_secret_value_is_secret() {
+        let secrets = KnownSecrets::default();
+        let value = Value::object([
+            ("list", Value::list([Value::string("sesame-one"), Value::Bool(true)])),
+            ("map", Value::map([("key", Value::string("sesame-two"))])),
+            ("number", Value::Number(31337.into())),
+        ]);
+        secrets.learn_value(&value, Retention::Usual);
+        assert_eq!(
+            secrets.redact("key: sesame-one, sesame-two, 31337, true"),
+            "key: [secret], [secret], [secret], true"
+        );
+    }
+
+    #[test]
+    fn lines_of_a_secret_text_are_secret_but_not_what_is_around_a_key() {
+        let key = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIA\nshort\n-----END PRIVATE KEY-----\n";
+        let secrets = knowing(&[key]);
+        assert_eq!(secrets.redact(key), "[secret]");
+        assert_eq!(secrets.redact(&key.replace('\n', "\\n")), "[secret]");
+        assert_eq!(secrets.redact(key.trim()), "[secret]");
+        assert_eq!(
+            secrets.redact("line 1: -----BEGIN PRIVATE KEY-----, line 2: MC4CAQAwBQYDK2VwBCIEIA, short"),
+            "line 1: -----BEGIN PRIVATE KEY-----, line 2: [secret], short"
+        );
+    }
+
+    #[test]
+    fn of_a_long_secret_the_beginning_is_known_and_nothing_behind_it_is_shown() {
+        let long = "0123456789".repeat(1000);
+        let secrets = knowing(&[&long]);
+        assert_eq!(secrets.redact(&format!("it is {long} (all of it)")), "it is [secret]");
+    }
+
+    #[test]
+    fn room_is_bounded_and_the_configuration_is_never_forgotten() {
+        let secrets = KnownSecrets::default();
+        secrets.learn("configured-token", Retention::Session);
+        secrets.learn("met-all-the-time", Retention::Usual);
+        let other = |number: usize| format!("other secret number {number} {}", "x".repeat(1000));
+        for number in 0..5000 {
+            secrets.learn(&other(number), Retention::Usual);
+            secrets.learn("met-all-the-time", Retention::Usual);
+        }
+        let registry = secrets.registry();
+        assert!(registry.taken <= ROOM, "{}", registry.taken);
+        assert!(registry.known.len() > 500 && registry.known.len() < 3000, "{}", registry.known.len());
+        drop(registry);
+        for kept in ["configured-token", "met-all-the-time", &other(4999)] {
+            assert_eq!(secrets.redact(kept), "[secret]", "{kept}");
+        }
+        assert_ne!(secrets.redact(&other(0)), "[secret]");
+    }
+
+    #[test]
+    fn without_secrets_a_text_is_not_even_looked_at() {
+        assert!(matches!(KnownSecrets::default().redact("text"), Cow::Borrowed("text")));
+    }
+}

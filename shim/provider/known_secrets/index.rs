@@ -1,0 +1,175 @@
+//! Finds known forms in a text.
+//!
+//! The set grows with almost every call of a provider, and log lines are looked through between all of them. Automata
+//! (`aho-corasick`) are made for sets that stay: with a thousand secrets, making one anew for the next line takes longer than the
+//! call that it is about. So forms are found by a hash of their first bytes, to which one more is added in no time.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use isthmus_common::REDACTED;
+
+/// How many bytes of a form that is found anywhere are hashed; no form of that kind is shorter.
+const LONG: usize = 8;
+/// The same for forms that are found as whole tokens only.
+const SHORT: usize = 3;
+
+/// Forms of secrets.
+#[derive(Default)]
+pub(super) struct Index {
+    anywhere: HashMap<[u8; LONG], Vec<Form>>,
+    tokens: HashMap<[u8; SHORT], Vec<Form>>,
+    /// Which two bytes forms begin with, a bit for each pair: almost all places of a text are passed over by it.
+    beginnings: Vec<u64>,
+    /// The length of the longest form.
+    longest: usize,
+}
+
+/// One form.
+#[derive(PartialEq, Eq)]
+struct Form {
+    text: Box<[u8]>,
+    /// It is only the beginning of what is secret, which was too long to be known whole.
+    goes_on: bool,
+}
+
+/// Where a form is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Occurrence {
+    /// Anywhere, within words too.
+    Anywhere,
+    /// Where no letter, digit or underscore is beside it.
+    Token,
+}
+
+impl Index {
+    /// Adds a form. One that is too short to be looked for is passed over.
+    pub(super) fn add(&mut self, form: &str, occurrence: Occurrence, goes_on: bool) {
+        let text = form.as_bytes();
+        let form = Form { text: text.into(), goes_on };
+        let forms = match (occurrence, text.first_chunk::<LONG>(), text.first_chunk::<SHORT>()) {
+            (Occurrence::Anywhere, Some(key), _) => self.anywhere.entry(*key).or_default(),
+            (_, _, Some(key)) => self.tokens.entry(*key).or_default(),
+            (_, _, None) => return,
+        };
+        if !forms.contains(&form) {
+            forms.push(form);
+        }
+        self.longest = self.longest.max(text.len());
+        self.beginnings.resize(1 << 10, 0);
+        let (word, bit) = place(text[0], text[1]);
+        self.beginnings[word] |= bit;
+    }
+
+    /// The text with every occurrence replaced; `None` if there is none.
+    pub(super) fn redact(&self, text: &str) -> Option<String> {
+        let occurrences = self.occurrences(text);
+        let mut redacted = String::new();
+        let mut done = 0;
+        for Range { start, end } in &occurrences {
+            redacted.push_str(&text[done..*start]);
+            redacted.push_str(REDACTED);
+            done = *end;
+        }
+        redacted.push_str(&text[done..]);
+        (!occurrences.is_empty()).then_some(redacted)
+    }
+
+    /// Where a text that goes on can be cut, so that no form begins before the cut and ends behind it.
+    pub(super) fn cut(&self, text: &str) -> usize {
+        let cut = text.floor_char_boundary(text.len().saturating_sub(self.longest));
+        let across = self.occurrences(text).into_iter().find(|occurrence| occurrence.contains(&cut));
+        across.map_or(cut, |occurrence| occurrence.start)
+    }
+
+    /// Every place where forms are, those that overlap as one.
+    fn occurrences(&self, text: &str) -> Vec<Range<usize>> {
+        let mut occurrences: Vec<Range<usize>> = Vec::new();
+        for at in 0..text.len() {
+            let Some(end) = self.end_of_longest(text.as_bytes(), at) else { continue };
+            match occurrences.last_mut() {
+                Some(last) if at < last.end => last.end = last.end.max(end),
+                Some(_) | None => occurrences.push(at..end),
+            }
+        }
+        occurrences
+    }
+
+    /// Where the longest form ends that begins there.
+    fn end_of_longest(&self, text: &[u8], at: usize) -> Option<usize> {
+        let rest = &text[at..];
+        let (word, bit) = place(*rest.first()?, *rest.get(1)?);
+        if self.beginnings.get(word).is_none_or(|bits| bits & bit == 0) {
+            return None;
+        }
+        let anywhere =
+            rest.first_chunk::<LONG>().and_then(|key| self.anywhere.get(key)).into_iter().flatten();
+        let tokens = rest.first_chunk::<SHORT>().and_then(|key| self.tokens.get(key)).into_iter().flatten();
+        let tokens = tokens.filter(|form| is_token(text, at, at + form.text.len()));
+        let ends = anywhere.chain(tokens).filter(|form| rest.starts_with(&form.text));
+        ends.map(|form| if form.goes_on { text.len() } else { at + form.text.len() }).max()
+    }
+}
+
+fn place(first: u8, second: u8) -> (usize, u64) {
+    let pair = usize::from(first) << 8 | usize::from(second);
+    (pair / 64, 1 << (pair % 64))
+}
+
+/// Whether what is between the two places stands by itself.
+fn is_token(text: &[u8], begin: usize, end: usize) -> bool {
+    let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || !byte.is_ascii();
+    // The letter of an escape (`\n`) belongs to no word.
+    let is_escape = begin >= 2 && text[begin - 2] == b'\\';
+    let is_begin =
+        is_escape || begin.checked_sub(1).and_then(|at| text.get(at)).is_none_or(|byte| !is_of_word(byte));
+    is_begin && text.get(end).is_none_or(|byte| !is_of_word(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index(forms: &[(&str, Occurrence)]) -> Index {
+        let mut index = Index::default();
+        forms.iter().for_each(|(form, occurrence)| index.add(form, *occurrence, false));
+        index
+    }
+
+    #[test]
+    fn long_forms_are_found_anywhere_and_short_ones_as_tokens() {
+        let index = index(&[("sesame-sesame", Occurrence::Anywhere), ("abcd", Occurrence::Token)]);
+        for (text, expected) in [
+            ("nothing of it", None),
+            ("xsesame-sesamex", Some("x[secret]x")),
+            ("sesame-sesamesesame-sesame", Some("[secret][secret]")),
+            ("sesame-sesam", None),
+            ("abcd", Some("[secret]")),
+            ("(abcd), a=abcd;", Some("([secret]), a=[secret];")),
+            ("abcde xabcd abcd_ éabcd abcdé", None),
+            (r#"{"pin":"\nabcd"}"#, Some(r#"{"pin":"\n[secret]"}"#)),
+            ("é sesame-sesame é", Some("é [secret] é")),
+        ] {
+            assert_eq!(index.redact(text).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn occurrences_that_overlap_are_one() {
+        let index = index(&[
+            ("abcdefgh", Occurrence::Anywhere),
+            ("efghijkl", Occurrence::Anywhere),
+            ("abcdefghi", Occurrence::Anywhere),
+            ("cdefghij", Occurrence::Anywhere),
+        ]);
+        assert_eq!(index.redact("<abcdefghijkl>").as_deref(), Some("<[secret]>"));
+        assert_eq!(index.redact("<abcdefghi>").as_deref(), Some("<[secret]>"));
+    }
+
+    #[test]
+    fn what_goes_on_is_replaced_to_the_end() {
+        let mut index = Index::default();
+        index.add("beginning", Occurrence::Anywhere, true);
+        assert_eq!(index.redact("the beginning of it all").as_deref(), Some("the [secret]"));
+    }
+}

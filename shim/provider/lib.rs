@@ -1,0 +1,47 @@
+//! A running provider, driven as Terraform core drives one.
+//!
+//! [`Provider`] is one process with one configuration. It speaks both protocols through the messages of protocol 6: they
+//! share nearly every field number, so that [`client`](Client) only has to know the names of the methods. [`Resource`] is the
+//! lifecycle of one managed resource: validate, plan, apply, read, import, upgrade. A [`Lease`] is an ephemeral resource that
+//! is open.
+
+mod action;
+mod client;
+mod deferral;
+mod diagnostics;
+mod dynamic;
+mod ephemeral;
+mod error;
+mod function;
+mod identity;
+mod instance;
+mod known_secrets;
+mod limit;
+mod list;
+mod meta;
+mod observer;
+mod pieces;
+pub mod plugin;
+mod resource;
+pub mod rules;
+pub mod schema;
+pub mod schema_cache;
+#[cfg(test)]
+mod testing;
+
+pub use client::{Client, Rpc};
+pub use deferral::Deferral;
+pub use diagnostics::{Diagnostic, Severity};
+pub use ephemeral::{Lease, Opened};
+pub use error::ProviderError;
+pub use function::FunctionError;
+pub use identity::{IdentityAttribute, IdentitySchema};
+pub use instance::{DataSourceAnswer, KnownSchema, Provider, SchemaNews};
+pub use isthmus_cty::StoredIdentity;
+pub use known_secrets::{KnownSecrets, Retention};
+pub use limit::{Cut, Limit};
+pub use list::{ListRequest, Listed, Listing};
+pub use observer::{CallMessages, CallObserver, CallReport};
+pub use resource::{
+    Action, Applied, ApplyFailure, EarlierPlan, ForeignObject, Handover, Object, Plan, Resource, StoredObject,
+};

@@ -1,0 +1,125 @@
+//! The environment of a provider process: ours without this program's own variables, the extra variables of the caller,
+//! and those of go-plugin.
+//!
+//! Terraform core gives providers its whole environment, because that is where their credentials, proxies and
+//! `TF_LOG*` settings come from. The variables of go-plugin are the exception: isthmus may itself run below a
+//! go-plugin host, whose certificate, socket group or multiplexing must not leak into our children. They are removed
+//! first and then set to what we mean, so neither the daemon's environment nor a caller can bend them.
+//!
+//! Variables that begin with `ISTHMUS_` are not passed on either: the key of the state store and the password in its address
+//! are among them, and a provider has no use for any.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use isthmus_common::is_for_others;
+
+/// The value by which a provider knows that a Terraform-like host started it, not a person.
+const MAGIC_COOKIE: &str = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2";
+
+/// Every variable that a go-plugin server reads; what we do not set ourselves must not be inherited.
+pub(crate) const GO_PLUGIN_VARIABLES: [&str; 8] = [
+    "TF_PLUGIN_MAGIC_COOKIE",
+    "PLUGIN_PROTOCOL_VERSIONS",
+    "PLUGIN_MIN_PORT",
+    "PLUGIN_MAX_PORT",
+    "PLUGIN_CLIENT_CERT",
+    "PLUGIN_MULTIPLEX_GRPC",
+    "PLUGIN_UNIX_SOCKET_DIR",
+    "PLUGIN_UNIX_SOCKET_GROUP",
+];
+
+/// The complete environment of a provider: `inherited`, overridden by `extra`, overridden by go-plugin's variables.
+///
+/// `client_certificate` is PEM; its presence is what switches the provider to mutual TLS. The multiplexing variable is
+/// never set: a server that finds it no longer understands plain gRPC on its socket.
+pub(super) fn child_environment(
+    inherited: impl IntoIterator<Item = (OsString, OsString)>,
+    extra: impl IntoIterator<Item = (OsString, OsString)>,
+    client_certificate: Option<&str>,
+    socket_directory: &Path,
+) -> BTreeMap<OsString, OsString> {
+    let mut environment: BTreeMap<OsString, OsString> =
+        inherited.into_iter().chain(extra).filter(|(name, _)| is_for_others(name)).collect();
+    for name in GO_PLUGIN_VARIABLES {
+        environment.remove(OsStr::new(name));
+    }
+    let mut set = |name: &str, value: &OsStr| environment.insert(name.into(), value.to_owned());
+    set("TF_PLUGIN_MAGIC_COOKIE", MAGIC_COOKIE.as_ref());
+    set("PLUGIN_PROTOCOL_VERSIONS", "5,6".as_ref());
+    set("PLUGIN_MIN_PORT", "10000".as_ref());
+    set("PLUGIN_MAX_PORT", "25000".as_ref());
+    set("PLUGIN_UNIX_SOCKET_DIR", socket_directory.as_os_str());
+    if let Some(certificate) = client_certificate {
+        set("PLUGIN_CLIENT_CERT", certificate.as_ref());
+    }
+    environment
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(list: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
+        list.iter().map(|(name, value)| (name.into(), value.into())).collect()
+    }
+
+    fn value<'a>(environment: &'a BTreeMap<OsString, OsString>, name: &str) -> Option<&'a str> {
+        environment.get(OsStr::new(name)).and_then(|value| value.to_str())
+    }
+
+    #[test]
+    fn a_child_gets_our_environment_the_extra_variables_and_the_variables_of_go_plugin() {
+        let environment = child_environment(
+            pairs(&[("HOME", "/home/a"), ("AWS_REGION", "eu-west-1"), ("TF_REATTACH_PROVIDERS", "{}")]),
+            pairs(&[("AWS_REGION", "us-east-1"), ("TF_LOG", "WARN")]),
+            Some("PEM"),
+            Path::new("/tmp/isthmus-a"),
+        );
+        let expected = [
+            ("AWS_REGION", "us-east-1"),
+            ("HOME", "/home/a"),
+            ("PLUGIN_CLIENT_CERT", "PEM"),
+            ("PLUGIN_MAX_PORT", "25000"),
+            ("PLUGIN_MIN_PORT", "10000"),
+            ("PLUGIN_PROTOCOL_VERSIONS", "5,6"),
+            ("PLUGIN_UNIX_SOCKET_DIR", "/tmp/isthmus-a"),
+            ("TF_LOG", "WARN"),
+            ("TF_PLUGIN_MAGIC_COOKIE", MAGIC_COOKIE),
+            ("TF_REATTACH_PROVIDERS", "{}"),
+        ];
+        assert_eq!(environment, pairs(&expected).into_iter().collect());
+    }
+
+    #[test]
+    fn the_variables_of_this_program_do_not_reach_the_child() {
+        let ours = pairs(&[
+            ("ISTHMUS_KEY", "0123"),
+            ("ISTHMUS_PASSPHRASE", "correct horse"),
+            ("ISTHMUS_STORE", "postgres://user:password@db/states"),
+            ("ISTHMUS_OF_A_LATER_VERSION", "x"),
+            ("ISTHMUS_", "x"),
+            ("ISTHMUSES", "of others"),
+        ]);
+        let environment = child_environment(ours.clone(), ours, None, Path::new("/tmp/isthmus-a"));
+        let names: Vec<_> = environment.keys().filter_map(|name| name.to_str()).collect();
+        assert!(!names.iter().any(|name| name.starts_with("ISTHMUS_")), "{names:?}");
+        assert_eq!(value(&environment, "ISTHMUSES"), Some("of others"));
+    }
+
+    #[test]
+    fn the_variables_of_a_host_above_us_do_not_reach_the_child() {
+        let above = pairs(&[
+            ("PLUGIN_CLIENT_CERT", "the certificate of the host above"),
+            ("PLUGIN_MULTIPLEX_GRPC", "true"),
+            ("PLUGIN_UNIX_SOCKET_GROUP", "staff"),
+            ("PLUGIN_PROTOCOL_VERSIONS", "4"),
+        ]);
+        let environment = child_environment(above.clone(), above, None, Path::new("/tmp/isthmus-a"));
+        assert_eq!(value(&environment, "PLUGIN_CLIENT_CERT"), None);
+        assert_eq!(value(&environment, "PLUGIN_MULTIPLEX_GRPC"), None);
+        assert_eq!(value(&environment, "PLUGIN_UNIX_SOCKET_GROUP"), None);
+        assert_eq!(value(&environment, "PLUGIN_PROTOCOL_VERSIONS"), Some("5,6"));
+    }
+}

@@ -1,0 +1,186 @@
+//! Which processes belong to a provider, as `/proc` shows them.
+//!
+//! A provider leads a session of its own, and all that it starts is in that session, unless it creates another one on
+//! purpose. The number of a session is the process id of its leader, and the kernel gives no number away again while
+//! there is the leader, be it as a zombie, or any member. So as long as the leader was not waited for, a process with
+//! that session is the provider's; and nothing is killed by a number that may have changed hands since it was read.
+
+use std::fs;
+
+use rustix::process::{Pid, getpid};
+#[cfg(target_os = "linux")]
+use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+/// A process, as it was when it was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Process {
+    pub(super) id: Pid,
+    /// The name that it has given itself.
+    pub(super) command: String,
+    /// It has ended, and was only not waited for.
+    pub(super) has_ended: bool,
+    pub(super) parent: Option<Pid>,
+    pub(super) session: Option<Pid>,
+    /// In ticks since the system's start.
+    started: u64,
+}
+
+impl Process {
+    /// The process of this id; none if there is none, or if it may not be looked at.
+    fn look_at(id: Pid) -> Option<Self> {
+        // A name may hold anything, also what is no text.
+        let stat = fs::read(format!("/proc/{}/stat", id.as_raw_nonzero())).ok()?;
+        Self::parse(&String::from_utf8_lossy(&stat))
+    }
+
+    fn parse(stat: &str) -> Option<Self> {
+        let (id, rest) = stat.split_once(" (")?;
+        // A name may hold parentheses.
+        let (command, rest) = rest.rsplit_once(") ")?;
+        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+        let number = |index: usize| fields.get(index).and_then(|field| field.parse::<i32>().ok());
+        // Where only the first of several threads has ended, the process looks as if it had.
+        let has_ended = matches!(*fields.first()?, "Z" | "X") && number(THREADS)? <= 1;
+        Some(Self {
+            id: Pid::from_raw(id.parse().ok()?)?,
+            command: command.to_owned(),
+            has_ended,
+            parent: Pid::from_raw(number(PARENT)?),
+            session: Pid::from_raw(number(SESSION)?),
+            started: fields.get(STARTED)?.parse().ok()?,
+        })
+    }
+
+    /// Kills it. False where that is not allowed, or it is another process by now.
+    pub(super) fn kill(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        {
+            // The handle goes on meaning the process that has the number now; it is the one that was looked at if it
+            // has started at the same time.
+            let Ok(handle) = pidfd_open(self.id, PidfdFlags::empty()) else { return false };
+            Self::look_at(self.id).is_some_and(|now| now.started == self.started)
+                && pidfd_send_signal(handle, Signal::KILL).is_ok()
+        }
+        #[cfg(not(target_os = "linux"))]
+        false
+    }
+}
+
+/// Where numbers are behind the name in `/proc/PID/stat`, from the state on, which is 0.
+const PARENT: usize = 1;
+const SESSION: usize = 3;
+const THREADS: usize = 17;
+const STARTED: usize = 19;
+
+/// All processes that may be looked at; none on systems that have no such files.
+pub(super) fn all() -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let id = |entry: fs::DirEntry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?);
+    entries.flatten().filter_map(|entry| Process::look_at(id(entry)?)).collect()
+}
+
+/// Those of `processes` that run in the session of `leader`, without the leader.
+pub(super) fn of_session(processes: &[Process], leader: Pid) -> impl Iterator<Item = &Process> {
+    processes
+        .iter()
+        .filter(move |process| !process.has_ended && process.session == Some(leader) && process.id != leader)
+}
+
+/// Those of `processes` that run below this process.
+pub(super) fn below_this(processes: &[Process]) -> Vec<&Process> {
+    let mut above = vec![getpid()];
+    let mut found: Vec<&Process> = Vec::new();
+    while let Some(parent) = above.pop() {
+        for child in processes.iter().filter(|process| process.parent == Some(parent)) {
+            above.push(child.id);
+            found.push(child);
+        }
+    }
+    found.retain(|process| !process.has_ended);
+    found
+}
+
+/// Kills what is left of the session of a leader whose guardian was killed.
+///
+/// Nothing reserves the session's number any longer. But it was the leader's until the guardian had ended, so what is older
+/// than this call is the provider's; and so is what is older than the moment at which its last members were killed.
+pub(super) fn end_session_of_the_dead(leader: Pid) {
+    let mut ours_until = ticks_since_start();
+    for _ in 0..ROUNDS {
+        let Some(until) = ours_until else { return };
+        let processes = all();
+        let is_member = |process: &&Process| {
+            !process.has_ended && process.session == Some(leader) && process.started <= until
+        };
+        let members: Vec<&Process> = processes.iter().filter(is_member).collect();
+        if members.is_empty() {
+            return;
+        }
+        for member in members {
+            // One that cannot be killed is still there in the next round.
+            let _ = member.kill();
+        }
+        ours_until = ticks_since_start();
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// How often, and how long after each other, a session is looked at that should be empty: for 2 s together.
+const ROUNDS: u32 = 200;
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
+
+/// The time since the system's start in the unit of start times in `/proc`: 1/100 s, on every machine.
+fn ticks_since_start() -> Option<u64> {
+    let uptime = fs::read_to_string("/proc/uptime").ok()?;
+    let (seconds, hundredths) = uptime.split_ascii_whitespace().next()?.split_once('.')?;
+    Some(seconds.parse::<u64>().ok()? * 100 + hundredths.parse::<u64>().ok()?)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_found_with_its_parent_and_session() {
+        let mut child =
+            std::process::Command::new("setsid").args(["sleep", "600"]).spawn().expect("setsid is there");
+        let id = Pid::from_child(&child);
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        let seen = loop {
+            let seen = all().into_iter().find(|process| process.id == id).expect("it runs");
+            if seen.session == Some(id) {
+                break seen;
+            }
+            assert!(std::time::Instant::now() < deadline, "no session of its own: {seen:?}");
+            std::thread::yield_now();
+        };
+        child.kill().expect("it is our child");
+        child.wait().expect("it is our child");
+        assert_eq!(seen.parent, Some(getpid()));
+        assert!(!seen.has_ended);
+        assert!(seen.started <= ticks_since_start().expect("Linux says for how long it has run"));
+    }
+
+    #[test]
+    fn a_session_whose_leader_is_outside_of_the_container_has_no_number() {
+        let process = Process::parse("42 (a) R 0 0 0 0 -1 0 1 2 3 4 5 6 7 8 20 0 1 0 12345")
+            .expect("a line of the kernel");
+        assert_eq!((process.parent, process.session), (None, None));
+    }
+
+    #[test]
+    fn names_of_any_kind_do_not_shift_the_numbers() {
+        let stat = "42 (a ) R 1 (b) S 7 8 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 3 0 12345 1 2";
+        let process = Process::parse(stat).expect("a line of the kernel");
+        assert_eq!(process.command, "a ) R 1 (b");
+        assert_eq!((process.parent, process.session), (Pid::from_raw(7), Pid::from_raw(9)));
+        assert_eq!((process.started, process.has_ended), (12345, false));
+    }
+
+    #[test]
+    fn a_process_whose_first_thread_has_ended_has_not() {
+        let stat = |threads| format!("42 (a) Z 7 8 9 0 -1 0 1 2 3 4 5 6 7 8 20 0 {threads} 0 12345");
+        let has_ended = |threads| Process::parse(&stat(threads)).expect("a line of the kernel").has_ended;
+        assert_eq!((has_ended(1), has_ended(3)), (true, false));
+    }
+}

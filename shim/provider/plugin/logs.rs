@@ -1,0 +1,392 @@
+//! What a provider says outside of its protocol: log records, stray prints, and the trace of its panic.
+//!
+//! A provider writes to pipes of fixed size; when nobody reads, it stands still in the middle of a call. Everything
+//! that it prints is therefore read for as long as it lives, understood line by line, and handed to a [`LogSink`].
+//! Nothing is collected without bound: of the lines we keep the last few for the message about its end, and of a
+//! panic's trace the beginning, which is the part that names the fault.
+//!
+//! Providers log with hclog: one JSON object a line on standard error. What is not JSON is judged by its beginning, as
+//! go-plugin does it.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+
+use super::lines::{LONGEST_PIECE, Lines, Piece};
+use crate::KnownSecrets;
+
+/// How much a record matters, by its provider's own judgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Every step.
+    Trace,
+    /// What the author of the provider wants to see; also every line that says nothing about its level.
+    Debug,
+    /// Ordinary events.
+    Info,
+    /// Something to look at.
+    Warn,
+    /// A failure, and every line of a panic.
+    Error,
+}
+
+/// Which way a record came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// Standard error of the process: the log proper.
+    Stderr,
+    /// Standard output of the process behind the handshake line, where nothing belongs.
+    Stdout,
+    /// Prints of the provider's own code, which go-plugin redirects into a stream of their own.
+    Printed,
+    /// Not the provider: a note of this library about its process.
+    Host,
+}
+
+/// One thing that a provider said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogRecord {
+    /// The provider's name, as its launcher gave it.
+    pub provider: Arc<str>,
+    /// Which way it came.
+    pub origin: Origin,
+    /// How much it matters.
+    pub level: Level,
+    /// The text; any characters may stand in it.
+    pub message: String,
+    /// The part of the provider that speaks, e.g. `sdk.proto`.
+    pub module: Option<String>,
+    /// Further fields of the record, by name; values that are not strings are JSON text.
+    pub fields: Vec<(String, String)>,
+}
+
+impl LogRecord {
+    fn redact(&mut self, secrets: &KnownSecrets) {
+        secrets.redact_in_place(&mut self.message);
+        for (_, value) in &mut self.fields {
+            secrets.redact_in_place(value);
+        }
+    }
+}
+
+/// Where records go. Cheap to clone; called from the tasks that read the pipes, so it must not block: a sink that
+/// waits makes the provider wait.
+#[derive(Clone)]
+pub struct LogSink {
+    receive: Arc<dyn Fn(LogRecord) + Send + Sync>,
+    least: Level,
+    secrets: KnownSecrets,
+}
+
+impl LogSink {
+    /// A sink that calls `receive` for every record, from any thread.
+    pub fn new(receive: impl Fn(LogRecord) + Send + Sync + 'static) -> Self {
+        Self::from_level(Level::Trace, receive)
+    }
+
+    /// A sink for records of this level and above. Providers write dozens of trace records for each call, and those
+    /// that nobody wants are not even taken apart.
+    pub fn from_level(least: Level, receive: impl Fn(LogRecord) + Send + Sync + 'static) -> Self {
+        Self { receive: Arc::new(receive), least, secrets: KnownSecrets::default() }
+    }
+
+    /// The same sink for records in which these are redacted. The provider that logs to it is who they are learned from.
+    #[must_use]
+    pub fn redacting(self, secrets: KnownSecrets) -> Self {
+        Self { secrets, ..self }
+    }
+
+    /// What is redacted.
+    pub(super) fn secrets(&self) -> &KnownSecrets {
+        &self.secrets
+    }
+
+    /// A sink that forgets everything.
+    pub fn discard() -> Self {
+        Self::from_level(Level::Error, drop)
+    }
+}
+
+impl fmt::Debug for LogSink {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("LogSink").field("least", &self.least).finish_non_exhaustive()
+    }
+}
+
+/// The records of one process on their way: understood, remembered, handed on.
+#[derive(Clone, Debug)]
+pub(super) struct Logs {
+    provider: Arc<str>,
+    sink: LogSink,
+    memory: Arc<Mutex<Memory>>,
+}
+
+/// What is remembered of a process's output when it has ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct LastWords {
+    /// The last lines, oldest first, fit to be shown.
+    pub(super) lines: Vec<String>,
+    /// The beginning of the trace, when it panicked.
+    pub(super) panic: Option<String>,
+}
+
+impl Logs {
+    pub(super) fn new(provider: Arc<str>, sink: LogSink) -> Self {
+        Self { provider, sink, memory: Arc::default() }
+    }
+
+    /// Reads until the other side has closed. The first line is offered to `first`, if given; one that is not taken
+    /// (false) goes into the log as every other.
+    pub(super) async fn drain(
+        &self,
+        origin: Origin,
+        mut reader: impl AsyncRead + Unpin,
+        mut first: Option<impl FnOnce(&[u8]) -> bool>,
+    ) {
+        let mut reading = Reading::new(self.clone(), origin);
+        let mut lines = Lines::default();
+        let mut buffer = vec![0; READ_BUFFER];
+        let mut each = |piece: Piece<'_>| {
+            let taken = first.take().is_some_and(|take| take(piece.bytes));
+            if !taken {
+                reading.piece(piece);
+            }
+        };
+        loop {
+            match reader.read(&mut buffer).await {
+                Ok(0) | Err(_) => break,
+                Ok(count) => lines.push(&buffer[..count], &mut each),
+            }
+        }
+        lines.finish(each);
+    }
+
+    /// Hands on a note of our own about the process.
+    pub(super) fn note(&self, level: Level, message: String) {
+        if level >= self.sink.least {
+            let provider = Arc::clone(&self.provider);
+            let (origin, module, fields) = (Origin::Host, None, Vec::new());
+            (self.sink.receive)(LogRecord { provider, origin, level, message, module, fields });
+        }
+    }
+
+    /// What is known so far; the whole of it once every pipe is drained.
+    pub(super) fn last_words(&self) -> LastWords {
+        let memory = self.memory();
+        LastWords { lines: memory.tail.iter().cloned().collect(), panic: memory.panic.clone() }
+    }
+
+    fn memory(&self) -> std::sync::MutexGuard<'_, Memory> {
+        // Every update leaves the memory whole, so a panic elsewhere does not spoil it.
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The understanding of one stream, which depends on what came before: after a panic every line belongs to its trace.
+#[derive(Debug)]
+pub(super) struct Reading {
+    logs: Logs,
+    origin: Origin,
+    panicking: bool,
+    /// The end of the last piece of a line that goes on, where a secret may have begun that ends in the next piece.
+    held: String,
+    /// The rest of the line is part of a secret.
+    hiding: bool,
+}
+
+impl Reading {
+    pub(super) fn new(logs: Logs, origin: Origin) -> Self {
+        Self { logs, origin, panicking: false, held: String::new(), hiding: false }
+    }
+
+    /// Understands one line, remembers it, and hands it on. Pieces of a line that is too long are cut where no secret is.
+    pub(super) fn piece(&mut self, piece: Piece<'_>) {
+        if piece.whole {
+            return self.line(piece);
+        }
+        let mut text = std::mem::take(&mut self.held);
+        if !self.hiding {
+            text.push_str(&String::from_utf8_lossy(piece.bytes));
+        }
+        if piece.ends {
+            self.hiding = false;
+        } else {
+            let cut = self.logs.sink.secrets.cut(&text);
+            if cut == 0 && text.len() > 2 * LONGEST_PIECE {
+                self.hiding = true;
+            } else {
+                self.held = text.split_off(cut);
+            }
+        }
+        if !text.is_empty() {
+            self.line(Piece { bytes: text.as_bytes(), ..piece });
+        }
+    }
+
+    fn line(&mut self, piece: Piece<'_>) {
+        let level =
+            if self.origin == Origin::Stderr && piece.whole { hclog_level(piece.bytes) } else { None };
+        if level.is_some_and(|level| level < Level::Info && level < self.logs.sink.least) {
+            return;
+        }
+        let structured = level.and_then(|level| self.hclog(level, piece.bytes));
+        let (mut record, detail) = match structured {
+            Some(record) => {
+                let detail = record.level < Level::Info;
+                (record, detail)
+            }
+            None => self.plain(piece),
+        };
+        // Before anything is cut: half a secret is not found any more.
+        record.redact(&self.logs.sink.secrets);
+        if self.panicking && record.level == Level::Error {
+            self.logs.memory().remember_panic(&record.message);
+        } else if !detail && !record.message.trim().is_empty() {
+            self.logs.memory().remember(&record);
+        }
+        if record.level >= self.logs.sink.least {
+            (self.logs.sink.receive)(record);
+        }
+    }
+
+    /// The record made of a line that is none of hclog's; and whether it is a detail that error texts leave out.
+    ///
+    /// Details are what says so itself, and pieces of a line too long to be judged: there are thousands of them, and
+    /// they quote requests, secrets and all. A line that says nothing of its level is often the very reason of an end.
+    fn plain(&mut self, piece: Piece<'_>) -> (LogRecord, bool) {
+        let text = String::from_utf8_lossy(piece.bytes);
+        if self.origin == Origin::Stderr && piece.whole {
+            if PANIC_BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)) {
+                self.panicking = true;
+            }
+            let prefixed =
+                PREFIXES.iter().find_map(|(prefix, level)| Some((text.strip_prefix(prefix)?, *level)));
+            if let Some((rest, level)) = prefixed {
+                return (self.record(level, rest.trim_start().to_owned()), level < Level::Info);
+            }
+        }
+        let level = if self.panicking { Level::Error } else { Level::Debug };
+        (self.record(level, text.into_owned()), !piece.whole)
+    }
+
+    /// The record in a line that [`hclog_level`] has found to be one.
+    fn hclog(&self, level: Level, line: &[u8]) -> Option<LogRecord> {
+        let mut entries: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(line).ok()?;
+        let message = text_of(entries.remove("@message")?);
+        entries.remove("@level");
+        entries.remove("@timestamp");
+        let module = entries.remove("@module").map(text_of);
+        let fields = entries.into_iter().map(|(name, value)| (name, text_of(value))).collect();
+        Some(LogRecord { module, fields, ..self.record(level, message) })
+    }
+
+    fn record(&self, level: Level, message: String) -> LogRecord {
+        LogRecord {
+            provider: Arc::clone(&self.logs.provider),
+            origin: self.origin,
+            level,
+            message,
+            module: None,
+            fields: Vec::new(),
+        }
+    }
+}
+
+/// What is kept of all streams of a process together, in the order of arrival.
+#[derive(Debug, Default)]
+struct Memory {
+    tail: VecDeque<String>,
+    panic: Option<String>,
+}
+
+impl Memory {
+    fn remember(&mut self, record: &LogRecord) {
+        if self.tail.len() == REMEMBERED_LINES {
+            self.tail.pop_front();
+        }
+        let mut line = fit_to_show(&record.message, REMEMBERED_LINE_BYTES);
+        for (name, value) in record.fields.iter().filter(|(name, _)| !name.starts_with('@')) {
+            if line.len() < REMEMBERED_LINE_BYTES {
+                line.push_str(&format!(" {}={}", fit_to_show(name, 100), fit_to_show(value, 300)));
+            }
+        }
+        self.tail.push_back(line);
+    }
+
+    fn remember_panic(&mut self, line: &str) {
+        let trace = self.panic.get_or_insert_default();
+        if trace.len() < REMEMBERED_PANIC_BYTES {
+            trace.push_str(&fit_to_show(line, REMEMBERED_PANIC_BYTES - trace.len()));
+            trace.push('\n');
+        }
+    }
+}
+
+const READ_BUFFER: usize = 16 * 1024;
+const REMEMBERED_LINES: usize = 20;
+const REMEMBERED_LINE_BYTES: usize = 1000;
+const REMEMBERED_PANIC_BYTES: usize = 32 * 1024;
+/// How Go's runtime begins its last message.
+const PANIC_BEGINNINGS: [&str; 2] = ["panic: ", "fatal error: "];
+/// How Go programs that do not use hclog mark a level.
+const PREFIXES: [(&str, Level); 5] = [
+    ("[TRACE]", Level::Trace),
+    ("[DEBUG]", Level::Debug),
+    ("[INFO]", Level::Info),
+    ("[WARN]", Level::Warn),
+    ("[ERROR]", Level::Error),
+];
+
+/// The level of a line of hclog's JSON, without building the record; none if the line is something else.
+fn hclog_level(line: &[u8]) -> Option<Level> {
+    #[derive(Deserialize)]
+    struct Head<'a> {
+        #[serde(rename = "@level", borrow, default)]
+        level: Cow<'a, str>,
+        #[serde(rename = "@message")]
+        _message: IgnoredAny,
+    }
+    if line.first() != Some(&b'{') {
+        return None;
+    }
+    let head: Head<'_> = serde_json::from_slice(line).ok()?;
+    Some(match &*head.level {
+        "trace" => Level::Trace,
+        "info" => Level::Info,
+        "warn" => Level::Warn,
+        "error" => Level::Error,
+        _ => Level::Debug,
+    })
+}
+
+fn text_of(value: serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
+/// Cuts a text at a number of bytes and takes out what would disturb a terminal.
+fn fit_to_show(text: &str, most_bytes: usize) -> String {
+    let mut shown = String::new();
+    for character in text.chars() {
+        if shown.len() >= most_bytes {
+            shown.push('…');
+            break;
+        }
+        match character {
+            '\t' => shown.push('\t'),
+            control if control.is_control() => shown.extend(control.escape_default()),
+            other => shown.push(other),
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,251 @@
+//! The private directory of each provider's socket, which only our user may enter.
+//!
+//! It lies in `$XDG_RUNTIME_DIR/isthmus` where the system provides that, else in the temporary directory. Its path has
+//! to be short: the address of a unix socket holds about a hundred bytes, and a provider fails at start where the path
+//! is longer. A parent that is too long (macOS and CI systems have such a `TMPDIR`) is passed over for `/tmp`.
+//!
+//! Providers remove their socket only when they end well, and a daemon that is killed leaves the directory behind.
+//! Removing takes three proofs, because users keep files in temporary directories too: the directory carries our marker
+//! ([`isthmus_common::marker`]), nobody holds its lock (the system releases it with the process), and there is nothing in it but
+//! sockets and the marker. A directory with anything else in it is left whole. Each daemon sweeps once; directories of
+//! versions that wrote no marker stay.
+//!
+//! Looking and removing are relative to open directories and follow no link, so that no swap of a name redirects them.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{DirBuilder, File, Permissions};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+
+use isthmus_common::marker::{MARKER, Purpose, is_marked, is_own, mark, open_own_directory};
+use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, flock, fstat, statat, unlinkat};
+
+use super::logs::{Level, Logs};
+
+/// A private directory; removed when dropped, unless a provider left a file in it.
+#[derive(Debug)]
+pub(super) struct SocketDirectory {
+    path: PathBuf,
+    parent: File,
+    /// Holds the lock.
+    directory: OwnedFd,
+    logs: Logs,
+}
+
+/// No private directory for the provider's socket could be created.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "failed to create a private directory for the provider's socket in {}; set TMPDIR to a writable directory",
+    parent.display()
+)]
+pub struct SocketDirectoryError {
+    /// Where it was tried.
+    pub parent: PathBuf,
+    source: io::Error,
+}
+
+impl SocketDirectory {
+    /// Creates the directory in the first of the usual places that will do. Blocks on the file system.
+    pub(super) fn create(logs: &Logs) -> Result<Self, SocketDirectoryError> {
+        static SWEPT: Once = Once::new();
+        let temporary = short_parent(std::env::temp_dir());
+        let runtime = std::env::var_os("XDG_RUNTIME_DIR").and_then(|path| runtime_parent(Path::new(&path)));
+        SWEPT.call_once(|| {
+            let (logs, places) = (logs.clone(), [Some(temporary.clone()), runtime.clone()]);
+            // Beside the start, not before it: there may be hundreds of directories. Without a thread they wait for
+            // another daemon.
+            let sweeper = std::thread::Builder::new().name("isthmus-sweeper".to_owned());
+            drop(sweeper.spawn(move || {
+                for place in places.into_iter().flatten() {
+                    sweep(&place, &logs);
+                }
+            }));
+        });
+        if let Some(Ok(directory)) = runtime.map(|runtime| Self::create_in(&runtime, logs)) {
+            return Ok(directory);
+        }
+        Self::create_in(&temporary, logs).map_err(|source| SocketDirectoryError { parent: temporary, source })
+    }
+
+    /// Its absolute path.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn create_in(parent: &Path, logs: &Logs) -> io::Result<Self> {
+        let opened = File::open(parent)?;
+        // Not removed as a temporary directory is, with all that is in it.
+        let path = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .rand_bytes(RANDOM)
+            .permissions(Permissions::from_mode(0o700))
+            .tempdir_in(parent)?
+            .keep();
+        let name = path.file_name().unwrap_or_default().to_owned();
+        let directory = open_own_directory(&opened, &name)?
+            .ok_or_else(|| io::Error::other("the new directory was replaced by something else"))?;
+        let directory = Self { path, parent: opened, directory, logs: logs.clone() };
+        flock(&directory.directory, FlockOperation::NonBlockingLockExclusive)?;
+        // After the lock: a marker that nobody holds is one that a killed daemon left.
+        mark(&directory.directory, &name, Purpose::Sockets)?;
+        Ok(directory)
+    }
+}
+
+impl Drop for SocketDirectory {
+    fn drop(&mut self) {
+        let name = self.path.file_name().unwrap_or_default();
+        match remove(self.parent.as_fd(), name, self.directory.as_fd()) {
+            Ok(Removal::Done) => {}
+            Ok(Removal::Occupied(entry)) => self.logs.note(Level::Warn, occupied(&self.path, &entry)),
+            Err(error) => {
+                let text = format!("failed to remove the socket directory {}: {error}", self.path.display());
+                self.logs.note(Level::Debug, text);
+            }
+        }
+    }
+}
+
+const PREFIX: &str = "isthmus-sockets-";
+/// How many random characters follow.
+const RANDOM: usize = 6;
+/// `sun_path` is 108 bytes on Linux and 104 on macOS, one of which ends the string.
+const LONGEST_SOCKET_PATH: usize = 103;
+/// Our own part of the path, then go-plugin's with up to ten digits.
+const LONGEST_TAIL: usize = "/isthmus-sockets-XXXXXX/plugin4294967295".len();
+
+fn short_parent(preferred: PathBuf) -> PathBuf {
+    if is_usable(&preferred) { preferred } else { PathBuf::from("/tmp") }
+}
+
+fn is_usable(parent: &Path) -> bool {
+    let is_short = parent.as_os_str().len() + LONGEST_TAIL <= LONGEST_SOCKET_PATH;
+    parent.is_absolute() && is_short && fits_handshake(parent)
+}
+
+/// Whether a provider can announce a path in its handshake, which is a line of text with `|` between its fields.
+fn fits_handshake(path: &Path) -> bool {
+    path.to_str().is_some_and(|text| !text.contains(['\n', '\r', '|']))
+}
+
+/// Our directory in the runtime directory of the user's session, if there is such a session. It is created if it is
+/// missing.
+fn runtime_parent(runtime: &Path) -> Option<PathBuf> {
+    let parent = runtime.join("isthmus");
+    if !is_usable(&parent) || !is_private(runtime) {
+        return None;
+    }
+    // What is there already is looked at next.
+    let _ = DirBuilder::new().mode(0o700).create(&parent);
+    is_private(&parent).then_some(parent)
+}
+
+/// A directory (not a link to one) of our user, which nobody else may enter.
+fn is_private(path: &Path) -> bool {
+    let metadata = path.symlink_metadata();
+    metadata.is_ok_and(|metadata| {
+        metadata.is_dir()
+            && metadata.uid() == rustix::process::geteuid().as_raw()
+            && metadata.mode() & 0o077 == 0
+    })
+}
+
+/// Removes the directories of daemons that are no more. What cannot be looked at or removed is left for another time.
+fn sweep(place: &Path, logs: &Logs) {
+    let Ok(parent) = File::open(place) else { return };
+    let Ok(entries) = Dir::read_from(&parent) else { return };
+    for entry in entries.flatten() {
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if !is_our_name(name) {
+            continue;
+        }
+        match remove_abandoned(parent.as_fd(), name) {
+            Ok(None | Some(Removal::Done)) => {}
+            Ok(Some(Removal::Occupied(entry))) => {
+                logs.note(Level::Debug, occupied(&place.join(name), &entry));
+            }
+            Err(error) => {
+                let path = place.join(name);
+                let text = format!("failed to remove the abandoned directory {}: {error}", path.display());
+                logs.note(Level::Debug, text);
+            }
+        }
+    }
+}
+
+fn is_our_name(name: &OsStr) -> bool {
+    let rest = name.as_bytes().strip_prefix(PREFIX.as_bytes());
+    rest.is_some_and(|rest| rest.len() == RANDOM && rest.iter().all(u8::is_ascii_alphanumeric))
+}
+
+/// What became of a directory.
+#[derive(Debug, PartialEq, Eq)]
+enum Removal {
+    Done,
+    /// Nothing was removed, because of this entry.
+    Occupied(OsString),
+}
+
+fn occupied(path: &Path, entry: &OsStr) -> String {
+    format!(
+        "socket directory {} not removed: it contains {}, which is not a socket",
+        path.display(),
+        entry.to_string_lossy()
+    )
+}
+
+/// Removes a directory that a killed daemon left. `None`: it is none, or in use.
+fn remove_abandoned(parent: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<Removal>> {
+    let Some(directory) = open_own_directory(parent, name)? else { return Ok(None) };
+    // Before the lock is tried: whoever creates a directory holds the lock when the marker appears.
+    if !is_marked(&directory, name, Purpose::Sockets)?
+        || flock(&directory, FlockOperation::NonBlockingLockExclusive).is_err()
+    {
+        return Ok(None);
+    }
+    remove(parent, name, directory.as_fd()).map(Some)
+}
+
+/// Removes a directory of ours if there is nothing in it but sockets and the marker.
+fn remove(parent: BorrowedFd<'_>, name: &OsStr, directory: BorrowedFd<'_>) -> io::Result<Removal> {
+    let mut sockets = Vec::new();
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        let entry = entry.file_name();
+        if matches!(entry.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        let stat = statat(directory, entry, AtFlags::SYMLINK_NOFOLLOW)?;
+        let is_marker = entry.to_bytes() == MARKER.as_bytes();
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Socket if is_own(&stat) => sockets.push(entry.to_owned()),
+            FileType::RegularFile if is_own(&stat) && is_marker => {}
+            _ => return Ok(Removal::Occupied(OsStr::from_bytes(entry.to_bytes()).to_owned())),
+        }
+    }
+    for socket in &sockets {
+        gone(unlinkat(directory, socket.as_c_str(), AtFlags::empty()))?;
+    }
+    gone(unlinkat(directory, MARKER, AtFlags::empty()))?;
+    // By its name, which could be another directory's by now; and only an empty one goes.
+    let (opened, named) = (fstat(directory)?, statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?);
+    if (opened.st_dev, opened.st_ino) == (named.st_dev, named.st_ino) {
+        gone(unlinkat(parent, name, AtFlags::REMOVEDIR))?;
+    }
+    Ok(Removal::Done)
+}
+
+/// What is not there need not be removed.
+fn gone(removed: rustix::io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(rustix::io::Errno::NOENT) => Ok(()),
+        removed => Ok(removed?),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,50 @@
+//! What Terraform core does around a provider: what it proposes, and how it judges the answers.
+//!
+//! Everything here is pure: a schema and values go in, a value or a list of violations comes out. A provider that runs
+//! under these rules cannot tell that it is not core that drives it.
+
+mod apply_check;
+mod dynamic_blocks;
+mod final_plan;
+mod ignored;
+mod normalise;
+mod plan_check;
+mod proposed_new;
+mod replacement;
+mod sensitive;
+#[cfg(test)]
+pub(crate) mod testing;
+mod write_only;
+
+use std::fmt;
+
+use isthmus_cty::AttributePath;
+
+pub use apply_check::check_applied;
+pub use dynamic_blocks::{join_blocks, split_blocks};
+pub use final_plan::inputs_hold;
+pub use ignored::keep_ignored;
+pub use normalise::{empty_block, normalise_blocks};
+pub use plan_check::check_planned;
+pub use proposed_new::{planned_from_config, proposed_new};
+pub use replacement::{InvalidReplacePath, replacement_paths};
+pub use sensitive::{each_secret, sensitive_paths};
+pub use write_only::{without_write_only, write_only_paths};
+
+/// A rule that a provider's answer broke.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Violation {
+    /// Where in the resource's object.
+    pub path: AttributePath,
+    /// Which rule, in words. Never contains a value, which may be secret.
+    pub reason: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.0.is_empty() {
+            write!(formatter, "{}: ", self.path)?;
+        }
+        formatter.write_str(&self.reason)
+    }
+}

@@ -1,0 +1,138 @@
+//! Tells one environment from another, as far as a provider's schema may depend on it.
+//!
+//! Some providers offer more or less by what is in their environment, and nobody but they know which variables these
+//! are. So all count, but for those that change from one start to the next and cannot mean anything to a provider: with
+//! them, nothing would ever be found again. Values are not kept, only one hash of everything.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+
+use isthmus_common::OWN_VARIABLES;
+use sha2::{Digest as _, Sha256};
+
+use crate::plugin::GO_PLUGIN_VARIABLES;
+
+/// The variables that do not count, by name or, with `*`, by what the name begins with. Each with the reason.
+pub const VOLATILE: [(&str, &str); 24] = [
+    ("PWD", "where the program was started"),
+    ("OLDPWD", "where the shell was before"),
+    ("SHLVL", "how many shells are around it"),
+    ("_", "which program a shell has started last"),
+    ("TERM", "the terminal's kind"),
+    ("TERM_*", "the terminal's program and its session"),
+    ("COLORTERM", "the terminal's colours"),
+    ("COLUMNS", "the terminal's size"),
+    ("LINES", "the terminal's size"),
+    ("WINDOWID", "the terminal's window"),
+    ("TMUX*", "the terminal's multiplexer"),
+    ("STY", "the terminal's multiplexer"),
+    ("GPG_TTY", "the terminal's device"),
+    ("SSH_*", "the connection that somebody is logged in by, and its agent"),
+    ("XDG_SESSION_*", "the session that somebody is logged in by"),
+    ("DBUS_SESSION_BUS_ADDRESS", "the session that somebody is logged in by"),
+    ("INVOCATION_ID", "which start of a systemd unit it is"),
+    ("JOURNAL_STREAM", "where systemd reads its output"),
+    ("TRACEPARENT", "which span of a trace it is part of"),
+    ("TRACESTATE", "which span of a trace it is part of"),
+    ("OTEL_*", "where traces go"),
+    ("TF_LOG*", "what is logged, and where to"),
+    ("TF_REATTACH_PROVIDERS", "which providers are running already"),
+    // Among them are the addresses of the engine that runs, the stack's configuration, and the numbers of a run.
+    ("PULUMI_*", "what is meant for Pulumi, not for a Terraform provider"),
+];
+
+/// A hash of an environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EnvironmentPrint([u8; 32]);
+
+impl EnvironmentPrint {
+    /// Of the environment of a provider that inherits ours, with `extra` variables that win over ours.
+    pub fn of_child(extra: &[(OsString, OsString)]) -> Self {
+        Self::of(std::env::vars_os().chain(extra.iter().cloned()))
+    }
+
+    fn of(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        let counted: BTreeMap<OsString, OsString> =
+            variables.into_iter().filter(|(name, _)| counts(name)).collect();
+        let mut hash = Sha256::new();
+        for text in counted.iter().flat_map(|(name, value)| [name, value]) {
+            let bytes = text.as_encoded_bytes();
+            hash.update(u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());
+            hash.update(bytes);
+        }
+        Self(hash.finalize().into())
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+fn counts(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    let is = |pattern: &str| match pattern.strip_suffix('*') {
+        Some(beginning) => name.starts_with(beginning.as_bytes()),
+        None => name == pattern.as_bytes(),
+    };
+    let volatile = VOLATILE.iter().any(|(pattern, _)| is(pattern));
+    // They are set anew for each process, to values that it makes no difference to.
+    let go_plugin = GO_PLUGIN_VARIABLES.iter().any(|variable| is(variable));
+    !volatile && !go_plugin && !name.starts_with(OWN_VARIABLES.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn print(variables: &[(&str, &str)]) -> EnvironmentPrint {
+        EnvironmentPrint::of(variables.iter().map(|(name, value)| (name.into(), value.into())))
+    }
+
+    #[test]
+    fn what_changes_from_start_to_start_does_not_count() {
+        let plain = print(&[("AWS_REGION", "eu-west-1")]);
+        let noisy = [
+            ("AWS_REGION", "eu-west-1"),
+            ("PWD", "/here"),
+            ("_", "/usr/bin/pulumi"),
+            ("TERM_SESSION_ID", "17"),
+            ("SSH_AUTH_SOCK", "/tmp/agent"),
+            ("TRACEPARENT", "00-1-2-03"),
+            ("PULUMI_CONFIG", "{}"),
+            ("ISTHMUS_LOG_CALLS", "true"),
+            ("PLUGIN_UNIX_SOCKET_DIR", "/tmp/x"),
+            ("TF_LOG_PROVIDER", "trace"),
+        ];
+        assert_eq!(print(&noisy), plain);
+    }
+
+    #[test]
+    fn everything_else_does() {
+        let plain = print(&[("AWS_REGION", "eu-west-1"), ("TERM", "xterm")]);
+        for other in [
+            &[("AWS_REGION", "us-east-1")][..],
+            &[("AWS_REGION", "eu-west-1"), ("TF_APPEND_USER_AGENT", "x")],
+            &[("AWS_REGION", "eu-west-1"), ("TERMINUS", "x")],
+            &[("AWS_REGIO", "Neu-west-1")],
+            &[],
+        ] {
+            assert_ne!(print(other), plain, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn the_order_does_not_count_and_the_last_value_wins() {
+        assert_eq!(print(&[("A", "1"), ("B", "2")]), print(&[("B", "3"), ("A", "1"), ("B", "2")]));
+    }
+
+    #[test]
+    fn the_page_for_readers_names_every_variable_that_does_not_count() {
+        let page = include_str!("../../../docs/settings.md");
+        for (pattern, reason) in VOLATILE {
+            assert!(
+                page.contains(&format!("| `{pattern}` | {reason} |")),
+                "docs/settings.md: {pattern}, {reason}"
+            );
+        }
+    }
+}

@@ -1,0 +1,425 @@
+//! What is remembered of providers, and when it is not.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use isthmus_proto::tfplugin6;
+use prost::Message as _;
+use tempfile::TempDir;
+
+use super::names::Kind;
+use super::sweep::{GIVEN_UP, sweep};
+use super::*;
+use crate::schema::testing::{attribute, block, schema};
+
+struct Shelf {
+    folder: TempDir,
+    cache: SchemaCache,
+}
+
+impl Shelf {
+    fn new() -> Self {
+        Self::with_limits(LIMITS)
+    }
+
+    fn with_limits(limits: Limits) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = SchemaCache::with_limits(folder.path().join("cache"), limits);
+        Self { folder, cache }
+    }
+
+    /// Puts a program into the folder, as if it had been there for long.
+    fn program(&self, name: &str, content: &str) -> Program {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, content).expect("a file");
+        let file = File::options().write(true).open(&path).expect("a file");
+        file.set_modified(SystemTime::now() - Duration::from_secs(60)).expect("a file of ours");
+        Program::look(&path).expect("a program")
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.folder.path().join("cache")).expect("the cache");
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("text")).collect();
+        names.sort();
+        names
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join("cache").join(name)
+    }
+
+    /// The files that the cache has for one kind of thing.
+    fn of_kind(&self, is_kind: impl Fn(Kind) -> bool) -> Vec<String> {
+        self.names().into_iter().filter(|name| Kind::of(name).is_some_and(&is_kind)).collect()
+    }
+
+    fn answers(&self) -> Vec<String> {
+        self.of_kind(|kind| matches!(kind, Kind::Answer(_)))
+    }
+
+    fn entries(&self) -> Vec<String> {
+        self.of_kind(|kind| kind == Kind::Entry)
+    }
+
+    /// Lets files look as if they had not been used for hours.
+    fn age(&self, names: &[String], hours: u64) {
+        for name in names {
+            let file = File::options().write(true).open(self.path(name)).expect("a file");
+            file.set_modified(SystemTime::now() - Duration::from_secs(hours * 3600)).expect("a file of ours");
+        }
+    }
+}
+
+fn answer(resources: &[&str]) -> SchemaAnswer {
+    let one = || schema(block(vec![attribute("a", "\"string\"", "o")], vec![]));
+    let resources: HashMap<String, Bytes> =
+        resources.iter().map(|name| ((*name).to_owned(), one().encode_to_vec().into())).collect();
+    let response = tfplugin6::get_provider_schema::Response {
+        provider: Some(one()),
+        resource_schemas: resources,
+        ..Default::default()
+    };
+    SchemaAnswer { protocol: ProtocolVersion::V6, bytes: response.encode_to_vec().into() }
+}
+
+/// An environment, always in the same directory.
+fn environment(value: &str) -> LaunchContext {
+    let environment = EnvironmentPrint::of_child(&[("SHIM_CACHE_TEST".into(), value.into())]);
+    LaunchContext::new(environment, PathBuf::from("/project"))
+}
+
+/// A directory, always with the same environment.
+fn directory(path: impl AsRef<Path>) -> LaunchContext {
+    LaunchContext::new(EnvironmentPrint::of_child(&[]), path.as_ref().to_owned())
+}
+
+fn names(known: Option<KnownSchema>) -> Option<Vec<String>> {
+    Some(known?.catalogue.resource_names().map(ToString::to_string).collect())
+}
+
+#[test]
+fn a_kept_answer_is_found_for_the_same_program_in_the_same_environment() {
+    let shelf = Shelf::new();
+    let program = shelf.program("terraform-provider-x", "\x7fELF one");
+    let here = environment("here");
+    assert!(shelf.cache.find(&program, &here).is_none());
+    let kept = answer(&["x_a", "x_b"]);
+    shelf.cache.keep(&program, &here, &kept).expect("the folder can be written");
+    let known = shelf.cache.find(&program, &here).expect("it was kept");
+    assert_eq!(known.fingerprint, kept.fingerprint());
+    assert_eq!(names(Some(known)), Some(vec!["x_a".to_owned(), "x_b".to_owned()]));
+    assert!(shelf.cache.find(&program, &environment("there")).is_none());
+
+    shelf.cache.forget(&program, &here);
+    assert!(shelf.cache.find(&program, &here).is_none());
+}
+
+#[test]
+fn environments_with_the_same_schema_share_it() {
+    let shelf = Shelf::new();
+    let program = shelf.program("terraform-provider-x", "\x7fELF one");
+    for place in ["here", "there"] {
+        shelf.cache.keep(&program, &environment(place), &answer(&["x_a"])).expect("it is kept");
+    }
+    assert_eq!(shelf.answers().len(), 1, "{:?}", shelf.names());
+}
+
+#[test]
+fn another_program_at_the_same_path_is_not_known() {
+    let shelf = Shelf::new();
+    let here = environment("here");
+    let program = shelf.program("terraform-provider-x", "\x7fELF one");
+    shelf.cache.keep(&program, &here, &answer(&["x_a"])).expect("it is kept");
+    // Of the same size, and with the same time of its last change of content.
+    let other = shelf.program("terraform-provider-x", "\x7fELF two");
+    assert!(shelf.cache.find(&other, &here).is_none());
+    shelf.cache.keep(&other, &here, &answer(&["x_b"])).expect("it is kept");
+    assert_eq!(names(shelf.cache.find(&other, &here)), Some(vec!["x_b".to_owned()]));
+}
+
+#[test]
+fn the_same_program_is_known_elsewhere_but_not_under_another_name() {
+    let shelf = Shelf::new();
+    let here = environment("here");
+    let program = shelf.program("terraform-provider-x", "\x7fELF one");
+    shelf.cache.keep(&program, &here, &answer(&["x_a"])).expect("it is kept");
+    std::fs::create_dir(shelf.folder.path().join("copy")).expect("a folder");
+    let copy = shelf.program("copy/terraform-provider-x", "\x7fELF one");
+    assert!(shelf.cache.find(&copy, &here).is_some());
+    let namesake = shelf.program("terraform-provider-y", "\x7fELF one");
+    assert!(shelf.cache.find(&namesake, &here).is_none(), "one file may be several programs");
+}
+
+#[test]
+fn nothing_is_kept_of_a_program_that_changed_meanwhile() {
+    let shelf = Shelf::new();
+    let here = environment("here");
+    let program = shelf.program("terraform-provider-x", "\x7fELF one");
+    let changed = shelf.program("terraform-provider-x", "\x7fELF two!");
+    shelf.cache.keep(&program, &here, &answer(&["x_a"])).expect("that is no error");
+    assert!(shelf.cache.find(&program, &here).is_none());
+    assert!(shelf.cache.find(&changed, &here).is_none());
+}
+
+#[test]
+fn an_answer_that_is_lost_or_damaged_is_not_found_and_can_be_kept_again() {
+    let shelf = Shelf::new();
+    let here = environment("here");
+    let program = shelf.program("terraform-provider-x", "\x7fELF one");
+    shelf.cache.keep(&program, &here, &answer(&["x_a"])).expect("it is kept");
+    for name in shelf.names() {
+        let path = shelf.folder.path().join("cache").join(&name);
+        let mut damaged = std::fs::read(&path).expect("a file");
+        *damaged.last_mut().expect("a header") ^= 1;
+        std::fs::write(&path, damaged).expect("a file");
+        if !name.starts_with("program-") {
+            assert!(shelf.cache.find(&program, &here).is_none(), "{name} is damaged");
+        }
+        shelf.cache.keep(&program, &here, &answer(&["x_a"])).expect("it is kept");
+        assert!(shelf.cache.find(&program, &here).is_some(), "{name} was written again");
+        std::fs::remove_file(&path).expect("a file");
+        shelf.cache.keep(&program, &here, &answer(&["x_a"])).expect("it is kept");
+        assert!(shelf.cache.find(&program, &here).is_some(), "{name} was written again");
+    }
+}
+
+#[test]
+fn a_program_is_known_in_the_directories_where_it_was_asked() {
+    let shelf = Shelf::new();
+    let program = shelf.program("terraform-provider-x", "\x7fELF one");
+    let kept = answer(&["x_a"]);
+    for project in (0..20).map(|number| directory(format!("/projects/{number}"))) {
+        assert!(shelf.cache.find(&program, &project).is_none(), "{project:?}");
+        shelf.cache.keep(&program, &project, &kept).expect("it is kept");
+        assert_eq!(names(shelf.cache.find(&program, &project)), Some(vec!["x_a".to_owned()]));
+    }
+    assert_eq!((shelf.entries().len(), shelf.answers().len()), (20, 1), "{:?}", shelf.names());
+}
+
+#[test]
+fn a_program_that_answers_otherwise_in_another_directory_is_variable() {
+    let shelf = Shelf::new();
+    let program = shelf.program("terraform-provider-x", "\x7fELF one");
+    let (here, there) = (directory("/here"), directory("/there"));
+    shelf.cache.keep(&program, &here, &answer(&["x_a"])).expect("it is kept");
+    shelf.cache.keep(&program, &there, &answer(&["x_b"])).expect("it is seen to be another");
+    for context in [&here, &there] {
+        assert!(shelf.cache.find(&program, context).is_none(), "{context:?}");
+    }
+    assert_eq!((shelf.entries().len(), shelf.answers().len()), (0, 0), "{:?}", shelf.names());
+}
+
+#[test]
+fn a_program_that_answers_otherwise_in_the_same_context_is_variable() {
+    let shelf = Shelf::new();
+    let here = environment("here");
+    let program = shelf.program("terraform-provider-x", "\x7fELF one");
+    shelf.cache.keep(&program, &here, &answer(&["x_a"])).expect("it is kept");
+    shelf.cache.keep(&program, &here, &answer(&["x_b"])).expect("it is seen to be another");
+    assert!(shelf.cache.find(&program, &here).is_none());
+}
+
+#[test]
+fn the_environment_may_change_what_a_program_answers() {
+    let shelf = Shelf::new();
+    let program = shelf.program("terraform-provider-x", "\x7fELF one");
+    for resource in ["x_a", "x_b"] {
+        shelf.cache.keep(&program, &environment(resource), &answer(&[resource])).expect("it is kept");
+    }
+    for resource in ["x_a", "x_b"] {
+        let found = names(shelf.cache.find(&program, &environment(resource)));
+        assert_eq!(found, Some(vec![resource.to_owned()]));
+    }
+}
+
+#[test]
+fn a_variable_executable_is_never_kept_again_wherever_it_is() {
+    let shelf = Shelf::new();
+    let program = shelf.program("terraform-provider-x", "\x7fELF one");
+    let unlike = shelf.program("terraform-provider-y", "\x7fELF two");
+    for (program, resource) in [(&program, "x_a"), (&unlike, "x_b")] {
+        for context in [environment("here"), environment("there"), directory("/elsewhere")] {
+            shelf.cache.keep(program, &context, &answer(&[resource])).expect("it is kept");
+        }
+    }
+    shelf.cache.mark_variable(&program).expect("it is marked");
+    std::fs::create_dir(shelf.folder.path().join("copy")).expect("a folder");
+    let copy = shelf.program("copy/terraform-provider-z", "\x7fELF one");
+    for program in [&program, &copy] {
+        for context in [environment("here"), environment("there"), directory("/elsewhere"), directory("/new")]
+        {
+            assert!(shelf.cache.find(program, &context).is_none(), "{context:?}");
+            shelf.cache.keep(program, &context, &answer(&["x_a"])).expect("that is no error");
+            assert!(shelf.cache.find(program, &context).is_none(), "{context:?}");
+        }
+    }
+    assert_eq!(
+        (shelf.entries().len(), shelf.answers().len()),
+        (3, 1),
+        "those of the other one: {:?}",
+        shelf.names()
+    );
+    assert!(shelf.cache.find(&unlike, &environment("here")).is_some());
+}
+
+#[test]
+fn a_program_that_was_replaced_meanwhile_is_not_marked() {
+    let shelf = Shelf::new();
+    let here = environment("here");
+    let program = shelf.program("terraform-provider-x", "\x7fELF one");
+    let changed = shelf.program("terraform-provider-x", "\x7fELF two!");
+    shelf.cache.mark_variable(&program).expect("that is no error");
+    shelf.cache.keep(&changed, &here, &answer(&["x_a"])).expect("it is kept");
+    assert!(shelf.cache.find(&changed, &here).is_some());
+}
+
+/// A cache with an answer for each of the directories 0, 1, …: all the same where `shared`.
+fn filled(limits: Limits, directories: usize, shared: bool) -> (Shelf, Vec<Program>) {
+    let shelf = Shelf::with_limits(limits);
+    let mut programs = Vec::new();
+    for number in 0..directories {
+        let resource = if shared { "x_a".to_owned() } else { format!("x_{number}") };
+        let content = format!("\x7fELF {}", if shared { 0 } else { number });
+        let program = shelf.program(&format!("terraform-provider-{resource}"), &content);
+        let before = if number == 0 { Vec::new() } else { shelf.entries() };
+        shelf
+            .cache
+            .keep(&program, &directory(format!("/{number}")), &answer(&[&resource]))
+            .expect("it is kept");
+        let new: Vec<_> = shelf.entries().into_iter().filter(|name| !before.contains(name)).collect();
+        // The older, the lower its number.
+        shelf.age(&new, 100 - number as u64);
+        programs.push(program);
+    }
+    (shelf, programs)
+}
+
+fn found(shelf: &Shelf, programs: &[Program]) -> Vec<bool> {
+    let found = |(number, program)| shelf.cache.find(program, &directory(format!("/{number}"))).is_some();
+    programs.iter().enumerate().map(found).collect()
+}
+
+fn total(shelf: &Shelf) -> u64 {
+    shelf.names().iter().map(|name| std::fs::metadata(shelf.path(name)).expect("a file").len()).sum()
+}
+
+#[test]
+fn what_was_used_longest_ago_makes_room_and_takes_its_answer_along() {
+    let (shelf, programs) = filled(LIMITS, 4, false);
+    let limits = Limits { bytes: total(&shelf) - 1, ..LIMITS };
+    sweep(&shelf.cache.files, limits);
+    assert_eq!(found(&shelf, &programs), [false, true, true, true]);
+    assert_eq!((shelf.entries().len(), shelf.answers().len()), (3, 3));
+    // Looking was using.
+    shelf.age(&shelf.entries()[..1], 200);
+    sweep(&shelf.cache.files, Limits { bytes: total(&shelf) - 1, ..LIMITS });
+    assert_eq!((shelf.entries().len(), shelf.answers().len()), (2, 2));
+}
+
+#[test]
+fn an_answer_stays_for_as_long_as_an_entry_refers_to_it() {
+    let (shelf, programs) = filled(LIMITS, 5, true);
+    shelf.age(&shelf.answers(), 1000);
+    // Five entries and one answer.
+    sweep(&shelf.cache.files, Limits { files: 4, ..LIMITS });
+    assert_eq!(found(&shelf, &programs), [false, false, true, true, true], "{:?}", shelf.names());
+    assert_eq!(shelf.answers().len(), 1);
+}
+
+#[test]
+fn too_many_files_are_noticed_when_one_more_is_kept() {
+    let limits = Limits { files: 16, ..LIMITS };
+    let (shelf, programs) = filled(limits, 16, true);
+    assert!(shelf.names().len() <= 16, "{:?}", shelf.names());
+    assert!(found(&shelf, &programs)[15], "the newest");
+    assert!(!found(&shelf, &programs)[0], "the oldest");
+}
+
+#[test]
+fn an_answer_without_an_entry_is_removed_unless_it_may_get_one() {
+    let (shelf, programs) = filled(LIMITS, 2, false);
+    for entry in shelf.entries() {
+        std::fs::remove_file(shelf.path(&entry)).expect("a file");
+    }
+    let [old, new] = &shelf.answers()[..] else { panic!("{:?}", shelf.names()) };
+    shelf.age(std::slice::from_ref(old), 2);
+    sweep(&shelf.cache.files, LIMITS);
+    assert_eq!(shelf.answers(), std::slice::from_ref(new));
+    assert_eq!(found(&shelf, &programs), [false, false]);
+}
+
+#[test]
+fn what_the_first_format_has_left_is_removed_and_what_looks_like_it_is_not() {
+    let shelf = Shelf::new();
+    let here = environment("here");
+    let program = shelf.program("terraform-provider-x", "\x7fELF one");
+    shelf.cache.keep(&program, &here, &answer(&["x_a"])).expect("it is kept");
+    let name = |digit: &str| format!("schema-of-a-{}", digit.repeat(32));
+    let (former, foreign, notes) = (name("1"), name("2"), "notes.txt".to_owned());
+    let header = [&b"isthmus\0"[..], &1_u32.to_le_bytes(), &[0; 40]].concat();
+    std::fs::write(shelf.path(&former), header).expect("a file");
+    let given_up = ".unfinished-a".to_owned();
+    std::fs::write(shelf.path(&given_up), b"isthmus\0half").expect("a file");
+    for of_a_user in [&foreign, &notes, &".unfinished-novel".to_owned()] {
+        std::fs::write(shelf.path(of_a_user), "of a user").expect("a file");
+        shelf.age(std::slice::from_ref(of_a_user), 100_000);
+    }
+    shelf.age(std::slice::from_ref(&given_up), 2 * GIVEN_UP.as_secs() / 3600);
+    let under_way = ".unfinished-b".to_owned();
+    std::fs::write(shelf.path(&under_way), b"isthmus\0half").expect("a file");
+
+    shelf.cache.keep(&program, &environment("there"), &answer(&["x_a"])).expect("it is kept");
+    let names = shelf.names();
+    for gone in [&former, &given_up] {
+        assert!(!names.contains(gone), "{gone} is in {names:?}");
+    }
+    for left in [&foreign, &notes, &under_way, &".unfinished-novel".to_owned()] {
+        assert!(names.contains(left), "{left} is not in {names:?}");
+    }
+    assert!(shelf.cache.find(&program, &here).is_some());
+    // Not even when there is no room at all.
+    sweep(&shelf.cache.files, Limits { bytes: 0, files: 0 });
+    assert_eq!(shelf.names(), [&under_way, ".unfinished-novel", &notes, &foreign]);
+}
+
+#[test]
+fn many_processes_may_use_one_directory_and_make_room_in_it() {
+    let limits = Limits { files: 6, ..LIMITS };
+    let shelf = Shelf::with_limits(limits);
+    let programs = ["a", "b"]
+        .map(|name| shelf.program(&format!("terraform-provider-{name}"), &format!("\x7fELF {name}")));
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (programs, cache) = (&programs, shelf.cache.clone());
+            scope.spawn(move || {
+                for round in 0..25 {
+                    let program = &programs[(thread + round) % 2];
+                    let kept = answer(&[if (thread + round) % 2 == 0 { "x_a" } else { "x_b" }]);
+                    let context = directory(format!("/{}", round % 5));
+                    cache.keep(program, &context, &kept).expect("it is kept");
+                    // It may have made room by now, but is never wrong.
+                    if let Some(known) = cache.find(program, &context) {
+                        assert_eq!(known.fingerprint, kept.fingerprint());
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(shelf.of_kind(|kind| matches!(kind, Kind::Mark(_) | Kind::Unfinished)), [""; 0]);
+}
+
+#[test]
+fn what_cannot_be_written_is_an_error_that_names_the_folder() {
+    let shelf = Shelf::new();
+    let program = shelf.program("terraform-provider-x", "\x7fELF one");
+    let in_the_way = shelf.folder.path().join("terraform-provider-x").join("cache");
+    let cache = SchemaCache::new(in_the_way.clone());
+    let here = environment("here");
+    assert!(cache.find(&program, &here).is_none());
+    let error = cache.keep(&program, &here, &answer(&["x_a"])).expect_err("a file is no folder");
+    assert!(error.to_string().contains(&in_the_way.display().to_string()), "{error}");
+}
