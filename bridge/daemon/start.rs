@@ -8,7 +8,7 @@ use isthmus_provider::schema::CatalogueError;
 use isthmus_provider::{Diagnostic, KnownSchema, Provider, ProviderError, SchemaNews};
 
 use super::reattach::{self, ReattachVariableError};
-use super::{Calls, provider_log};
+use super::{Calls, home, provider_log};
 use crate::engine::EngineLog;
 use crate::settings::Settings;
 
@@ -105,40 +105,68 @@ pub async fn start(
     Ok((provider, news))
 }
 
-/// Refuses a program that was altered since it was installed, however long ago it was chosen, and by whatever way: a path into the cache, or
-/// a link, leads there too. So the demand for signatures is heard here once more.
-async fn verify(executable: &Path) -> Result<(), StartError> {
-    let is_signed = match verification(executable.to_owned()).await? {
-        Some(Verification::Unsigned | Verification::Unverified { .. }) => false,
-        Some(Verification::Signed { .. } | Verification::Mirrored { .. }) | None => true,
-    };
-    if !is_signed && SignaturePolicy::from_environment().enforce_validation {
-        return Err(StartError::Enforced { program: executable.to_owned() });
-    }
-    Ok(())
+/// Where a provider binary comes from.
+enum Provenance {
+    /// A signature or a mirror of the user's vouches for it, or it is in no cache: the user has named it.
+    Accepted,
+    /// Its registry names it without a signature.
+    Unsigned,
+    /// It is in the cache, and nothing vouches for it; the text says why.
+    Unverified(String),
 }
 
-/// What there is to warn of before a program is started that was named by its path: that it is in the cache, and is not verified.
+/// Refuses a provider binary that was altered since it was installed, however long ago it was chosen, and one that is not
+/// verified where signatures are enforced. A path into the cache, or a link, leads there too.
+async fn verify(executable: &Path) -> Result<(), StartError> {
+    match provenance(executable.to_owned()).await? {
+        Provenance::Accepted => Ok(()),
+        Provenance::Unsigned | Provenance::Unverified(_) => {
+            if SignaturePolicy::from_environment().enforce_validation {
+                return Err(StartError::Enforced { program: executable.to_owned() });
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The warning before a provider binary is started that is named by its path, is in the cache, and is not verified.
 pub async fn unverified(executable: PathBuf) -> Option<String> {
     let shown = executable.display().to_string();
-    // That it was altered is found once more when it is started.
-    match verification(executable).await {
-        Ok(Some(Verification::Unverified { reason, .. })) => {
+    match provenance(executable).await {
+        Ok(Provenance::Unverified(reason)) => {
             Some(format!("{shown} is unverified: it was not installed by isthmus, and {reason}"))
         }
-        Ok(Some(Verification::Signed { .. } | Verification::Unsigned | Verification::Mirrored { .. }))
-        | Ok(None)
-        | Err(_) => None,
+        // That it was altered is found once more when it is started.
+        Ok(Provenance::Accepted | Provenance::Unsigned) | Err(_) => None,
     }
 }
 
-async fn verification(executable: PathBuf) -> Result<Option<Verification>, AlteredError> {
-    match tokio::task::spawn_blocking(move || check_program(&executable)).await {
-        Ok(checked) => checked,
+async fn provenance(executable: PathBuf) -> Result<Provenance, AlteredError> {
+    let find = move || match check_program(&executable)? {
+        Some(Verification::Signed { .. } | Verification::Mirrored { .. }) => Ok(Provenance::Accepted),
+        Some(Verification::Unsigned) => Ok(Provenance::Unsigned),
+        Some(Verification::Unverified { reason, .. }) => Ok(Provenance::Unverified(reason.to_string())),
+        None if is_in_cache(&executable) => Ok(Provenance::Unverified(
+            "its origin has not been asked; `isthmus install` verifies it".to_owned(),
+        )),
+        None => Ok(Provenance::Accepted),
+    };
+    match tokio::task::spawn_blocking(find).await {
+        Ok(found) => found,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
             // It broke off with the runtime, and so does the start.
-            Err(_) => Ok(None),
+            Err(_) => Ok(Provenance::Accepted),
         },
     }
+}
+
+/// Whether a file is in the provider cache, by its path or by where links on it lead. Blocks on the file system.
+fn is_in_cache(executable: &Path) -> bool {
+    let Ok(cache) = home::provider_cache() else { return false };
+    let is_below = |executable: &Path, cache: &Path| executable.starts_with(cache);
+    is_below(executable, &cache)
+        || executable
+            .canonicalize()
+            .is_ok_and(|executable| cache.canonicalize().is_ok_and(|cache| is_below(&executable, &cache)))
 }

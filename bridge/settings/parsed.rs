@@ -111,7 +111,7 @@ impl Settings {
             name_properties: reader.value(NAME_PROPERTIES, NameProperties::parse).unwrap_or_default(),
             offline: reader.value(OFFLINE, values::boolean).unwrap_or(false),
             provider: reader.value(PROVIDER, values::path),
-            provider_meta: reader.value(PROVIDER_META, ProviderMeta::parse).unwrap_or_default(),
+            provider_meta: reader.hidden(PROVIDER_META, ProviderMeta::parse).unwrap_or_default(),
             schema_cache: reader.value(SCHEMA_CACHE, values::boolean).unwrap_or(true),
             sensitive_outputs: reader
                 .value(SENSITIVE_OUTPUTS, choice(&SensitiveOutputs::VALUES))
@@ -170,6 +170,12 @@ impl<'a> Reader<'a> {
         self.parsed(setting, value, Showing::Value, parse)
     }
 
+    /// The same for a value that may hold secrets, which no error repeats.
+    fn hidden<T>(&mut self, setting: Setting, parse: impl Fn(&OsStr) -> Result<T, String>) -> Option<T> {
+        let value = self.variables.get(OsStr::new(setting.name)).filter(|value| !value.is_empty())?;
+        self.parsed(setting, value, Showing::Nothing, parse)
+    }
+
     /// A value that may be a secret. An empty one is refused: it is the result of an expansion that has failed, and a store must not
     /// get another key than the one that was meant.
     fn secret<T>(&mut self, setting: Setting, parse: impl Fn(&OsStr) -> Result<T, String>) -> Option<T> {
@@ -194,9 +200,7 @@ impl<'a> Reader<'a> {
 
     /// The address of the store. It may have a password in it.
     fn store(&mut self, authorities: Option<PathBuf>) -> Option<StoreAddress> {
-        let value = self.variables.get(OsStr::new(STORE.name)).filter(|value| !value.is_empty());
-        let store = value.and_then(|value| self.parsed(STORE, value, Showing::Nothing, values::store));
-        match store {
+        match self.hidden(STORE, values::store) {
             Some(StoreAddress::Server(server)) => Some(StoreAddress::Server(server.trusting(authorities))),
             other => {
                 if authorities.is_some() {
@@ -344,6 +348,7 @@ mod tests {
     fn everything_that_is_wrong_is_listed_at_once_without_secrets() {
         let error = Settings::parse(environment(&[
             ("ISTHMUS_ALLOW_USERS", b"root,-1"),
+            ("ISTHMUS_LOG_CALLS", "ä".repeat(100).as_bytes()),
             ("ISTHMUS_OFFLINE", b"maybe"),
             ("ISTHMUS_GRACE", b"5s"),
             ("ISTHMUS_HOME", b"~/isthmus"),
@@ -351,7 +356,7 @@ mod tests {
             ("ISTHMUS_PASSPHRASE", b""),
             ("ISTHMUS_STORE", b"mysql://me:sesame@host"),
             ("ISTHMUS_WRITE_ONLY", b"hash\xff"),
-            ("ISTHMUS_PROVIDER_META", "ä".repeat(100).as_bytes()),
+            ("ISTHMUS_PROVIDER_META", b"tok-SECRET-hunter2"),
         ]));
         let text = error.expect_err("much is wrong").to_string();
         let lines: Vec<&str> = text.lines().collect();
@@ -366,12 +371,13 @@ mod tests {
                 "  ISTHMUS_KEY: 6 characters instead of 64; expected 64 hexadecimal digits",
                 "  ISTHMUS_PASSPHRASE: empty; expected text",
                 "  ISTHMUS_KEY, ISTHMUS_PASSPHRASE: only one of them may be set",
-                "  ISTHMUS_OFFLINE=\"maybe\": not a boolean; expected `true` or `false`",
                 &format!(
-                    "  ISTHMUS_PROVIDER_META=\"{}…\": invalid JSON at byte 0: a value is expected; expected a JSON object of \
-                     objects, by the provider's type",
+                    "  ISTHMUS_LOG_CALLS=\"{}…\": not a boolean; expected `true` or `false`",
                     "ä".repeat(LONGEST_VALUE - 1)
                 ),
+                "  ISTHMUS_OFFLINE=\"maybe\": not a boolean; expected `true` or `false`",
+                "  ISTHMUS_PROVIDER_META: invalid JSON at byte 0: a value is expected; expected a JSON object of objects, by the \
+                 provider's type",
                 "  ISTHMUS_STORE: unknown scheme \"mysql\"; expected a file, or \
                  `postgres://USER:PASSWORD@HOST/DATABASE`",
                 "  ISTHMUS_WRITE_ONLY=\"hash\\xFF\": not UTF-8; expected `hash` or `secret`",

@@ -26,7 +26,7 @@ pub(super) enum Sought<'a> {
     Lookup,
 }
 
-/// A record, and what the engine was told of it. For a deletion, the outputs are those of the object where none were told.
+/// A record, and what the engine was told of it; except for a lookup, the outputs are those of the object where none were told.
 pub(super) type Candidate = (Place, Saved, Told);
 
 /// What became of the choice.
@@ -70,7 +70,7 @@ pub(super) fn choose(mut candidates: Vec<Candidate>, sought: Sought<'_>) -> Chos
         }
         Sought::Comparison(inputs) | Sought::Change(inputs) if fitting.is_empty() => {
             if let [only] = &others[..] {
-                let told = only.2.inputs.as_ref();
+                let told = only.2.inputs.as_ref().or(only.2.outputs.as_ref());
                 let properties = told.map(|told| differing(told, inputs)).unwrap_or_default();
                 if !properties.is_empty() {
                     let difference = Contradiction { record: Some(only.0.number), properties };

@@ -8,6 +8,8 @@
 //! 3. the record that does not contradict what the engine sends, and nothing where all records do: that is an error;
 //! 4. without a record, the object that the provider has under the id, or else the one that the properties describe, when
 //!    it was read and does not contradict them.
+//!
+//! Where several records have the id, the object is read before, and destroyed only if it is that of the chosen record.
 
 use std::time::SystemTime;
 
@@ -18,7 +20,7 @@ use isthmus_state::{Deletion, Intention, RecordNumber};
 
 use super::choose::{Candidate, Chosen, Sought, choose, retain_known};
 use super::error::Contradiction;
-use super::prior::Prior;
+use super::prior::{Owner, Prior};
 use super::told::{Told, digest_of};
 use super::{ID, Keeper, KeptError};
 use crate::package::shape::IdRule;
@@ -56,12 +58,19 @@ impl Keeper<'_> {
             }
             Condemned::Buried => return Ok(()),
         };
-        let mut begun = self.begin(Intention::Delete, id, Some(&prior), properties, notes).await?;
-        let destroyed = match self.is_replaced(&prior, &others, notes).await {
-            Ok(true) => Ok(()),
-            Ok(false) => self.destroy(&prior.object, notes).await,
-            Err(error) => Err(DestroyFailure { error, object: None }),
+        let is_there = match self.owner(&prior, &others, notes).await? {
+            Owner::This => true,
+            Owner::Nobody | Owner::Another => false,
+            Owner::Unknown => {
+                return Err(KeptError::Unattributed {
+                    doing: "delete",
+                    key: self.key(id),
+                    count: others.len() + 1,
+                });
+            }
         };
+        let mut begun = self.begin(Intention::Delete, id, Some(&prior), properties, notes).await?;
+        let destroyed = if is_there { self.destroy(&prior.object, notes).await } else { Ok(()) };
         match destroyed {
             Ok(()) => {
                 begun.remove(prior.place, &deletion(&prior.told, properties)).await?;
@@ -87,15 +96,8 @@ impl Keeper<'_> {
         properties: &Struct,
         notes: &mut Notes,
     ) -> Result<Condemned, KeptError> {
-        let mut candidates = self.candidates(id).await?;
+        let mut candidates = self.described_candidates(id, notes).await?;
         retain_known(&mut candidates);
-        for (_, saved, told) in &mut candidates {
-            // The engine was told nothing of what was imported into the store, or left by a failed creation.
-            if told.outputs.is_none() {
-                let object = self.current(saved.object.clone(), notes).await?;
-                *told = Told { outputs: Some(self.plain_outputs(&object)?), ..Told::default() };
-            }
-        }
         let contradicted =
             |differences| KeptError::Contradicted { doing: "delete", key: self.key(id), differences };
         let is_exact = |(_, _, told): &Candidate| told.versions().any(|told| told.is_exactly(properties));
@@ -160,29 +162,6 @@ impl Keeper<'_> {
             private: bytes::Bytes::new(),
             identity: None,
         })
-    }
-
-    /// Whether the object of this record is not there any more, and the provider has the object of another record in its
-    /// place: that one was created after the first was deleted, or over it.
-    async fn is_replaced(
-        &self,
-        prior: &Prior,
-        others: &[Candidate],
-        notes: &mut Notes,
-    ) -> Result<bool, OperationError> {
-        if others.is_empty() {
-            return Ok(false);
-        }
-        let read = self.resource()?.read(&prior.object, &mut notes.warnings).await;
-        let Some(found) = read.map_err(|error| self.target.failed(error))? else { return Ok(true) };
-        let Ok(outputs) = self.plain_outputs(&found) else { return Ok(false) };
-        let is = |told: &Told| {
-            let versions = told.versions().map(Told::outputs_alone);
-            versions
-                .filter(|told| !told.all().is_empty())
-                .any(|told| told.contradicted_by(&outputs).is_empty())
-        };
-        Ok(!is(&prior.told) && others.iter().any(|(_, _, told)| is(told)))
     }
 
     /// Whether what the engine means was deleted before.

@@ -57,6 +57,20 @@ pub enum KeptError {
         /// All objects that it could be.
         differences: Vec<Contradiction>,
     },
+    /// Several records have the id, and the provider's object is that of none of them.
+    #[error(
+        "cannot {doing} {key}: {count} records of the state store have this id, and the provider's object differs from all of \
+         them\nhelp: `isthmus state list` shows them; remove those whose object does not exist any more with `isthmus state rm`, \
+         and repeat the operation"
+    )]
+    Unattributed {
+        /// "delete" or the like.
+        doing: &'static str,
+        /// Which resource.
+        key: StoreKey,
+        /// How many records.
+        count: usize,
+    },
     /// The resource that is to be changed is not there any more.
     #[error(
         "{key} does not exist any more; remove it from the environment, or change an input that makes the provider replace it"

@@ -8,7 +8,7 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::{Action, Object, ProviderError, StoredObject};
 use isthmus_state::{Place, SavedObject, Status};
 
-use super::choose::{Candidate, Chosen, Sought, choose, differing};
+use super::choose::{Candidate, Chosen, Sought, choose, differing, retain_known};
 use super::error::Contradiction;
 use super::told::{Told, digest_of};
 use super::{Annotations, Keeper, KeptError, take_over};
@@ -25,6 +25,19 @@ pub(super) struct Prior {
     /// Its record; `None`: it was imported.
     pub(super) place: Option<Place>,
     pub(super) annotations: Annotations,
+}
+
+/// Whose object the provider has under an id that several records have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// The record in hand's.
+    This,
+    /// Another record's: it was created after the first was deleted, or over it.
+    Another,
+    /// There is no object.
+    Nobody,
+    /// It differs from what the engine was told of every record.
+    Unknown,
 }
 
 impl Prior {
@@ -52,8 +65,29 @@ impl Keeper<'_> {
             Sought::Lookup => ("read", None),
         };
         let contradicted = |differences| KeptError::Contradicted { doing, key: self.key(id), differences };
-        match choose(self.candidates(id).await?, sought) {
-            Chosen::One(one) => return self.prior_of_record(*one, notes).await.map(Some),
+        let mut candidates = match sought {
+            Sought::Lookup => self.candidates(id).await?,
+            Sought::Comparison(_) | Sought::Change(_) | Sought::Deletion(_) => {
+                self.described_candidates(id, notes).await?
+            }
+        };
+        match choose(candidates.clone(), sought) {
+            Chosen::One(one) => {
+                retain_known(&mut candidates);
+                candidates.retain(|(place, _, _)| *place != one.0);
+                let prior = self.prior_of_record(*one, notes).await?;
+                if !matches!(sought, Sought::Change(_)) {
+                    return Ok(Some(prior));
+                }
+                return match self.owner(&prior, &candidates, notes).await? {
+                    Owner::This => Ok(Some(prior)),
+                    Owner::Another | Owner::Nobody => Ok(None),
+                    Owner::Unknown => {
+                        let count = candidates.len() + 1;
+                        Err(KeptError::Unattributed { doing, key: self.key(id), count })
+                    }
+                };
+            }
             Chosen::Doubtful(one, difference) => {
                 let prior = self.prior_of_record(*one, notes).await?;
                 return match inputs {
@@ -98,6 +132,51 @@ impl Keeper<'_> {
                 (place, saved, told)
             })
             .collect())
+    }
+
+    /// The records of an id, newest first, each with what the engine was told of it, or else with what it would be told: of what was
+    /// imported into the store, or left by a failed creation, it was told nothing.
+    pub(super) async fn described_candidates(
+        &self,
+        id: &str,
+        notes: &mut Notes,
+    ) -> Result<Vec<Candidate>, KeptError> {
+        let mut candidates = self.candidates(id).await?;
+        for (_, saved, told) in &mut candidates {
+            if told.outputs.is_none() {
+                let object = self.current(saved.object.clone(), notes).await?;
+                *told = Told { outputs: Some(self.plain_outputs(&object)?), ..Told::default() };
+            }
+        }
+        Ok(candidates)
+    }
+
+    /// Whose object the provider has under an id that `others` have records of as well. Without others it is the
+    /// record's, however much has been changed outside.
+    pub(super) async fn owner(
+        &self,
+        prior: &Prior,
+        others: &[Candidate],
+        notes: &mut Notes,
+    ) -> Result<Owner, KeptError> {
+        if others.is_empty() {
+            return Ok(Owner::This);
+        }
+        let read = self.resource()?.read(&prior.object, &mut notes.warnings).await;
+        let Some(found) = read.map_err(|error| self.target.failed(error))? else { return Ok(Owner::Nobody) };
+        let outputs = self.plain_outputs(&found)?;
+        let is_of = |told: &Told| {
+            told.versions()
+                .map(Told::outputs_alone)
+                .any(|told| told.outputs.is_some() && told.contradicted_by(&outputs).is_empty())
+        };
+        Ok(if is_of(&prior.told) {
+            Owner::This
+        } else if others.iter().any(|(_, _, told)| is_of(told)) {
+            Owner::Another
+        } else {
+            Owner::Unknown
+        })
     }
 
     /// What is known of the resource by its record.

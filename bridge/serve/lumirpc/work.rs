@@ -127,6 +127,7 @@ fn of_kept(error: KeptError) -> Status {
         | KeptError::Unknown { .. }
         | KeptError::Ambiguous { .. }
         | KeptError::Contradicted { .. }
+        | KeptError::Unattributed { .. }
         | KeptError::Gone { .. } => Status::failed_precondition(text),
     }
 }

@@ -248,3 +248,33 @@ async fn a_path_into_the_cache_is_no_way_around() -> Outcome {
     says(&status, &[program, "OPENTOFU_ENFORCE_GPG_VALIDATION is set"]);
     Ok(())
 }
+
+/// What was never asked for by its address has no record either.
+#[tokio::test]
+async fn a_path_to_an_unrecorded_program_in_the_cache_is_no_way_around() -> Outcome {
+    let world = World::new();
+    let offline = world.setup().with(OFFLINE, "true");
+    let host = offline.clone().start().await;
+    let program = host.place(ADDRESS, "1.2.0").join("terraform-provider-sandbox_v1.2.0");
+    let link = host.folder().join("terraform-provider-linked");
+    std::os::unix::fs::symlink(&program, &link)?;
+    for named in [&program, &link] {
+        let named = named.to_str().expect("a path in UTF-8");
+        let warns = |line: &Line| {
+            line.severity == Severity::Warning
+                && line.message.starts_with(&format!("{named} is unverified: "))
+                && line.message.contains("isthmus install")
+        };
+        let by_path = offline.clone().beside(&host).start().await;
+        by_path.greeted().await?.parameterize(&[named, "--provider-name=sandbox"]).await?;
+        by_path.engine.line("a warning", warns).await;
+
+        let strict = offline.clone().with("OPENTOFU_ENFORCE_GPG_VALIDATION", "true");
+        let strict = strict.with("ISTHMUS_SCHEMA_CACHE", "off").beside(&host).start().await;
+        let refused = strict.greeted().await?.parameterize(&[named, "--provider-name=sandbox"]).await;
+        let status = refused.expect_err("it is enforced");
+        assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
+        says(&status, &[named, "OPENTOFU_ENFORCE_GPG_VALIDATION is set"]);
+    }
+    Ok(())
+}

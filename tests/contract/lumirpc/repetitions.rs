@@ -184,6 +184,14 @@ async fn tombstones_are_not_shown_by_the_commands_about_the_store() {
     let first = plugin.create(note("web", "first")).await;
     plugin.delete(&first).await.expect("deleted");
     let home = plugin.home();
+    // A creation counts as open until its answer has certainly been sent.
+    let vault = plugin.vault().await;
+    let ended = async {
+        while !vault.open_intents().await.expect("intents").intents.is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), ended).await.expect("nothing is open any more");
     for words in [&["state", "list"][..], &["state", "list", "--json"], &["state", "export"]] {
         let said = isthmus(&home, words).well();
         assert!(!said.stdout.contains("web") && !said.stderr.contains("web"), "{words:?}: {said:?}");
@@ -308,13 +316,7 @@ async fn an_object_that_was_created_again_with_the_same_properties_can_be_delete
 
 #[tokio::test]
 async fn what_an_interrupted_delete_has_destroyed_is_not_destroyed_again_under_its_id() {
-    let plugin = Plugin::start(setup()).await;
-    let first = plugin.create(note("web", "first")).await;
-    // The provider had deleted it, and the plugin was killed before it could store that.
-    plugin.host.lose_object();
-    let plugin = plugin.killed().await;
-    let second = plugin.create(note("web", "second")).await;
-    assert_eq!((second.id.as_str(), kept(&plugin.home()).await.len()), ("web", 2));
+    let (plugin, first, second) = two_records_of_one_id().await;
     let changes = plugin.changes();
     plugin.delete(&first).await.expect("it is gone");
     assert_eq!((plugin.changes(), plugin.bodies()), (changes, vec!["second".to_owned()]));
@@ -322,6 +324,50 @@ async fn what_an_interrupted_delete_has_destroyed_is_not_destroyed_again_under_i
     plugin.delete(&first).await.expect("it was deleted before");
     assert_eq!(plugin.bodies(), ["second"]);
     plugin.delete(&second).await.expect("deleted");
+    assert_eq!(plugin.bodies(), Vec::<String>::new());
+}
+
+/// The records of two objects: the provider had deleted the first, the plugin was killed before it could store that, and the
+/// second has the id by now.
+async fn two_records_of_one_id() -> (Plugin, Known, Known) {
+    let plugin = Plugin::start(setup()).await;
+    let first = plugin.create(note("web", "first")).await;
+    plugin.host.lose_object();
+    let plugin = plugin.killed().await;
+    let second = plugin.create(note("web", "second")).await;
+    assert_eq!((second.id.as_str(), kept(&plugin.home()).await.len()), ("web", 2));
+    (plugin, first, second)
+}
+
+#[tokio::test]
+async fn an_object_that_is_like_none_of_several_records_is_not_deleted_for_any() {
+    let (plugin, first, second) = two_records_of_one_id().await;
+    plugin.host.tamper(|object| object["body"] = "changed outside".into());
+    let changes = plugin.changes();
+    let told = ["cannot delete", "2 records", "isthmus state rm"];
+    assert_refused(plugin.delete(&first).await, &told);
+    assert_refused(plugin.delete(&second).await, &told);
+    let update = plugin.update(&first, note("web", "news")).await;
+    assert_refused(update, &["cannot update", "2 records", "isthmus state rm"]);
+    assert_eq!((plugin.changes(), plugin.bodies()), (changes, vec!["changed outside".to_owned()]));
+
+    // The way out that the error names.
+    let records = plugin.vault().await.list(None).await.expect("records");
+    let oldest = records.iter().map(|record| record.0.number.0).min().expect("two");
+    isthmus(&plugin.home(), &["state", "rm", &oldest.to_string()]).well();
+    plugin.delete(&second).await.expect("its object was changed outside, and is deleted all the same");
+    assert_eq!(plugin.bodies(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn an_update_changes_the_object_of_no_other_record() {
+    let (plugin, first, second) = two_records_of_one_id().await;
+    let changes = plugin.changes();
+    assert_refused(plugin.update(&first, note("web", "news")).await, &["does not exist any more"]);
+    assert_eq!((plugin.changes(), plugin.bodies()), (changes, vec!["second".to_owned()]));
+    let updated = plugin.update(&second, note("web", "news")).await.expect("this one is meant");
+    assert_eq!(plugin.bodies(), ["news"]);
+    plugin.delete(&updated).await.expect("deleted");
     assert_eq!(plugin.bodies(), Vec::<String>::new());
 }
 
@@ -436,9 +482,12 @@ async fn an_object_that_was_imported_into_the_store_is_not_deleted_for_another()
     isthmus(&plugin.home(), &words).well();
     let mut other = made.clone();
     other.outputs.insert("body", "other");
-    let changes = plugin.changes();
     assert_refused(plugin.delete(&other).await, &["`body`", "isthmus state rm"]);
-    assert_eq!((plugin.changes(), plugin.bodies()), (changes, vec!["made".to_owned()]));
+    other.inputs.insert("body", "other");
+    let news = note("web", "news");
+    assert_refused(plugin.diff(&other, news.clone()).await, &["cannot compare", "`body`"]);
+    assert_refused(plugin.update(&other, news).await, &["cannot update", "`body`", "isthmus state rm"]);
+    assert_eq!(plugin.bodies(), ["made"]);
     plugin.delete(&made).await.expect("deleted");
     assert_eq!(plugin.bodies(), Vec::<String>::new());
 }

@@ -5,11 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use isthmus_install::{DEFAULT_HOST, ProviderAddress, ProviderCache, VersionConstraint, find_executable};
+use isthmus_install::{
+    DEFAULT_HOST, InstallError, ProviderAddress, ProviderCache, VersionConstraint, find_executable,
+};
 use isthmus_provider::KnownSecrets;
+use semver::Version;
 
 use crate::cli::lumi;
-use crate::daemon::{self, Instance};
+use crate::cli::output::warn;
+use crate::daemon::{self, Installation, InstallationError, Instance};
 use crate::engine::EngineLog;
 use crate::package::parameters::EXECUTABLE_PREFIX;
 use crate::settings::Settings;
@@ -35,6 +39,14 @@ pub(super) enum Unavailable {
         #[source]
         error: Arc<daemon::StartError>,
     },
+    #[error("the provider {address} in the cache of providers cannot be verified")]
+    Unverified {
+        address: String,
+        #[source]
+        error: Arc<InstallError>,
+    },
+    #[error(transparent)]
+    Installation(#[from] Arc<InstallationError>),
 }
 
 /// The providers that were needed so far.
@@ -74,33 +86,39 @@ impl<'a> Providers<'a> {
 
     async fn start(&self, address: &str) -> Result<Arc<Instance>, Unavailable> {
         let provider_type = address.rsplit('/').next().unwrap_or(address);
-        let file = self.file(address, provider_type).ok_or_else(|| Unavailable::NotFound {
-            address: address.to_owned(),
-            provider_type: provider_type.to_owned(),
-        })?;
+        let file = self.file(address, provider_type).await?;
+        if let Some(warning) = daemon::unverified(file.clone()).await {
+            warn(&warning);
+        }
         let package = said(self.packages, address, provider_type).unwrap_or(provider_type);
         lumi::start(package, file.clone(), self.settings, &self.log)
             .await
             .map_err(|error| Unavailable::Start { address: address.to_owned(), file, error: Arc::new(error) })
     }
 
-    fn file(&self, address: &str, provider_type: &str) -> Option<PathBuf> {
+    async fn file(&self, address: &str, provider_type: &str) -> Result<PathBuf, Unavailable> {
         if let Some(file) = said(self.files, address, provider_type) {
-            return Some(find_executable(Path::new(file)));
+            return Ok(find_executable(Path::new(file)));
         }
-        let cached = || {
-            let cache = ProviderCache::new(daemon::provider_cache().ok()?);
-            let any = VersionConstraint::parse("").ok()?;
-            // A state of before Terraform 0.13 has only the type.
-            let address = address.strip_prefix("-/").unwrap_or(address);
-            let other = address.strip_prefix(TERRAFORM_HOST).map(|rest| format!("{DEFAULT_HOST}{rest}"));
-            let addresses = [Some(address.to_owned()), other];
-            addresses.into_iter().flatten().find_map(|address| {
-                let address = ProviderAddress::parse(&address).ok()?;
-                cache.find(&address, &any).ok().map(|found| found.executable)
-            })
-        };
-        cached().or_else(|| lumi::provider(provider_type, None, std::env::var_os("PATH")))
+        if let Some((address, version)) = cached(address) {
+            return self.verified(&address, &version).await;
+        }
+        lumi::provider(provider_type, None, std::env::var_os("PATH")).ok_or_else(|| Unavailable::NotFound {
+            address: address.to_owned(),
+            provider_type: provider_type.to_owned(),
+        })
+    }
+
+    /// A provider of the cache, as an installation of this very version finds it: where isthmus has not installed it, it is
+    /// compared with what its origin has.
+    async fn verified(&self, address: &ProviderAddress, version: &Version) -> Result<PathBuf, Unavailable> {
+        let installer = Installation::configured(self.settings).installer.map_err(Arc::new)?;
+        let exactly = VersionConstraint::exactly(version);
+        let installed = installer.install(address, &exactly, &|_| {}).await.map_err(|error| {
+            Unavailable::Unverified { address: address.to_string(), error: Arc::from(error) }
+        })?;
+        installed.warnings.iter().for_each(|warning| warn(warning));
+        Ok(installed.executable)
     }
 
     /// Ends them all.
@@ -110,6 +128,21 @@ impl<'a> Providers<'a> {
         }
         self.log.flush().await;
     }
+}
+
+/// The newest version of a provider in the cache.
+fn cached(address: &str) -> Option<(ProviderAddress, Version)> {
+    let cache = ProviderCache::new(daemon::provider_cache().ok()?);
+    let any = VersionConstraint::parse("").ok()?;
+    // A state of before Terraform 0.13 has only the type.
+    let address = address.strip_prefix("-/").unwrap_or(address);
+    let other = address.strip_prefix(TERRAFORM_HOST).map(|rest| format!("{DEFAULT_HOST}{rest}"));
+    let addresses = [Some(address.to_owned()), other];
+    addresses.into_iter().flatten().find_map(|address| {
+        let address = ProviderAddress::parse(&address).ok()?;
+        let found = cache.find(&address, &any).ok()?;
+        Some((address, found.version))
+    })
 }
 
 /// What the user says of a provider: by its address, or else by its type.

@@ -13,7 +13,7 @@ fn child(fixture: &Fixture, test: &str) -> Child {
         std::fs::write(&authority, fixture.registry.authority_pem()).expect("a file");
     }
     Command::new(std::env::current_exe().expect("this program"))
-        .args(["--exact", "--nocapture", &format!("install::installer::tests::processes::{test}")])
+        .args(["--exact", "--nocapture", &format!("installer::tests::processes::{test}")])
         .env(CHILD, fixture.folder.path())
         .env("ISTHMUS_TEST_HOST", fixture.registry.host())
         .env("SSL_CERT_FILE", authority)
