@@ -150,12 +150,12 @@ impl Link {
         let plugin = folder.join(format!("{LUMI_PLUGIN_PREFIX}{package}"));
         let provider = folder.join(format!("{LUMI_PLUGIN_PREFIX}{package}{PROVIDER_LINK}"));
         // Looked at before anything is changed.
-        let is_program = |target: &Path| {
-            target == ours
-                || target.file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with(PROGRAM))
-        };
+        let is_program =
+            |target: &Path| target == ours || target.file_name().is_some_and(|name| name == PROGRAM);
         require_ours(&plugin, is_program)?;
-        require_ours(&provider, |_| true)?;
+        // The one beside a link of ours is ours as well. By itself it is what an interrupted command has left.
+        let is_beside_ours = plugin.is_symlink();
+        require_ours(&provider, |target| is_beside_ours || is_provider(target))?;
         create_directories(&folder).map_err(|error| LinkError::Write { path: folder.clone(), error })?;
         // The plugin last: it is never there without its provider.
         let is_new = place(&provider, &program)? | place(&plugin, &ours)?;
@@ -181,6 +181,11 @@ impl Link {
             Err(LinkError::Name(package))
         }
     }
+}
+
+/// Whether a file is called as provider binaries are.
+fn is_provider(file: &Path) -> bool {
+    file.file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with(EXECUTABLE_PREFIX))
 }
 
 /// Refuses what is in the way and was not put there by this command: anything but a link to what `is_ours` knows.
@@ -265,7 +270,7 @@ mod tests {
 
         // One that led to an older place of this program is ours as well.
         std::fs::remove_file(&plugin).expect("removed");
-        symlink("/gone/isthmus-0.0.9", &plugin).expect("a link");
+        symlink("/gone/isthmus", &plugin).expect("a link");
         make(&new).expect("linked");
 
         std::fs::remove_file(&plugin).expect("removed");
@@ -275,8 +280,18 @@ mod tests {
         assert_eq!(std::fs::read(&plugin).expect("a file"), b"somebody's plugin");
         assert_eq!(std::fs::read_link(&provider).expect("a link"), new, "nothing is changed");
         std::fs::remove_file(&plugin).expect("removed");
-        symlink("/usr/bin/true", &plugin).expect("a link");
+        for target in ["/usr/bin/true", "/home/me/isthmus-wrapper.sh"] {
+            symlink(target, &plugin).expect("a link");
+            make(&old).expect_err("a link to something else");
+            std::fs::remove_file(&plugin).expect("removed");
+        }
+        // What an interrupted command has left is ours, and what a user has put there is not.
+        make(&old).expect("linked");
+        std::fs::remove_file(&plugin).expect("removed");
+        std::fs::remove_file(&provider).expect("removed");
+        symlink("/etc/hostname", &provider).expect("a link");
         make(&old).expect_err("a link to something else");
+        assert!(!plugin.is_symlink(), "nothing is changed");
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! The plugin: opens a port, prints its number, serves, and ends when the engine is done.
 
-use std::convert::Infallible;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -134,6 +134,9 @@ async fn serve(address: Option<String>, starter: Starter) -> ExitCode {
     }
 }
 
+/// How long the answers to calls that were broken off may take to be sent.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
+
 /// Serves until there is a reason to end (a signal, or the end of the engine that started us, which is seen by the end of its
 /// process, or by the closing of the pipe that it holds at our standard input), and lets calls under way come to an end; after the grace they are told what is
 /// known of them by then. A second reason ends everything at once:
@@ -149,8 +152,18 @@ pub(super) async fn serve_until_told(
         // Calls under way are given the chance to end by themselves; the server then waits for them.
         daemon.cancel().await;
     };
+    let overdue = async {
+        told.cancelled().await;
+        tokio::time::sleep(daemon.grace()).await;
+        daemon.break_off().await;
+        tokio::time::sleep(LAST_ANSWERS).await;
+    };
     let served = async {
-        let served = listener.serve(Arc::clone(daemon), ended).await;
+        let served = tokio::select! {
+            served = listener.serve(Arc::clone(daemon), ended) => served,
+            // What is still connected does not listen any more: it is cut off.
+            () = overdue => Ok(()),
+        };
         daemon.finish().await;
         served
     };
@@ -164,16 +177,8 @@ pub(super) async fn serve_until_told(
         told.cancel();
         signals.next().await;
     };
-    let overdue = async {
-        told.cancelled().await;
-        tokio::time::sleep(daemon.grace()).await;
-        daemon.break_off().await;
-        // Giving the answers, and ending, is the server's part.
-        std::future::pending::<Infallible>().await
-    };
     tokio::select! {
         served = served => served.map(|()| ExitCode::SUCCESS),
-        never = overdue => match never {},
         () = told_twice => Ok(fail("told twice to end, so calls under way were broken off")),
     }
 }

@@ -99,7 +99,20 @@ pub(super) fn run(state: &State, settings: &Arc<Settings>) -> ExitCode {
     }
 }
 
-/// Opens the store that the settings name. What the user should know about it goes to standard error.
+/// Opens the store that the settings name, for what only looks at it or removes from it. It is not created: that would hide
+/// from later commands, and from the plugin, that it is missing.
+async fn open_existing_vault(settings: &Settings) -> Result<Vault, StateError> {
+    let vault = daemon::vault(settings).map_err(OpenVaultError::from)?;
+    match vault.existing().await.map_err(OpenVaultError::from)? {
+        Some(existing) => {
+            existing.warnings().for_each(|warning| warn(&warning));
+            Ok(existing.clone())
+        }
+        None => Err(StateError::NoStore { store: vault.location(), key: vault.own_key_file() }),
+    }
+}
+
+/// Opens the store that the settings name, and creates it where it is missing. What the user should know about it goes to standard error.
 async fn open_vault(settings: &Settings) -> Result<Vault, StateError> {
     let vault = daemon::vault(settings).map_err(OpenVaultError::from)?;
     let vault = vault.open().await.map_err(OpenVaultError::from)?.clone();

@@ -38,6 +38,9 @@ pub enum PermissionsError {
         /// Its permission bits.
         mode: u32,
     },
+    /// Nothing can be kept in it.
+    #[error("{path} is neither a file nor a directory", path = .0.display())]
+    Kind(PathBuf),
     /// It belongs to another user.
     #[error(
         "{path} is not trusted: it belongs to the user with uid {owner}\nhelp: run `chown {user} {path}`",
@@ -60,9 +63,12 @@ pub enum PermissionsError {
 /// user there.
 ///
 /// # Errors
-/// When it belongs to another user, or its mode lets others write.
+/// When it belongs to another user, its mode lets others write, or it is a device or the like.
 pub fn require_trusted(path: &Path) -> Result<(), PermissionsError> {
     let Ok(metadata) = path.metadata() else { return Ok(()) };
+    if !metadata.is_file() && !metadata.is_dir() {
+        return Err(PermissionsError::Kind(path.to_owned()));
+    }
     let (user, owner, mode) = (rustix::process::geteuid().as_raw(), metadata.uid(), metadata.mode() & 0o7777);
     if owner != user && owner != 0 {
         return Err(PermissionsError::Owner { path: path.to_owned(), owner, user });
@@ -161,6 +167,11 @@ mod tests {
             };
             require_trusted_file(&self.path("home/state.key")).map_err(short)
         }
+    }
+
+    #[test]
+    fn nothing_is_kept_in_a_device() {
+        assert_eq!(require_trusted(Path::new("/dev/null")), Err(PermissionsError::Kind("/dev/null".into())));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod inventory;
 pub(crate) mod lock;
+mod mounts;
 pub(crate) mod record;
 mod removal;
 pub(crate) mod staging;

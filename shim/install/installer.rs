@@ -78,10 +78,10 @@ impl SignaturePolicy {
         let is_off = |value: &OsStr| {
             let text = value.to_str().map(str::trim);
             text.is_some_and(|text| {
-                ["", "false", "no", "off", "0"].iter().any(|off| text.eq_ignore_ascii_case(off))
+                ["false", "no", "off", "0"].iter().any(|off| text.eq_ignore_ascii_case(off))
             })
         };
-        value.is_some_and(|value| !is_off(value))
+        value.is_some_and(|value| !value.is_empty() && !is_off(value))
     }
 }
 

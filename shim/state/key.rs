@@ -185,6 +185,15 @@ impl KeySource {
         folder.join(FILE)
     }
 
+    /// The file that the key is in, whether there is one or not.
+    pub(super) fn file(&self) -> Option<PathBuf> {
+        match self {
+            Self::Folder(folder) => Some(Self::file_in(folder)),
+            Self::File(path) => Some(path.clone()),
+            Self::Digits(_) | Self::Passphrase(_) => None,
+        }
+    }
+
     /// The key file of a folder, if there is one already.
     pub(super) fn own_file(&self) -> Option<PathBuf> {
         match self {

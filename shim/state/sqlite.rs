@@ -202,17 +202,27 @@ fn open(path: PathBuf) -> Result<SqliteStore, StoreError> {
         let found = format!("it has {length} bytes, and the smallest database has {SMALLEST}");
         return Err(StoreError::Corrupt { path, doing: "opening it", error: found.into() });
     }
+    // Before anything of the file is changed, the kind of its journal included.
+    let owner = format::owner(&opened(&path)?, &path)?;
     let mut connection = connect(&path)?;
-    format::ensure(&mut connection, &path)?;
+    if owner == format::Owner::Nobody {
+        format::create(&mut connection, &path)?;
+    }
     let file = File { path, reader: Mutex::new(Reader { connection, verdict: None }) };
     let writer = Writer::start(connect(&file.path)?, file.path.clone())?;
     Ok(SqliteStore { file: Arc::new(file), writer: Arc::new(writer) })
 }
 
-fn connect(path: &Path) -> Result<Connection, StoreError> {
+fn opened(path: &Path) -> Result<Connection, StoreError> {
     let failed = |doing| move |error| failed(path, doing, Arc::new(error));
     let connection = Connection::open(path).map_err(failed("opening it"))?;
     connection.busy_timeout(PATIENCE).map_err(failed("setting it up"))?;
+    Ok(connection)
+}
+
+fn connect(path: &Path) -> Result<Connection, StoreError> {
+    let failed = |doing| move |error| failed(path, doing, Arc::new(error));
+    let connection = opened(path)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     write_ahead(&connection).map_err(failed("switching to write-ahead logging"))?;
     connection.pragma_update(None, "synchronous", "FULL").map_err(failed("setting it up"))?;

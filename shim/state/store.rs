@@ -403,6 +403,22 @@ pub enum StoreError {
         /// What this version can read.
         known: i64,
     },
+    /// The file was removed, or another one put in its place, while it was open.
+    #[error(
+        "the state store {location} was removed or replaced while it was in use\nhelp: put it back, and start what uses it again"
+    )]
+    Removed {
+        /// Where it was.
+        location: String,
+    },
+    /// A SQLite file that this program has not created.
+    #[error(
+        "{location} is a database of another program, and is left as it is\nhelp: set ISTHMUS_STORE to another file"
+    )]
+    Foreign {
+        /// Where.
+        location: String,
+    },
     /// A record's bytes are not those that were written.
     #[error(
         "the record of {key} in the store {location} is damaged: its bytes are not those that were written; restore the \

@@ -9,6 +9,20 @@ fn stop(protocol: Protocol) -> &'static str {
     if protocol == Protocol::V5 { "Stop" } else { "StopProvider" }
 }
 
+/// A connection that says nothing, or only half of what it should, is no reason to stay.
+#[tokio::test]
+async fn idle_connections_do_not_keep_a_daemon_alive_that_is_told_to_end() {
+    for said in [&b""[..], b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"PRI * HT"] {
+        let mut host = Setup::sandbox(Protocol::V6).with("ISTHMUS_GRACE", "0.1").start().await;
+        let mut connection = std::net::TcpStream::connect(("127.0.0.1", host.port())).expect("a connection");
+        std::io::Write::write_all(&mut connection, said).expect("sent");
+        host.greeted().await.expect("it serves others meanwhile");
+        host.signal(Signal::TERM);
+        assert!(host.exit().await.success(), "{said:?}");
+        drop(connection);
+    }
+}
+
 on_both_protocols! {
     async fn what_hangs_on_after_a_second_cancel_is_answered(protocol) {
         let (host, session) = Setup::sandbox(protocol).with("ISTHMUS_GRACE", "0.3").session().await?;

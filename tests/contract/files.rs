@@ -165,11 +165,20 @@ fn isthmus(directory: &TempDir, words: &[&str], variables: &[(&str, &Path)]) -> 
     (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&text).into_owned())
 }
 
+/// Imports a state without resources, which creates the store and its key where they are missing.
+fn import_nothing(directory: &TempDir, variables: &[(&str, &Path)]) -> (i32, String) {
+    let file = directory.path().join("empty.tfstate");
+    let state = r#"{"version": 4, "terraform_version": "1.9.0", "serial": 1, "lineage": "none", "resources": []}"#;
+    std::fs::write(&file, state).expect("written");
+    isthmus(directory, &["state", "import", file.to_str().expect("text")], variables)
+}
+
 #[test]
 fn a_key_or_home_that_another_user_may_change_is_refused_with_what_to_do() {
     let machine = tempfile::tempdir().expect("a directory");
     let list = || isthmus(&machine, &["state", "list", "--json"], &[]);
-    assert_eq!(list().0, 0);
+    let (code, said) = import_nothing(&machine, &[]);
+    assert_eq!(code, 0, "{said}");
     let home = machine.path().join("isthmus");
     for (path, mode, usual) in [(&home, 0o770, 0o700), (&home.join("state.key"), 0o606, 0o600)] {
         set_mode(path, mode);
@@ -199,6 +208,9 @@ fn a_store_that_is_missing_beside_a_key_is_warned_of_once() {
     let (home, other) = (machine.path().join("isthmus"), machine.path().join("other.sqlite"));
     let (key, store) = (home.join("state.key"), home.join("state.sqlite"));
     let (code, said) = isthmus(&machine, &["state", "list"], &[]);
+    assert!(code == 0 && said.contains("holds no objects") && !said.contains("warning"), "a new machine: {said}");
+    assert!(!home.exists(), "looking creates nothing");
+    let (code, said) = import_nothing(&machine, &[]);
     assert!(code == 0 && !said.contains("warning"), "a first start: {said}");
     assert!(key.is_file() && store.is_file());
 
@@ -206,14 +218,33 @@ fn a_store_that_is_missing_beside_a_key_is_warned_of_once() {
         let _ = std::fs::remove_file(home.join(name));
     }
     for (store, variables) in [(&store, vec![]), (&other, vec![("ISTHMUS_STORE", other.as_path())])] {
-        let (code, said) = isthmus(&machine, &["state", "list"], &variables);
         let (key, shown) = (key.display().to_string(), store.display().to_string());
+        for words in [&["state", "list"][..], &["state", "export"], &["state", "show", "1"], &["state", "rm", "1"]] {
+            let (code, said) = isthmus(&machine, words, &variables);
+            assert!(code == 3 && said.contains(&key) && said.contains(&shown) && said.contains("help: "), "{said}");
+            assert!(!store.exists(), "{words:?} creates nothing");
+        }
+        let (code, said) = import_nothing(&machine, &variables);
         assert!(
             code == 0 && said.contains("warning: ") && said.contains(&key) && said.contains(&shown),
             "{said}"
         );
         let (code, said) = isthmus(&machine, &["state", "list"], &variables);
         assert!(code == 0 && !said.contains("warning"), "it is there now: {said}");
+    }
+}
+
+#[test]
+fn an_export_does_not_overwrite_the_store_itself() {
+    let machine = tempfile::tempdir().expect("a directory");
+    import_nothing(&machine, &[]);
+    for name in ["state.sqlite", "state.key"] {
+        let file = machine.path().join("isthmus").join(name);
+        let before = std::fs::read(&file).expect("it is there");
+        let words = ["state", "export", "--force", "--output", file.to_str().expect("text")];
+        let (code, said) = isthmus(&machine, &words, &[]);
+        assert!(code == 1 && said.contains("is a file of the state store itself"), "{said}");
+        assert!(std::fs::read(&file).expect("it is there") == before);
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Functions that remove or replace something, open it for writing, or change who may use it.
-const OPERATIONS: [&str; 35] = [
+const OPERATIONS: [&str; 36] = [
     "remove_file",
     "remove_dir",
     "remove_dir_all",
@@ -45,6 +45,7 @@ const OPERATIONS: [&str; 35] = [
     "NamedTempFile::new",
     "NamedTempFile::new_in",
     "Connection::open",
+    "OFlags::CREATE",
 ];
 
 /// Of some names, only calls with this before or behind them are meant: the others are methods of other types.
@@ -55,6 +56,8 @@ fn is_meant(operation: &str, before: &str, behind: &str) -> bool {
         "copy" | "rename" => before.ends_with("fs::"),
         "symlink" => behind.starts_with('('),
         "fs::write" | "File::create" | "Connection::open" => behind.starts_with('('),
+        // Of `openat`.
+        "OFlags::CREATE" => true,
         _ => behind.starts_with('('),
     }
 }

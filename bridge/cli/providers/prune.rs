@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use clap::Args;
 use isthmus_install::{
     CachedPackage, Inventory, Platform, ProviderAddress, ProviderCache, Removal, RunningPrograms,
-    Verification,
+    Verification, check_program,
 };
 
 use super::selection::{self, Selection};
@@ -87,6 +87,11 @@ impl Prune {
             }
             if running.has_one_in(&package.folder) {
                 print(&format!("kept {name}: it is running\n"));
+                continue;
+            }
+            if let (false, Err(altered)) = (is_named, check_program(&package.executable)) {
+                let reason = isthmus_common::error_chain(&altered);
+                print(&format!("kept {name}: {reason}; remove it by name, as {address}@{version}\n"));
                 continue;
             }
             pruning.remove(&name, *size, || cache.remove(package));

@@ -4,7 +4,7 @@ use clap::Args;
 use isthmus_state::{OpenIntent, RecordNumber};
 
 use super::error::StateError;
-use super::{Outcome, open_vault, print};
+use super::{Outcome, open_existing_vault, print};
 use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
@@ -27,7 +27,7 @@ pub(super) struct Dismiss {
 
 impl Dismiss {
     pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, StateError> {
-        let vault = open_vault(settings).await?;
+        let vault = open_existing_vault(settings).await?;
         let open = vault.open_intents().await?;
         let report = |number: &i64| {
             let number = RecordNumber(*number);

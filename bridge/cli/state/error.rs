@@ -23,6 +23,14 @@ pub(super) enum StateError {
     /// The store cannot be read or written.
     #[error(transparent)]
     Vault(#[from] VaultError),
+    /// There is no store, so there is nothing in it.
+    #[error("there is no state store {store}{}\nhelp: {}", beside(key.as_deref()), remedy(key.is_some()))]
+    NoStore {
+        /// Where it would be.
+        store: String,
+        /// The key file that is there, so that there was a store once.
+        key: Option<PathBuf>,
+    },
     /// No change of that number is open.
     #[error(
         "no change {number} is open in the store {store}; `isthmus state list --intents` shows those that are"
@@ -72,6 +80,9 @@ pub(super) enum StateError {
     /// A file is in the way.
     #[error("{file} is there already; write another file with --output, or overwrite it with --force", file = .0.display())]
     Exists(PathBuf),
+    /// A file of the store is in the way.
+    #[error("{file} is a file of the state store itself; write another file with --output", file = .0.display())]
+    Own(PathBuf),
     /// A file is no state.
     #[error("{file} cannot be used", file = .file.display())]
     TfState {
@@ -125,6 +136,18 @@ pub(super) enum StateError {
     },
 }
 
+fn beside(key: Option<&Path>) -> String {
+    key.map(|key| format!(", although its key file {} exists", key.display())).unwrap_or_default()
+}
+
+fn remedy(was_there: bool) -> &'static str {
+    if was_there {
+        "restore the store from a backup, or set ISTHMUS_STORE or ISTHMUS_HOME to where it is"
+    } else {
+        "if there should be one, set ISTHMUS_STORE or ISTHMUS_HOME to where it is"
+    }
+}
+
 impl StateError {
     pub(super) fn read(file: &Path, error: std::io::Error) -> Self {
         Self::Read { file: file.to_owned(), error: explain_missing(file, error) }
@@ -132,7 +155,9 @@ impl StateError {
 
     pub(super) fn exit_code(&self) -> ExitCode {
         match self {
-            Self::NoSuchRecord { .. } | Self::NoSuchIntent { .. } => ExitCode::from(NO_SUCH_RECORD),
+            Self::NoSuchRecord { .. } | Self::NoSuchIntent { .. } | Self::NoStore { .. } => {
+                ExitCode::from(NO_SUCH_RECORD)
+            }
             _ => ExitCode::FAILURE,
         }
     }

@@ -18,8 +18,9 @@ use isthmus_state::{ComponentAddress, ObjectAddress, ProviderConfigAddress};
 
 use super::error::StateError;
 use super::record::{Record, Records, records, tell_of};
-use super::{EMPTY, Outcome, inform, open_vault, print, warn};
+use super::{EMPTY, Outcome, inform, open_existing_vault, print, warn};
 use crate::cli::output;
+use crate::daemon::{self, OpenVaultError};
 use crate::settings::Settings;
 use addresses::Addresses;
 
@@ -94,7 +95,7 @@ pub(super) fn pair(text: &str) -> Result<(String, String), String> {
 
 impl Export {
     pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, StateError> {
-        let vault = open_vault(settings).await?;
+        let vault = open_existing_vault(settings).await?;
         let providers = self.providers()?;
         let Records { records: found, faults } = records(&vault, self.package.as_deref()).await?;
         tell_of(&faults);
@@ -109,7 +110,7 @@ impl Export {
             Format::Tfstate => self.tfstate(objects)?.into_bytes(),
             Format::Stacks => self.stacks(objects)?,
         };
-        self.deliver(&bytes)?;
+        self.deliver(&bytes, &daemon::vault(settings).map_err(OpenVaultError::from)?.files())?;
         if let Some(output) = &self.output {
             print(&format!("wrote {count} objects to {}\n", output.display()));
         }
@@ -147,11 +148,16 @@ impl Export {
         self.provider.iter().map(|option| Ok((option.0.as_str(), read(option)?))).collect()
     }
 
-    fn deliver(&self, bytes: &[u8]) -> Result<(), StateError> {
+    /// `own_files` are those of the store.
+    fn deliver(&self, bytes: &[u8], own_files: &[PathBuf]) -> Result<(), StateError> {
         let Some(output) = &self.output else {
             output::write(bytes);
             return Ok(());
         };
+        let is_same = |own: &Path| matches!((own.canonicalize(), output.canonicalize()), (Ok(own), Ok(output)) if own == output);
+        if own_files.iter().any(|own| is_same(own)) {
+            return Err(StateError::Own(output.clone()));
+        }
         warn("the file holds secrets in the clear; delete it when it has served its purpose");
         write_private(output, bytes, self.force)
     }

@@ -6,7 +6,7 @@ use isthmus_state::{Condition, Fault, OpenIntent, OpenIntents, Vault};
 
 use super::error::StateError;
 use super::record::{Record, Records, records, tell_of};
-use super::{EMPTY, Outcome, inform, open_vault, print, warn};
+use super::{EMPTY, Outcome, inform, open_existing_vault, print, warn};
 use crate::cli::table::table;
 use crate::settings::Settings;
 
@@ -44,7 +44,15 @@ pub(super) struct List {
 
 impl List {
     pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, StateError> {
-        let vault = open_vault(settings).await?;
+        let vault = match open_existing_vault(settings).await {
+            Ok(vault) => vault,
+            Err(StateError::NoStore { key: None, .. }) => {
+                inform(EMPTY);
+                print(&if self.json { "[]\n".to_owned() } else { as_table(&[]) });
+                return Ok(Outcome::Done);
+            }
+            Err(error) => return Err(error),
+        };
         let open = self.open(&vault).await?;
         tell_of_damaged_changes(&open.faults);
         let (intents, is_whole) = (open.intents, open.faults.is_empty());

@@ -5,7 +5,7 @@ use clap::Args;
 use super::error::StateError;
 use super::record::records;
 use super::selector::Selector;
-use super::{Outcome, open_vault, print};
+use super::{Outcome, open_existing_vault, print};
 use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
@@ -28,7 +28,7 @@ pub(super) struct Rm {
 
 impl Rm {
     pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, StateError> {
-        let vault = open_vault(settings).await?;
+        let vault = open_existing_vault(settings).await?;
         let all = records(&vault, None).await?;
         let mut condemned = Vec::new();
         for selector in &self.records {

@@ -8,7 +8,7 @@ use super::error::StateError;
 use super::masking::{HIDDEN, hide};
 use super::record::{Record, records};
 use super::selector::Selector;
-use super::{Outcome, open_vault, print};
+use super::{Outcome, open_existing_vault, print};
 use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
@@ -37,7 +37,7 @@ pub(super) struct Show {
 
 impl Show {
     pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, StateError> {
-        let vault = open_vault(settings).await?;
+        let vault = open_existing_vault(settings).await?;
         let all = records(&vault, None).await?;
         let mut shown = Vec::new();
         for selector in &self.records {

@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 use super::ProviderCache;
 use super::inventory::{CachedPackage, Unfinished};
 use super::lock::FolderLock;
+use super::mounts;
 use super::record::{remove_own, require_own};
-use super::staging::{Staging, is_staging};
+use super::staging::{self, Staging, is_staging};
 
 /// The programs that run on this machine, as far as this process may know.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,6 +56,9 @@ impl ProviderCache {
         };
         let record = self.record_of(&package.folder);
         require_own(&record)?;
+        if !package.folder.is_symlink() {
+            mounts::require_none_in(&package.folder)?;
+        }
         let version = package.folder.parent().unwrap_or(&package.folder);
         let leaving = Staging::create_in(version, package.platform)?;
         fs::rename(&package.folder, leaving.path().join("removed"))?;
@@ -78,7 +82,7 @@ impl ProviderCache {
         if !is_staging(&unfinished.path) {
             return Err(io::Error::other("it was not created by isthmus"));
         }
-        fs::remove_dir_all(&unfinished.path)?;
+        staging::remove(&unfinished.path)?;
         Ok(Removal::Removed)
     }
 }

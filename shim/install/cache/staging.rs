@@ -14,6 +14,8 @@ use isthmus_common::marker::{Purpose, is_marked, mark, open_own_directory};
 use isthmus_common::permissions::PRIVATE_DIRECTORY;
 use tempfile::TempDir;
 
+use super::mounts;
+
 /// A staging directory; removed when dropped.
 #[derive(Debug)]
 pub(crate) struct Staging {
@@ -68,9 +70,15 @@ pub(crate) fn remove_abandoned(version: &Path, platform: Platform) {
     for entry in std::fs::read_dir(version).into_iter().flatten().flatten() {
         if entry.file_name().as_encoded_bytes().starts_with(prefix.as_bytes()) && is_staging(&entry.path()) {
             // What cannot be removed does no harm where it is.
-            let _ = std::fs::remove_dir_all(entry.path());
+            let _ = remove(&entry.path());
         }
     }
+}
+
+/// Removes a staging directory with all that is in it, unless something is mounted there.
+pub(super) fn remove(staging: &Path) -> io::Result<()> {
+    mounts::require_none_in(staging)?;
+    std::fs::remove_dir_all(staging)
 }
 
 #[cfg(test)]

@@ -1,23 +1,21 @@
-//! The tables, and how those of older versions become them.
+//! The tables, and whose file it is.
 //!
-//! The format's version is the file's `user_version`. Format 1 had objects alone, with a checksum of their bytes only.
-//! Format 2 had indexes of SQLite's where there is the order of keys now (`order`). Format 3 had no tombstones.
+//! A file is ours by its `application_id`, and its format's version is its `user_version`. Both are looked at before anything
+//! is changed, as well as that a new file is empty: a database of another program stays exactly as it is.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
-use sha2::{Digest as _, Sha256};
+use rusqlite::{Connection, TransactionBehavior};
 
-use super::super::checksum::{checksum, key_hash};
-use super::super::store::{Kind, Place, RecordNumber, StoreError, StoreKey};
-use super::{failed, order, structure};
+use super::super::store::{Kind, StoreError};
+use super::{failed, order};
 
 /// The version of the tables below.
-pub(super) const FORMAT: i64 = 4;
+pub(super) const FORMAT: i64 = 1;
 
-/// What is no checksum of anything.
-const NO_CHECKSUM: [u8; 32] = [0; 32];
+/// What SQLite has for telling the files of programs apart: "isth" in ASCII.
+pub(super) const APPLICATION: i64 = 0x6973_7468;
 
 /// Ids and the other parts of keys are bytes, because what SQLite calls text ends at a zero character for some of its
 /// functions. The counter stands there twice, once as its own opposite: a number that is given out again could be taken
@@ -33,8 +31,7 @@ const TABLES: &str = "
     INSERT INTO counter VALUES (0, 0);
 ";
 
-/// The kinds of records that there have been since format 2.
-const KINDS_OF_FORMAT_2: [Kind; 4] = [Kind::Object, Kind::Intent, Kind::Remnant, Kind::Key];
+const KINDS: [Kind; 5] = [Kind::Object, Kind::Intent, Kind::Remnant, Kind::Key, Kind::Tombstone];
 
 fn table_of(kind: Kind) -> String {
     let table = kind.table();
@@ -52,109 +49,50 @@ fn table_of(kind: Kind) -> String {
     )
 }
 
-/// Makes the tables in an empty file, and brings older ones up to date. Under a lock, as several processes may do so at
-/// once.
-pub(super) fn ensure(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
-    let failed = |error| failed(path, "making its tables", Arc::new(error));
-    let mut found = version(connection).map_err(failed)?;
-    if found < FORMAT {
-        let transaction =
-            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
-        found = version(&transaction).map_err(failed)?;
-        if (0..FORMAT).contains(&found) {
-            bring_up(&transaction, found).map_err(failed)?;
-            transaction.commit().map_err(failed)?;
-            found = FORMAT;
-        }
+/// Whose file it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// Nobody's: there is nothing in it.
+    Nobody,
+    /// A state store of this format.
+    Ours,
+}
+
+/// Finds out whose file it is. Nothing is changed.
+///
+/// # Errors
+/// When it is another program's, or a state store of another format.
+pub(super) fn owner(connection: &Connection, path: &Path) -> Result<Owner, StoreError> {
+    let number = |statement| connection.query_row(statement, (), |row| row.get::<_, i64>(0));
+    let failed = |error| failed(path, "reading its header", Arc::new(error));
+    let application = number("PRAGMA application_id").map_err(failed)?;
+    let found = number("PRAGMA user_version").map_err(failed)?;
+    let tables = number("SELECT count(*) FROM sqlite_schema").map_err(failed)?;
+    let location = || path.display().to_string();
+    match (application, found, tables) {
+        (APPLICATION, FORMAT, _) => Ok(Owner::Ours),
+        (APPLICATION, _, _) => Err(StoreError::Format { location: location(), found, known: FORMAT }),
+        (0, 0, 0) => Ok(Owner::Nobody),
+        _ => Err(StoreError::Foreign { location: location() }),
     }
-    if found == FORMAT {
+}
+
+/// Makes the tables in an empty file. Under a lock, as several processes may do so at once.
+pub(super) fn create(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    let failed = |error| failed(path, "making its tables", Arc::new(error));
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+    if owner(&transaction, path)? == Owner::Ours {
         return Ok(());
     }
-    Err(StoreError::Format { location: path.display().to_string(), found, known: FORMAT })
-}
-
-fn version(connection: &Connection) -> rusqlite::Result<i64> {
-    connection.query_row("PRAGMA user_version", (), |row| row.get(0))
-}
-
-fn bring_up(transaction: &Transaction<'_>, found: i64) -> rusqlite::Result<()> {
-    // What is hidden now must not be taken for what was never there. The order of keys shows that by itself.
-    let is_whole = matches!(found, 0 | 3) || structure(transaction)?.is_ok();
-    match found {
-        1 => {
-            // Fails where the table has the columns of a later format, whatever the version says of it.
-            transaction.execute_batch(
-                "ALTER TABLE objects ADD COLUMN hash BLOB; DROP INDEX objects_by_key; ALTER TABLE objects RENAME TO objects_1;",
-            )?;
-        }
-        2 => {
-            for table in KINDS_OF_FORMAT_2.map(Kind::table) {
-                // The other name keeps a process of the version before, which may still run, from adding what is not in
-                // the order of keys.
-                transaction.execute_batch(&format!(
-                    "ALTER TABLE {table} RENAME COLUMN key_hash TO hash; DROP INDEX {table}_by_key;"
-                ))?;
-            }
-        }
-        _ => {}
-    }
-    if found < 2 {
+    let made = || {
         transaction.execute_batch(TABLES)?;
-        for kind in KINDS_OF_FORMAT_2 {
+        for kind in KINDS {
             transaction.execute_batch(&table_of(kind))?;
+            order::create(&transaction, kind)?;
         }
-    }
-    if found == 1 {
-        take_over(transaction)?;
-    }
-    if found < 3 {
-        for kind in KINDS_OF_FORMAT_2 {
-            order::create(transaction, kind, is_whole)?;
-            if is_whole {
-                order::fill(transaction, kind)?;
-            }
-        }
-    }
-    transaction.execute_batch(&table_of(Kind::Tombstone))?;
-    order::create(transaction, Kind::Tombstone, true)?;
-    transaction.pragma_update(None, "user_version", FORMAT)
-}
-
-/// Copies the objects of format 1. One that was damaged stays so.
-fn take_over(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
-    let mut old = transaction.prepare("SELECT number, package, type, id, sealed, checksum FROM objects_1")?;
-    let mut new = transaction.prepare(
-        "INSERT INTO objects (number, version, hash, package, type, id, sealed, checksum)
-         VALUES (?1, 1, ?2, ?3, ?4, ?5, ?6, ?7)",
-    )?;
-    let mut rows = old.query(())?;
-    while let Some(row) = rows.next()? {
-        let number: i64 = row.get(0)?;
-        let key = StoreKey { package: row.get(1)?, type_name: row.get(2)?, id: row.get(3)? };
-        let (sealed, expected): (Vec<u8>, Vec<u8>) = (row.get(4)?, row.get(5)?);
-        let place = Place { number: RecordNumber(number), version: 1 };
-        let sum = if Sha256::digest(&sealed)[..] == expected[..] {
-            checksum(Kind::Object, place, &key, &sealed)
-        } else {
-            NO_CHECKSUM
-        };
-        let hash = key_hash(&key);
-        new.execute((
-            number,
-            hash,
-            key.package.as_bytes(),
-            key.type_name.as_bytes(),
-            key.id.as_bytes(),
-            sealed,
-            sum,
-        ))?;
-    }
-    drop(rows);
-    drop(old);
-    // The numbers that were given out, those of objects that are gone too.
-    transaction.execute_batch(
-        "UPDATE counter SET last = coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'objects_1'), 0);
-         UPDATE counter SET opposite = -last;
-         DROP TABLE objects_1;",
-    )
+        transaction.pragma_update(None, "application_id", APPLICATION)?;
+        transaction.pragma_update(None, "user_version", FORMAT)
+    };
+    made().map_err(failed)?;
+    transaction.commit().map_err(failed)
 }

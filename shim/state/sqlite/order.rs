@@ -9,7 +9,7 @@
 //!
 //! A link that does not fit is never put right by a later change: what is hidden there would be gone without a word.
 
-use rusqlite::{Connection, OptionalExtension as _, Row, Transaction};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 use sha2::{Digest as _, Sha256};
 
 use super::super::store::{Kind, RecordNumber};
@@ -29,38 +29,14 @@ const NUMBER: i64 = HASH as i64 + 1;
 /// Why the records of a key are not known.
 const HIDDEN: &str = "entries in the order of keys do not follow each other, so that records may be missing";
 
-/// Makes the table of a kind, with nothing in it. `is_whole`: there is nothing that it could miss.
-pub(super) fn create(connection: &Connection, kind: Kind, is_whole: bool) -> rusqlite::Result<()> {
+/// Makes the table of a kind, with nothing in it.
+pub(super) fn create(connection: &Connection, kind: Kind) -> rusqlite::Result<()> {
     let table = table(kind);
     connection.execute_batch(&format!(
         "CREATE TABLE {table} (place BLOB PRIMARY KEY, link BLOB NOT NULL) STRICT, WITHOUT ROWID"
     ))?;
-    let first = if is_whole { link(kind, &[], None) } else { BROKEN };
-    connection.execute(&format!("INSERT INTO {table} VALUES (x'', ?1)"), (first,))?;
+    connection.execute(&format!("INSERT INTO {table} VALUES (x'', ?1)"), (link(kind, &[], None),))?;
     Ok(())
-}
-
-/// Takes over the records of a format that had an index of SQLite's.
-pub(super) fn fill(transaction: &Transaction<'_>, kind: Kind) -> rusqlite::Result<()> {
-    let mut records =
-        transaction.prepare(&format!("SELECT hash, number FROM {} ORDER BY hash, number", kind.table()))?;
-    let mut rows = records.query(())?;
-    let mut last: Place = Vec::new();
-    while let Some(row) = rows.next()? {
-        let hash: Vec<u8> = row.get(0)?;
-        let next = place(&hash, RecordNumber(row.get(1)?));
-        append(transaction, kind, &last, Some(&next))?;
-        last = next;
-    }
-    append(transaction, kind, &last, None)
-}
-
-/// The first entry is there from the beginning.
-fn append(connection: &Connection, kind: Kind, place: &[u8], next: Option<&[u8]>) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(&format!("INSERT OR REPLACE INTO {} VALUES (?1, ?2)", table(kind)))?
-        .execute((place, link(kind, place, next)))
-        .map(drop)
 }
 
 /// The numbers of a key's records, newest first. `None`: that is not known, because an entry may be hidden. To be called

@@ -1,7 +1,6 @@
 //! What is of SQLite alone: the file, its log, its structure.
 
 mod damage;
-mod formats;
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -9,7 +8,7 @@ use isthmus_common::Secret;
 
 use super::*;
 use crate::store::{Change, Place};
-use crate::{Deletion, KeySource, Vault};
+use crate::{KeySource, Vault};
 
 fn key(id: &str) -> StoreKey {
     StoreKey { package: "random".to_owned(), type_name: "random_pet".to_owned(), id: id.to_owned() }
@@ -45,6 +44,44 @@ async fn a_file_that_is_no_database_is_named() {
     let error = SqliteStore::open(path).await.expect_err("no database");
     assert!(error.to_string().contains("state.sqlite"), "{error}");
     assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+}
+
+/// Neither their contents nor the kind of their journal.
+#[tokio::test]
+async fn databases_of_other_programs_are_refused_and_stay_as_they_are() {
+    let files = [
+        "CREATE TABLE customers (name TEXT); INSERT INTO customers VALUES ('Ada');",
+        "CREATE TABLE counter (last INTEGER); PRAGMA user_version = 1;",
+        "CREATE TABLE objects (number INTEGER); PRAGMA user_version = 4;",
+        "PRAGMA user_version = 7;",
+        "PRAGMA application_id = 7;",
+        "PRAGMA application_id = 7; PRAGMA user_version = 1; CREATE TABLE objects (number INTEGER);",
+    ];
+    for statements in files {
+        let folder = folder();
+        let path = folder.path().join("others.db");
+        Connection::open(&path).and_then(|others| others.execute_batch(statements)).expect("a database");
+        let before = std::fs::read(&path).expect("its bytes");
+        let error = SqliteStore::open(path.clone()).await.expect_err("it is another program's");
+        assert!(matches!(error, StoreError::Foreign { .. }), "{statements}: {error}");
+        assert!(error.to_string().contains("others.db"), "{error}");
+        assert!(std::fs::read(&path).expect("its bytes") == before, "{statements}: it was changed");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1, "{statements}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_written_to_a_store_that_was_removed_or_replaced() {
+    let folder = folder();
+    let path = folder.path().join("state.sqlite");
+    let store = SqliteStore::open(path.clone()).await.expect("a store");
+    store.commit(add("a")).await.expect("added");
+    std::fs::rename(&path, folder.path().join("elsewhere")).expect("moved");
+    let error = store.commit(add("b")).await.expect_err("it is not there");
+    assert!(matches!(error, StoreError::Removed { .. }), "{error}");
+    std::fs::write(&path, "another").expect("written");
+    let error = store.commit(add("b")).await.expect_err("it is another one");
+    assert!(matches!(error, StoreError::Removed { .. }), "{error}");
 }
 
 #[tokio::test]

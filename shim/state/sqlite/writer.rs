@@ -3,6 +3,7 @@
 //! Each commit waits for the disk, and SQLite has one writer at a time. What comes while the disk is busy is therefore
 //! committed together afterwards, each batch in a savepoint of its own: eight changes at once take hardly longer than one.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -92,11 +93,17 @@ impl Drop for Writer {
 }
 
 fn write(mut connection: Connection, path: &Path, jobs: &Receiver<Job>) {
+    let opened = identity(path);
     // As it was opened.
     let mut durability = Durability::Durable;
     while let Ok(first) = jobs.recv() {
         let mut group = vec![first];
         group.extend(jobs.try_iter().take(TOGETHER - 1));
+        if identity(path) != opened {
+            // SQLite would go on writing to a file that no other process finds.
+            group.into_iter().for_each(|job| job.refuse(path));
+            continue;
+        }
         let wanted = if group.iter().any(Job::is_durable) { Durability::Durable } else { Durability::Soon };
         let switched = if wanted == durability { Ok(()) } else { switch(&connection, wanted) };
         let outcome = switched.and_then(|()| {
@@ -105,6 +112,12 @@ fn write(mut connection: Connection, path: &Path, jobs: &Receiver<Job>) {
         });
         answer(group, outcome, path);
     }
+}
+
+/// Which file it is: its device and its number there.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let metadata = path.metadata().ok()?;
+    Some((metadata.dev(), metadata.ino()))
 }
 
 fn switch(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {
@@ -157,6 +170,16 @@ fn answer(group: Vec<Job>, outcome: rusqlite::Result<Vec<rusqlite::Result<Writte
 }
 
 impl Job {
+    /// Answers that the file is not the one any more that was opened.
+    fn refuse(self, path: &Path) {
+        let removed = StoreError::Removed { location: path.display().to_string() };
+        // Whoever has asked may have gone.
+        match self {
+            Self::Commit(_, answer) => drop(answer.send(Err(removed))),
+            Self::Renew(_, _, answer) => drop(answer.send(Err(removed))),
+        }
+    }
+
     fn is_durable(&self) -> bool {
         match self {
             Self::Commit(batch, _) => batch.durability == Durability::Durable,

@@ -241,8 +241,3 @@ pub(crate) fn result(saved: &Saved) -> String {
         other => panic!("no result: {other:?}"),
     }
 }
-
-/// An object as it is encrypted.
-pub(crate) fn envelope(secret: &str) -> Vec<u8> {
-    prost::Message::encode_to_vec(&crate::vault::Envelope::from(&saved(secret)))
-}

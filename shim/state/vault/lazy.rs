@@ -1,6 +1,6 @@
 //! A vault that is opened when it is first needed: most calls of most users need none.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tokio::sync::OnceCell;
 
@@ -50,5 +50,33 @@ impl LazyVault {
             StoreAddress::Server(_) => true,
         };
         if is_there { self.open().await.map(Some) } else { Ok(None) }
+    }
+
+    /// Where it is, for messages.
+    pub fn location(&self) -> String {
+        match &self.address {
+            StoreAddress::File(path) => path.display().to_string(),
+            StoreAddress::Server(server) => server.location(),
+        }
+    }
+
+    /// The files of the vault: the store, its log and the log's index, and its key, as far as they are files.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let store = match &self.address {
+            StoreAddress::File(path) => ["", "-wal", "-shm"]
+                .map(|ending| {
+                    let mut name = path.clone().into_os_string();
+                    name.push(ending);
+                    PathBuf::from(name)
+                })
+                .to_vec(),
+            StoreAddress::Server(_) => Vec::new(),
+        };
+        store.into_iter().chain(self.key.file()).collect()
+    }
+
+    /// The key file that is kept beside the vault, if there is one.
+    pub fn own_key_file(&self) -> Option<PathBuf> {
+        self.key.own_file()
     }
 }

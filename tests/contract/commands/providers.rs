@@ -196,8 +196,12 @@ fn old_versions_make_room_but_for_what_runs() {
     assert_eq!(machine.versions(), ["random 3.7.0", "tls 4.0.0", "tls 3.0.0"]);
     machine.isthmus(&["providers", "prune", "--keep", "0", "tls"]).well();
     assert_eq!(machine.versions(), ["random 3.7.0", "tls 3.0.0"]);
-    machine.isthmus(&["providers", "prune", "--keep", "0"]).well();
-    assert_eq!(machine.versions(), ["tls 3.0.0"], "it may be the only copy that there is");
+    let said = machine.isthmus(&["providers", "prune", "--keep", "0"]).well();
+    let altered = format!("kept hashicorp/random 3.7.0 {platform}: ");
+    assert!(said.contains(&altered) && said.contains("remove it by name"), "{said}");
+    assert_eq!(machine.versions(), ["random 3.7.0", "tls 3.0.0"], "they may be the only copies that there are");
+    machine.isthmus(&["providers", "prune", "random@3.7.0"]).well();
+    assert_eq!(machine.versions(), ["tls 3.0.0"], "it was named");
     machine.isthmus(&["providers", "prune", "tls@3.0.0"]).well();
     assert_eq!(machine.versions(), [""; 0], "it was named");
     let said = machine.isthmus(&["providers", "prune", "tls"]).failed();

@@ -147,3 +147,11 @@ async fn nobody_who_cannot_prove_to_be_the_registry_is_listened_to() {
     );
     assert!(fixture.registry.requests().is_empty());
 }
+
+#[test]
+fn whatever_is_no_spelling_of_false_demands_signatures() {
+    let is_enforced = |value: &str| SignaturePolicy::is_enforced(Some(value.as_ref()));
+    assert!(["true", "TRUE", "1", "yes", "t", " ", "tru"].into_iter().all(is_enforced));
+    assert!(!["", "false", "False", " no ", "off", "0"].into_iter().any(is_enforced));
+    assert!(!SignaturePolicy::is_enforced(None));
+}

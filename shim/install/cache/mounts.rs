@@ -1,0 +1,53 @@
+//! Directories that are removed with all that is in them, and what may be mounted there.
+//!
+//! A file system that a user has mounted inside a directory of ours is the user's: removing a tree would empty it.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+/// Refuses a directory in which something is mounted. Symbolic links are not followed.
+pub(super) fn require_none_in(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            if is_mount_point(&entry.path())? {
+                let path = entry.path();
+                let text = format!("a file system is mounted at {}; unmount it", path.display());
+                return Err(io::Error::new(io::ErrorKind::ResourceBusy, text));
+            }
+            require_none_in(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn is_mount_point(directory: &Path) -> io::Result<bool> {
+    use rustix::fs::{AtFlags, StatxAttributes, StatxFlags, statx};
+    // By the attribute: what is bound from the same file system has the same device number.
+    let found = statx(File::open(directory)?, "", AtFlags::EMPTY_PATH, StatxFlags::empty())?;
+    Ok(found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_mount_point(directory: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt as _;
+    let parent = directory.parent().unwrap_or(directory).metadata()?.dev();
+    Ok(File::open(directory)?.metadata()?.dev() != parent)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mounted_file_system_is_seen_and_a_directory_is_none() {
+        assert!(is_mount_point(Path::new("/proc")).expect("it is there"));
+        let directory = tempfile::tempdir().expect("a directory");
+        fs::create_dir_all(directory.path().join("a/b")).expect("directories");
+        std::os::unix::fs::symlink("/proc", directory.path().join("a/link")).expect("a link");
+        require_none_in(directory.path()).expect("nothing is mounted there");
+        assert!(require_none_in(Path::new("/")).is_err(), "/proc and others are mounted there");
+    }
+}
