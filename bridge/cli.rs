@@ -1,15 +1,13 @@
 //! The command line, and the names that engines start this program by.
 
 mod demo;
-mod install;
-mod link;
-mod lumi;
-mod open_files;
-mod output;
-mod plugin;
+pub(crate) mod install;
+pub(crate) mod open_files;
+pub(crate) mod output;
+pub(crate) mod plugin;
 mod providers;
-mod shell;
-mod starter;
+pub(crate) mod shell;
+pub(crate) mod starter;
 mod state;
 mod table;
 mod verification;
@@ -22,8 +20,9 @@ use std::sync::Arc;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
+use crate::lumirpc::{link, plugin as plugin_of_lumi};
 use crate::settings::Settings;
-use output::{fail, print, warn};
+pub(crate) use output::{fail, print, warn};
 
 /// The name that today's engines look for.
 pub const PULUMI_PLUGIN: &str = "pulumi-resource-terraform-provider";
@@ -82,7 +81,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let name = arguments.first().cloned().unwrap_or_default();
     let code = match role(Path::new(&name)) {
         Role::Plugin => plugin::run(arguments.get(1..).unwrap_or_default()),
-        Role::Lumi(package) => lumi::run(&package, Path::new(&name), arguments.get(1..).unwrap_or_default()),
+        Role::Lumi(package) => {
+            plugin_of_lumi::run(&package, Path::new(&name), arguments.get(1..).unwrap_or_default())
+        }
         Role::Sandbox => isthmus_sandbox::main_from_environment(),
         Role::Command => match parse(&arguments) {
             Ok(command) => run_command(command.subcommand),

@@ -29,7 +29,8 @@ use tokio::task::JoinSet;
 use tokio_util::task::TaskTracker;
 
 use crate::engine::{EngineLog, LogLine, Severity};
-use crate::resource::{FailedDeletes, UnansweredCreations};
+use crate::lumirpc::stored_resource::UnconfirmedCreations;
+use crate::resource::FailedDeletes;
 use crate::settings::{InvalidSettings, Settings};
 
 pub use calls::{Begun, Call, Calls};
@@ -70,7 +71,7 @@ pub struct Daemon {
     /// What failed deletions have left.
     failed_deletes: FailedDeletes,
     /// What was made by earlier processes that may not have told their engine.
-    unanswered: UnansweredCreations,
+    unanswered: UnconfirmedCreations,
     /// What providers have said of themselves before.
     schemas: Option<SchemaCache>,
     /// Whether somebody was told that nothing can be added to it.
@@ -98,7 +99,7 @@ impl Daemon {
             next_session: AtomicU64::new(0),
             only_instance: OnceLock::new(),
             failed_deletes: FailedDeletes::new(vault.clone()),
-            unanswered: UnansweredCreations::default(),
+            unanswered: UnconfirmedCreations::default(),
             vault,
             vault_complained: AtomicBool::new(false),
             schemas: home::schema_cache(&settings),
@@ -190,7 +191,7 @@ impl Daemon {
     }
 
     /// What was made by earlier processes that may not have told their engine, as far as it was found.
-    pub fn unanswered(&self) -> &UnansweredCreations {
+    pub fn unanswered(&self) -> &UnconfirmedCreations {
         &self.unanswered
     }
 

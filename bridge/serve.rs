@@ -6,12 +6,9 @@
 mod accept;
 mod access;
 mod listener;
-mod lumirpc;
-mod pulumirpc;
 mod redacted;
 mod refusal;
 mod rejection;
-mod status;
 
 use std::sync::Arc;
 
@@ -23,10 +20,12 @@ use crate::package::shape::ObjectShape;
 use crate::resource::{self, Notes};
 
 pub(crate) use access::own_connections;
+pub(crate) use listener::LARGEST_MESSAGE;
 pub use listener::{Listener, ServeError};
+pub(crate) use redacted::redacted_status;
 
 /// The session of the connection that a call came in on, unless settings are not understood: then nothing is served.
-fn session_of<Message>(request: &Request<Message>) -> Result<Arc<Session>, Status> {
+pub(crate) fn session_of<Message>(request: &Request<Message>) -> Result<Arc<Session>, Status> {
     let session = connected_session(request)?;
     match session.daemon().invalid_settings() {
         Some(invalid) => Err(Status::failed_precondition(invalid.to_string())),
@@ -36,7 +35,7 @@ fn session_of<Message>(request: &Request<Message>) -> Result<Arc<Session>, Statu
 
 /// The same, whatever the settings: for Handshake, GetPluginInfo and Cancel. Of a plugin that has not acknowledged Cancel, which the CLI
 /// only sends after the first two have succeeded, it says that it "exited prematurely", which "is *always* a bug in the provider".
-fn connected_session<Message>(request: &Request<Message>) -> Result<Arc<Session>, Status> {
+pub(crate) fn connected_session<Message>(request: &Request<Message>) -> Result<Arc<Session>, Status> {
     request
         .extensions()
         .get::<Arc<Session>>()
@@ -45,13 +44,13 @@ fn connected_session<Message>(request: &Request<Message>) -> Result<Arc<Session>
 }
 
 /// When a call is broken off: when nobody waits for it any longer.
-fn limit(session: &Session, call: &Call) -> Limit {
+pub(crate) fn limit(session: &Session, call: &Call) -> Limit {
     Limit::new(call.broken_off(), session.daemon().grace())
 }
 
 /// Does a piece of work to its end, whoever still listens: what a provider has begun must be finished, not broken off in the
 /// middle.
-async fn to_the_end<Answer: Send + 'static>(
+pub(crate) async fn run_to_completion<Answer: Send + 'static>(
     daemon: &Daemon,
     work: impl Future<Output = Result<Answer, Status>> + Send + 'static,
 ) -> Result<Answer, Status> {
@@ -59,7 +58,7 @@ async fn to_the_end<Answer: Send + 'static>(
 }
 
 /// Shows what a provider warned of while it did something about the resource `urn` (empty: about none), before the answer is given.
-async fn show_warnings(session: &Session, notes: &Notes, object: &ObjectShape, urn: &str) {
+pub(crate) async fn show_warnings(session: &Session, notes: &Notes, object: &ObjectShape, urn: &str) {
     for warning in &notes.warnings {
         session.warn(resource::describe(warning, object), urn);
     }

@@ -13,8 +13,8 @@ use clap::Args;
 use super::shell;
 use crate::settings::Settings;
 
-pub(super) use progress::Reporter;
-pub(super) use provider::{ProviderError, install_one, installer, platform};
+pub(crate) use progress::Reporter;
+pub(crate) use provider::{ProviderError, install_one, installer, platform};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -39,7 +39,7 @@ it replaces, is left alone without --force.";
 /// Install a provider, or the Pulumi plugin itself (`--plugin`).
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Install {
+pub(crate) struct Install {
     #[arg(
         required_unless_present = "plugin",
         conflicts_with = "plugin",
@@ -58,7 +58,7 @@ pub(super) struct Install {
     plugin_options: plugin::Options,
 }
 
-pub(super) fn run(install: &Install, settings: &Settings) -> ExitCode {
+pub(crate) fn run(install: &Install, settings: &Settings) -> ExitCode {
     match &install.provider {
         Some(provider) => {
             shell::warn_of_redirection();

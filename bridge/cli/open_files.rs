@@ -20,7 +20,7 @@ const NEEDED: u64 = 64;
     "the limit of open files is {limit}, and at least {NEEDED} are needed\nhelp: raise the hard limit, for example by \
      `ulimit -n {ORDINARY}` in the shell or `LimitNOFILE={ORDINARY}` of the service that starts the engine"
 )]
-pub(super) struct TooFewOpenFiles {
+pub(crate) struct TooFewOpenFiles {
     limit: u64,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct TooFewOpenFiles {
 ///
 /// # Errors
 /// When the hard limit is too low.
-pub(super) fn ensure() -> Result<(), TooFewOpenFiles> {
+pub(crate) fn ensure() -> Result<(), TooFewOpenFiles> {
     let found = getrlimit(Resource::Nofile);
     let Some(soft) = raised(&found) else { return Ok(()) };
     let wanted = Rlimit { current: Some(soft), maximum: found.maximum };

@@ -19,12 +19,12 @@ use super::USAGE_ERROR;
 static FAILURE: OnceLock<io::Error> = OnceLock::new();
 
 /// Writes text to standard output.
-pub(super) fn print(text: &str) {
+pub(crate) fn print(text: &str) {
     write(text.as_bytes());
 }
 
 /// Writes bytes to standard output.
-pub(super) fn write(bytes: &[u8]) {
+pub(crate) fn write(bytes: &[u8]) {
     if FAILURE.get().is_none() {
         note(write_now(bytes));
     }
@@ -34,7 +34,7 @@ pub(super) fn write(bytes: &[u8]) {
 ///
 /// # Errors
 /// When nothing can read them.
-pub(super) fn announce(bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn announce(bytes: &[u8]) -> io::Result<()> {
     if is_nowhere()? {
         // The standard library opens it in the place of what was closed.
         return Err(io::Error::other("it is closed, or /dev/null"));
@@ -43,7 +43,7 @@ pub(super) fn announce(bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Shows what clap has to say: help and the version, which were asked for, or what is wrong with the arguments.
-pub(super) fn show(message: &clap::Error) -> ExitCode {
+pub(crate) fn show(message: &clap::Error) -> ExitCode {
     let printed = message.print();
     if !message.use_stderr() {
         note(printed.and_then(|()| io::stdout().flush()));
@@ -52,7 +52,7 @@ pub(super) fn show(message: &clap::Error) -> ExitCode {
 }
 
 /// The exit code of a command that ended with `code`, now that its output is complete.
-pub(super) fn finish(code: ExitCode) -> ExitCode {
+pub(crate) fn finish(code: ExitCode) -> ExitCode {
     match FAILURE.get() {
         Some(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             let failed = fail(&format!("failed to write to standard output: {error}"));
@@ -63,23 +63,23 @@ pub(super) fn finish(code: ExitCode) -> ExitCode {
 }
 
 /// Writes an error to standard error.
-pub(super) fn fail(reason: &str) -> ExitCode {
+pub(crate) fn fail(reason: &str) -> ExitCode {
     tell(&format!("error: {reason}\n"));
     ExitCode::FAILURE
 }
 
 /// Writes a warning to standard error.
-pub(super) fn warn(text: &str) {
+pub(crate) fn warn(text: &str) {
     tell(&format!("warning: {text}\n"));
 }
 
 /// Writes something to standard error that is neither an error nor a warning.
-pub(super) fn inform(text: &str) {
+pub(crate) fn inform(text: &str) {
     tell(&format!("note: {text}\n"));
 }
 
 /// Writes to standard error.
-pub(super) fn tell(text: &str) {
+pub(crate) fn tell(text: &str) {
     let mut error = io::stderr().lock();
     let _ = error.write_all(text.as_bytes()).and_then(|()| error.flush());
 }

@@ -20,7 +20,7 @@ use crate::settings::Settings;
 
 /// The version that packages know this plugin by when it does not run from a plugin folder: that of the newest Go bridge, so
 /// that a machine without this program falls back to a version that exists.
-pub(super) const PLUGIN_VERSION: semver::Version = semver::Version::new(1, 1, 3);
+pub(crate) const PLUGIN_VERSION: semver::Version = semver::Version::new(1, 1, 3);
 
 /// The flags of engines that have a value, which may be the next word: those of Go's logging, and where traces go.
 const FLAGS_WITH_VALUE: [&str; 8] =
@@ -40,7 +40,7 @@ The flags that engines pass for logging and tracing are accepted and have no eff
 /// The port cannot be reported.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to write the port to standard output")]
-pub(super) struct PortError(#[source] std::io::Error);
+pub(crate) struct PortError(#[source] std::io::Error);
 
 /// What the program was asked for on the command line.
 #[derive(Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ fn shown(text: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-pub(super) fn run(words: &[OsString]) -> ExitCode {
+pub(crate) fn run(words: &[OsString]) -> ExitCode {
     let starter = Starter::note();
     let engine = match Request::parse(words) {
         Request::Serve(engine) => engine,
@@ -141,7 +141,7 @@ const LAST_ANSWERS: Duration = Duration::from_secs(1);
 /// process, or by the closing of the pipe that it holds at our standard input), and lets calls under way come to an end; after the grace they are told what is
 /// known of them by then. A second reason ends everything at once:
 /// a provider may never answer, and whoever says it twice does not want to wait. Providers end with this process.
-pub(super) async fn serve_until_told(
+pub(crate) async fn serve_until_told(
     listener: Listener,
     daemon: &Arc<Daemon>,
     engine_process: Option<Starter>,
@@ -251,7 +251,7 @@ fn stdin_is_a_pipe() -> bool {
 }
 
 /// The version of the folder `resource-terraform-provider-vX` that the program runs from, or [`PLUGIN_VERSION`].
-pub(super) fn plugin_version() -> semver::Version {
+pub(crate) fn plugin_version() -> semver::Version {
     std::env::current_exe().ok().and_then(|program| version_of_folder(&program)).unwrap_or(PLUGIN_VERSION)
 }
 
@@ -261,7 +261,7 @@ fn version_of_folder(program: &Path) -> Option<semver::Version> {
 }
 
 /// Reports the port to the engine, which reads it from standard output.
-pub(super) fn announce(port: u16) -> Result<(), PortError> {
+pub(crate) fn announce(port: u16) -> Result<(), PortError> {
     output::announce(format!("{port}\n").as_bytes()).map_err(PortError)
 }
 

@@ -11,12 +11,12 @@ use isthmus_install::VersionConstraint;
 use super::warn;
 
 /// An operator of version constraints without its version.
-pub(super) fn is_lone_operator(argument: &OsStr) -> bool {
+pub(crate) fn is_lone_operator(argument: &OsStr) -> bool {
     ["~>", "~", ">", ">=", "<", "<=", "=", "!="].iter().any(|operator| argument == *operator)
 }
 
 /// Warns of standard output that goes to a file which is called like a part of a version constraint.
-pub(super) fn warn_of_redirection() {
+pub(crate) fn warn_of_redirection() {
     let output = std::fs::read_link("/proc/self/fd/1").ok();
     if let Some(name) = output.as_deref().and_then(part_of_constraint) {
         warn(&format!(

@@ -9,16 +9,16 @@ use rustix::process::{Pid, getppid};
 
 /// The parent of this process, as it was when this was made.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Starter(Option<Pid>);
+pub(crate) struct Starter(Option<Pid>);
 
 impl Starter {
     /// To be made first of all, as long as the parent can be trusted to be the starter.
-    pub(super) fn note() -> Self {
+    pub(crate) fn note() -> Self {
         Self(getppid())
     }
 
     /// Waits for its end. Never comes where it cannot be seen: it is in another container, or the system is not Linux.
-    pub(super) async fn ended(self) {
+    pub(crate) async fn ended(self) {
         // Elsewhere processes are watched by looking at ids now and then, which is too little to end a daemon for.
         if cfg!(target_os = "linux")
             && let Some(parent) = self.0

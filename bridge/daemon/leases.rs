@@ -112,7 +112,7 @@ impl Room {
     pub fn keep(self, instance: &Arc<Instance>, lease: Lease, token: &str, log: EngineLog) {
         let Self { run, permit, tracked } = self;
         let keeper =
-            Keeper { instance: Arc::clone(instance), token: token.to_owned(), log, run, _room: permit };
+            LeaseKeeper { instance: Arc::clone(instance), token: token.to_owned(), log, run, _room: permit };
         instance.leases.tasks.spawn(async move {
             keeper.keep(lease).await;
             drop(tracked);
@@ -121,7 +121,7 @@ impl Room {
 }
 
 /// Keeps one.
-struct Keeper {
+struct LeaseKeeper {
     instance: Arc<Instance>,
     token: String,
     log: EngineLog,
@@ -129,7 +129,7 @@ struct Keeper {
     _room: OwnedSemaphorePermit,
 }
 
-impl Keeper {
+impl LeaseKeeper {
     async fn keep(self, mut lease: Lease) {
         let mut renewal = Renewal::of(&lease);
         loop {

@@ -22,7 +22,7 @@ impl Target<'_> {
     /// The id of a resource that is new to the engine. `given`: what it was imported by.
     ///
     /// It never fails, because by now the resource exists.
-    pub(super) fn new_id(
+    pub(crate) fn new_id(
         &self,
         object: &Object,
         identity: Option<&StoredIdentity>,
@@ -67,7 +67,7 @@ impl Target<'_> {
 
     /// The object's identity, to be stored with its properties. What cannot be had is warned of: the object exists, and
     /// providers do without.
-    pub(super) async fn identity_of(&self, object: &Object, notes: &mut Notes) -> Option<StoredIdentity> {
+    pub(crate) async fn identity_of(&self, object: &Object, notes: &mut Notes) -> Option<StoredIdentity> {
         object.identity.as_ref()?;
         let found = match self.provider.resource(&self.shape.terraform_type) {
             Ok(resource) => resource.identity_to_store(object, &mut notes.warnings).await,
@@ -103,7 +103,7 @@ impl Target<'_> {
 
     /// Takes over the object that is known by `id`: by its identity where `id` is a JSON object and the resource type has
     /// identities, else by its id.
-    pub(super) async fn import_object(
+    pub(crate) async fn import_object(
         &self,
         id: &str,
         notes: &mut Notes,

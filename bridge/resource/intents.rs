@@ -57,7 +57,7 @@ impl Written {
 }
 
 /// A change has failed: either the engine can be told what there is now, or nobody knows.
-pub(super) async fn settle(begun: &mut Begun, error: &OperationError, notes: &mut Notes) {
+pub(crate) async fn settle(begun: &mut Begun, error: &OperationError, notes: &mut Notes) {
     match error {
         OperationError::Provider { outcome_unknown: true, text, .. } => leave_open(begun, text, notes).await,
         // Something exists, and the engine cannot be told what.
@@ -67,18 +67,18 @@ pub(super) async fn settle(begun: &mut Begun, error: &OperationError, notes: &mu
 }
 
 /// A change has ended, and its outcome is known.
-pub(super) async fn end(begun: &mut Begun, notes: &mut Notes) {
+pub(crate) async fn end(begun: &mut Begun, notes: &mut Notes) {
     let ended = begun.end().await;
     complain("A change that has ended is still in the journal", ended, notes);
 }
 
 /// A change has ended, and nobody knows how.
-pub(super) async fn leave_open(begun: &mut Begun, known: &str, notes: &mut Notes) {
+pub(crate) async fn leave_open(begun: &mut Begun, known: &str, notes: &mut Notes) {
     let noted = begun.leave_open(known).await;
     complain("What is known of a change is not in the journal", noted, notes);
 }
 
-pub(super) fn complain(summary: &str, outcome: Result<(), VaultError>, notes: &mut Notes) {
+pub(crate) fn complain(summary: &str, outcome: Result<(), VaultError>, notes: &mut Notes) {
     if let Err(error) = outcome {
         notes.warnings.push(Diagnostic::warning(summary, isthmus_common::error_chain(&error)));
     }

@@ -27,7 +27,7 @@ use super::Target;
 use crate::package::shape::{Field, ObjectShape, Shape};
 use crate::translate::property::{PropertyView, unwrap};
 
-pub(super) use cut::Remedy;
+pub(crate) use cut::Remedy;
 
 /// The block or attribute, by the convention of all of HashiCorp's libraries.
 const TIMEOUTS: &str = "timeouts";

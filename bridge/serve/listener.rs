@@ -18,15 +18,15 @@ use tower::util::MapResponseLayer;
 
 use super::accept::AcceptPacer;
 use super::access::AccessPolicy;
-use super::lumirpc::LumiService;
-use super::pulumirpc::PulumiService;
 use super::redacted::Redacted;
 use super::refusal::Refuser;
 use super::rejection::of_undecodable;
 use crate::daemon::{Daemon, Session};
+use crate::lumirpc::LumiService;
+use crate::pulumirpc::PulumiService;
 
 /// The largest message in either direction, in bytes: 400 MiB, the engine's own limit.
-pub(super) const LARGEST_MESSAGE: usize = 400 * 1024 * 1024;
+pub(crate) const LARGEST_MESSAGE: usize = 400 * 1024 * 1024;
 
 /// How much may be on its way before a reader has taken it. Schemas have megabytes, and the connection is local.
 const WINDOW: u32 = 8 * 1024 * 1024;

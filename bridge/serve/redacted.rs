@@ -108,7 +108,7 @@ fn note_in(bag: Option<&Struct>, secrets: &KnownSecrets, retention: Retention) {
 }
 
 /// A status whose text, and the reasons in whose details, are redacted.
-pub(super) fn redacted_status(status: Status, secrets: &KnownSecrets) -> Status {
+pub(crate) fn redacted_status(status: Status, secrets: &KnownSecrets) -> Status {
     let message = secrets.redact(status.message()).into_owned();
     let details = match rpc::Status::decode(status.details()) {
         Ok(mut inner) if !status.details().is_empty() => {

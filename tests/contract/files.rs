@@ -168,7 +168,8 @@ fn isthmus(directory: &TempDir, words: &[&str], variables: &[(&str, &Path)]) -> 
 /// Imports a state without resources, which creates the store and its key where they are missing.
 fn import_nothing(directory: &TempDir, variables: &[(&str, &Path)]) -> (i32, String) {
     let file = directory.path().join("empty.tfstate");
-    let state = r#"{"version": 4, "terraform_version": "1.9.0", "serial": 1, "lineage": "none", "resources": []}"#;
+    let state =
+        r#"{"version": 4, "terraform_version": "1.9.0", "serial": 1, "lineage": "none", "resources": []}"#;
     std::fs::write(&file, state).expect("written");
     isthmus(directory, &["state", "import", file.to_str().expect("text")], variables)
 }
@@ -208,7 +209,10 @@ fn a_store_that_is_missing_beside_a_key_is_warned_of_once() {
     let (home, other) = (machine.path().join("isthmus"), machine.path().join("other.sqlite"));
     let (key, store) = (home.join("state.key"), home.join("state.sqlite"));
     let (code, said) = isthmus(&machine, &["state", "list"], &[]);
-    assert!(code == 0 && said.contains("holds no objects") && !said.contains("warning"), "a new machine: {said}");
+    assert!(
+        code == 0 && said.contains("holds no objects") && !said.contains("warning"),
+        "a new machine: {said}"
+    );
     assert!(!home.exists(), "looking creates nothing");
     let (code, said) = import_nothing(&machine, &[]);
     assert!(code == 0 && !said.contains("warning"), "a first start: {said}");
@@ -219,9 +223,14 @@ fn a_store_that_is_missing_beside_a_key_is_warned_of_once() {
     }
     for (store, variables) in [(&store, vec![]), (&other, vec![("ISTHMUS_STORE", other.as_path())])] {
         let (key, shown) = (key.display().to_string(), store.display().to_string());
-        for words in [&["state", "list"][..], &["state", "export"], &["state", "show", "1"], &["state", "rm", "1"]] {
+        for words in
+            [&["state", "list"][..], &["state", "export"], &["state", "show", "1"], &["state", "rm", "1"]]
+        {
             let (code, said) = isthmus(&machine, words, &variables);
-            assert!(code == 3 && said.contains(&key) && said.contains(&shown) && said.contains("help: "), "{said}");
+            assert!(
+                code == 3 && said.contains(&key) && said.contains(&shown) && said.contains("help: "),
+                "{said}"
+            );
             assert!(!store.exists(), "{words:?} creates nothing");
         }
         let (code, said) = import_nothing(&machine, &variables);

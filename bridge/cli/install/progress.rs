@@ -17,7 +17,7 @@ const LINE: usize = 79;
 
 /// Tells what is going on.
 #[derive(Debug)]
-pub(in crate::cli) struct Reporter {
+pub(crate) struct Reporter {
     is_terminal: bool,
     narrator: Narrator,
     state: Mutex<State>,
@@ -32,12 +32,12 @@ struct State {
 }
 
 impl Reporter {
-    pub(in crate::cli) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let is_terminal = io::stderr().is_terminal();
         Self { is_terminal, narrator: Narrator::default(), state: Mutex::default() }
     }
 
-    pub(in crate::cli) fn tell(&self, event: InstallEvent) {
+    pub(crate) fn tell(&self, event: InstallEvent) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match &event {
             InstallEvent::Progress(progress) if self.is_terminal => {
@@ -59,7 +59,7 @@ impl Reporter {
     }
 
     /// Shows a step that may take its time: on a terminal until the next one, elsewhere as a line.
-    pub(in crate::cli) fn step(&self, text: &str) {
+    pub(crate) fn step(&self, text: &str) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_terminal {
             state.draw(text.chars().take(LINE).collect());
@@ -69,14 +69,14 @@ impl Reporter {
     }
 
     /// Shows how far a step is, on a terminal.
-    pub(in crate::cli) fn count(&self, text: &str) {
+    pub(crate) fn count(&self, text: &str) {
         if self.is_terminal {
             self.step(text);
         }
     }
 
     /// Removes the bar, so that something else can be written.
-    pub(in crate::cli) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }

@@ -39,7 +39,7 @@ pub(super) struct Options {
 
 /// A provider cannot be installed.
 #[derive(Debug, thiserror::Error)]
-pub(in crate::cli) enum ProviderError {
+pub(crate) enum ProviderError {
     #[error(
         "failed to install {0}: a file needs no installation\nhelp: name it where it is used: `pulumi package add terraform-provider {0}`"
     )]
@@ -72,7 +72,7 @@ pub(in crate::cli) enum ProviderError {
 
 impl ProviderError {
     /// What to do about it, in lines of their own.
-    pub(in crate::cli) fn help(&self) -> Vec<String> {
+    pub(crate) fn help(&self) -> Vec<String> {
         match self {
             Self::Install(error) => error.help(),
             _ => Vec::new(),
@@ -81,7 +81,7 @@ impl ProviderError {
 }
 
 /// What machines are called.
-pub(in crate::cli) fn platform(text: &str) -> Result<Platform, String> {
+pub(crate) fn platform(text: &str) -> Result<Platform, String> {
     Platform::parse(text)
         .ok_or_else(|| "it is written OS_ARCH, such as linux_amd64 or darwin_arm64".to_owned())
 }
@@ -152,7 +152,7 @@ fn address(provider: &str) -> Result<ProviderAddress, ProviderError> {
 }
 
 /// The program of a provider, which is installed if it is not there.
-pub(in crate::cli) fn install_one(
+pub(crate) fn install_one(
     provider: &str,
     version: Option<&str>,
     settings: &Settings,
@@ -179,7 +179,7 @@ fn block_on<T>(work: impl Future<Output = Result<T, ProviderError>>) -> Result<T
 }
 
 /// Installs as everything here does; what of the configuration has no effect is told.
-pub(in crate::cli) fn installer(settings: &Settings) -> Result<Installer, InstallationError> {
+pub(crate) fn installer(settings: &Settings) -> Result<Installer, InstallationError> {
     let Installation { installer, warnings } = Installation::configured(settings);
     warnings.iter().for_each(|warning| warn(warning));
     installer

@@ -144,7 +144,8 @@ fn remedy(was_there: bool) -> &'static str {
     if was_there {
         "restore the store from a backup, or set ISTHMUS_STORE or ISTHMUS_HOME to where it is"
     } else {
-        "if there should be one, set ISTHMUS_STORE or ISTHMUS_HOME to where it is"
+        "if there should be one, set ISTHMUS_STORE or ISTHMUS_HOME to where it is; it is that of the legacy engine (2017), and \
+         `pulumi stack export` writes the state of today's"
     }
 }
 

@@ -20,8 +20,9 @@ use super::error::StateError;
 use super::export::pair;
 use super::{Outcome, open_vault, print, warn};
 use crate::daemon::Instance as Provider;
+use crate::lumirpc::stored_resource::{Conflicts, Foreign, StoredResource, StoredResourceError, TakenOver};
 use crate::package::catalogue::TokenError;
-use crate::resource::{Conflicts, Foreign, Keeper, KeptError, Notes, TakenOver, Target, Timeouts, describe};
+use crate::resource::{Notes, Target, Timeouts, describe};
 use crate::settings::Settings;
 use providers::{Providers, Unavailable};
 
@@ -80,14 +81,14 @@ enum ObjectError {
     #[error("its provider has no such resource")]
     Type(#[from] TokenError),
     #[error(transparent)]
-    Kept(#[from] KeptError),
+    Kept(#[from] StoredResourceError),
 }
 
 impl ObjectError {
     /// What the user is told. An operation's errors tell their causes themselves.
     fn words(&self) -> String {
         match self {
-            Self::Kept(KeptError::Operation(error)) => error.to_string(),
+            Self::Kept(StoredResourceError::Operation(error)) => error.to_string(),
             error => isthmus_common::error_chain(error),
         }
     }
@@ -188,9 +189,13 @@ impl Import {
 }
 
 /// What works with resources of a type.
-fn keeper<'a>(provider: &'a Provider, type_name: &str, vault: &'a Vault) -> Result<Keeper<'a>, TokenError> {
+fn keeper<'a>(
+    provider: &'a Provider,
+    type_name: &str,
+    vault: &'a Vault,
+) -> Result<StoredResource<'a>, TokenError> {
     let package = provider.package.identity();
-    Ok(Keeper {
+    Ok(StoredResource {
         target: Target {
             provider: &provider.provider,
             shape: provider.package.resource(type_name)?,

@@ -30,9 +30,9 @@ impl Rm {
     pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, StateError> {
         let vault = open_existing_vault(settings).await?;
         let all = records(&vault, None).await?;
-        let mut condemned = Vec::new();
+        let mut prior_for_delete = Vec::new();
         for selector in &self.records {
-            condemned.push(match all.damaged(selector) {
+            prior_for_delete.push(match all.damaged(selector) {
                 Some(number) => (number, "which was damaged".to_owned()),
                 None => {
                     let record = all.find(selector, &vault)?;
@@ -40,7 +40,7 @@ impl Rm {
                 }
             });
         }
-        for (number, what) in condemned {
+        for (number, what) in prior_for_delete {
             vault.remove(number).await?;
             print(&format!("removed record {}, {what}\n", number.0));
         }

@@ -8,7 +8,7 @@ use crate::resource::OperationError;
 
 /// What the reader can do about a change of which nobody knows whether it was made.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::resource) enum Remedy {
+pub(crate) enum Remedy {
     /// Look, with today's command line.
     Refresh,
     /// Try again. The engine of 2017 neither refreshes nor imports; the store knows what there was.
@@ -22,7 +22,7 @@ impl Target<'_> {
     }
 
     /// The same for readers who have that remedy.
-    pub(in crate::resource) fn explained_with(
+    pub(crate) fn explained_with(
         &self,
         remedy: Remedy,
         error: OperationError,

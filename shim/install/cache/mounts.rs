@@ -37,11 +37,12 @@ fn is_mount_point(directory: &Path) -> io::Result<bool> {
     Ok(File::open(directory)?.metadata()?.dev() != parent)
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    #[cfg(target_os = "linux")]
     fn a_mounted_file_system_is_seen_and_a_directory_is_none() {
         assert!(is_mount_point(Path::new("/proc")).expect("it is there"));
         let directory = tempfile::tempdir().expect("a directory");

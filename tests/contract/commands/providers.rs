@@ -199,7 +199,11 @@ fn old_versions_make_room_but_for_what_runs() {
     let said = machine.isthmus(&["providers", "prune", "--keep", "0"]).well();
     let altered = format!("kept hashicorp/random 3.7.0 {platform}: ");
     assert!(said.contains(&altered) && said.contains("remove it by name"), "{said}");
-    assert_eq!(machine.versions(), ["random 3.7.0", "tls 3.0.0"], "they may be the only copies that there are");
+    assert_eq!(
+        machine.versions(),
+        ["random 3.7.0", "tls 3.0.0"],
+        "they may be the only copies that there are"
+    );
     machine.isthmus(&["providers", "prune", "random@3.7.0"]).well();
     assert_eq!(machine.versions(), ["tls 3.0.0"], "it was named");
     machine.isthmus(&["providers", "prune", "tls@3.0.0"]).well();

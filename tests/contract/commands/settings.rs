@@ -64,7 +64,11 @@ const ROWS: &[Row] = &[
     row("ISTHMUS_OFFLINE", BOOLEANS, NO_BOOLEANS),
     secret("ISTHMUS_PASSPHRASE", &[b"correct horse", b" "], &[b"", b"sesame\xff"]),
     row("ISTHMUS_PROVIDER", PATHS, NO_PATHS),
-    row("ISTHMUS_PROVIDER_META", &[b"", br#"{"a": {}, "b": null}"#], &[b"{", b"[]", br#"{"a": 1}"#, b"\xff"]),
+    secret(
+        "ISTHMUS_PROVIDER_META",
+        &[b"", br#"{"a": {}, "b": null}"#],
+        &[b"{", b"[]", br#"{"a": 1}"#, b"\xff"],
+    ),
     row("ISTHMUS_SCHEMA_CACHE", BOOLEANS, NO_BOOLEANS),
     row("ISTHMUS_SENSITIVE_OUTPUTS", &[b"", b"withhold", b"Show"], &[b"withheld", b"true", b"off", b"\xff"]),
     secret(

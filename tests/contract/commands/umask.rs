@@ -38,7 +38,9 @@ fn nothing_that_commands_create_is_writable_by_others() {
     network.without_umask(&["providers", "mirror", "packed", &address]).well();
     network.without_umask(&["install", "--plugin", "--plugin-version", "1.0.0"]).well();
     network.without_umask(&["link", &address, "--dir", "bin/here"]).well();
-    network.machine.write("empty.tfstate", br#"{"version": 4, "serial": 1, "lineage": "none", "resources": []}"#);
+    network
+        .machine
+        .write("empty.tfstate", br#"{"version": 4, "serial": 1, "lineage": "none", "resources": []}"#);
     network.without_umask(&["state", "import", "empty.tfstate"]).well();
     let expected =
         [".pulumi/dynamic_tf_plugins", ".pulumi/plugins", ".pulumi/isthmus", ".terraform.lock.hcl"];

@@ -142,9 +142,9 @@ fn an_empty_state_store_tells_users_of_todays_engine_where_their_state_is() {
     {
         let said = machine.isthmus(words);
         assert!(
-            said.stderr.contains(
-                "note: the state store holds no objects: it is that of the legacy engine (2017)\nhelp: "
-            ) && said.stderr.contains("`pulumi stack export`"),
+            said.stderr.contains("it is that of the legacy engine (2017)")
+                && said.stderr.contains("help: ")
+                && said.stderr.contains("`pulumi stack export`"),
             "{words:?}: {said:?}"
         );
         assert!(!said.stdout.contains("legacy"), "standard output is for programs: {said:?}");

@@ -11,10 +11,10 @@ use isthmus_install::{
 use isthmus_provider::KnownSecrets;
 use semver::Version;
 
-use crate::cli::lumi;
 use crate::cli::output::warn;
 use crate::daemon::{self, Installation, InstallationError, Instance};
 use crate::engine::EngineLog;
+use crate::lumirpc::plugin as lumi;
 use crate::package::parameters::EXECUTABLE_PREFIX;
 use crate::settings::Settings;
 

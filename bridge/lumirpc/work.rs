@@ -7,10 +7,12 @@ use isthmus_provider::Limit;
 use isthmus_state::Unanswered;
 use tonic::{Request, Response, Status};
 
-use super::super::{limit, session_of, show_warnings, status, to_the_end};
+use super::stored_resource::{StoredResource, StoredResourceError};
 use crate::daemon::{Call, Instance, Session};
-use crate::resource::{Keeper, KeptError, Notes, Target, Timeouts};
+use crate::resource::{Notes, Target, Timeouts};
+use crate::serve::{limit, run_to_completion, session_of, show_warnings};
 use crate::settings::SensitiveOutputs;
+use crate::status;
 
 /// When an answer counts as given. Handing it to the system takes microseconds, and then it arrives even if this process is
 /// killed.
@@ -31,7 +33,7 @@ impl Work {
         Ok((Self { session, instance, call }, request.into_inner()))
     }
 
-    pub(super) async fn keeper(&self, type_token: &str) -> Result<Keeper<'_>, Status> {
+    pub(super) async fn keeper(&self, type_token: &str) -> Result<StoredResource<'_>, Status> {
         let vault = self
             .session
             .daemon()
@@ -44,7 +46,7 @@ impl Work {
             .resource_by_short_token(type_token)
             .map_err(|error| status::of_operation(error.into()))?;
         let identity = self.instance.package.identity();
-        Ok(Keeper {
+        Ok(StoredResource {
             target: Target {
                 provider: &self.instance.provider,
                 shape,
@@ -63,7 +65,7 @@ impl Work {
         })
     }
 
-    pub(super) async fn configured_keeper(&self, type_token: &str) -> Result<Keeper<'_>, Status> {
+    pub(super) async fn configured_keeper(&self, type_token: &str) -> Result<StoredResource<'_>, Status> {
         self.limit().within(self.instance.require_configured()).await.map_err(status::of_operation)?;
         self.keeper(type_token).await
     }
@@ -85,9 +87,9 @@ impl Work {
     /// Does an operation for as long as somebody waits for it.
     pub(super) async fn limited<T>(
         &self,
-        keeper: &Keeper<'_>,
-        operation: impl Future<Output = Result<T, KeptError>>,
-    ) -> Result<T, KeptError> {
+        keeper: &StoredResource<'_>,
+        operation: impl Future<Output = Result<T, StoredResourceError>>,
+    ) -> Result<T, StoredResourceError> {
         let limit = self.limit();
         limit.within(operation).await.map_err(|error| keeper.explained(error, &limit))
     }
@@ -95,9 +97,9 @@ impl Work {
     /// Shows the provider's warnings, and turns the error where there is one.
     pub(super) async fn finish<T>(
         &self,
-        keeper: &Keeper<'_>,
+        keeper: &StoredResource<'_>,
         notes: Notes,
-        outcome: Result<T, KeptError>,
+        outcome: Result<T, StoredResourceError>,
     ) -> Result<T, Status> {
         show_warnings(&self.session, &notes, &keeper.target.shape.object, "").await;
         outcome.map_err(of_kept)
@@ -113,21 +115,23 @@ impl Work {
         Doing: Future<Output = Result<Answer, Status>> + Send + 'static,
     {
         let daemon = Arc::clone(self.session.daemon());
-        to_the_end(&daemon, work(Arc::new(self))).await.map(Response::new)
+        run_to_completion(&daemon, work(Arc::new(self))).await.map(Response::new)
     }
 }
 
-fn of_kept(error: KeptError) -> Status {
+fn of_kept(error: StoredResourceError) -> Status {
     let text = isthmus_common::error_chain(&error);
     match error {
-        KeptError::Operation(error) => status::of_operation(error),
-        KeptError::Undone { .. } => Status::aborted(text),
-        KeptError::LeftBehind { .. } | KeptError::NotStored { .. } => Status::unknown(text),
-        KeptError::Vault(_)
-        | KeptError::Unknown { .. }
-        | KeptError::Ambiguous { .. }
-        | KeptError::Contradicted { .. }
-        | KeptError::Unattributed { .. }
-        | KeptError::Gone { .. } => Status::failed_precondition(text),
+        StoredResourceError::Operation(error) => status::of_operation(error),
+        StoredResourceError::Undone { .. } => Status::aborted(text),
+        StoredResourceError::LeftBehind { .. } | StoredResourceError::NotStored { .. } => {
+            Status::unknown(text)
+        }
+        StoredResourceError::Vault(_)
+        | StoredResourceError::Unknown { .. }
+        | StoredResourceError::Ambiguous { .. }
+        | StoredResourceError::Contradicted { .. }
+        | StoredResourceError::Unattributed { .. }
+        | StoredResourceError::Gone { .. } => Status::failed_precondition(text),
     }
 }

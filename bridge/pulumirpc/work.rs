@@ -5,10 +5,11 @@ use std::sync::Arc;
 use isthmus_proto::property::Struct;
 use tonic::{Request, Response, Status};
 
-use super::super::{limit, show_warnings, status, to_the_end};
 use super::parameterized;
 use crate::daemon::{Call, Instance, Session};
 use crate::resource::{Memory, Notes, OperationError, Target, Timeouts};
+use crate::serve::{limit, run_to_completion, show_warnings};
+use crate::status;
 use crate::urn::Urn;
 
 /// A call about one resource.
@@ -105,6 +106,6 @@ impl Work {
         Doing: Future<Output = Result<Answer, Status>> + Send + 'static,
     {
         let daemon = Arc::clone(self.session.daemon());
-        to_the_end(&daemon, work(Arc::new(self))).await.map(Response::new)
+        run_to_completion(&daemon, work(Arc::new(self))).await.map(Response::new)
     }
 }

@@ -8,10 +8,10 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::{Action, Object, ProviderError, StoredObject};
 use isthmus_state::{Place, SavedObject, Status};
 
-use super::choose::{Candidate, Chosen, Sought, choose, differing, retain_known};
 use super::error::Contradiction;
-use super::told::{Told, digest_of};
-use super::{Annotations, Keeper, KeptError, take_over};
+use super::last_reported::{LastReported, digest_of};
+use super::lookup::{Candidate, Chosen, LookupPurpose, choose, differing, retain_known};
+use super::{Annotations, StoredResource, StoredResourceError, import_object};
 use crate::resource::{Notes, OperationError};
 use crate::translate::inputs::Unknowns;
 use crate::translate::outputs::{OutputOptions, outputs_from_state};
@@ -21,7 +21,7 @@ use crate::translate::outputs::{OutputOptions, outputs_from_state};
 pub(super) struct Prior {
     pub(super) object: Object,
     pub(super) status: Status,
-    pub(super) told: Told,
+    pub(super) told: LastReported,
     /// Its record; `None`: it was imported.
     pub(super) place: Option<Place>,
     pub(super) annotations: Annotations,
@@ -43,31 +43,32 @@ pub(super) enum Owner {
 impl Prior {
     /// An object of which there is no record.
     pub(super) fn without_record(object: Object) -> Self {
-        let (status, told, annotations) = (Status::Ready, Told::default(), Annotations::default());
+        let (status, told, annotations) = (Status::Ready, LastReported::default(), Annotations::default());
         Self { object, status, told, place: None, annotations }
     }
 }
 
-impl Keeper<'_> {
+impl StoredResource<'_> {
     /// The resource before the call: from the store, or else imported. `None`: it is gone.
     ///
     /// For a deletion there is more to look at; see `delete`.
     pub(super) async fn prior(
         &self,
         id: &str,
-        sought: Sought<'_>,
+        sought: LookupPurpose<'_>,
         notes: &mut Notes,
-    ) -> Result<Option<Prior>, KeptError> {
+    ) -> Result<Option<Prior>, StoredResourceError> {
         let (doing, inputs) = match sought {
-            Sought::Comparison(inputs) => ("compare", Some(inputs)),
-            Sought::Change(inputs) => ("update", Some(inputs)),
-            Sought::Deletion(_) => ("delete", None),
-            Sought::Lookup => ("read", None),
+            LookupPurpose::Comparison(inputs) => ("compare", Some(inputs)),
+            LookupPurpose::Change(inputs) => ("update", Some(inputs)),
+            LookupPurpose::Deletion(_) => ("delete", None),
+            LookupPurpose::Lookup => ("read", None),
         };
-        let contradicted = |differences| KeptError::Contradicted { doing, key: self.key(id), differences };
+        let contradicted =
+            |differences| StoredResourceError::Contradicted { doing, key: self.key(id), differences };
         let mut candidates = match sought {
-            Sought::Lookup => self.candidates(id).await?,
-            Sought::Comparison(_) | Sought::Change(_) | Sought::Deletion(_) => {
+            LookupPurpose::Lookup => self.candidates(id).await?,
+            LookupPurpose::Comparison(_) | LookupPurpose::Change(_) | LookupPurpose::Deletion(_) => {
                 self.described_candidates(id, notes).await?
             }
         };
@@ -76,7 +77,7 @@ impl Keeper<'_> {
                 retain_known(&mut candidates);
                 candidates.retain(|(place, _, _)| *place != one.0);
                 let prior = self.prior_of_record(*one, notes).await?;
-                if !matches!(sought, Sought::Change(_)) {
+                if !matches!(sought, LookupPurpose::Change(_)) {
                     return Ok(Some(prior));
                 }
                 return match self.owner(&prior, &candidates, notes).await? {
@@ -84,7 +85,7 @@ impl Keeper<'_> {
                     Owner::Another | Owner::Nobody => Ok(None),
                     Owner::Unknown => {
                         let count = candidates.len() + 1;
-                        Err(KeptError::Unattributed { doing, key: self.key(id), count })
+                        Err(StoredResourceError::Unattributed { doing, key: self.key(id), count })
                     }
                 };
             }
@@ -99,7 +100,9 @@ impl Keeper<'_> {
                 };
             }
             Chosen::Contradicted(differences) => return Err(contradicted(differences)),
-            Chosen::Ambiguous(count) => return Err(KeptError::Ambiguous { key: self.key(id), count }),
+            Chosen::Ambiguous(count) => {
+                return Err(StoredResourceError::Ambiguous { key: self.key(id), count });
+            }
             Chosen::Nothing => {}
         }
         if let Some(inputs) = inputs
@@ -116,19 +119,20 @@ impl Keeper<'_> {
                 return Err(contradicted(vec![Contradiction { record: None, properties }]));
             }
             // Should the answer to an update be lost, the engine still has these.
-            prior.told = Told { inputs: Some(inputs.clone()), outputs: Some(outputs), earlier: Vec::new() };
+            prior.told =
+                LastReported { inputs: Some(inputs.clone()), outputs: Some(outputs), earlier: Vec::new() };
         }
         Ok(Some(prior))
     }
 
     /// The records of an id, newest first.
-    pub(super) async fn candidates(&self, id: &str) -> Result<Vec<Candidate>, KeptError> {
+    pub(super) async fn candidates(&self, id: &str) -> Result<Vec<Candidate>, StoredResourceError> {
         let records = self.vault.find(&self.key(id)).await?.into_iter();
         // No engine knows of an object that was replaced under Terraform and could not be deleted yet.
-        let records = records.filter(|(_, saved)| !take_over::is_deposed(&saved.object));
+        let records = records.filter(|(_, saved)| !import_object::is_deposed(&saved.object));
         Ok(records
             .map(|(place, saved)| {
-                let told = Told::kept(&saved.companion);
+                let told = LastReported::kept(&saved.companion);
                 (place, saved, told)
             })
             .collect())
@@ -140,12 +144,13 @@ impl Keeper<'_> {
         &self,
         id: &str,
         notes: &mut Notes,
-    ) -> Result<Vec<Candidate>, KeptError> {
+    ) -> Result<Vec<Candidate>, StoredResourceError> {
         let mut candidates = self.candidates(id).await?;
         for (_, saved, told) in &mut candidates {
             if told.outputs.is_none() {
                 let object = self.current(saved.object.clone(), notes).await?;
-                *told = Told { outputs: Some(self.plain_outputs(&object)?), ..Told::default() };
+                *told =
+                    LastReported { outputs: Some(self.plain_outputs(&object)?), ..LastReported::default() };
             }
         }
         Ok(candidates)
@@ -158,16 +163,16 @@ impl Keeper<'_> {
         prior: &Prior,
         others: &[Candidate],
         notes: &mut Notes,
-    ) -> Result<Owner, KeptError> {
+    ) -> Result<Owner, StoredResourceError> {
         if others.is_empty() {
             return Ok(Owner::This);
         }
         let read = self.resource()?.read(&prior.object, &mut notes.warnings).await;
         let Some(found) = read.map_err(|error| self.target.failed(error))? else { return Ok(Owner::Nobody) };
         let outputs = self.plain_outputs(&found)?;
-        let is_of = |told: &Told| {
+        let is_of = |told: &LastReported| {
             told.versions()
-                .map(Told::outputs_alone)
+                .map(LastReported::outputs_alone)
                 .any(|told| told.outputs.is_some() && told.contradicted_by(&outputs).is_empty())
         };
         Ok(if is_of(&prior.told) {
@@ -184,7 +189,7 @@ impl Keeper<'_> {
         &self,
         (place, saved, told): Candidate,
         notes: &mut Notes,
-    ) -> Result<Prior, KeptError> {
+    ) -> Result<Prior, StoredResourceError> {
         let saved = saved.object;
         let status = saved.status;
         let annotations = Annotations {
@@ -222,7 +227,11 @@ impl Keeper<'_> {
     }
 
     /// The provider's object with this id. `None`: there is none.
-    pub(super) async fn imported(&self, id: &str, notes: &mut Notes) -> Result<Option<Object>, KeptError> {
+    pub(super) async fn imported(
+        &self,
+        id: &str,
+        notes: &mut Notes,
+    ) -> Result<Option<Object>, StoredResourceError> {
         let imported = self.target.import_object(id, notes).await.map_err(|error| self.target.failed(error));
         imported.map_err(|cause| match cause {
             // That nobody waits for the import any more says nothing of the resource.
@@ -233,13 +242,13 @@ impl Keeper<'_> {
             }
             cause => {
                 let (key, store) = (self.key(id), self.vault.location());
-                KeptError::Unknown { key, store, cause: cause.to_string() }
+                StoredResourceError::Unknown { key, store, cause: cause.to_string() }
             }
         })
     }
 
     /// The outputs of an object with everything that is sensitive, to compare them.
-    pub(super) fn plain_outputs(&self, object: &Object) -> Result<Struct, KeptError> {
+    pub(super) fn plain_outputs(&self, object: &Object) -> Result<Struct, StoredResourceError> {
         let options = OutputOptions { keep_secrets: false, secrets: &[], unknowns: false };
         Ok(outputs_from_state(&object.value, &self.target.shape, options).map_err(OperationError::from)?)
     }
@@ -254,7 +263,7 @@ impl Keeper<'_> {
     }
 
     /// Whether the object that the engine means by these inputs is known to be deleted.
-    async fn was_deleted_with(&self, id: &str, inputs: &Struct) -> Result<bool, KeptError> {
+    async fn was_deleted_with(&self, id: &str, inputs: &Struct) -> Result<bool, StoredResourceError> {
         let digest = digest_of(inputs);
         let tombstones = self.vault.tombstones(&self.key(id), std::time::SystemTime::now()).await?;
         Ok(tombstones.iter().any(|tombstone| tombstone.deletion.inputs == Some(digest)))

@@ -6,7 +6,7 @@ use crate::resource::OperationError;
 
 /// How an object differs from what the engine sent. Properties are named without their values, which may be secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Contradiction {
+pub(crate) struct Contradiction {
     /// The object's record; absent of one that only the provider has.
     pub record: Option<RecordNumber>,
     /// The properties that differ.
@@ -15,7 +15,7 @@ pub struct Contradiction {
 
 /// An operation on a kept resource failed.
 #[derive(Debug, thiserror::Error)]
-pub enum KeptError {
+pub(crate) enum StoredResourceError {
     /// The operation itself.
     #[error(transparent)]
     Operation(#[from] OperationError),
@@ -114,7 +114,7 @@ pub enum KeptError {
     },
 }
 
-impl KeptError {
+impl StoredResourceError {
     /// The same error, when it has kept something from being stored that was done already.
     pub(super) fn after(self, done: &'static str, key: &StoreKey) -> Self {
         Self::NotStored { key: key.clone(), done, error: Box::new(self) }

@@ -4,8 +4,8 @@ use isthmus_proto::property::Struct;
 use isthmus_state::Sent;
 use prost::Message as _;
 
-use super::choose::is_same;
-use crate::resource::failed_deletes::digest;
+use super::lookup::is_same;
+use crate::resource::journal::digest;
 
 /// How many earlier versions are kept of one resource. There is more than one only where it is not clear which one the
 /// engine has.
@@ -13,7 +13,7 @@ const MOST: usize = 4;
 
 /// What an engine was last told of a resource. It is kept beside the object, to tell resources of one id apart.
 #[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct Told {
+pub(super) struct LastReported {
     /// The inputs that the resource was made with, as the engine sent them.
     #[prost(message, optional, tag = "1")]
     pub(super) inputs: Option<Struct>,
@@ -25,7 +25,7 @@ pub(super) struct Told {
     pub(super) earlier: Vec<Self>,
 }
 
-impl Told {
+impl LastReported {
     /// What is kept beside an object. What cannot be read tells nothing: it is ours, and was checked with the record.
     pub(super) fn kept(companion: &bytes::Bytes) -> Self {
         Self::decode(companion.clone()).unwrap_or_default()

@@ -12,10 +12,10 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
-use super::super::redacted::redacted_status;
-use super::super::{show_warnings, status};
 use crate::daemon::{Instance, Session};
 use crate::resource::{self, Notes};
+use crate::serve::{redacted_status, show_warnings};
+use crate::status;
 
 /// How many results of a list wait for the engine, before the provider waits.
 const LISTED_AHEAD: usize = 64;

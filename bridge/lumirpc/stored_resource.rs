@@ -5,15 +5,15 @@
 //! every later call is looked up by the id. Objects that are not in the store (it was lost, or the resource was made by
 //! something else) are imported by their id.
 
-mod choose;
 mod create;
 mod delete;
 mod error;
+mod import_object;
+mod last_reported;
+mod lookup;
 mod prior;
-mod take_over;
-mod telling;
-mod told;
-mod unanswered;
+mod report;
+mod unconfirmed;
 
 use bytes::Bytes;
 use isthmus_cty::AttributePath;
@@ -26,28 +26,26 @@ use isthmus_state::{
 };
 use prost::Message as _;
 
-use super::autoname::{Naming, Wish};
-use super::intents::{complain, settle};
-use super::timeouts::{Operation, Remedy};
-use super::{Checked, Notes, OperationError, StateError, Target};
+use crate::resource::intents::{complain, settle};
+use crate::resource::timeouts::Remedy;
+use crate::resource::{Checked, Naming, Notes, Operation, OperationError, StateError, Target, Wish};
 use crate::translate::attribute_paths::{property_path, top_level_property};
 use crate::translate::inputs::Unknowns;
 use crate::translate::outputs::{OutputError, OutputOptions, outputs_from_state};
 use crate::translate::raw_state::raw_state;
-use choose::Sought;
-pub use create::Made;
-pub use error::{Contradiction, KeptError};
+pub(crate) use error::StoredResourceError;
+pub(crate) use import_object::{Conflicts, Foreign, TakenOver};
+use last_reported::LastReported;
+use lookup::LookupPurpose;
 use prior::Prior;
-pub use take_over::{Conflicts, Foreign, TakenOver};
-use told::Told;
-pub use unanswered::UnansweredCreations;
+pub(crate) use unconfirmed::UnconfirmedCreations;
 
 /// The property that stands for a replacement which no property asks for.
 const ID: &str = "id";
 
 /// Operates on the resources of one type, and keeps their objects.
 #[derive(Debug)]
-pub struct Keeper<'a> {
+pub(crate) struct StoredResource<'a> {
     /// The resource type and its provider. The engine is one without secrets.
     pub target: Target<'a>,
     /// Where objects are kept.
@@ -59,7 +57,7 @@ pub struct Keeper<'a> {
     /// The provider's type, such as `random`.
     pub provider_type: &'a str,
     /// What earlier processes have made, while nobody knows that the engine was told; absent where nothing is made.
-    pub unanswered: Option<&'a UnansweredCreations>,
+    pub unanswered: Option<&'a UnconfirmedCreations>,
     /// Whether the engine is not to be told sensitive outputs, because it would store them in the clear.
     pub withhold_sensitive: bool,
 }
@@ -77,36 +75,41 @@ struct Annotations {
     secrets: Vec<AttributePath>,
 }
 
-impl Keeper<'_> {
+impl StoredResource<'_> {
     /// The same, about to do this. The engine sets it no time.
     #[must_use]
-    pub fn doing(self, operation: Operation) -> Self {
+    pub(crate) fn doing(self, operation: Operation) -> Self {
         Self { target: self.target.timed(operation, 0.0, None), ..self }
     }
 
     /// The same for the resource of this name.
     #[must_use]
-    pub fn of(self, subject: String) -> Self {
+    pub(crate) fn of(self, subject: String) -> Self {
         Self { subject, ..self }
     }
 
     /// Judges inputs of the resource `name`. What is to be added to them stands in [`Checked::inputs`] beside them. A name
     /// that was made up before is among the inputs: the engine has stored it, and sends it until it replaces the resource.
-    pub async fn check(&self, name: &str, inputs: Struct, notes: &mut Notes) -> Result<Checked, KeptError> {
+    pub(crate) async fn check(
+        &self,
+        name: &str,
+        inputs: Struct,
+        notes: &mut Notes,
+    ) -> Result<Checked, StoredResourceError> {
         let naming = Naming { resource: name, olds: &Struct::new(), seed: &[], wish: Wish::Any };
-        Ok(super::check(&self.target, inputs, Some(&naming), notes).await?)
+        Ok(crate::resource::check(&self.target, inputs, Some(&naming), notes).await?)
     }
 
     /// The properties for which the resource would have to be replaced.
-    pub async fn diff(
+    pub(crate) async fn diff(
         &self,
         id: &str,
         olds: &Struct,
         news: &Struct,
         notes: &mut Notes,
-    ) -> Result<Vec<String>, KeptError> {
+    ) -> Result<Vec<String>, StoredResourceError> {
         let config = self.target.config(news, Unknowns::Keep)?;
-        let Some(prior) = self.prior(id, Sought::Comparison(olds), notes).await? else {
+        let Some(prior) = self.prior(id, LookupPurpose::Comparison(olds), notes).await? else {
             // It has gone behind the engine's back: only a new one can be what is asked for.
             return Ok(vec![ID.to_owned()]);
         };
@@ -129,16 +132,16 @@ impl Keeper<'_> {
     }
 
     /// Changes the resource in place, and yields its outputs.
-    pub async fn update(
+    pub(crate) async fn update(
         &self,
         id: &str,
         olds: &Struct,
         news: &Struct,
         notes: &mut Notes,
-    ) -> Result<Struct, KeptError> {
+    ) -> Result<Struct, StoredResourceError> {
         let config = self.target.config(news, Unknowns::Reject)?;
-        let prior = self.prior(id, Sought::Change(olds), notes).await?;
-        let prior = prior.ok_or_else(|| KeptError::Gone { key: self.key(id) })?;
+        let prior = self.prior(id, LookupPurpose::Change(olds), notes).await?;
+        let prior = prior.ok_or_else(|| StoredResourceError::Gone { key: self.key(id) })?;
         let earlier = prior.told.before_update(olds);
         let resource = self.resource()?;
         let plan = resource
@@ -186,7 +189,7 @@ impl Keeper<'_> {
             }
         };
         let outputs = self.outputs(&object, id, notes)?;
-        let told = Told { inputs: Some(news.clone()), outputs: Some(outputs.clone()), earlier };
+        let told = LastReported { inputs: Some(news.clone()), outputs: Some(outputs.clone()), earlier };
         let saved =
             self.saved(&object, prior.status, &config.secrets, &told, prior.annotations, notes).await?;
         let key = self.key(id);
@@ -194,7 +197,7 @@ impl Keeper<'_> {
         let kept = match &mut begun {
             Some(begun) => {
                 begun.supersede(superseded);
-                begun.store(prior.place, &key, &saved).await.map_err(KeptError::from)
+                begun.store(prior.place, &key, &saved).await.map_err(StoredResourceError::from)
             }
             None => match self.keep(id, prior.place, &saved).await {
                 Ok(place) => {
@@ -210,8 +213,12 @@ impl Keeper<'_> {
 
     /// Reads the resource as it is now. `None`: there is none. Nothing is stored: the engine looks it up, and does not
     /// take it over.
-    pub async fn get(&self, id: &str, notes: &mut Notes) -> Result<Option<Struct>, KeptError> {
-        let Some(prior) = self.prior(id, Sought::Lookup, notes).await? else { return Ok(None) };
+    pub(crate) async fn get(
+        &self,
+        id: &str,
+        notes: &mut Notes,
+    ) -> Result<Option<Struct>, StoredResourceError> {
+        let Some(prior) = self.prior(id, LookupPurpose::Lookup, notes).await? else { return Ok(None) };
         let object = match prior.place {
             // Importing has read it just now.
             None => Some(prior.object),
@@ -225,10 +232,10 @@ impl Keeper<'_> {
     }
 
     /// As [`Target::explained`], in words for an engine that knows nothing of what the provider keeps.
-    pub fn explained(&self, error: KeptError, limit: &Limit) -> KeptError {
+    pub(crate) fn explained(&self, error: StoredResourceError, limit: &Limit) -> StoredResourceError {
         match error {
-            KeptError::Operation(error) => {
-                KeptError::Operation(self.target.explained_with(Remedy::Repeat, error, limit))
+            StoredResourceError::Operation(error) => {
+                StoredResourceError::Operation(self.target.explained_with(Remedy::Repeat, error, limit))
             }
             other => other,
         }
@@ -243,7 +250,7 @@ impl Keeper<'_> {
         prior: Option<&Prior>,
         inputs: &Struct,
         notes: &mut Notes,
-    ) -> Result<Begun, KeptError> {
+    ) -> Result<Begun, StoredResourceError> {
         let imported = match prior {
             Some(Prior { object, status, told, place: None, .. }) => {
                 let annotations = Annotations::default();
@@ -251,7 +258,7 @@ impl Keeper<'_> {
             }
             Some(_) | None => None,
         };
-        let told = Told { inputs: Some(inputs.clone()), ..Told::default() };
+        let told = LastReported { inputs: Some(inputs.clone()), ..LastReported::default() };
         let intent = Intent {
             intention,
             key: self.key(id),
@@ -279,7 +286,12 @@ impl Keeper<'_> {
         complain("A change that was overtaken is still in the journal", resolved.await, notes);
     }
 
-    async fn keep(&self, id: &str, place: Option<Place>, saved: &Saved) -> Result<Place, KeptError> {
+    async fn keep(
+        &self,
+        id: &str,
+        place: Option<Place>,
+        saved: &Saved,
+    ) -> Result<Place, StoredResourceError> {
         let key = self.key(id);
         Ok(match place {
             Some(place) => self.vault.replace(place, &key, saved).await?,
@@ -293,7 +305,7 @@ impl Keeper<'_> {
         object: &Object,
         status: Status,
         secrets: &[AttributePath],
-        told: &Told,
+        told: &LastReported,
         annotations: Annotations,
         notes: &mut Notes,
     ) -> Result<Saved, OperationError> {
@@ -335,11 +347,11 @@ impl Keeper<'_> {
     }
 
     /// What the engine is told of the object of the resource `id`.
-    fn outputs(&self, object: &Object, id: &str, notes: &mut Notes) -> Result<Struct, KeptError> {
+    fn outputs(&self, object: &Object, id: &str, notes: &mut Notes) -> Result<Struct, StoredResourceError> {
         let options = OutputOptions { keep_secrets: true, secrets: &[], unknowns: false };
         let shape = &self.target.shape;
         let outputs = outputs_from_state(&object.value, shape, options).map_err(OperationError::from)?;
-        let (outputs, warnings) = telling::tell(outputs, &shape.terraform_type, id, self.withhold_sensitive);
+        let (outputs, warnings) = report::tell(outputs, &shape.terraform_type, id, self.withhold_sensitive);
         notes.warnings.extend(warnings);
         Ok(outputs)
     }

@@ -23,14 +23,14 @@ use isthmus_state::Intent;
 use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status};
 
-use super::listener::LARGEST_MESSAGE;
-use super::{connected_session, limit, session_of as session, status, to_the_end};
 use crate::config;
 use crate::daemon::{Instance, Session, SessionError};
 use crate::invoke::{self, Invocation};
 use crate::package::{mapping, schema};
 use crate::resource::{self, Comparison, Naming, Notes, Operation, OperationError};
+use crate::serve::{LARGEST_MESSAGE, connected_session, limit, run_to_completion, session_of as session};
 use crate::settings::WriteOnly;
+use crate::status;
 use crate::urn::Urn;
 use messages::{difference, failures, paths, strict_version, wish};
 use work::Work;
@@ -40,7 +40,7 @@ const LARGEST_TEXT: usize = LARGEST_MESSAGE - 64;
 
 /// The service. It has no state: all of it is in the connection's session.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PulumiService;
+pub(crate) struct PulumiService;
 
 #[tonic::async_trait]
 impl ResourceProvider for PulumiService {
@@ -250,7 +250,7 @@ impl ResourceProvider for PulumiService {
                 Err(error) => Err(status::of_operation(error)),
             }
         };
-        let done = if must_end { to_the_end(&daemon, work).await } else { work.await };
+        let done = if must_end { run_to_completion(&daemon, work).await } else { work.await };
         done.map(Response::new)
     }
 
@@ -376,7 +376,7 @@ impl ResourceProvider for PulumiService {
             continuation: continuation_token,
         };
         let mut notes = Notes::default();
-        let waited_for = super::limit(&session, &call);
+        let waited_for = crate::serve::limit(&session, &call);
         let begun = waited_for.within(resource::begin_list(&instance, query, &mut notes)).await;
         report(&session, &instance, &notes, "").await;
         let begun = begun.map_err(status::of_operation)?;

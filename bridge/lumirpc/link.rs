@@ -17,13 +17,13 @@ use isthmus_common::permissions::{PRIVATE_DIRECTORY, create_directories};
 use isthmus_install::find_executable;
 use isthmus_provider::plugin::{ExecutableError, inspect};
 
-use super::install::{ProviderError, install_one};
-use super::{LUMI_PLUGIN_PREFIX, fail, print, shell};
+use crate::cli::install::{ProviderError, install_one};
+use crate::cli::{LUMI_PLUGIN_PREFIX, fail, print, shell};
 use crate::package::parameters::{EXECUTABLE_PREFIX, is_path, local_provider_type};
 use crate::settings::Settings;
 
 /// What the link to the provider is called, behind the plugin's name.
-pub(super) const PROVIDER_LINK: &str = ".provider";
+pub(crate) const PROVIDER_LINK: &str = ".provider";
 
 /// The engine's own folder, and the variable that names another one.
 const LUMI_ROOT: &str = "/usr/local/lumi";
@@ -45,7 +45,7 @@ again replaces its own links, and nothing else.";
 /// Put a provider where an engine of 2017 looks for the plugin of its package.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Link {
+pub(crate) struct Link {
     #[arg(help = "The provider: the path of its program, or its address, [HOST/][NAMESPACE/]TYPE")]
     provider: String,
     /// Of an address, which version: one, or a constraint such as '~> 3.8'. Without it, the newest.
@@ -106,7 +106,7 @@ impl LinkError {
     }
 }
 
-pub(super) fn run(link: &Link, settings: &Settings) -> ExitCode {
+pub(crate) fn run(link: &Link, settings: &Settings) -> ExitCode {
     shell::warn_of_redirection();
     let root = std::env::var_os(LUMI_ROOT_VARIABLE);
     match link.program(settings).and_then(|program| link.make(&program, root.as_deref())) {

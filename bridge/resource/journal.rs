@@ -182,7 +182,7 @@ impl Target<'_> {
 
 /// What is the same for the same properties, in whichever order an engine has sent them, and whatever it has marked as
 /// secret.
-pub(super) fn digest(properties: &Struct) -> Sent {
+pub(crate) fn digest(properties: &Struct) -> Sent {
     let plain = bag_without_secrets(properties);
     let mut hasher = Sha256::new();
     add_bag(&mut hasher, plain.as_ref().unwrap_or(properties));

@@ -14,10 +14,10 @@ use isthmus_proto::property::Struct;
 use isthmus_state::Intent;
 
 use super::link::PROVIDER_LINK;
-use super::open_files;
-use super::output::fail;
-use super::plugin::{PortError, announce, plugin_version, serve_until_told};
-use super::starter::Starter;
+use crate::cli::open_files;
+use crate::cli::output::fail;
+use crate::cli::plugin::{PortError, announce, plugin_version, serve_until_told};
+use crate::cli::starter::Starter;
 use crate::config;
 use crate::daemon::{self, Calls, Daemon, Instance, OpenVaultError, ProviderSource};
 use crate::engine::{Engine, EngineError, EngineLog, Generation, LogLine, Severity};
@@ -69,7 +69,7 @@ enum StartError {
 }
 
 /// Serves the package; `program` is the name that this program was started by.
-pub(super) fn run(package: &str, program: &Path, words: &[OsString]) -> ExitCode {
+pub(crate) fn run(package: &str, program: &Path, words: &[OsString]) -> ExitCode {
     let starter = Starter::note();
     if let Err(error) = open_files::ensure() {
         return fail(&error.to_string());
@@ -146,7 +146,7 @@ async fn refuse(invalid: InvalidSettings, log: EngineLog, starter: Starter) -> R
 }
 
 /// Starts a provider under the name of a package.
-pub(super) async fn start(
+pub(crate) async fn start(
     package: &str,
     executable: PathBuf,
     settings: &Arc<Settings>,
@@ -192,7 +192,7 @@ fn linked(program: &Path, path: Option<&OsStr>) -> Option<PathBuf> {
 }
 
 /// The provider's program: the configured one, or the first on the search path.
-pub(super) fn provider(
+pub(crate) fn provider(
     package: &str,
     configured: Option<PathBuf>,
     path: Option<OsString>,

@@ -4,9 +4,6 @@
 //! that engine does with each call is written beside the contract in `proto/lumirpc/provider.proto`. It reads no meaning
 //! into the codes of errors; they are those that today's engine would get.
 
-mod name;
-mod work;
-
 use std::sync::Arc;
 
 use isthmus_proto::lumirpc::resource_provider_server::ResourceProvider;
@@ -17,16 +14,17 @@ use isthmus_proto::lumirpc::{
 use isthmus_proto::property::Struct;
 use tonic::{Request, Response, Status};
 
-use super::{session_of, status};
 use crate::daemon::Session;
 use crate::resource::{Notes, Operation};
+use crate::serve::session_of;
+use crate::status;
 
-use name::{resource_name, without_names};
-use work::Work;
+use super::name::{resource_name, without_names};
+use super::work::Work;
 
 /// The service. It has no state: all of it is in the connection's session and in the store.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct LumiService;
+pub(crate) struct LumiService;
 
 impl LumiService {
     /// The properties that name resources of a type.

@@ -18,11 +18,11 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::{Object, StoredObject};
 use isthmus_state::{Deletion, Intention, RecordNumber};
 
-use super::choose::{Candidate, Chosen, Sought, choose, retain_known};
 use super::error::Contradiction;
+use super::last_reported::{LastReported, digest_of};
+use super::lookup::{Candidate, Chosen, LookupPurpose, choose, retain_known};
 use super::prior::{Owner, Prior};
-use super::told::{Told, digest_of};
-use super::{ID, Keeper, KeptError};
+use super::{ID, StoredResource, StoredResourceError};
 use crate::package::shape::IdRule;
 use crate::resource::intents::settle;
 use crate::resource::{Notes, OperationError, StateError};
@@ -38,7 +38,7 @@ pub(super) struct DestroyFailure {
 
 /// What a deletion is about.
 #[derive(Debug)]
-enum Condemned {
+enum PriorForDelete {
     /// This object. It is the only one that can have its id, unless others have records as well.
     Object(Box<Prior>, Vec<Candidate>),
     /// Nothing any more: there was no record, and the provider has nothing under the id.
@@ -47,22 +47,27 @@ enum Condemned {
     Buried,
 }
 
-impl Keeper<'_> {
+impl StoredResource<'_> {
     /// Deletes the resource. `properties` are all that the engine knows of it: defaults, inputs and outputs.
-    pub async fn delete(&self, id: &str, properties: &Struct, notes: &mut Notes) -> Result<(), KeptError> {
-        let (prior, others) = match self.condemned(id, properties, notes).await? {
-            Condemned::Object(prior, others) => (*prior, others),
-            Condemned::Gone => {
-                let deletion = deletion(&Told::default(), properties);
+    pub(crate) async fn delete(
+        &self,
+        id: &str,
+        properties: &Struct,
+        notes: &mut Notes,
+    ) -> Result<(), StoredResourceError> {
+        let (prior, others) = match self.prior_for_delete(id, properties, notes).await? {
+            PriorForDelete::Object(prior, others) => (*prior, others),
+            PriorForDelete::Gone => {
+                let deletion = deletion(&LastReported::default(), properties);
                 return Ok(self.vault.bury(&self.key(id), &deletion).await?);
             }
-            Condemned::Buried => return Ok(()),
+            PriorForDelete::Buried => return Ok(()),
         };
         let is_there = match self.owner(&prior, &others, notes).await? {
             Owner::This => true,
             Owner::Nobody | Owner::Another => false,
             Owner::Unknown => {
-                return Err(KeptError::Unattributed {
+                return Err(StoredResourceError::Unattributed {
                     doing: "delete",
                     key: self.key(id),
                     count: others.len() + 1,
@@ -90,38 +95,42 @@ impl Keeper<'_> {
         }
     }
 
-    async fn condemned(
+    async fn prior_for_delete(
         &self,
         id: &str,
         properties: &Struct,
         notes: &mut Notes,
-    ) -> Result<Condemned, KeptError> {
+    ) -> Result<PriorForDelete, StoredResourceError> {
         let mut candidates = self.described_candidates(id, notes).await?;
         retain_known(&mut candidates);
-        let contradicted =
-            |differences| KeptError::Contradicted { doing: "delete", key: self.key(id), differences };
+        let contradicted = |differences| StoredResourceError::Contradicted {
+            doing: "delete",
+            key: self.key(id),
+            differences,
+        };
         let is_exact = |(_, _, told): &Candidate| told.versions().any(|told| told.is_exactly(properties));
         if !candidates.iter().any(is_exact) && self.was_deleted(id, properties).await? {
-            return Ok(Condemned::Buried);
+            return Ok(PriorForDelete::Buried);
         }
-        match choose(candidates.clone(), Sought::Deletion(properties)) {
+        match choose(candidates.clone(), LookupPurpose::Deletion(properties)) {
             Chosen::One(one) | Chosen::Doubtful(one, _) => {
                 candidates.retain(|(place, _, _)| *place != one.0);
                 let prior = self.prior_of_record(*one, notes).await?;
-                Ok(Condemned::Object(Box::new(prior), candidates))
+                Ok(PriorForDelete::Object(Box::new(prior), candidates))
             }
             Chosen::Contradicted(differences) => Err(contradicted(differences)),
-            Chosen::Ambiguous(count) => Err(KeptError::Ambiguous { key: self.key(id), count }),
+            Chosen::Ambiguous(count) => Err(StoredResourceError::Ambiguous { key: self.key(id), count }),
             Chosen::Nothing => {
                 let Some(object) = self.unrecorded(id, properties, notes).await? else {
-                    return Ok(Condemned::Gone);
+                    return Ok(PriorForDelete::Gone);
                 };
-                let told = Told { outputs: Some(self.plain_outputs(&object)?), ..Told::default() };
+                let told =
+                    LastReported { outputs: Some(self.plain_outputs(&object)?), ..LastReported::default() };
                 let differing = told.contradicted_by(properties);
                 if !differing.is_empty() {
                     return Err(contradicted(vec![Contradiction { record: None, properties: differing }]));
                 }
-                Ok(Condemned::Object(Box::new(Prior::without_record(object)), Vec::new()))
+                Ok(PriorForDelete::Object(Box::new(Prior::without_record(object)), Vec::new()))
             }
         }
     }
@@ -134,9 +143,9 @@ impl Keeper<'_> {
         id: &str,
         properties: &Struct,
         notes: &mut Notes,
-    ) -> Result<Option<Object>, KeptError> {
+    ) -> Result<Option<Object>, StoredResourceError> {
         let not_stored = match self.imported(id, notes).await {
-            Err(error @ KeptError::Unknown { .. }) => error,
+            Err(error @ StoredResourceError::Unknown { .. }) => error,
             found => return found,
         };
         let resource = self.resource()?;
@@ -165,17 +174,21 @@ impl Keeper<'_> {
     }
 
     /// Whether what the engine means was deleted before.
-    async fn was_deleted(&self, id: &str, properties: &Struct) -> Result<bool, KeptError> {
+    async fn was_deleted(&self, id: &str, properties: &Struct) -> Result<bool, StoredResourceError> {
         Ok(!self.buried(id, properties).await?.is_empty())
     }
 
     /// The tombstones of what the engine knows by the same properties as the object that it is about to be told of: that
     /// is later, and has to be deletable.
-    pub(super) async fn superseded(&self, id: &str, told: &Told) -> Result<Vec<RecordNumber>, KeptError> {
+    pub(super) async fn superseded(
+        &self,
+        id: &str,
+        told: &LastReported,
+    ) -> Result<Vec<RecordNumber>, StoredResourceError> {
         self.buried(id, &told.all()).await
     }
 
-    async fn buried(&self, id: &str, properties: &Struct) -> Result<Vec<RecordNumber>, KeptError> {
+    async fn buried(&self, id: &str, properties: &Struct) -> Result<Vec<RecordNumber>, StoredResourceError> {
         let digest = digest_of(properties);
         let tombstones = self.vault.tombstones(&self.key(id), SystemTime::now()).await?.into_iter();
         let same = tombstones.filter(|tombstone| tombstone.deletion.properties == digest);
@@ -200,7 +213,7 @@ impl Keeper<'_> {
 }
 
 /// What a tombstone says of a deletion that is completed now.
-fn deletion(told: &Told, properties: &Struct) -> Deletion {
+fn deletion(told: &LastReported, properties: &Struct) -> Deletion {
     let version = told.versions().find(|told| told.contradicted_by(properties).is_empty());
     let inputs = version.and_then(|told| told.inputs.as_ref()).map(digest_of);
     Deletion { properties: digest_of(properties), inputs, at: SystemTime::now() }

@@ -8,8 +8,8 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::{Diagnostic, Object};
 use isthmus_state::{Begun, Intention, Place, Status, Unanswered};
 
-use super::choose::is_mistakable;
-use super::{Annotations, Keeper, KeptError, Told};
+use super::lookup::is_mistakable;
+use super::{Annotations, LastReported, StoredResource, StoredResourceError};
 use crate::resource::intents::{end, leave_open, settle};
 use crate::resource::{Notes, OperationError};
 use crate::translate::inputs::{Config, Unknowns};
@@ -17,7 +17,7 @@ use crate::translate::outputs::OutputError;
 
 /// A resource that was made and stored.
 #[derive(Debug)]
-pub struct Made {
+pub(crate) struct Made {
     /// Its id.
     pub id: String,
     /// Its outputs.
@@ -33,9 +33,13 @@ struct OwnId {
     beside: Option<Vec<Place>>,
 }
 
-impl Keeper<'_> {
+impl StoredResource<'_> {
     /// Creates the resource.
-    pub async fn create(&self, inputs: &Struct, notes: &mut Notes) -> Result<Made, KeptError> {
+    pub(crate) async fn create(
+        &self,
+        inputs: &Struct,
+        notes: &mut Notes,
+    ) -> Result<Made, StoredResourceError> {
         let config = self.target.config(inputs, Unknowns::Reject)?;
         let resource = self.resource()?;
         let plan = resource
@@ -107,16 +111,20 @@ impl Keeper<'_> {
         config: &Config,
         inputs: &Struct,
         notes: &mut Notes,
-    ) -> Result<Option<Made>, KeptError> {
+    ) -> Result<Option<Made>, StoredResourceError> {
         let id = &own.id;
         let outputs = self.outputs(object, id, notes)?;
-        let told = Told { inputs: Some(inputs.clone()), outputs: Some(outputs.clone()), earlier: Vec::new() };
+        let told = LastReported {
+            inputs: Some(inputs.clone()),
+            outputs: Some(outputs.clone()),
+            earlier: Vec::new(),
+        };
         let saved =
             self.saved(object, Status::Ready, &config.secrets, &told, Annotations::default(), notes).await?;
         let key = self.key(id);
         begun.supersede(self.superseded(id, &told).await.map_err(|error| error.after("made", &key))?);
         let stored = begun.store_unanswered(&key, &saved, own.beside.as_deref()).await;
-        let stored = stored.map_err(|error| KeptError::from(error).after("made", &key))?;
+        let stored = stored.map_err(|error| StoredResourceError::from(error).after("made", &key))?;
         Ok(stored.map(|(_, unanswered)| Made { id: id.clone(), outputs, unanswered }))
     }
 
@@ -140,9 +148,9 @@ impl Keeper<'_> {
         object: &Object,
         config: &Config,
         inputs: &Struct,
-        cause: KeptError,
+        cause: StoredResourceError,
         notes: &mut Notes,
-    ) -> KeptError {
+    ) -> StoredResourceError {
         let cause = isthmus_common::error_chain(&cause);
         let place = self.keep_damaged(begun, &id, object, config, inputs, notes).await;
         match self.destroy(object, notes).await {
@@ -159,7 +167,7 @@ impl Keeper<'_> {
                 if place.is_none() {
                     end(begun, notes).await;
                 }
-                KeptError::Undone { cause }
+                StoredResourceError::Undone { cause }
             }
             Err(failure) => {
                 let (key, obstacle) = (self.key(&id), failure.error.to_string());
@@ -167,7 +175,7 @@ impl Keeper<'_> {
                     let known = format!("{key} was made, and could not be deleted again: {obstacle}");
                     leave_open(begun, &known, notes).await;
                 }
-                KeptError::LeftBehind { cause, key, obstacle, kept: place.is_some() }
+                StoredResourceError::LeftBehind { cause, key, obstacle, kept: place.is_some() }
             }
         }
     }
@@ -182,7 +190,7 @@ impl Keeper<'_> {
         inputs: &Struct,
         notes: &mut Notes,
     ) -> Option<Place> {
-        let told = Told { inputs: Some(inputs.clone()), ..Told::default() };
+        let told = LastReported { inputs: Some(inputs.clone()), ..LastReported::default() };
         let saved =
             self.saved(object, Status::Damaged, &config.secrets, &told, Annotations::default(), notes);
         let saved = saved.await.ok()?;

@@ -10,11 +10,11 @@ use isthmus_proto::property::{Struct, Value};
 use isthmus_state::{Place, Saved, Status};
 
 use super::error::Contradiction;
-use super::told::Told;
+use super::last_reported::LastReported;
 
 /// For what a record is looked for, and what the engine sent of it.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Sought<'a> {
+pub(super) enum LookupPurpose<'a> {
     /// To compare it; these were its inputs. Of resources with the same inputs any serves, because what is asked is what a
     /// change of the inputs would mean.
     Comparison(&'a Struct),
@@ -27,7 +27,7 @@ pub(super) enum Sought<'a> {
 }
 
 /// A record, and what the engine was told of it; except for a lookup, the outputs are those of the object where none were told.
-pub(super) type Candidate = (Place, Saved, Told);
+pub(super) type Candidate = (Place, Saved, LastReported);
 
 /// What became of the choice.
 #[derive(Clone, Debug)]
@@ -45,30 +45,30 @@ pub(super) enum Chosen {
 }
 
 /// Chooses among the records of one id, newest first.
-pub(super) fn choose(mut candidates: Vec<Candidate>, sought: Sought<'_>) -> Chosen {
+pub(super) fn choose(mut candidates: Vec<Candidate>, sought: LookupPurpose<'_>) -> Chosen {
     retain_known(&mut candidates);
     if candidates.is_empty() {
         return Chosen::Nothing;
     }
     let is_alone = candidates.len() == 1;
     let fits = |candidate: &Candidate| match sought {
-        Sought::Comparison(inputs) | Sought::Change(inputs) => candidate.2.has_inputs(inputs),
-        Sought::Deletion(everything) => {
+        LookupPurpose::Comparison(inputs) | LookupPurpose::Change(inputs) => candidate.2.has_inputs(inputs),
+        LookupPurpose::Deletion(everything) => {
             candidate.2.versions().any(|told| told.contradicted_by(everything).is_empty())
         }
-        Sought::Lookup => true,
+        LookupPurpose::Lookup => true,
     };
     let (fitting, others): (Vec<_>, Vec<_>) = candidates.into_iter().partition(fits);
-    let are_inputs_same = matches!(sought, Sought::Comparison(_)) && !fitting.is_empty();
+    let are_inputs_same = matches!(sought, LookupPurpose::Comparison(_)) && !fitting.is_empty();
     let left = match sought {
-        Sought::Deletion(everything) if fitting.is_empty() => {
+        LookupPurpose::Deletion(everything) if fitting.is_empty() => {
             let of = |(place, _, told): &Candidate| Contradiction {
                 record: Some(place.number),
                 properties: told.contradicted_by(everything),
             };
             return Chosen::Contradicted(others.iter().map(of).collect());
         }
-        Sought::Comparison(inputs) | Sought::Change(inputs) if fitting.is_empty() => {
+        LookupPurpose::Comparison(inputs) | LookupPurpose::Change(inputs) if fitting.is_empty() => {
             if let [only] = &others[..] {
                 let told = only.2.inputs.as_ref().or(only.2.outputs.as_ref());
                 let properties = told.map(|told| differing(told, inputs)).unwrap_or_default();
@@ -80,7 +80,10 @@ pub(super) fn choose(mut candidates: Vec<Candidate>, sought: Sought<'_>) -> Chos
             // A property more or less is what another version of this program may have made of them.
             others
         }
-        Sought::Deletion(_) | Sought::Comparison(_) | Sought::Change(_) | Sought::Lookup => fitting,
+        LookupPurpose::Deletion(_)
+        | LookupPurpose::Comparison(_)
+        | LookupPurpose::Change(_)
+        | LookupPurpose::Lookup => fitting,
     };
     let are_alike = left.windows(2).all(|pair| pair[0].1.object.value == pair[1].1.object.value);
     let count = left.len();
@@ -99,7 +102,7 @@ pub(super) fn retain_known(candidates: &mut Vec<Candidate>) {
 
 /// Whether a new resource with these inputs could be taken for the saved one, if they had one id.
 pub(super) fn is_mistakable(saved: &Saved, inputs: &Struct) -> bool {
-    let told = Told::kept(&saved.companion);
+    let told = LastReported::kept(&saved.companion);
     is_known(saved) && told.inputs.is_none_or(|told| is_same(&told, inputs))
 }
 
@@ -150,7 +153,7 @@ mod tests {
             provider: String::new(),
             address: None,
         };
-        let told = Told {
+        let told = LastReported {
             inputs: Some(inputs(length)),
             outputs: Some([("length", Value::from(length)), ("result", result.into())].into()),
             earlier: Vec::new(),
@@ -164,7 +167,7 @@ mod tests {
     }
 
     /// The number of the record that was chosen, or what else became of it.
-    fn chosen(candidates: &[Candidate], sought: Sought<'_>) -> String {
+    fn chosen(candidates: &[Candidate], sought: LookupPurpose<'_>) -> String {
         let list = |difference: &Contradiction| difference.properties.join(" ");
         match choose(candidates.to_vec(), sought) {
             Chosen::Nothing => "nothing".to_owned(),
@@ -180,12 +183,12 @@ mod tests {
     #[test]
     fn a_lone_record_with_other_inputs_is_doubtful() {
         let one = [password(1, 8.0, "a")];
-        assert_eq!(chosen(&one, Sought::Comparison(&inputs(8.0))), "1");
-        assert_eq!(chosen(&one, Sought::Comparison(&inputs(9.0))), "1? length");
-        assert_eq!(chosen(&one, Sought::Change(&inputs(9.0))), "1? length");
-        assert_eq!(chosen(&one, Sought::Change(&Struct::from([("keepers", Value::from("x"))]))), "1");
-        assert_eq!(chosen(&one, Sought::Lookup), "1");
-        assert_eq!(chosen(&[], Sought::Lookup), "nothing");
+        assert_eq!(chosen(&one, LookupPurpose::Comparison(&inputs(8.0))), "1");
+        assert_eq!(chosen(&one, LookupPurpose::Comparison(&inputs(9.0))), "1? length");
+        assert_eq!(chosen(&one, LookupPurpose::Change(&inputs(9.0))), "1? length");
+        assert_eq!(chosen(&one, LookupPurpose::Change(&Struct::from([("keepers", Value::from("x"))]))), "1");
+        assert_eq!(chosen(&one, LookupPurpose::Lookup), "1");
+        assert_eq!(chosen(&[], LookupPurpose::Lookup), "nothing");
     }
 
     #[test]
@@ -200,10 +203,10 @@ mod tests {
             Struct::from([("length", Value::from(length)), ("result", result.into())])
         };
         let one = [one];
-        assert_eq!(chosen(&one, Sought::Change(&inputs(8.0))), "1");
-        assert_eq!(chosen(&one, Sought::Deletion(&sent(8.0, "a"))), "1");
-        assert_eq!(chosen(&one, Sought::Deletion(&sent(9.0, "b"))), "1");
-        assert_eq!(chosen(&one, Sought::Deletion(&sent(8.0, "b"))), "not length");
+        assert_eq!(chosen(&one, LookupPurpose::Change(&inputs(8.0))), "1");
+        assert_eq!(chosen(&one, LookupPurpose::Deletion(&sent(8.0, "a"))), "1");
+        assert_eq!(chosen(&one, LookupPurpose::Deletion(&sent(9.0, "b"))), "1");
+        assert_eq!(chosen(&one, LookupPurpose::Deletion(&sent(8.0, "b"))), "not length");
     }
 
     #[test]
@@ -211,27 +214,27 @@ mod tests {
         let two = [password(2, 9.0, "b"), password(1, 8.0, "a")];
         let mut olds = inputs(8.0);
         olds.insert("keepers", Value::Null);
-        assert_eq!(chosen(&two, Sought::Comparison(&olds)), "1");
-        assert_eq!(chosen(&two, Sought::Change(&olds)), "1");
-        assert_eq!(chosen(&two, Sought::Change(&inputs(7.0))), "2 of them");
+        assert_eq!(chosen(&two, LookupPurpose::Comparison(&olds)), "1");
+        assert_eq!(chosen(&two, LookupPurpose::Change(&olds)), "1");
+        assert_eq!(chosen(&two, LookupPurpose::Change(&inputs(7.0))), "2 of them");
     }
 
     #[test]
     fn of_records_with_the_same_inputs_any_is_compared_but_none_is_changed() {
         let two = [password(2, 8.0, "b"), password(1, 8.0, "a")];
-        assert_eq!(chosen(&two, Sought::Comparison(&inputs(8.0))), "2");
-        assert_eq!(chosen(&two, Sought::Change(&inputs(8.0))), "2 of them");
-        assert_eq!(chosen(&two, Sought::Lookup), "2 of them");
+        assert_eq!(chosen(&two, LookupPurpose::Comparison(&inputs(8.0))), "2");
+        assert_eq!(chosen(&two, LookupPurpose::Change(&inputs(8.0))), "2 of them");
+        assert_eq!(chosen(&two, LookupPurpose::Lookup), "2 of them");
     }
 
     #[test]
     fn what_is_deleted_has_the_outputs_that_the_engine_was_told() {
         let two = [password(2, 8.0, "b"), password(1, 8.0, "a")];
         let sent = |result: &str| Struct::from([("length", Value::from(8.0)), ("result", result.into())]);
-        assert_eq!(chosen(&two, Sought::Deletion(&sent("a"))), "1");
-        assert_eq!(chosen(&two[..1], Sought::Deletion(&sent("a"))), "not result", "another resource");
-        assert_eq!(chosen(&two, Sought::Deletion(&sent("c"))), "not result, result");
-        assert_eq!(chosen(&two, Sought::Deletion(&inputs(8.0))), "2 of them");
+        assert_eq!(chosen(&two, LookupPurpose::Deletion(&sent("a"))), "1");
+        assert_eq!(chosen(&two[..1], LookupPurpose::Deletion(&sent("a"))), "not result", "another resource");
+        assert_eq!(chosen(&two, LookupPurpose::Deletion(&sent("c"))), "not result, result");
+        assert_eq!(chosen(&two, LookupPurpose::Deletion(&inputs(8.0))), "2 of them");
     }
 
     #[test]
@@ -239,15 +242,15 @@ mod tests {
         let mut damaged = password(2, 8.0, "b");
         damaged.1.object.status = Status::Damaged;
         let both = [damaged.clone(), password(1, 8.0, "a")];
-        assert_eq!(chosen(&both, Sought::Change(&inputs(8.0))), "1");
-        assert_eq!(chosen(&both, Sought::Lookup), "1");
-        assert_eq!(chosen(&[damaged], Sought::Lookup), "2");
+        assert_eq!(chosen(&both, LookupPurpose::Change(&inputs(8.0))), "1");
+        assert_eq!(chosen(&both, LookupPurpose::Lookup), "1");
+        assert_eq!(chosen(&[damaged], LookupPurpose::Lookup), "2");
     }
 
     #[test]
     fn only_the_same_inputs_make_a_resource_mistakable() {
         let mut saved = password(1, 8.0, "a").1;
-        let told = Told { inputs: Some(inputs(8.0)), ..Told::default() };
+        let told = LastReported { inputs: Some(inputs(8.0)), ..LastReported::default() };
         saved.companion = Bytes::from(told.encode_to_vec());
         assert!(is_mistakable(&saved, &inputs(8.0)) && !is_mistakable(&saved, &inputs(9.0)));
         saved.object.status = Status::Damaged;
@@ -257,7 +260,7 @@ mod tests {
     #[test]
     fn records_that_are_alike_need_not_be_told_apart() {
         let two = [password(2, 8.0, "a"), password(1, 8.0, "a")];
-        assert_eq!(chosen(&two, Sought::Change(&inputs(8.0))), "2");
-        assert_eq!(chosen(&two, Sought::Lookup), "2");
+        assert_eq!(chosen(&two, LookupPurpose::Change(&inputs(8.0))), "2");
+        assert_eq!(chosen(&two, LookupPurpose::Lookup), "2");
     }
 }

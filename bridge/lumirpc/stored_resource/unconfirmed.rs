@@ -8,14 +8,14 @@ use std::sync::{Mutex, PoisonError};
 use isthmus_proto::property::Struct;
 use isthmus_state::{OpenIntent, StoreKey};
 
-use super::choose::is_same;
-use super::told::Told;
+use super::last_reported::LastReported;
+use super::lookup::is_same;
 
 /// Those that were found in the journal.
 #[derive(Debug, Default)]
-pub struct UnansweredCreations(Mutex<Vec<OpenIntent>>);
+pub struct UnconfirmedCreations(Mutex<Vec<OpenIntent>>);
 
-impl UnansweredCreations {
+impl UnconfirmedCreations {
     /// Keeps one in mind.
     pub fn remember(&self, open: OpenIntent) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(open);
@@ -26,7 +26,7 @@ impl UnansweredCreations {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.extract_if(.., |open| {
             let made = &open.intent.key;
-            let told = Told::kept(&open.intent.companion);
+            let told = LastReported::kept(&open.intent.companion);
             (&made.package, &made.type_name) == (&key.package, &key.type_name)
                 && told.inputs.is_some_and(|told| is_same(&told, inputs))
         })

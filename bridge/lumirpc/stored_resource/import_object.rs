@@ -13,14 +13,14 @@ use isthmus_provider::Object;
 use isthmus_provider::rules::sensitive_paths;
 use isthmus_state::{Place, RecordNumber, Saved, SavedObject};
 
-use super::{Keeper, KeptError};
+use super::{StoredResource, StoredResourceError};
 use crate::resource::{Notes, StateError};
 use crate::translate::meta::StoredIdentity;
 use crate::translate::raw_state::raw_state;
 
 /// An object as something else has stored it.
 #[derive(Clone, Debug)]
-pub struct Foreign {
+pub(crate) struct Foreign {
     /// The object.
     pub object: SavedObject,
     /// Its attributes where they are flat; then the object's value says nothing.
@@ -29,7 +29,7 @@ pub struct Foreign {
 
 /// What came of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TakenOver {
+pub(crate) enum TakenOver {
     /// It is in the store now.
     Added {
         /// Its id.
@@ -58,7 +58,7 @@ pub enum TakenOver {
 
 /// What is to be done where the store has something else that is, or may be, the same object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Conflicts {
+pub(crate) enum Conflicts {
     /// Leave it, and say so.
     Refuse,
     /// Put the new one in its place.
@@ -67,14 +67,14 @@ pub enum Conflicts {
     KeepBoth,
 }
 
-impl Keeper<'_> {
+impl StoredResource<'_> {
     /// Keeps an object, unless it is kept already.
-    pub async fn take_over(
+    pub(crate) async fn take_over(
         &self,
         foreign: Foreign,
         conflicts: Conflicts,
         notes: &mut Notes,
-    ) -> Result<TakenOver, KeptError> {
+    ) -> Result<TakenOver, StoredResourceError> {
         let Foreign { object: mut saved, flat } = foreign;
         let object = match flat {
             None => self.current(saved.clone(), notes).await?,
@@ -85,7 +85,7 @@ impl Keeper<'_> {
                     .await
                     .map_err(|error| self.target.failed(error))?;
                 saved.value = raw_state(&object.value, &self.target.shape)
-                    .map_err(|error| KeptError::Operation(StateError::from(error).into()))?;
+                    .map_err(|error| StoredResourceError::Operation(StateError::from(error).into()))?;
                 saved.schema_version = self.target.shape.schema.version;
                 object
             }
@@ -106,7 +106,7 @@ impl Keeper<'_> {
         id: String,
         saved: SavedObject,
         conflicts: Conflicts,
-    ) -> Result<TakenOver, KeptError> {
+    ) -> Result<TakenOver, StoredResourceError> {
         let mut own = id.clone();
         for attempt in 2_u32.. {
             let mut is_taken = false;
@@ -137,7 +137,7 @@ impl Keeper<'_> {
         saved: SavedObject,
         conflicts: Conflicts,
         is_certain: bool,
-    ) -> Result<TakenOver, KeptError> {
+    ) -> Result<TakenOver, StoredResourceError> {
         if conflicts != Conflicts::Replace {
             return Ok(TakenOver::Conflict { id, number: place.number, is_certain });
         }
