@@ -1,6 +1,6 @@
 //! How the stores of objects do with many: what grows with their number, and what does not.
 //!
-//! Objects go through the vault as the daemon sends them, encrypted and each durable before the next step of whoever sent
+//! Objects go through the state store as the daemon sends them, encrypted and each durable before the next step of whoever sent
 //! it; many at once come from as many tasks as there are in a busy daemon. PostgreSQL runs on the same machine, by the
 //! distribution's settings, with `fsync`.
 
@@ -15,7 +15,8 @@ use anyhow::{Context as _, anyhow};
 use bytes::Bytes;
 use isthmus_cty::json::Json;
 use isthmus_state::{
-    Intent, Intention, KeySource, RecordNumber, Saved, SavedObject, Status, StoreAddress, StoreKey, Vault,
+    EncryptedStore, Intent, KeySource, OperationKind, RecordNumber, Saved, SavedObject, Status, StoreAddress,
+    StoreKey,
 };
 use serde::Serialize;
 
@@ -123,16 +124,16 @@ async fn measure(database: Database, objects: u64) -> anyhow::Result<Measured> {
         None => size_of(folder.path()),
         Some(server) => size_of(&server.folder),
     };
-    let vault = Vault::connect(&address, &key).await?;
+    let state_store = EncryptedStore::connect(&address, &key).await?;
     let mut quarters = Vec::new();
     for quarter in 0..4 {
         let (from, to) = (objects * quarter / 4, objects * (quarter + 1) / 4);
         eprintln!("{database}: objects up to {to}");
         let rate = at_once(from, to, {
-            let vault = vault.clone();
+            let state_store = state_store.clone();
             move |number| {
-                let vault = vault.clone();
-                async move { vault.add(&key_of(number), &object(number)).await.map(drop) }
+                let state_store = state_store.clone();
+                async move { state_store.add(&key_of(number), &object(number)).await.map(drop) }
             }
         })
         .await?;
@@ -143,51 +144,54 @@ async fn measure(database: Database, objects: u64) -> anyhow::Result<Measured> {
             resident: resident(),
         });
     }
-    drop(vault);
+    drop(state_store);
 
     eprintln!("{database}: calls");
     let began = Instant::now();
-    let vault = Vault::connect(&address, &key).await?;
+    let state_store = EncryptedStore::connect(&address, &key).await?;
     let open = milliseconds(began);
     let began = Instant::now();
-    anyhow::ensure!(vault.find(&key_of(objects)).await?.is_empty(), "an object that nobody has put there");
+    anyhow::ensure!(
+        state_store.find(&key_of(objects)).await?.is_empty(),
+        "an object that nobody has put there"
+    );
     let first_miss = milliseconds(began);
 
     let began = Instant::now();
     for number in 0..CALLS {
-        vault.add(&key_of(objects + number), &object(number)).await?;
+        state_store.add(&key_of(objects + number), &object(number)).await?;
     }
     let put = microseconds(began);
     let began = Instant::now();
     for number in 0..CALLS {
-        let found = vault.find(&key_of(scattered(number, objects))).await?;
+        let found = state_store.find(&key_of(scattered(number, objects))).await?;
         anyhow::ensure!(found.len() == 1, "an object is missing");
     }
     let get = microseconds(began);
     let began = Instant::now();
     for number in 0..CALLS {
         let intent = Intent {
-            intention: Intention::Update,
+            intention: OperationKind::Update,
             key: key_of(number),
             subject: "urn:pulumi:dev::bench::random:index/randomPet:RandomPet::pet".to_owned(),
             prior: None,
             companion: Bytes::new(),
         };
-        vault.begin(intent, None).await?.end().await?;
+        state_store.begin(intent, None).await?.end().await?;
     }
     let intent = microseconds(began);
     let gets_at_once = at_once(0, CALLS * 10, {
-        let vault = vault.clone();
+        let state_store = state_store.clone();
         move |number| {
-            let vault = vault.clone();
-            async move { vault.find(&key_of(scattered(number, objects))).await.map(drop) }
+            let state_store = state_store.clone();
+            async move { state_store.find(&key_of(scattered(number, objects))).await.map(drop) }
         }
     })
     .await?;
     let began = Instant::now();
     let (mut after, mut walked) = (Some(RecordNumber(0)), 0_usize);
     while let Some(from) = after {
-        let page = vault.page(None, from, 1000).await?;
+        let page = state_store.page(None, from, 1000).await?;
         anyhow::ensure!(page.faults.is_empty(), "{:?}", page.faults);
         walked += page.records.len();
         after = page.next;

@@ -5,7 +5,7 @@
 //! provider, or the Go bridge, has let pass.
 
 mod check;
-mod complaints;
+mod check_failures;
 mod configure;
 mod diff;
 mod terraform_config;

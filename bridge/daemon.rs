@@ -1,17 +1,17 @@
 //! The daemon: sessions with engines, and the provider processes beneath them.
 
+mod autonames;
 mod calls;
-mod choice;
 mod home;
 mod installation;
 mod instance;
 mod leases;
 mod listings;
 mod log_file;
-mod made_up_names;
-mod narrator;
 mod open_intents;
+mod progress_reporter;
 mod provider_log;
+mod provider_slot;
 mod reattach;
 mod resolve;
 mod rpc_log;
@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use dashmap::DashMap;
 use isthmus_provider::schema_cache::SchemaCache;
-use isthmus_state::{LazyVault, Vault};
+use isthmus_state::{EncryptedStore, LazyEncryptedStore};
 use tokio::task::JoinSet;
 use tokio_util::task::TaskTracker;
 
@@ -33,15 +33,16 @@ use crate::lumirpc::stored_resource::UnconfirmedCreations;
 use crate::resource::FailedDeletes;
 use crate::settings::{InvalidSettings, Settings};
 
-pub use calls::{Begun, Call, Calls};
+pub use calls::{Call, CallSnapshot, Calls};
 pub use home::{
-    HomeError, NoProviderCache, OpenVaultError, PlaceError, provider_cache, pulumi as pulumi_home, vault,
+    HomeError, NoProviderCache, OpenStoreError, PlaceError, provider_cache, pulumi as pulumi_home,
+    state_store,
 };
 pub use installation::{Installation, InstallationError};
 pub use instance::Instance;
 pub use leases::{Leases, MOST_LEASES, NoRoom};
 pub use listings::{Listings, Paused};
-pub use narrator::Narrator;
+pub use progress_reporter::ProgressReporter;
 pub use provider_log::CALL_MARK;
 pub use reattach::ReattachVariableError;
 pub use resolve::ResolveError;
@@ -65,9 +66,9 @@ pub struct Daemon {
     /// The provider of every session that has chosen none of its own.
     only_instance: OnceLock<Arc<Instance>>,
     /// The store of objects and the journal, opened when they are first needed.
-    vault: Result<Arc<LazyVault>, PlaceError>,
+    state_store: Result<Arc<LazyEncryptedStore>, PlaceError>,
     /// Whether the user was told what there is to know of how the store is kept.
-    vault_complained: AtomicBool,
+    state_store_complained: AtomicBool,
     /// What failed deletions have left.
     failed_deletes: FailedDeletes,
     /// What was made by earlier processes that may not have told their engine.
@@ -91,17 +92,17 @@ impl Daemon {
             Ok(settings) => (settings, None),
             Err(invalid) => (Settings::default(), Some(invalid)),
         };
-        let vault = vault(&settings).map(Arc::new);
+        let state_store = state_store(&settings).map(Arc::new);
         Arc::new(Self {
             log,
             plugin_version,
             sessions: DashMap::new(),
             next_session: AtomicU64::new(0),
             only_instance: OnceLock::new(),
-            failed_deletes: FailedDeletes::new(vault.clone()),
+            failed_deletes: FailedDeletes::new(state_store.clone()),
             unanswered: UnconfirmedCreations::default(),
-            vault,
-            vault_complained: AtomicBool::new(false),
+            state_store,
+            state_store_complained: AtomicBool::new(false),
             schemas: home::schema_cache(&settings),
             settings: Arc::new(settings),
             invalid_settings,
@@ -164,7 +165,7 @@ impl Daemon {
     }
 
     /// How long a call that was asked to end may take.
-    pub fn grace(&self) -> Duration {
+    pub fn stop_grace_period(&self) -> Duration {
         self.settings.stop_grace_period
     }
 
@@ -180,14 +181,14 @@ impl Daemon {
     }
 
     /// The store of objects that an engine cannot hold itself.
-    pub async fn vault(&self) -> Result<&Vault, OpenVaultError> {
-        let vault = self.vault.as_ref().map_err(PlaceError::clone)?.open().await?;
-        if !self.vault_complained.swap(true, Ordering::Relaxed) {
-            for message in vault.warnings() {
+    pub async fn state_store(&self) -> Result<&EncryptedStore, OpenStoreError> {
+        let state_store = self.state_store.as_ref().map_err(PlaceError::clone)?.open().await?;
+        if !self.state_store_complained.swap(true, Ordering::Relaxed) {
+            for message in state_store.warnings() {
                 self.log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
             }
         }
-        Ok(vault)
+        Ok(state_store)
     }
 
     /// What was made by earlier processes that may not have told their engine, as far as it was found.
@@ -210,7 +211,7 @@ impl Daemon {
         self.tasks.close();
         self.tasks.wait().await;
         if let Some(instance) = self.only_instance.get() {
-            instance.end(self.grace()).await;
+            instance.end(self.stop_grace_period()).await;
         }
         self.log.flush().await;
     }

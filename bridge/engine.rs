@@ -22,7 +22,7 @@ pub enum Generation {
     /// `pulumirpc.Engine`.
     Today,
     /// `lumirpc.Engine`.
-    Of2017,
+    Lumi,
 }
 
 /// A connection to an engine. Cloning it shares the connection.
@@ -87,7 +87,7 @@ impl Engine {
                         .await
                         .map(drop)
                 }
-                Generation::Of2017 => {
+                Generation::Lumi => {
                     let request =
                         lumirpc::LogRequest { severity: severity as i32, message: message.to_owned() };
                     lumirpc::engine_client::EngineClient::new(self.channel.clone())
@@ -136,7 +136,7 @@ mod tests {
     async fn both_generations_of_address_are_understood() {
         let today = Engine::new("127.0.0.1:4000", Generation::Today).expect("an address");
         assert_eq!(today.address, "127.0.0.1:4000");
-        let old = Engine::new(":4000", Generation::Of2017).expect("an address");
+        let old = Engine::new(":4000", Generation::Lumi).expect("an address");
         assert_eq!(old.address, "127.0.0.1:4000");
     }
 

@@ -17,7 +17,7 @@ use isthmus_provider::{Diagnostic, ProviderError};
 
 use crate::daemon::{Instance, Session};
 use crate::package::catalogue::{Package, TokenError};
-use crate::resource::{Notes, OperationError, Target, describe};
+use crate::resource::{OperationError, OperationWarnings, Target, describe};
 use crate::translate::property::{PropertyView, classify, contains_secret, secret};
 
 /// What an engine makes of the results.
@@ -47,7 +47,10 @@ pub struct Invocation<'a> {
 }
 
 /// Reads the data source, calls the function, opens the ephemeral resource or carries out the action that the token names.
-pub async fn invoke(invocation: Invocation<'_>, notes: &mut Notes) -> Result<Struct, OperationError> {
+pub async fn invoke(
+    invocation: Invocation<'_>,
+    notes: &mut OperationWarnings,
+) -> Result<Struct, OperationError> {
     let Invocation { session, instance, token, arguments, preview } = invocation;
     let outputs = session.takes_outputs_of_invokes();
     let asked = Asked { keep_secrets: session.keeps_secrets(), preview, outputs };
@@ -124,7 +127,7 @@ fn refusal(target: &Target<'_>, arguments: &Struct, error: ProviderError) -> Ope
 }
 
 /// Takes warnings about arguments; those of the other list of the notes are about the provider's configuration.
-fn remember(warnings: &mut Vec<Diagnostic>, target: &Target<'_>, notes: &mut Notes) {
+fn remember(warnings: &mut Vec<Diagnostic>, target: &Target<'_>, notes: &mut OperationWarnings) {
     notes.texts.extend(warnings.drain(..).map(|warning| describe(&warning, &target.shape.object)));
 }
 

@@ -27,12 +27,12 @@ use crate::config;
 use crate::daemon::{Instance, Session, SessionError};
 use crate::invoke::{self, Invocation};
 use crate::package::{mapping, schema};
-use crate::resource::{self, Comparison, Naming, Notes, Operation, OperationError};
+use crate::resource::{self, Comparison, Naming, Operation, OperationError, OperationWarnings};
 use crate::serve::{LARGEST_MESSAGE, connected_session, limit, run_to_completion, session_of as session};
 use crate::settings::WriteOnly;
 use crate::status;
 use crate::urn::Urn;
-use messages::{difference, failures, paths, strict_version, wish};
+use messages::{autonaming_mode, difference, failures, paths, strict_version};
 use work::Work;
 
 /// The largest text in an answer: beside it stand a few bytes that say what it is.
@@ -51,7 +51,7 @@ impl ResourceProvider for PulumiService {
         let session = connected_session(&request)?;
         let request = request.into_inner();
         if !request.engine_address.is_empty() {
-            session.introduce(&request.engine_address).map_err(status::of_session)?;
+            session.attach_engine(&request.engine_address).map_err(status::of_session)?;
         }
         session.accept_secrets(true);
         session.accept_outputs_of_invokes(request.accepts_outputs_in_invoke);
@@ -70,7 +70,7 @@ impl ResourceProvider for PulumiService {
 
     async fn attach(&self, request: Request<PluginAttach>) -> Result<Response<()>, Status> {
         let session = session(&request)?;
-        session.introduce(&request.into_inner().address).map_err(status::of_session)?;
+        session.attach_engine(&request.into_inner().address).map_err(status::of_session)?;
         Ok(Response::new(()))
     }
 
@@ -146,7 +146,7 @@ impl ResourceProvider for PulumiService {
             return Ok(Response::new(CheckResponse { inputs: Some(news), failures: Vec::new() }));
         };
         let request = request.into_inner();
-        let mut notes = Notes::default();
+        let mut notes = OperationWarnings::default();
         let news = request.news.unwrap_or_default();
         let call = instance.calls.begin(&request.urn);
         let checking = config::check(&instance, &request.urn, news, &mut notes);
@@ -191,7 +191,7 @@ impl ResourceProvider for PulumiService {
                 Some(properties) => config::Arguments::Properties(properties),
                 None => config::Arguments::Variables(&request.variables),
             };
-            let mut notes = Notes::default();
+            let mut notes = OperationWarnings::default();
             let call = instance.calls.begin(request.urn.as_deref().unwrap_or_default());
             let configuring = config::configure(&instance, arguments, &mut notes);
             let configured = limit(&session, &call).within(configuring).await;
@@ -230,7 +230,7 @@ impl ResourceProvider for PulumiService {
         let must_end = invoke::must_end(&instance.package, &request.tok);
         let daemon = Arc::clone(session.daemon());
         let work = async move {
-            let mut notes = Notes::default();
+            let mut notes = OperationWarnings::default();
             let arguments = request.args.unwrap_or_default();
             let invocation = Invocation {
                 session: &session,
@@ -266,19 +266,19 @@ impl ResourceProvider for PulumiService {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
         let target = work.target(&request.r#type).await?;
-        let mut notes = Notes::default();
+        let mut notes = OperationWarnings::default();
         let olds = request.olds.unwrap_or_default();
         let naming = Naming {
             resource: Urn(&request.urn).name(),
             olds: &olds,
             seed: &request.random_seed,
-            wish: wish(request.autonaming.as_ref()),
+            autonaming_mode: autonaming_mode(request.autonaming.as_ref()),
         };
         let write_only = &work.instance.write_only;
         let news = write_only.reveal(&request.urn, request.news.unwrap_or_default(), &target.shape.object);
         let checking = resource::check(&target, news, Some(&naming), &mut notes);
         let checked = work.limited(&target, checking).await;
-        work.instance.made_up_names.note(&request.urn, notes.name_is_made_up);
+        work.instance.autonames.note(&request.urn, notes.name_is_made_up);
         let mut checked = work.finish(&target, notes, checked).await?;
         if work.session.daemon().settings().write_only == WriteOnly::Hash {
             write_only
@@ -297,12 +297,12 @@ impl ResourceProvider for PulumiService {
         let target = work.configured_target(&request.r#type).await?;
         let target = target.known_as(&request.id).compared(request.old_inputs.as_ref());
         let ignored = paths(&request.ignore_changes)?;
-        let mut notes = Notes::default();
+        let mut notes = OperationWarnings::default();
         let comparison = Comparison {
             olds: &request.olds.unwrap_or_default(),
             news: work.reveal(&target, request.news),
             ignore_changes: &ignored,
-            name_is_made_up: work.instance.made_up_names.contains(&request.urn),
+            name_is_made_up: work.instance.autonames.contains(&request.urn),
         };
         let changes = work.limited(&target, resource::diff(&target, comparison, &mut notes)).await;
         Ok(Response::new(difference(work.finish(&target, notes, changes).await?)))
@@ -314,7 +314,7 @@ impl ResourceProvider for PulumiService {
         work.through(move |work| async move {
             let target = work.configured_target(&request.r#type).await?;
             let target = target.timed(Operation::Create, request.timeout, None);
-            let mut notes = Notes::default();
+            let mut notes = OperationWarnings::default();
             let inputs = work.reveal(&target, request.properties);
             if request.preview {
                 let planning = resource::preview_create(&target, &inputs, &mut notes);
@@ -339,7 +339,7 @@ impl ResourceProvider for PulumiService {
         let target = work.configured_target(&request.r#type).await?;
         let target =
             target.known_as(&request.id).timed(Operation::Read, request.timeout, request.inputs.as_ref());
-        let mut notes = Notes::default();
+        let mut notes = OperationWarnings::default();
         let reading = async {
             match request.properties.filter(|properties| !properties.is_empty()) {
                 Some(properties) => {
@@ -375,7 +375,7 @@ impl ResourceProvider for PulumiService {
             page_size: at_least_one(page_size),
             continuation: continuation_token,
         };
-        let mut notes = Notes::default();
+        let mut notes = OperationWarnings::default();
         let waited_for = crate::serve::limit(&session, &call);
         let begun = waited_for.within(resource::begin_list(&instance, query, &mut notes)).await;
         report(&session, &instance, &notes, "").await;
@@ -405,7 +405,7 @@ impl ResourceProvider for PulumiService {
                 request.timeout,
                 request.old_inputs.as_ref(),
             );
-            let mut notes = Notes::default();
+            let mut notes = OperationWarnings::default();
             let olds = request.olds.unwrap_or_default();
             let news = work.reveal(&target, request.news);
             let ignored = paths(&request.ignore_changes)?;
@@ -433,7 +433,7 @@ impl ResourceProvider for PulumiService {
                 request.timeout,
                 request.old_inputs.as_ref(),
             );
-            let mut notes = Notes::default();
+            let mut notes = OperationWarnings::default();
             let olds = request.properties.unwrap_or_default();
             let inputs = request.old_inputs.clone().unwrap_or_default();
             let deleted = resource::delete(&target, &inputs, &olds, &mut notes);
@@ -516,7 +516,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 }
 
 /// Shows the warnings of a call that is about no resource.
-async fn report(session: &Session, instance: &Instance, notes: &Notes, urn: &str) {
+async fn report(session: &Session, instance: &Instance, notes: &OperationWarnings, urn: &str) {
     let shape = instance.package.config_shape().ok();
     for warning in &notes.warnings {
         let text = match &shape {

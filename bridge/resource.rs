@@ -33,7 +33,7 @@ use crate::package::catalogue::Identity;
 use crate::package::shape::ResourceShape;
 use crate::translate::inputs::{Config, Unknowns, config_from_inputs};
 
-pub use autoname::{Naming, Wish};
+pub use autoname::{AutonamingMode, Naming};
 pub use check::{Checked, check};
 pub use create::{Created, create, preview_create};
 pub use delete::delete;
@@ -70,7 +70,7 @@ pub struct Target<'a> {
 
 /// What an operation yields besides its result.
 #[derive(Debug, Default)]
-pub struct Notes {
+pub struct OperationWarnings {
     /// The provider's warnings, each once.
     pub warnings: Vec<Diagnostic>,
     /// Warnings that are in the user's words already.

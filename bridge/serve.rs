@@ -17,7 +17,7 @@ use tonic::{Request, Status};
 
 use crate::daemon::{Call, Daemon, Session};
 use crate::package::shape::ObjectShape;
-use crate::resource::{self, Notes};
+use crate::resource::{self, OperationWarnings};
 
 pub(crate) use access::own_connections;
 pub(crate) use listener::LARGEST_MESSAGE;
@@ -45,7 +45,7 @@ pub(crate) fn connected_session<Message>(request: &Request<Message>) -> Result<A
 
 /// When a call is broken off: when nobody waits for it any longer.
 pub(crate) fn limit(session: &Session, call: &Call) -> Limit {
-    Limit::new(call.broken_off(), session.daemon().grace())
+    Limit::new(call.broken_off(), session.daemon().stop_grace_period())
 }
 
 /// Does a piece of work to its end, whoever still listens: what a provider has begun must be finished, not broken off in the
@@ -58,7 +58,12 @@ pub(crate) async fn run_to_completion<Answer: Send + 'static>(
 }
 
 /// Shows what a provider warned of while it did something about the resource `urn` (empty: about none), before the answer is given.
-pub(crate) async fn show_warnings(session: &Session, notes: &Notes, object: &ObjectShape, urn: &str) {
+pub(crate) async fn show_warnings(
+    session: &Session,
+    notes: &OperationWarnings,
+    object: &ObjectShape,
+    urn: &str,
+) {
     for warning in &notes.warnings {
         session.warn(resource::describe(warning, object), urn);
     }

@@ -47,32 +47,33 @@ pub const ALLOW_USERS: Setting = Setting {
 };
 
 /// How long what was asked to end may take.
-pub const GRACE: Setting = Setting {
-    name: "ISTHMUS_GRACE",
+pub const STOP_GRACE_PERIOD: Setting = Setting {
+    name: "ISTHMUS_STOP_GRACE_PERIOD",
     value: "a number of seconds, up to a day (86400)",
     default: "30",
-    effect: "How long a provider that was asked to stop may take to end its calls: when it is asked a second time, when the \
-             program ends, when a timeout of the user's runs out. Then they are broken off, and what is known of them is told.",
+    effect: "Time that a stopped provider has to finish its calls: after a second Cancel, at the end of the \
+             plugin, or when a resource's `customTimeouts` have passed. Calls still running are then \
+             answered with what is known of their outcome.",
 };
 
 /// The grace where nothing is set.
-pub const DEFAULT_GRACE: Duration = Duration::from_secs(30);
+pub const DEFAULT_STOP_GRACE_PERIOD: Duration = Duration::from_secs(30);
 
 /// The folder that holds the store, keys and caches.
 pub const HOME: Setting = Setting {
     name: "ISTHMUS_HOME",
     value: "a directory",
     default: "`isthmus` in the Pulumi home",
-    effect: "Holds the store of objects, the key that they are encrypted with, and caches.",
+    effect: "Directory of the state store, its key and the caches.",
 };
 
 /// What fixes the versions and packages of providers.
 pub const LOCK_FILE: Setting = Setting {
     name: "ISTHMUS_LOCK_FILE",
     value: "a file, such as `.terraform.lock.hcl`",
-    default: "no lock file counts",
-    effect: "Takes of each provider the version that this lock file has, and refuses a package that it does not know, or that is \
-             not in it at all.",
+    default: "no lock file",
+    effect: "Pins providers to the versions and checksums of this dependency lock file; a provider that is \
+             not in it, or differs from it, is refused.",
 };
 
 /// Whether networks are used to find providers.
@@ -80,7 +81,7 @@ pub const OFFLINE: Setting = Setting {
     name: "ISTHMUS_OFFLINE",
     value: BOOLEAN,
     default: "`false`: registries and mirrors are queried",
-    effect: "Finds providers in the cache and in folders, and uses no network for that.",
+    effect: "Resolves providers from the plugin cache and filesystem mirrors only, without network access.",
 };
 
 /// The key that the store is encrypted with.
@@ -88,15 +89,15 @@ pub const KEY: Setting = Setting {
     name: "ISTHMUS_KEY",
     value: "64 hexadecimal digits",
     default: "`ISTHMUS_KEY_FILE` or `ISTHMUS_PASSPHRASE`",
-    effect: "The key that the store of objects is encrypted with, itself. Only one of the three may be set.",
+    effect: "Encryption key of the state store. Only one of the three may be set.",
 };
 
 /// The key that the store is encrypted with.
 pub const KEY_FILE: Setting = Setting {
     name: "ISTHMUS_KEY_FILE",
     value: "a file of 64 hexadecimal digits",
-    default: "a random key in `state.key` in `ISTHMUS_HOME`, made when it is first needed",
-    effect: "The key that the store of objects is encrypted with.",
+    default: "a random key in `state.key` in `ISTHMUS_HOME`, created on first use",
+    effect: "File that holds the encryption key of the state store.",
 };
 
 /// What the key is derived from that the store is encrypted with.
@@ -104,7 +105,7 @@ pub const PASSPHRASE: Setting = Setting {
     name: "ISTHMUS_PASSPHRASE",
     value: "text",
     default: "`ISTHMUS_KEY_FILE` or `ISTHMUS_KEY`",
-    effect: "What the key that the store of objects is encrypted with is derived from, by Argon2id.",
+    effect: "Passphrase that the encryption key of the state store is derived from (Argon2id).",
 };
 
 /// Where the store of objects is.
@@ -112,15 +113,15 @@ pub const STORE: Setting = Setting {
     name: "ISTHMUS_STORE",
     value: "a file, or `postgres://USER:PASSWORD@HOST/DATABASE`",
     default: "`state.sqlite` in `ISTHMUS_HOME`",
-    effect: "Where the store of objects and the journal are; see below.",
+    effect: "Location of the state store and its journal; see below.",
 };
 
 /// Whom a server's certificate has to be from.
 pub const STORE_CA: Setting = Setting {
     name: "ISTHMUS_STORE_CA",
     value: "a file of certificates in PEM",
-    default: "the system's authorities",
-    effect: "The authorities that the certificate of the server in `ISTHMUS_STORE` is checked with.",
+    default: "the system's certificate authorities",
+    effect: "Certificate authorities that verify the server in `ISTHMUS_STORE`.",
 };
 
 /// What providers are told of the program.
@@ -128,7 +129,7 @@ pub const PROVIDER_META: Setting = Setting {
     name: "ISTHMUS_PROVIDER_META",
     value: "a JSON object of objects, by the provider's type",
     default: "nothing",
-    effect: "What a Terraform module would say in its `provider_meta` blocks; see below.",
+    effect: "Provider metadata, as a Terraform module gives it in `provider_meta` blocks; see below.",
 };
 
 /// What names resources to an engine of 2017.
@@ -136,15 +137,16 @@ pub const NAME_PROPERTIES: Setting = Setting {
     name: "ISTHMUS_NAME_PROPERTIES",
     value: "a JSON object of properties or lists of them, by Terraform's types",
     default: "the type's own name",
-    effect: "Which properties name a resource to an engine of 2017 when its program gives neither `urnName` nor `name`; see below.",
+    effect: "Properties that name a resource for the legacy engine when its program sets neither `urnName` \
+             nor `name`; see below.",
 };
 
 /// The provider of a plugin that is started for a 2017 engine.
 pub const PROVIDER: Setting = Setting {
     name: "ISTHMUS_PROVIDER",
     value: "a file",
-    default: "what `isthmus link` has linked, else `terraform-provider-PKG` on `PATH`",
-    effect: "The provider that `lumi-resource-PKG` runs.",
+    default: "the one that `isthmus link` linked, else `terraform-provider-PKG` on `PATH`",
+    effect: "Provider binary that `lumi-resource-PKG` runs.",
 };
 
 /// What becomes of processes that a provider has detached.
@@ -152,8 +154,9 @@ pub const KILL_SESSIONS: Setting = Setting {
     name: "ISTHMUS_KILL_SESSIONS",
     value: BOOLEAN,
     default: "`false`: they keep running, as under Terraform, with a warning",
-    effect: "Kills processes that a provider has moved into a session of their own (`setsid`) when the provider ends. All other \
-             processes of a provider are always killed with it.",
+    effect: "Kills processes that a provider moved into another session (`setsid`) when the provider ends, \
+             unless the guardian process itself was killed. All other processes of a provider are always \
+             killed with it.",
 };
 
 /// Whether the calls of providers are logged.
@@ -178,8 +181,8 @@ pub const SENSITIVE_OUTPUTS: Setting = Setting {
     name: "ISTHMUS_SENSITIVE_OUTPUTS",
     value: "`withhold` or `show`",
     default: "`show`, with a warning",
-    effect: "Sensitive outputs for a legacy engine, which stores everything in the clear: `withhold` leaves them in the store of objects \
-             alone.",
+    effect: "Sensitive outputs for the legacy engine, which stores everything in the clear: `withhold` keeps \
+             them in the state store only.",
 };
 
 /// Whether engines store write-only values.
@@ -202,7 +205,6 @@ const TOOLS_DIR: Setting = Setting {
 /// All of them, in the order of the reference page.
 pub const ALL: &[Setting] = &[
     ALLOW_USERS,
-    GRACE,
     HOME,
     KEY,
     KEY_FILE,
@@ -216,6 +218,7 @@ pub const ALL: &[Setting] = &[
     PROVIDER_META,
     SCHEMA_CACHE,
     SENSITIVE_OUTPUTS,
+    STOP_GRACE_PERIOD,
     STORE,
     STORE_CA,
     TOOLS_DIR,

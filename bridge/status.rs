@@ -4,7 +4,7 @@
 //! "it may have happened", every other code is "it cleanly did not happen". So the first three are used for nothing else.
 
 use isthmus_proto::{pulumirpc, rpc};
-use isthmus_provider::{Cut, ProviderError};
+use isthmus_provider::{Interruption, ProviderError};
 use prost::Message as _;
 use tonic::{Code, Status};
 
@@ -36,8 +36,8 @@ pub(super) fn of_operation(error: OperationError) -> Status {
 /// A provider's failure that has changed nothing.
 fn of_provider(error: &ProviderError, text: String) -> Status {
     match error {
-        ProviderError::Cut { cut: Cut::TimedOut(_), .. } => Status::deadline_exceeded(text),
-        ProviderError::Cut { cut: Cut::BrokenOff(_), .. } => Status::cancelled(text),
+        ProviderError::Interruption { cut: Interruption::TimedOut(_), .. } => Status::deadline_exceeded(text),
+        ProviderError::Interruption { cut: Interruption::BrokenOff(_), .. } => Status::cancelled(text),
         _ => Status::aborted(text),
     }
 }

@@ -6,9 +6,9 @@
 
 mod host;
 mod inputs;
+mod lumi;
 mod report;
 mod today;
-mod year_2017;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -120,7 +120,7 @@ async fn play_today(role: &Role, protocol: Option<u8>, report: &mut Report) -> R
 async fn play_2017(role: &Role, protocol: Option<u8>, report: &mut Report) -> Result<(), DemoError> {
     let mut host = Host::start_2017(role, protocol).await?;
     report.scene(&format!("lumirpc, the service of 2017{}", speaking(protocol)), role);
-    let played = year_2017::play(&mut host, role, report).await;
+    let played = lumi::play(&mut host, role, report).await;
     host.end().await;
     played
 }

@@ -154,7 +154,7 @@ pub(crate) async fn serve_until_told(
     };
     let overdue = async {
         told.cancelled().await;
-        tokio::time::sleep(daemon.grace()).await;
+        tokio::time::sleep(daemon.stop_grace_period()).await;
         daemon.break_off().await;
         tokio::time::sleep(LAST_ANSWERS).await;
     };

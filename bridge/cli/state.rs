@@ -21,11 +21,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use isthmus_state::Vault;
+use isthmus_state::EncryptedStore;
 
 use super::output::inform;
 use super::{fail, print, warn};
-use crate::daemon::{self, OpenVaultError};
+use crate::daemon::{self, OpenStoreError};
 use crate::settings::Settings;
 use error::StateError;
 
@@ -101,23 +101,23 @@ pub(super) fn run(state: &State, settings: &Arc<Settings>) -> ExitCode {
 
 /// Opens the store that the settings name, for what only looks at it or removes from it. It is not created: that would hide
 /// from later commands, and from the plugin, that it is missing.
-async fn open_existing_vault(settings: &Settings) -> Result<Vault, StateError> {
-    let vault = daemon::vault(settings).map_err(OpenVaultError::from)?;
-    match vault.existing().await.map_err(OpenVaultError::from)? {
+async fn open_existing_state_store(settings: &Settings) -> Result<EncryptedStore, StateError> {
+    let state_store = daemon::state_store(settings).map_err(OpenStoreError::from)?;
+    match state_store.existing().await.map_err(OpenStoreError::from)? {
         Some(existing) => {
             existing.warnings().for_each(|warning| warn(&warning));
             Ok(existing.clone())
         }
-        None => Err(StateError::NoStore { store: vault.location(), key: vault.own_key_file() }),
+        None => Err(StateError::NoStore { store: state_store.location(), key: state_store.own_key_file() }),
     }
 }
 
 /// Opens the store that the settings name, and creates it where it is missing. What the user should know about it goes to standard error.
-async fn open_vault(settings: &Settings) -> Result<Vault, StateError> {
-    let vault = daemon::vault(settings).map_err(OpenVaultError::from)?;
-    let vault = vault.open().await.map_err(OpenVaultError::from)?.clone();
-    for warning in vault.warnings() {
+async fn open_state_store(settings: &Settings) -> Result<EncryptedStore, StateError> {
+    let state_store = daemon::state_store(settings).map_err(OpenStoreError::from)?;
+    let state_store = state_store.open().await.map_err(OpenStoreError::from)?.clone();
+    for warning in state_store.warnings() {
         warn(&warning);
     }
-    Ok(vault)
+    Ok(state_store)
 }

@@ -4,10 +4,10 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::ProviderError;
 use isthmus_provider::Retention;
 
-use super::complaints::Complaints;
+use super::check_failures::Complaints;
 use super::{sorted, target};
 use crate::daemon::Instance;
-use crate::resource::{Checked, Failure, Inputs, Notes, OperationError};
+use crate::resource::{Checked, Failure, Inputs, OperationError, OperationWarnings};
 use crate::translate::config_values::{fold, unfold, unfold_if_possible};
 use crate::translate::inputs::{Unknowns, config_from_inputs};
 use crate::translate::marked_secrets::note_secrets;
@@ -20,14 +20,14 @@ pub async fn check(
     instance: &Instance,
     urn: &str,
     news: Struct,
-    notes: &mut Notes,
+    notes: &mut OperationWarnings,
 ) -> Result<Checked, OperationError> {
     let target = target(instance)?;
     let object = &target.shape.object;
     // As values where they are, so that what is within them can be told apart.
     let given = unfold_if_possible(&news, object);
     note_secrets(&given, instance.provider.secrets(), Retention::Session);
-    let complaints =
+    let check_failures =
         Complaints::new(urn, &instance.package.identity().name, Inputs::new(&given, object), object);
     let (own, strangers) = sorted(&news, object);
     let read = unfold(&own, object)
@@ -38,16 +38,16 @@ pub async fn check(
             match instance.provider.validate_config(&config.value, &mut notes.warnings).await {
                 Ok(()) => Vec::new(),
                 Err(ProviderError::Diagnostics { diagnostics, .. }) => {
-                    diagnostics.iter().map(|diagnostic| complaints.of_provider(diagnostic)).collect()
+                    diagnostics.iter().map(|diagnostic| check_failures.of_provider(diagnostic)).collect()
                 }
                 Err(error) => return Err(target.failed(error)),
             }
         }
-        Err(found) => found.into_iter().map(|failure| complaints.of_schema(failure)).collect(),
+        Err(found) => found.into_iter().map(|failure| check_failures.of_schema(failure)).collect(),
     };
     // Two halves of one provider, on the SDK and on the framework, each say what is missing.
     failures.dedup();
-    failures.extend(strangers.into_iter().map(|key| complaints.of_stranger(key)));
+    failures.extend(strangers.into_iter().map(|key| check_failures.of_stranger(key)));
     let unfolded = unfold(&news, object).unwrap_or(news);
     Ok(Checked { inputs: fold(&unfolded, object), failures })
 }

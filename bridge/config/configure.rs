@@ -6,11 +6,11 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::ProviderError;
 use isthmus_provider::Retention;
 
-use super::complaints::in_pulumis_names;
+use super::check_failures::in_pulumis_names;
 use super::{sorted, target};
 use crate::daemon::Instance;
 use crate::package::shape::ObjectShape;
-use crate::resource::{Failure, Inputs, MissingKey, Notes, OperationError, Target};
+use crate::resource::{Failure, Inputs, MissingKey, OperationError, OperationWarnings, Target};
 use crate::translate::config_values::{from_variables, unfold};
 use crate::translate::inputs::{Unknowns, config_from_stored, missing_required};
 use crate::translate::marked_secrets::note_secrets;
@@ -32,7 +32,7 @@ pub enum Arguments<'a> {
 pub async fn configure(
     instance: &Instance,
     arguments: Arguments<'_>,
-    notes: &mut Notes,
+    notes: &mut OperationWarnings,
 ) -> Result<(), OperationError> {
     let target = target(instance)?;
     let object = &target.shape.object;

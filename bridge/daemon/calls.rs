@@ -43,7 +43,7 @@ pub struct Call {
 
 /// The calls up to some moment, and none that began later.
 #[derive(Clone, Debug)]
-pub struct Begun {
+pub struct CallSnapshot {
     calls: Calls,
     next: u64,
 }
@@ -81,9 +81,9 @@ impl Calls {
     }
 
     /// The calls that have begun until now.
-    pub fn begun(&self) -> Begun {
+    pub fn begun(&self) -> CallSnapshot {
         let next = self.running().next;
-        Begun { calls: self.clone(), next }
+        CallSnapshot { calls: self.clone(), next }
     }
 
     /// Breaks off all calls, those that begin from now on too.
@@ -104,7 +104,7 @@ impl Call {
     }
 }
 
-impl Begun {
+impl CallSnapshot {
     /// Whether any of them is under way.
     pub fn are_running(&self) -> bool {
         self.calls.running().calls.iter().any(|call| call.number < self.next)
@@ -129,8 +129,8 @@ impl Begun {
     }
 
     /// Breaks off what has not ended after `grace`.
-    pub async fn break_off_after(&self, grace: Duration) {
-        if tokio::time::timeout(grace, self.ended()).await.is_err() {
+    pub async fn break_off_after(&self, stop_grace_period: Duration) {
+        if tokio::time::timeout(stop_grace_period, self.ended()).await.is_err() {
             self.break_off();
         }
     }

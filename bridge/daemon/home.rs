@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use isthmus_common::permissions::{PermissionsError, require_trusted};
 use isthmus_provider::schema_cache::SchemaCache;
-use isthmus_state::{KeySource, LazyVault, StoreAddress, VaultError};
+use isthmus_state::{EncryptedStoreError, KeySource, LazyEncryptedStore, StoreAddress};
 
 use crate::settings::Settings;
 
@@ -30,13 +30,13 @@ pub enum PlaceError {
 
 /// The store of objects cannot be opened.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenVaultError {
+pub enum OpenStoreError {
     /// There is no place for it.
     #[error(transparent)]
     Place(#[from] PlaceError),
     /// It cannot be used.
     #[error(transparent)]
-    Vault(#[from] VaultError),
+    EncryptedStore(#[from] EncryptedStoreError),
 }
 
 /// There is no folder of providers.
@@ -48,7 +48,7 @@ pub struct NoProviderCache;
 ///
 /// # Errors
 /// When there is no place for it, or another user may write there.
-pub fn vault(settings: &Settings) -> Result<LazyVault, PlaceError> {
+pub fn state_store(settings: &Settings) -> Result<LazyEncryptedStore, PlaceError> {
     let trusted_folder = || -> Result<PathBuf, PlaceError> {
         let folder = folder(settings, |name| std::env::var_os(name))?;
         require_trusted(&folder)?;
@@ -62,7 +62,7 @@ pub fn vault(settings: &Settings) -> Result<LazyVault, PlaceError> {
         Some(key) => key.clone(),
         None => KeySource::Folder(trusted_folder()?),
     };
-    Ok(LazyVault::new(address, key))
+    Ok(LazyEncryptedStore::new(address, key))
 }
 
 /// The folder of unpacked providers, which is shared with the Go bridge.

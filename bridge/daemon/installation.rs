@@ -6,7 +6,7 @@ use std::path::Path;
 use isthmus_install::web::WebClient;
 use isthmus_install::{
     CliConfig, CliConfigError, Environment, FilesystemMirror, Installer, LockFile, LockFileError,
-    OciAuthority, Origins, ProviderCache, RegistryClient, SignaturePolicy, Sources,
+    OciAuthenticator, Origins, ProviderCache, RegistryClient, SignaturePolicy, Sources,
 };
 
 use super::home::{self, NoProviderCache};
@@ -54,7 +54,7 @@ impl Installation {
         let origins = if settings.offline {
             Origins::offline(sources, format!("{} is set", settings::OFFLINE.name))
         } else {
-            let authority = OciAuthority::new(&config, &environment);
+            let authority = OciAuthenticator::new(&config, &environment);
             warnings.extend(authority.warnings.iter().cloned());
             let web = WebClient::configured(&config, &environment);
             Origins::new(sources, RegistryClient::new(web, config.hosts), authority)

@@ -7,8 +7,8 @@ use isthmus_cty::Value;
 use isthmus_provider::{Diagnostic, Provider, ProviderError};
 use tokio::sync::Mutex;
 
-use super::made_up_names::MadeUpNames;
-use super::{Begun, Calls, Leases, Listings};
+use super::autonames::Autonames;
+use super::{CallSnapshot, Calls, Leases, Listings};
 use crate::package::catalogue::Package;
 use crate::resource::{OperationError, PlanMemory, WriteOnlyValues};
 use crate::settings::{PROVIDER_META, Settings};
@@ -26,7 +26,7 @@ pub struct Instance {
     /// What it is busy with.
     pub calls: Calls,
     /// The resources whose names are not their programs' own.
-    pub made_up_names: MadeUpNames,
+    pub autonames: Autonames,
     /// Lists of which an engine has seen the beginning.
     pub listings: Listings,
     /// Values that the engine does not store, if it is not to.
@@ -41,7 +41,7 @@ pub struct Instance {
     /// The configuration that was judged last: what is known before one is applied.
     checked: StdMutex<Option<Value>>,
     /// The calls that were asked to come to an end last.
-    asked: StdMutex<Option<Begun>>,
+    asked: StdMutex<Option<CallSnapshot>>,
 }
 
 impl Instance {
@@ -52,7 +52,7 @@ impl Instance {
             package,
             provider,
             calls,
-            made_up_names: MadeUpNames::default(),
+            autonames: Autonames::default(),
             listings: Listings::default(),
             write_only: WriteOnlyValues::default(),
             leases: Leases::default(),
@@ -112,18 +112,18 @@ impl Instance {
     }
 
     /// Notes that `calls` are asked to come to an end, and returns those that were asked the time before.
-    pub(super) fn asked(&self, calls: &Begun) -> Option<Begun> {
+    pub(super) fn asked(&self, calls: &CallSnapshot) -> Option<CallSnapshot> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).replace(calls.clone())
     }
 
     /// Asks `calls` to come to an end, if they have not.
-    pub async fn stop(&self, calls: &Begun) -> Result<(), ProviderError> {
+    pub async fn stop(&self, calls: &CallSnapshot) -> Result<(), ProviderError> {
         if calls.are_running() { self.provider.stop().await } else { Ok(()) }
     }
 
     /// Waits until `calls` have come to an end, and asks again for as long as they have not. Once is not enough: a provider
     /// stops what it is doing when it is asked, and a call whose request was just on its way begins afterwards.
-    pub async fn stopped(&self, calls: &Begun) {
+    pub async fn stopped(&self, calls: &CallSnapshot) {
         while tokio::time::timeout(STOP_AGAIN, calls.ended()).await.is_err() {
             // Whether it hears that has no bearing on anything: the calls' own answers tell how they end.
             let _ = self.provider.stop().await;
@@ -132,7 +132,7 @@ impl Instance {
 
     /// Ends the provider. Calls under way are asked to come to an end first, and are broken off where they have not after
     /// `grace`; what is open is closed after them.
-    pub async fn end(&self, grace: Duration) {
+    pub async fn end(&self, stop_grace_period: Duration) {
         let calls = self.calls.begun();
         self.listings.drop_all();
         let asked = async {
@@ -140,13 +140,13 @@ impl Instance {
             let _ = self.stop(&calls).await;
             self.stopped(&calls).await;
         };
-        if tokio::time::timeout(grace, asked).await.is_err() {
+        if tokio::time::timeout(stop_grace_period, asked).await.is_err() {
             calls.break_off();
             // What hangs elsewhere than in the provider does not keep it either.
-            let _ = tokio::time::timeout(grace, calls.ended()).await;
+            let _ = tokio::time::timeout(stop_grace_period, calls.ended()).await;
         }
         // A provider that does not close what is open is ended all the same.
-        let _ = tokio::time::timeout(grace, self.leases.end()).await;
+        let _ = tokio::time::timeout(stop_grace_period, self.leases.end()).await;
         self.provider.shutdown().await;
     }
 }

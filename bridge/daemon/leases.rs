@@ -64,7 +64,7 @@ pub struct NoRoom;
 /// Those that were open, or being opened, at some moment. They are kept until this is told to close them.
 #[derive(Debug)]
 #[must_use]
-pub struct OpenUntilNow(CancellationToken);
+pub struct LeaseSnapshot(CancellationToken);
 
 impl Default for Leases {
     fn default() -> Self {
@@ -87,9 +87,9 @@ impl Leases {
     }
 
     /// Those that are open by now. Later ones are apart from them.
-    pub fn until_now(&self) -> OpenUntilNow {
+    pub fn until_now(&self) -> LeaseSnapshot {
         let mut run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
-        OpenUntilNow(std::mem::replace(&mut *run, self.over.child_token()))
+        LeaseSnapshot(std::mem::replace(&mut *run, self.over.child_token()))
     }
 
     /// Closes all, and what is being opened as soon as it is open, and waits until that is done.
@@ -100,7 +100,7 @@ impl Leases {
     }
 }
 
-impl OpenUntilNow {
+impl LeaseSnapshot {
     /// Lets them be closed.
     pub fn close(self) {
         self.0.cancel();

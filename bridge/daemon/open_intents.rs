@@ -1,6 +1,6 @@
 //! What was begun and never ended is told when an engine comes that it concerns.
 
-use isthmus_state::{Condition, Intent, OpenIntent, OpenIntents, Vault, VaultError};
+use isthmus_state::{Condition, EncryptedStore, EncryptedStoreError, Intent, OpenIntent, OpenIntents};
 
 use super::Daemon;
 use crate::engine::{EngineLog, LogLine, Severity};
@@ -9,11 +9,11 @@ impl Daemon {
     /// Tells an engine what was begun and never ended, as far as it concerns it. What somebody is still doing is left out.
     pub async fn report_open_intents(&self, concerns: impl Fn(&Intent) -> bool, log: &EngineLog) {
         // That there is no place for a store is told whenever something would have to be kept in it.
-        let Ok(lazy) = &self.vault else { return };
+        let Ok(lazy) = &self.state_store else { return };
         let say = |severity, message| log.send(LogLine { severity, message, urn: String::new() });
         let told = async {
-            let Some(vault) = lazy.existing().await? else { return Ok(()) };
-            let OpenIntents { intents, faults } = vault.open_intents().await?;
+            let Some(state_store) = lazy.existing().await? else { return Ok(()) };
+            let OpenIntents { intents, faults } = state_store.open_intents().await?;
             for fault in faults {
                 let what_to_do = match fault.number {
                     Some(number) => format!("`isthmus state dismiss {}` ends this message", number.0),
@@ -38,7 +38,7 @@ impl Daemon {
                 );
                 say(Severity::Warning, format!("{report}. {what_to_do}"));
             }
-            self.tell_once(vault, unanswered, log).await
+            self.tell_once(state_store, unanswered, log).await
         };
         if let Err(error) = told.await {
             let reason = isthmus_common::error_chain(&error);
@@ -52,10 +52,10 @@ impl Daemon {
     /// once; it becomes one if the engine asks for the same again.
     async fn tell_once(
         &self,
-        vault: &Vault,
+        state_store: &EncryptedStore,
         unanswered: Vec<OpenIntent>,
         log: &EngineLog,
-    ) -> Result<(), VaultError> {
+    ) -> Result<(), EncryptedStoreError> {
         for open in &unanswered {
             let advice = "If the engine does not have it, import it there, or delete it by hand";
             let message = format!("{}. {advice}", open.report());
@@ -64,7 +64,7 @@ impl Daemon {
         // Not forgotten before it is told.
         log.flush().await;
         for open in unanswered {
-            vault.dismiss(open.number).await?;
+            state_store.dismiss(open.number).await?;
             self.unanswered.remember(open);
         }
         Ok(())

@@ -9,7 +9,7 @@ use isthmus_install::{
 use tokio::task::JoinError;
 
 use super::installation::{Installation, InstallationError};
-use super::narrator::Narrator;
+use super::progress_reporter::ProgressReporter;
 use super::reattach::{self, ReattachVariableError};
 use super::start::{self, Program, ProviderSource};
 use crate::package::catalogue::{Identity, IdentityError};
@@ -135,7 +135,7 @@ async fn find(
         let version = constraint.only_version().map_or_else(|| LOCAL_VERSION.to_owned(), ToString::to_string);
         return Ok(Found { version, program: Program::File(overridden.executable) });
     }
-    let narrator = Narrator::default();
+    let narrator = ProgressReporter::default();
     let listener = |event: InstallEvent| {
         if let Some(line) = narrator.line(&event) {
             tell(line);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex as StdMutex, PoisonError, RwLock};
 use isthmus_provider::KnownSecrets;
 use tokio::sync::{Mutex, Notify};
 
-use super::choice::{Choice, StartFailure};
+use super::provider_slot::{ProviderSlot, StartFailure};
 use super::resolve::{ResolveError, Resolved, resolve};
 use super::{Daemon, Instance, StartError};
 use crate::engine::{Engine, EngineError, EngineLog, Generation, LogLine, Severity};
@@ -34,7 +34,7 @@ pub struct Session {
     shown_warnings: StdMutex<HashSet<(String, String)>>,
     /// Tells whoever is starting a provider to give up.
     cancelling: Notify,
-    choice: Mutex<Option<Arc<Choice>>>,
+    choice: Mutex<Option<Arc<ProviderSlot>>>,
 }
 
 /// A session cannot do what was asked.
@@ -124,7 +124,7 @@ impl Session {
     }
 
     /// Learns where the engine is.
-    pub fn introduce(&self, address: &str) -> Result<(), SessionError> {
+    pub fn attach_engine(&self, address: &str) -> Result<(), SessionError> {
         let engine = Engine::new(address, Generation::Today)?;
         let log = EngineLog::start(Some(engine)).redacting(self.secrets.clone());
         *self.log.write().unwrap_or_else(PoisonError::into_inner) = log;
@@ -239,12 +239,12 @@ impl Session {
             self.warn(warning, "");
         }
         self.settle(has_warnings).await;
-        let choice = match Choice::remembered(&self.daemon, &source, &identity).await {
+        let choice = match ProviderSlot::remembered(&self.daemon, &source, &identity).await {
             Some(choice) => choice,
             None => {
                 let name = source.name.clone();
                 tokio::select! {
-                    started = Choice::started(self, source, identity) => {
+                    started = ProviderSlot::started(self, source, identity) => {
                         started.map_err(|error| SessionError::Start(Arc::new(error)))?
                     }
                     () = cancelled => return Err(SessionError::Cancelled { name }),
@@ -311,8 +311,8 @@ impl Session {
         let calls = instance.calls.begun();
         let leases = instance.leases.until_now();
         if let Some(asked_twice) = instance.asked(&calls) {
-            let grace = self.daemon.grace();
-            self.daemon.spawn(async move { asked_twice.break_off_after(grace).await });
+            let stop_grace_period = self.daemon.stop_grace_period();
+            self.daemon.spawn(async move { asked_twice.break_off_after(stop_grace_period).await });
         }
         if let Err(error) = instance.stop(&calls).await {
             self.say(Severity::Warning, format!("{error}; what it is busy with may take its time"), "");
@@ -339,7 +339,7 @@ impl Session {
         self.daemon.spawn(async move {
             let choice = session.choice.lock().await.take();
             if let Some(choice) = choice {
-                choice.end(session.daemon.grace()).await;
+                choice.end(session.daemon.stop_grace_period()).await;
             }
         });
     }

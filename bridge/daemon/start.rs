@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use isthmus_install::{AlteredError, SignaturePolicy, Verification, check_program};
 use isthmus_provider::plugin::{Guardian, LaunchError, LaunchSpec, OtherSessions, Plugin, ReattachConfig};
 use isthmus_provider::schema::CatalogueError;
-use isthmus_provider::{Diagnostic, KnownSchema, Provider, ProviderError, SchemaNews};
+use isthmus_provider::{Diagnostic, KnownSchema, Provider, ProviderError, SchemaUpdate};
 
 use super::reattach::{self, ReattachVariableError};
 use super::{Calls, home, provider_log};
@@ -82,7 +82,7 @@ pub async fn start(
     calls: &Calls,
     known: Option<&KnownSchema>,
     warnings: &mut Vec<Diagnostic>,
-) -> Result<(Provider, SchemaNews), StartError> {
+) -> Result<(Provider, SchemaUpdate), StartError> {
     let sink = provider_log::sink(log.clone(), calls.clone());
     let plugin = match &source.program {
         Program::Running(config) => Plugin::reattach(source.name.clone(), config.clone(), sink).await?,

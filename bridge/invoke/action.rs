@@ -10,7 +10,7 @@ use super::function::RESULT;
 use super::{Invocation, refusal, remember};
 use crate::engine::Severity;
 use crate::package::shape::ResourceShape;
-use crate::resource::{Notes, OperationError, Target, Timeouts};
+use crate::resource::{OperationError, OperationWarnings, Target, Timeouts};
 use crate::translate::inputs::Unknowns;
 
 /// What is shown of one piece of progress. A provider may say as much as a message of the protocol holds.
@@ -19,7 +19,7 @@ const LONGEST_PROGRESS: usize = 4096;
 pub(super) async fn carry_out(
     invocation: Invocation<'_>,
     shape: Arc<ResourceShape>,
-    notes: &mut Notes,
+    notes: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let Invocation { session, instance, token, arguments, preview } = invocation;
     let engine_tells = session.tells_previews();

@@ -12,7 +12,7 @@ use isthmus_provider::rules;
 use super::{Asked, digits, refusal, remember};
 use crate::daemon::Instance;
 use crate::package::shape::ResourceShape;
-use crate::resource::{Notes, OperationError, Target, Timeouts, describe};
+use crate::resource::{OperationError, OperationWarnings, Target, Timeouts, describe};
 use crate::translate::attribute_paths::property_path;
 use crate::translate::inputs::{Config, Unknowns};
 use crate::translate::outputs::{OutputOptions, outputs_from_state};
@@ -22,7 +22,7 @@ pub(super) async fn read(
     shape: Arc<ResourceShape>,
     arguments: &Struct,
     asked: Asked,
-    notes: &mut Notes,
+    notes: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let target = Target {
         provider: &instance.provider,

@@ -10,7 +10,7 @@ use isthmus_proto::property::Struct;
 use super::{Invocation, refusal, remember};
 use crate::daemon::{MOST_LEASES, NoRoom};
 use crate::package::shape::ResourceShape;
-use crate::resource::{Notes, OperationError, Target, Timeouts};
+use crate::resource::{OperationError, OperationWarnings, Target, Timeouts};
 use crate::translate::inputs::Unknowns;
 use crate::translate::outputs::{OutputOptions, outputs_from_state};
 use crate::translate::property::unknown;
@@ -18,7 +18,7 @@ use crate::translate::property::unknown;
 pub(super) async fn open(
     invocation: Invocation<'_>,
     shape: Arc<ResourceShape>,
-    notes: &mut Notes,
+    notes: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let Invocation { session, instance, token, arguments, .. } = invocation;
     let provider = &instance.provider;

@@ -9,7 +9,7 @@ use crate::daemon::Instance;
 use crate::names::tokens::nearest;
 use crate::package::function::{FunctionParameter, FunctionShape};
 use crate::package::shape::Shape;
-use crate::resource::{Failure, Inputs, Notes, OperationError};
+use crate::resource::{Failure, Inputs, OperationError, OperationWarnings};
 use crate::translate::inputs::{Unknowns, value_from_property};
 use crate::translate::outputs::{OutputOptions, property_from_value};
 use crate::translate::property::{contains_unknown, unknown};
@@ -22,7 +22,7 @@ pub(super) async fn call(
     instance: &Instance,
     shape: &FunctionShape,
     arguments: &Struct,
-    notes: &mut Notes,
+    notes: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let is_unknown = |argument| contains_unknown(argument) == Ok(true);
     let takes_unknown = |name: &str| {

@@ -19,11 +19,11 @@ use crate::cli::output::fail;
 use crate::cli::plugin::{PortError, announce, plugin_version, serve_until_told};
 use crate::cli::starter::Starter;
 use crate::config;
-use crate::daemon::{self, Calls, Daemon, Instance, OpenVaultError, ProviderSource};
+use crate::daemon::{self, Calls, Daemon, Instance, OpenStoreError, ProviderSource};
 use crate::engine::{Engine, EngineError, EngineLog, Generation, LogLine, Severity};
 use crate::package::catalogue::{Identity, Package};
 use crate::package::parameters::{EXECUTABLE_PREFIX, LOCAL_VERSION, Parameter, ParameterSource};
-use crate::resource::{self, Notes, OperationError};
+use crate::resource::{self, OperationError, OperationWarnings};
 use crate::serve::{Listener, ServeError};
 use crate::settings::{InvalidSettings, Settings};
 
@@ -61,7 +61,7 @@ enum StartError {
     #[error("the provider of package {package} cannot be configured: {reason}")]
     Configure { package: String, reason: String },
     #[error("the store of objects cannot be opened")]
-    Vault(#[source] OpenVaultError),
+    EncryptedStore(#[source] OpenStoreError),
     #[error(transparent)]
     Serve(#[from] ServeError),
     #[error(transparent)]
@@ -93,7 +93,7 @@ async fn serve(
     starter: Starter,
 ) -> Result<ExitCode, StartError> {
     let address = address.ok_or_else(|| StartError::NoEngine(package.to_owned()))?;
-    let engine = Engine::new(&address, Generation::Of2017).map_err(StartError::Address)?;
+    let engine = Engine::new(&address, Generation::Lumi).map_err(StartError::Address)?;
     let settings = match Settings::from_environment() {
         Ok(settings) => settings,
         Err(invalid) => return refuse(invalid, EngineLog::start(Some(engine)), starter).await,
@@ -117,7 +117,7 @@ async fn serve(
     daemon.serve_only(Arc::clone(&instance));
     let ready = async {
         configure(&instance, variables, &log).await?;
-        daemon.vault().await.map_err(StartError::Vault)?;
+        daemon.state_store().await.map_err(StartError::EncryptedStore)?;
         // Those of today's engines are told to these.
         let is_ours = |intent: &Intent| intent.key.package == package && !intent.subject.starts_with(URN);
         daemon.report_open_intents(is_ours, &log).await;
@@ -232,7 +232,7 @@ fn identity(package: &str, executable: &Path) -> Identity {
 async fn configure(instance: &Instance, variables: Struct, log: &EngineLog) -> Result<(), StartError> {
     let package = || instance.package.identity().name.clone();
     let variables: Struct = variables.into_iter().filter(|(_, value)| !value.is_null()).collect();
-    let mut notes = Notes::default();
+    let mut notes = OperationWarnings::default();
     let checked = config::check(instance, "", variables.clone(), &mut notes).await;
     let outcome = match checked {
         Ok(checked) if !checked.failures.is_empty() => {

@@ -15,7 +15,7 @@ use isthmus_proto::property::Struct;
 use tonic::{Request, Response, Status};
 
 use crate::daemon::Session;
-use crate::resource::{Notes, Operation};
+use crate::resource::{Operation, OperationWarnings};
 use crate::serve::session_of;
 use crate::status;
 
@@ -67,7 +67,7 @@ impl ResourceProvider for LumiService {
     async fn check(&self, request: Request<CheckRequest>) -> Result<Response<CheckResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
         let keeper = work.keeper(&request.r#type).await?;
-        let mut notes = Notes::default();
+        let mut notes = OperationWarnings::default();
         let properties = request.properties.unwrap_or_default();
         let configured = self.name_properties(&work.session, &request.r#type).await?;
         // A resource that cannot be named was refused before this call.
@@ -98,7 +98,7 @@ impl ResourceProvider for LumiService {
     async fn diff(&self, request: Request<DiffRequest>) -> Result<Response<DiffResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
         let keeper = work.configured_keeper(&request.r#type).await?;
-        let mut notes = Notes::default();
+        let mut notes = OperationWarnings::default();
         let olds = without_names(request.olds, &keeper.target.shape);
         let news = without_names(request.news, &keeper.target.shape);
         let replaces = work.limited(&keeper, keeper.diff(&request.id, &olds, &news, &mut notes)).await;
@@ -111,7 +111,7 @@ impl ResourceProvider for LumiService {
         let subject = self.subject(&work, &request.r#type, request.properties.as_ref()).await;
         work.through(move |work| async move {
             let keeper = work.configured_keeper(&request.r#type).await?.doing(Operation::Create);
-            let mut notes = Notes::default();
+            let mut notes = OperationWarnings::default();
             let keeper = keeper.of(subject);
             let inputs = without_names(request.properties, &keeper.target.shape);
             let made = work.limited(&keeper, keeper.create(&inputs, &mut notes)).await;
@@ -125,7 +125,7 @@ impl ResourceProvider for LumiService {
     async fn get(&self, request: Request<GetRequest>) -> Result<Response<GetResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
         let keeper = work.configured_keeper(&request.r#type).await?.doing(Operation::Read);
-        let mut notes = Notes::default();
+        let mut notes = OperationWarnings::default();
         let properties = work.limited(&keeper, keeper.get(&request.id, &mut notes)).await;
         let properties = work.finish(&keeper, notes, properties).await?;
         Ok(Response::new(GetResponse { properties }))
@@ -136,7 +136,7 @@ impl ResourceProvider for LumiService {
         let subject = self.subject(&work, &request.r#type, request.news.as_ref()).await;
         work.through(move |work| async move {
             let keeper = work.configured_keeper(&request.r#type).await?.doing(Operation::Update);
-            let mut notes = Notes::default();
+            let mut notes = OperationWarnings::default();
             let keeper = keeper.of(subject);
             let olds = without_names(request.olds, &keeper.target.shape);
             let news = without_names(request.news, &keeper.target.shape);
@@ -152,7 +152,7 @@ impl ResourceProvider for LumiService {
         let subject = self.subject(&work, &request.r#type, request.properties.as_ref()).await;
         work.through(move |work| async move {
             let keeper = work.configured_keeper(&request.r#type).await?.doing(Operation::Delete);
-            let mut notes = Notes::default();
+            let mut notes = OperationWarnings::default();
             let keeper = keeper.of(subject);
             let properties = without_names(request.properties, &keeper.target.shape);
             let deleted = work.limited(&keeper, keeper.delete(&request.id, &properties, &mut notes)).await;

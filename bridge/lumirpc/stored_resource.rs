@@ -21,14 +21,16 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::rules::sensitive_paths;
 use isthmus_provider::{Action, Diagnostic, Limit, Object, Resource};
 use isthmus_state::{
-    Begun, Condition, Intent, Intention, ObjectAddress, Place, ProviderConfigAddress, Saved, SavedObject,
-    Status, StoreKey, Vault,
+    Condition, EncryptedStore, Intent, IntentGuard, ObjectAddress, OperationKind, ProviderConfigAddress,
+    RecordRef, Saved, SavedObject, Status, StoreKey,
 };
 use prost::Message as _;
 
 use crate::resource::intents::{complain, settle};
 use crate::resource::timeouts::Remedy;
-use crate::resource::{Checked, Naming, Notes, Operation, OperationError, StateError, Target, Wish};
+use crate::resource::{
+    AutonamingMode, Checked, Naming, Operation, OperationError, OperationWarnings, StateError, Target,
+};
 use crate::translate::attribute_paths::{property_path, top_level_property};
 use crate::translate::inputs::Unknowns;
 use crate::translate::outputs::{OutputError, OutputOptions, outputs_from_state};
@@ -49,7 +51,7 @@ pub(crate) struct StoredResource<'a> {
     /// The resource type and its provider. The engine is one without secrets.
     pub target: Target<'a>,
     /// Where objects are kept.
-    pub vault: &'a Vault,
+    pub state_store: &'a EncryptedStore,
     /// The package that the type belongs to.
     pub package: &'a str,
     /// What the engine calls the resource; empty where nothing is changed.
@@ -94,9 +96,10 @@ impl StoredResource<'_> {
         &self,
         name: &str,
         inputs: Struct,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> Result<Checked, StoredResourceError> {
-        let naming = Naming { resource: name, olds: &Struct::new(), seed: &[], wish: Wish::Any };
+        let naming =
+            Naming { resource: name, olds: &Struct::new(), seed: &[], autonaming_mode: AutonamingMode::Any };
         Ok(crate::resource::check(&self.target, inputs, Some(&naming), notes).await?)
     }
 
@@ -106,7 +109,7 @@ impl StoredResource<'_> {
         id: &str,
         olds: &Struct,
         news: &Struct,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> Result<Vec<String>, StoredResourceError> {
         let config = self.target.config(news, Unknowns::Keep)?;
         let Some(prior) = self.prior(id, LookupPurpose::Comparison(olds), notes).await? else {
@@ -137,7 +140,7 @@ impl StoredResource<'_> {
         id: &str,
         olds: &Struct,
         news: &Struct,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> Result<Struct, StoredResourceError> {
         let config = self.target.config(news, Unknowns::Reject)?;
         let prior = self.prior(id, LookupPurpose::Change(olds), notes).await?;
@@ -158,7 +161,8 @@ impl StoredResource<'_> {
             }
             // What is put off fails when it is applied.
             Action::NoOp | Action::Replace(_) | Action::Create | Action::Update | Action::Delete => {
-                let begun = begun.insert(self.begin(Intention::Update, id, Some(&prior), news, notes).await?);
+                let begun =
+                    begun.insert(self.begin(OperationKind::Update, id, Some(&prior), news, notes).await?);
                 match resource.apply(&plan, &mut notes.warnings).await {
                     Ok(applied) => {
                         applied.object.ok_or(OutputError::NoObject).map_err(OperationError::from)?
@@ -201,7 +205,7 @@ impl StoredResource<'_> {
             }
             None => match self.keep(id, prior.place, &saved).await {
                 Ok(place) => {
-                    self.vault.remove_tombstones(&superseded).await.map(|()| place).map_err(Into::into)
+                    self.state_store.remove_tombstones(&superseded).await.map(|()| place).map_err(Into::into)
                 }
                 failed => failed,
             },
@@ -216,7 +220,7 @@ impl StoredResource<'_> {
     pub(crate) async fn get(
         &self,
         id: &str,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> Result<Option<Struct>, StoredResourceError> {
         let Some(prior) = self.prior(id, LookupPurpose::Lookup, notes).await? else { return Ok(None) };
         let object = match prior.place {
@@ -245,12 +249,12 @@ impl StoredResource<'_> {
     /// was before; it changes only together with the end of this.
     async fn begin(
         &self,
-        intention: Intention,
+        intention: OperationKind,
         id: &str,
         prior: Option<&Prior>,
         inputs: &Struct,
-        notes: &mut Notes,
-    ) -> Result<Begun, StoredResourceError> {
+        notes: &mut OperationWarnings,
+    ) -> Result<IntentGuard, StoredResourceError> {
         let imported = match prior {
             Some(Prior { object, status, told, place: None, .. }) => {
                 let annotations = Annotations::default();
@@ -267,18 +271,18 @@ impl StoredResource<'_> {
             companion: Bytes::from(told.encode_to_vec()),
         };
         let record = prior.and_then(|prior| prior.place).map(|place| place.number);
-        Ok(self.vault.begin(intent, record).await?)
+        Ok(self.state_store.begin(intent, record).await?)
     }
 
     /// A change has come to an end that is known, so nobody need be told any more of those of the same object that did not.
-    async fn resolve(&self, id: &str, notes: &mut Notes) {
+    async fn resolve(&self, id: &str, notes: &mut OperationWarnings) {
         let key = self.key(id);
         let resolved = async {
-            for open in self.vault.open_intents().await?.intents {
+            for open in self.state_store.open_intents().await?.intents {
                 let is_over =
                     matches!(open.condition, Condition::Interrupted | Condition::Ended { object: None, .. });
-                if is_over && open.intent.key == key && open.intent.intention != Intention::Create {
-                    self.vault.dismiss(open.number).await?;
+                if is_over && open.intent.key == key && open.intent.intention != OperationKind::Create {
+                    self.state_store.dismiss(open.number).await?;
                 }
             }
             Ok(())
@@ -289,13 +293,13 @@ impl StoredResource<'_> {
     async fn keep(
         &self,
         id: &str,
-        place: Option<Place>,
+        place: Option<RecordRef>,
         saved: &Saved,
-    ) -> Result<Place, StoredResourceError> {
+    ) -> Result<RecordRef, StoredResourceError> {
         let key = self.key(id);
         Ok(match place {
-            Some(place) => self.vault.replace(place, &key, saved).await?,
-            None => self.vault.add(&key, saved).await?,
+            Some(place) => self.state_store.replace(place, &key, saved).await?,
+            None => self.state_store.add(&key, saved).await?,
         })
     }
 
@@ -307,7 +311,7 @@ impl StoredResource<'_> {
         secrets: &[AttributePath],
         told: &LastReported,
         annotations: Annotations,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> Result<Saved, OperationError> {
         let value = raw_state(&object.value, &self.target.shape).map_err(StateError::from)?;
         let identity = match self.resource()?.identity_to_store(object, &mut notes.warnings).await {
@@ -347,7 +351,12 @@ impl StoredResource<'_> {
     }
 
     /// What the engine is told of the object of the resource `id`.
-    fn outputs(&self, object: &Object, id: &str, notes: &mut Notes) -> Result<Struct, StoredResourceError> {
+    fn outputs(
+        &self,
+        object: &Object,
+        id: &str,
+        notes: &mut OperationWarnings,
+    ) -> Result<Struct, StoredResourceError> {
         let options = OutputOptions { keep_secrets: true, secrets: &[], unknowns: false };
         let shape = &self.target.shape;
         let outputs = outputs_from_state(&object.value, shape, options).map_err(OperationError::from)?;

@@ -9,7 +9,7 @@ use tonic::{Request, Response, Status};
 
 use super::stored_resource::{StoredResource, StoredResourceError};
 use crate::daemon::{Call, Instance, Session};
-use crate::resource::{Notes, Target, Timeouts};
+use crate::resource::{OperationWarnings, Target, Timeouts};
 use crate::serve::{limit, run_to_completion, session_of, show_warnings};
 use crate::settings::SensitiveOutputs;
 use crate::status;
@@ -34,10 +34,10 @@ impl Work {
     }
 
     pub(super) async fn keeper(&self, type_token: &str) -> Result<StoredResource<'_>, Status> {
-        let vault = self
+        let state_store = self
             .session
             .daemon()
-            .vault()
+            .state_store()
             .await
             .map_err(|error| Status::failed_precondition(isthmus_common::error_chain(&error)))?;
         let shape = self
@@ -55,7 +55,7 @@ impl Work {
                 timeouts: Timeouts::default(),
                 memory: None,
             },
-            vault,
+            state_store,
             package: &identity.name,
             subject: String::new(),
             provider_type: &identity.provider_type,
@@ -98,7 +98,7 @@ impl Work {
     pub(super) async fn finish<T>(
         &self,
         keeper: &StoredResource<'_>,
-        notes: Notes,
+        notes: OperationWarnings,
         outcome: Result<T, StoredResourceError>,
     ) -> Result<T, Status> {
         show_warnings(&self.session, &notes, &keeper.target.shape.object, "").await;
@@ -127,7 +127,7 @@ fn of_kept(error: StoredResourceError) -> Status {
         StoredResourceError::LeftBehind { .. } | StoredResourceError::NotStored { .. } => {
             Status::unknown(text)
         }
-        StoredResourceError::Vault(_)
+        StoredResourceError::EncryptedStore(_)
         | StoredResourceError::Unknown { .. }
         | StoredResourceError::Ambiguous { .. }
         | StoredResourceError::Contradicted { .. }

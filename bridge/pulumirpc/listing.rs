@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
 use crate::daemon::{Instance, Session};
-use crate::resource::{self, Notes};
+use crate::resource::{self, OperationWarnings};
 use crate::serve::{redacted_status, show_warnings};
 use crate::status;
 
@@ -54,7 +54,7 @@ pub(super) async fn send_page(
     broken_off: CancellationToken,
 ) {
     loop {
-        let mut notes = Notes::default();
+        let mut notes = OperationWarnings::default();
         let found = tokio::select! {
             found = page.next(instance, &mut notes) => found,
             () = results.results.closed() => return,

@@ -6,7 +6,7 @@ use isthmus_proto::pulumirpc::check_request::{AutonamingOptions, autonaming_opti
 use isthmus_proto::pulumirpc::{CheckFailure, DiffResponse, PropertyDiff, diff_response, property_diff};
 use tonic::Status;
 
-use crate::resource::{Change, ChangeKind, Difference, Failure, Wish};
+use crate::resource::{AutonamingMode, Change, ChangeKind, Difference, Failure};
 use crate::translate::property_path::PropertyPath;
 
 /// Engines send strict versions only.
@@ -38,13 +38,13 @@ pub(super) fn paths(texts: &[String]) -> Result<Vec<PropertyPath>, Status> {
 }
 
 /// What the user wants of made-up names. A mode that is not known yet can only be a proposal.
-pub(super) fn wish(options: Option<&AutonamingOptions>) -> Wish<'_> {
+pub(super) fn autonaming_mode(options: Option<&AutonamingOptions>) -> AutonamingMode<'_> {
     use autonaming_options::Mode;
-    let Some(options) = options else { return Wish::Any };
+    let Some(options) = options else { return AutonamingMode::Any };
     match options.mode() {
-        Mode::Propose => Wish::Proposed(&options.proposed_name),
-        Mode::Enforce => Wish::Enforced(&options.proposed_name),
-        Mode::Disable => Wish::Disabled,
+        Mode::Propose => AutonamingMode::Proposed(&options.proposed_name),
+        Mode::Enforce => AutonamingMode::Enforced(&options.proposed_name),
+        Mode::Disable => AutonamingMode::Disabled,
     }
 }
 

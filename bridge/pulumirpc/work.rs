@@ -7,7 +7,7 @@ use tonic::{Request, Response, Status};
 
 use super::parameterized;
 use crate::daemon::{Call, Instance, Session};
-use crate::resource::{Memory, Notes, OperationError, Target, Timeouts};
+use crate::resource::{Memory, OperationError, OperationWarnings, Target, Timeouts};
 use crate::serve::{limit, run_to_completion, show_warnings};
 use crate::status;
 use crate::urn::Urn;
@@ -89,7 +89,7 @@ impl Work {
     pub(super) async fn finish<T>(
         &self,
         target: &Target<'_>,
-        notes: Notes,
+        notes: OperationWarnings,
         outcome: Result<T, OperationError>,
     ) -> Result<T, Status> {
         show_warnings(&self.session, &notes, &target.shape.object, &self.urn).await;

@@ -30,12 +30,12 @@ pub struct Naming<'a> {
     /// What random digits are drawn from; empty for any.
     pub seed: &'a [u8],
     /// What the stack's configuration (`pulumi:autonaming`) says.
-    pub wish: Wish<'a>,
+    pub autonaming_mode: AutonamingMode<'a>,
 }
 
 /// What the user wants of made-up names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish<'a> {
+pub enum AutonamingMode<'a> {
     /// Nothing in particular: the resource's name and random digits.
     Any,
     /// This name, unless it cannot be used.
@@ -101,20 +101,20 @@ fn new_name(naming: &Naming<'_>) -> Result<String, Unnamed> {
     let within_limit = |bytes, what| {
         if bytes > LONGEST { Err(Unnamed::TooLong { bytes, what }) } else { Ok(()) }
     };
-    match naming.wish {
-        Wish::Any => {
+    match naming.autonaming_mode {
+        AutonamingMode::Any => {
             if naming.resource.is_empty() {
                 return Err(Unnamed::Nameless);
             }
             within_limit(naming.resource.len() + 1 + RANDOM_DIGITS, "the resource's own name")?;
             Ok(format!("{}-{}", naming.resource, random_digits(naming.seed, RANDOM_DIGITS)?))
         }
-        Wish::Proposed(name) => {
+        AutonamingMode::Proposed(name) => {
             within_limit(name.len(), "what `pulumi:autonaming` makes")?;
             Ok(name.to_owned())
         }
-        Wish::Enforced(name) => Ok(name.to_owned()),
-        Wish::Disabled => Err(Unnamed::Disabled),
+        AutonamingMode::Enforced(name) => Ok(name.to_owned()),
+        AutonamingMode::Disabled => Err(Unnamed::Disabled),
     }
 }
 
@@ -140,8 +140,8 @@ mod tests {
         )
     }
 
-    fn naming<'a>(olds: &'a Struct, wish: Wish<'a>) -> Naming<'a> {
-        Naming { resource: "web", olds, seed: b"seed", wish }
+    fn naming<'a>(olds: &'a Struct, autonaming_mode: AutonamingMode<'a>) -> Naming<'a> {
+        Naming { resource: "web", olds, seed: b"seed", autonaming_mode }
     }
 
     fn named(news: Struct, naming: &Naming<'_>) -> Result<Option<Value>, Unnamed> {
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn a_name_is_the_resources_and_digits_of_the_seed() {
         let none = Struct::default();
-        let name = || named(Struct::default(), &naming(&none, Wish::Any)).unwrap().unwrap();
+        let name = || named(Struct::default(), &naming(&none, AutonamingMode::Any)).unwrap().unwrap();
         let Value::String(text) = name() else { panic!("a name is text: {:?}", name()) };
         assert!(text.starts_with("web-") && text.len() == "web-".len() + RANDOM_DIGITS, "{text}");
         assert_eq!(name(), Value::from(text));
@@ -166,8 +166,16 @@ mod tests {
     fn a_former_name_stays_whatever_the_user_wants_now() {
         for former in [Value::from("was"), Value::from(""), secret(Value::from("hidden"))] {
             let olds = Struct::from([("name", former.clone())]);
-            for wish in [Wish::Any, Wish::Proposed("p"), Wish::Enforced("e"), Wish::Disabled] {
-                assert_eq!(named(Struct::default(), &naming(&olds, wish)), Ok(Some(former.clone())));
+            for autonaming_mode in [
+                AutonamingMode::Any,
+                AutonamingMode::Proposed("p"),
+                AutonamingMode::Enforced("e"),
+                AutonamingMode::Disabled,
+            ] {
+                assert_eq!(
+                    named(Struct::default(), &naming(&olds, autonaming_mode)),
+                    Ok(Some(former.clone()))
+                );
             }
         }
     }
@@ -176,7 +184,7 @@ mod tests {
     fn what_was_no_text_is_no_former_name() {
         for former in [Value::Null, Value::from(5.0), unknown(), secret(Value::Null)] {
             let olds = Struct::from([("name", former)]);
-            let name = named(Struct::default(), &naming(&olds, Wish::Enforced("new")));
+            let name = named(Struct::default(), &naming(&olds, AutonamingMode::Enforced("new")));
             assert_eq!(name, Ok(Some(Value::from("new"))));
         }
     }
@@ -187,7 +195,7 @@ mod tests {
         for own in [Value::from("own"), Value::Null, unknown(), secret(Value::from("own")), Value::from(5.0)]
         {
             let mut inputs = Struct::from([("name", own.clone())]);
-            let added = add_name(&mut inputs, &shape, &naming(&none, Wish::Enforced("other")));
+            let added = add_name(&mut inputs, &shape, &naming(&none, AutonamingMode::Enforced("other")));
             assert!(matches!(added, Ok(None)), "{added:?}");
             assert_eq!(inputs, Struct::from([("name", own)]));
         }
@@ -202,7 +210,8 @@ mod tests {
             attribute("title", "\"string\""),
         ] {
             let mut inputs = Struct::default();
-            let added = add_name(&mut inputs, &resource(name), &naming(&none, Wish::Disabled)).map(|_| ());
+            let added =
+                add_name(&mut inputs, &resource(name), &naming(&none, AutonamingMode::Disabled)).map(|_| ());
             assert_eq!((added, inputs), (Ok(()), Struct::default()));
         }
     }
@@ -210,11 +219,14 @@ mod tests {
     #[test]
     fn a_name_that_is_proposed_is_taken_and_one_that_is_enforced_even_if_it_is_too_long() {
         let (none, fits, too_long) = (Struct::default(), "p".repeat(LONGEST), "p".repeat(LONGEST + 1));
-        let name = |wish| named(Struct::default(), &naming(&none, wish));
-        assert_eq!(name(Wish::Proposed(&fits)), Ok(Some(Value::from(fits.clone()))));
-        assert!(matches!(name(Wish::Proposed(&too_long)), Err(Unnamed::TooLong { bytes: 256, .. })));
-        assert_eq!(name(Wish::Enforced(&too_long)), Ok(Some(Value::from(too_long.clone()))));
-        assert_eq!(name(Wish::Disabled), Err(Unnamed::Disabled));
+        let name = |autonaming_mode| named(Struct::default(), &naming(&none, autonaming_mode));
+        assert_eq!(name(AutonamingMode::Proposed(&fits)), Ok(Some(Value::from(fits.clone()))));
+        assert!(matches!(
+            name(AutonamingMode::Proposed(&too_long)),
+            Err(Unnamed::TooLong { bytes: 256, .. })
+        ));
+        assert_eq!(name(AutonamingMode::Enforced(&too_long)), Ok(Some(Value::from(too_long.clone()))));
+        assert_eq!(name(AutonamingMode::Disabled), Err(Unnamed::Disabled));
     }
 
     #[test]
@@ -222,7 +234,7 @@ mod tests {
         let none = Struct::default();
         let shape = shape();
         let outcome = |resource: &str| {
-            let naming = Naming { resource, ..naming(&none, Wish::Any) };
+            let naming = Naming { resource, ..naming(&none, AutonamingMode::Any) };
             add_name(&mut Struct::default(), &shape, &naming).map(|_| ())
         };
         assert_eq!(outcome(&"a".repeat(LONGEST - 8)), Ok(()));

@@ -8,7 +8,7 @@ use isthmus_proto::property::{Struct, Value};
 use isthmus_provider::{Diagnostic, ProviderError};
 
 use super::autoname::{Naming, Unnamed, add_name};
-use super::{Failure, Inputs, Notes, OperationError, Place, Target};
+use super::{Failure, Inputs, OperationError, OperationWarnings, Place, Target};
 use crate::package::shape::{Field, ObjectShape, Shape};
 use crate::translate::attribute_paths::{field_at, property_path};
 use crate::translate::exact_numbers::doubtful_numbers;
@@ -30,7 +30,7 @@ pub async fn check(
     target: &Target<'_>,
     news: Struct,
     naming: Option<&Naming<'_>>,
-    notes: &mut Notes,
+    notes: &mut OperationWarnings,
 ) -> Result<Checked, OperationError> {
     warn_of_doubtful_numbers(target, &news, notes);
     let mut inputs = news;
@@ -56,18 +56,20 @@ pub async fn check(
         Ok(_) if !schema_fits => {}
         Ok(config) => {
             let warnings = notes.warnings.len();
-            let mut complaints = validate(target, &config.value, notes).await?;
+            let mut check_failures = validate(target, &config.value, notes).await?;
             if let Some(name) = made_up
-                && complaints.iter().any(|complaint| is_conflict_of(complaint, name))
+                && check_failures.iter().any(|complaint| is_conflict_of(complaint, name))
             {
                 // Nobody asked for the name, so it gives way to what the program did ask for.
                 inputs.remove(&name.pulumi);
                 made_up = None;
                 notes.warnings.truncate(warnings);
-                complaints = validate(target, &target.config(&inputs, Unknowns::Keep)?.value, notes).await?;
+                check_failures =
+                    validate(target, &target.config(&inputs, Unknowns::Keep)?.value, notes).await?;
             }
             let given = Inputs::new(&inputs, object);
-            failures.extend(complaints.iter().map(|complaint| failure(complaint, given, object, resource)));
+            failures
+                .extend(check_failures.iter().map(|complaint| failure(complaint, given, object, resource)));
         }
     }
     warn_of_deprecated(target, &inputs, notes);
@@ -111,7 +113,7 @@ fn read_only_failure(set: &SetProperty<'_>, given: Inputs<'_>) -> Failure {
 }
 
 /// Says why a resource that can do without a name has none. Who has disabled names knows.
-fn report_unnamed(target: &Target<'_>, reason: &Unnamed, notes: &mut Notes) {
+fn report_unnamed(target: &Target<'_>, reason: &Unnamed, notes: &mut OperationWarnings) {
     if let (Some(name), false) = (target.shape.autonamed(), *reason == Unnamed::Disabled) {
         let warning = Diagnostic::warning("The resource has no name", reason.to_string());
         let path = AttributePath(vec![PathStep::Attribute(name.terraform.clone())]);
@@ -123,7 +125,7 @@ fn report_unnamed(target: &Target<'_>, reason: &Unnamed, notes: &mut Notes) {
 async fn validate(
     target: &Target<'_>,
     config: &cty::Value,
-    notes: &mut Notes,
+    notes: &mut OperationWarnings,
 ) -> Result<Vec<Diagnostic>, OperationError> {
     let resource =
         target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
@@ -173,7 +175,7 @@ fn failure(
 }
 
 /// Warns of numbers that are too large for the engine's own to hold them.
-fn warn_of_doubtful_numbers(target: &Target<'_>, news: &Struct, notes: &mut Notes) {
+fn warn_of_doubtful_numbers(target: &Target<'_>, news: &Struct, notes: &mut OperationWarnings) {
     notes.warnings.extend(doubtful_numbers(news, &target.shape.object).into_iter().map(|path| {
         Diagnostic::warning(
             "A number may have lost digits",
@@ -186,7 +188,7 @@ fn warn_of_doubtful_numbers(target: &Target<'_>, news: &Struct, notes: &mut Note
 }
 
 /// Warns of deprecated properties that are set. Providers on HashiCorp's libraries do so themselves; their word is enough.
-fn warn_of_deprecated(target: &Target<'_>, inputs: &Struct, notes: &mut Notes) {
+fn warn_of_deprecated(target: &Target<'_>, inputs: &Struct, notes: &mut OperationWarnings) {
     for SetProperty { attribute: path, field, .. } in deprecated(inputs, &target.shape.object) {
         let says_so = |warning: &Diagnostic| {
             warning.path == path && warning.summary.to_lowercase().contains("deprecated")

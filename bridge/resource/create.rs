@@ -2,10 +2,10 @@
 
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Object, Plan};
-use isthmus_state::Intention;
+use isthmus_state::OperationKind;
 
-use super::state::{Condition, Look, properties_in_any_case};
-use super::{Notes, OperationError, Partial, Target};
+use super::state::{Condition, RenderOptions, properties_in_any_case};
+use super::{OperationError, OperationWarnings, Partial, Target};
 use crate::translate::inputs::{Config, Unknowns};
 use crate::translate::outputs::{OutputOptions, outputs_from_state};
 use crate::translate::sets::in_order_of;
@@ -23,7 +23,7 @@ pub struct Created {
 pub async fn preview_create(
     target: &Target<'_>,
     inputs: &Struct,
-    notes: &mut Notes,
+    notes: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let config = config(target, inputs, Unknowns::Keep)?;
     let plan = plan(target, &config, notes).await?;
@@ -36,12 +36,12 @@ pub async fn preview_create(
 pub async fn create(
     target: &Target<'_>,
     inputs: &Struct,
-    notes: &mut Notes,
+    notes: &mut OperationWarnings,
 ) -> Result<Created, OperationError> {
     let config = config(target, inputs, Unknowns::Reject)?;
     let plan = plan(target, &config, notes).await?;
     target.check_final(&plan)?;
-    let written = target.begin(Intention::Create, notes).await;
+    let written = target.begin(OperationKind::Create, notes).await;
     let created = carry_out(target, &plan, &config, inputs, notes).await;
     written.ended(&created, notes).await;
     created
@@ -52,7 +52,7 @@ async fn carry_out(
     plan: &Plan,
     config: &Config,
     inputs: &Struct,
-    notes: &mut Notes,
+    notes: &mut OperationWarnings,
 ) -> Result<Created, OperationError> {
     let resource =
         target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
@@ -87,11 +87,11 @@ async fn as_stored(
     config: &Config,
     inputs: &Struct,
     condition: Condition,
-    notes: &mut Notes,
+    notes: &mut OperationWarnings,
 ) -> Result<(String, Struct, Option<String>), OperationError> {
     let identity = target.identity_of(object, notes).await;
     let id = target.new_id(object, identity.as_ref(), None, &config.secrets, notes);
-    let look = Look { secrets: &config.secrets, like: inputs };
+    let look = RenderOptions { secrets: &config.secrets, like: inputs };
     let (properties, obstacle) = properties_in_any_case(target, object, identity, look, condition)?;
     target.overtake_failed_delete(&id, &properties, notes).await;
     Ok((id, properties, obstacle))
@@ -105,7 +105,11 @@ fn config(target: &Target<'_>, inputs: &Struct, unknowns: Unknowns) -> Result<Co
     Ok(config)
 }
 
-async fn plan(target: &Target<'_>, config: &Config, notes: &mut Notes) -> Result<Plan, OperationError> {
+async fn plan(
+    target: &Target<'_>,
+    config: &Config,
+    notes: &mut OperationWarnings,
+) -> Result<Plan, OperationError> {
     let resource =
         target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
     let warnings = &mut notes.warnings;

@@ -2,11 +2,11 @@
 
 use isthmus_provider::Plan;
 
-use super::{Notes, Target};
+use super::{OperationWarnings, Target};
 
 impl Target<'_> {
     /// Warns of a plan that cannot be applied yet. Applying it fails by itself.
-    pub(super) fn warn_of_deferral(&self, plan: &Plan, notes: &mut Notes) {
+    pub(super) fn warn_of_deferral(&self, plan: &Plan, notes: &mut OperationWarnings) {
         if let Some(deferral) = plan.deferral {
             let subject = format!("this {}", self.shape.terraform_type);
             let meanwhile = "Until then, what the provider computes is unknown, and an update fails.";

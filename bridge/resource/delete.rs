@@ -1,9 +1,9 @@
 //! Delete.
 
 use isthmus_proto::property::Struct;
-use isthmus_state::Intention;
+use isthmus_state::OperationKind;
 
-use super::{Notes, OperationError, Target};
+use super::{OperationError, OperationWarnings, Target};
 
 /// Deletes the resource. Its stored state is upgraded and its end is planned first, as core does: a provider finds the
 /// timeouts and its private data there.
@@ -14,7 +14,7 @@ pub async fn delete(
     target: &Target<'_>,
     inputs: &Struct,
     olds: &Struct,
-    notes: &mut Notes,
+    notes: &mut OperationWarnings,
 ) -> Result<(), OperationError> {
     let prior = target.prior(olds, notes).await?;
     let sent = target.allow_in_state(&prior.object);
@@ -23,7 +23,7 @@ pub async fn delete(
         target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
     let plan =
         resource.plan_destroy(sent, &mut notes.warnings).await.map_err(|error| target.failed(error))?;
-    let written = target.begin(Intention::Delete, notes).await;
+    let written = target.begin(OperationKind::Delete, notes).await;
     let deleted = match resource.apply(&plan, &mut notes.warnings).await {
         Ok(_) => {
             target.forget_failed_delete(olds, notes).await;

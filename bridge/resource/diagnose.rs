@@ -66,9 +66,8 @@ impl Target<'_> {
 fn is_outcome_unknown(error: &ProviderError) -> bool {
     let apply = Rpc::ApplyResourceChange.name(ProtocolVersion::V6);
     match error {
-        ProviderError::Gone { operation, during, .. } | ProviderError::Cut { operation, during, .. } => {
-            *during && *operation == apply
-        }
+        ProviderError::Gone { operation, during, .. }
+        | ProviderError::Interruption { operation, during, .. } => *during && *operation == apply,
         ProviderError::Call { operation, .. } => *operation == apply,
         ProviderError::InvalidAnswer { operation, .. } => *operation == apply,
         ProviderError::Unfinished { .. } => true,

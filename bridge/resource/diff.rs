@@ -10,7 +10,7 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::Action;
 
 use super::state::Condition;
-use super::{Notes, OperationError, Target};
+use super::{OperationError, OperationWarnings, Target};
 use crate::package::shape::{Field, ObjectShape, Shape};
 use crate::translate::attribute_paths::property_path;
 use crate::translate::inputs::Unknowns;
@@ -65,7 +65,7 @@ pub struct Comparison<'a> {
 pub async fn diff(
     target: &Target<'_>,
     comparison: Comparison<'_>,
-    notes: &mut Notes,
+    notes: &mut OperationWarnings,
 ) -> Result<Difference, OperationError> {
     let Comparison { olds, mut news, ignore_changes, name_is_made_up } = comparison;
     let prior = target.prior(olds, notes).await?;

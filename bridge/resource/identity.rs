@@ -13,7 +13,7 @@ use isthmus_cty::PathStep;
 use isthmus_cty::json::Json;
 use isthmus_provider::{Diagnostic, Object, ProviderError};
 
-use super::{Notes, OperationError, Target};
+use super::{OperationError, OperationWarnings, Target};
 use crate::package::shape::IdRule;
 use crate::translate::meta::StoredIdentity;
 use crate::translate::outputs::id_from_state;
@@ -28,7 +28,7 @@ impl Target<'_> {
         identity: Option<&StoredIdentity>,
         given: Option<&str>,
         secrets: &[AttributePath],
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> String {
         if let Some(id) = id_from_state(&object.value, &self.shape) {
             self.warn_of_a_secret_id(secrets, notes);
@@ -56,7 +56,7 @@ impl Target<'_> {
         known: &str,
         identity: Option<&StoredIdentity>,
         secrets: &[AttributePath],
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> String {
         let is_certain = matches!(self.shape.id, IdRule::Computed | IdRule::Property(_));
         if known.is_empty() || (is_certain && id_from_state(&object.value, &self.shape).is_some()) {
@@ -67,7 +67,11 @@ impl Target<'_> {
 
     /// The object's identity, to be stored with its properties. What cannot be had is warned of: the object exists, and
     /// providers do without.
-    pub(crate) async fn identity_of(&self, object: &Object, notes: &mut Notes) -> Option<StoredIdentity> {
+    pub(crate) async fn identity_of(
+        &self,
+        object: &Object,
+        notes: &mut OperationWarnings,
+    ) -> Option<StoredIdentity> {
         object.identity.as_ref()?;
         let found = match self.provider.resource(&self.shape.terraform_type) {
             Ok(resource) => resource.identity_to_store(object, &mut notes.warnings).await,
@@ -91,7 +95,7 @@ impl Target<'_> {
     pub(super) async fn stored_identity(
         &self,
         stored: &StoredIdentity,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> Result<Option<isthmus_proto::tfplugin6::ResourceIdentityData>, OperationError> {
         // Somebody may have edited the state; providers do without an identity.
         let Ok(json) = Json::parse(stored.json.as_bytes()) else { return Ok(None) };
@@ -106,7 +110,7 @@ impl Target<'_> {
     pub(crate) async fn import_object(
         &self,
         id: &str,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> Result<Option<Object>, ProviderError> {
         let resource = self.provider.resource(&self.shape.terraform_type)?;
         if let Ok(json @ Json::Object(_)) = Json::parse(id.as_bytes())
@@ -119,7 +123,7 @@ impl Target<'_> {
     }
 
     /// An engine keeps ids in the clear.
-    fn warn_of_a_secret_id(&self, secrets: &[AttributePath], notes: &mut Notes) {
+    fn warn_of_a_secret_id(&self, secrets: &[AttributePath], notes: &mut OperationWarnings) {
         let Some(field) = self.shape.object.terraform("id") else { return };
         let is_marked = |path: &AttributePath| matches!(path.0.first(), Some(PathStep::Attribute(name)) if *name == field.terraform);
         if field.sensitive || secrets.iter().any(is_marked) {

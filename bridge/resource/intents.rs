@@ -9,17 +9,17 @@
 
 use bytes::Bytes;
 use isthmus_provider::Diagnostic;
-use isthmus_state::{Begun, Intent, Intention, StoreKey, VaultError};
+use isthmus_state::{EncryptedStoreError, Intent, IntentGuard, OperationKind, StoreKey};
 
-use super::{Notes, OperationError, Target};
+use super::{OperationError, OperationWarnings, Target};
 
 /// A change for today's engine that is written down, if it could be.
 #[derive(Debug)]
-pub(super) struct Written(Option<Begun>);
+pub(super) struct Written(Option<IntentGuard>);
 
 impl Target<'_> {
     /// Writes down what is about to be done.
-    pub(super) async fn begin(&self, intention: Intention, notes: &mut Notes) -> Written {
+    pub(super) async fn begin(&self, intention: OperationKind, notes: &mut OperationWarnings) -> Written {
         // What is worked with is no resource.
         let Some(memory) = self.memory else { return Written(None) };
         let intent = Intent {
@@ -47,7 +47,7 @@ impl Target<'_> {
 
 impl Written {
     /// The change has ended: the engine is about to be told how.
-    pub(super) async fn ended<T>(self, outcome: &Result<T, OperationError>, notes: &mut Notes) {
+    pub(super) async fn ended<T>(self, outcome: &Result<T, OperationError>, notes: &mut OperationWarnings) {
         let Some(mut begun) = self.0 else { return };
         match outcome {
             Ok(_) => end(&mut begun, notes).await,
@@ -57,7 +57,7 @@ impl Written {
 }
 
 /// A change has failed: either the engine can be told what there is now, or nobody knows.
-pub(crate) async fn settle(begun: &mut Begun, error: &OperationError, notes: &mut Notes) {
+pub(crate) async fn settle(begun: &mut IntentGuard, error: &OperationError, notes: &mut OperationWarnings) {
     match error {
         OperationError::Provider { outcome_unknown: true, text, .. } => leave_open(begun, text, notes).await,
         // Something exists, and the engine cannot be told what.
@@ -67,18 +67,22 @@ pub(crate) async fn settle(begun: &mut Begun, error: &OperationError, notes: &mu
 }
 
 /// A change has ended, and its outcome is known.
-pub(crate) async fn end(begun: &mut Begun, notes: &mut Notes) {
+pub(crate) async fn end(begun: &mut IntentGuard, notes: &mut OperationWarnings) {
     let ended = begun.end().await;
     complain("A change that has ended is still in the journal", ended, notes);
 }
 
 /// A change has ended, and nobody knows how.
-pub(crate) async fn leave_open(begun: &mut Begun, known: &str, notes: &mut Notes) {
+pub(crate) async fn leave_open(begun: &mut IntentGuard, known: &str, notes: &mut OperationWarnings) {
     let noted = begun.leave_open(known).await;
     complain("What is known of a change is not in the journal", noted, notes);
 }
 
-pub(crate) fn complain(summary: &str, outcome: Result<(), VaultError>, notes: &mut Notes) {
+pub(crate) fn complain(
+    summary: &str,
+    outcome: Result<(), EncryptedStoreError>,
+    notes: &mut OperationWarnings,
+) {
     if let Err(error) = outcome {
         notes.warnings.push(Diagnostic::warning(summary, isthmus_common::error_chain(&error)));
     }

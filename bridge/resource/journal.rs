@@ -20,19 +20,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use isthmus_proto::property::{Struct, Value as Property};
 use isthmus_provider::{Diagnostic, Object};
-use isthmus_state::{Begun, Intent, LazyVault, Sent, StoreKey, Vault, VaultError};
+use isthmus_state::{
+    EncryptedStore, EncryptedStoreError, Intent, IntentGuard, LazyEncryptedStore, Sent, StoreKey,
+};
 use prost::Message as _;
 use sha2::{Digest as _, Sha256};
 
-use super::state::{Look, Prior, properties_in_any_case};
-use super::{Notes, Target};
+use super::state::{Prior, RenderOptions, properties_in_any_case};
+use super::{OperationWarnings, Target};
 use crate::daemon::PlaceError;
 use crate::translate::property::bag_without_secrets;
 
 /// The journal, which is part of the store of objects.
 #[derive(Debug)]
 pub struct FailedDeletes {
-    vault: Result<Arc<LazyVault>, PlaceError>,
+    state_store: Result<Arc<LazyEncryptedStore>, PlaceError>,
     /// What the user was warned of, as hashes: texts may be of any length.
     told: Mutex<HashSet<u64>>,
     hashes: RandomState,
@@ -46,19 +48,19 @@ enum JournalError {
     Place(#[from] PlaceError),
     /// The store or its key.
     #[error(transparent)]
-    Vault(#[from] VaultError),
+    EncryptedStore(#[from] EncryptedStoreError),
 }
 
 impl FailedDeletes {
-    /// The journal in a vault, or why there is none.
-    pub fn new(vault: Result<Arc<LazyVault>, PlaceError>) -> Self {
-        Self { vault, told: Mutex::default(), hashes: RandomState::new() }
+    /// The journal in a state store, or why there is none.
+    pub fn new(state_store: Result<Arc<LazyEncryptedStore>, PlaceError>) -> Self {
+        Self { state_store, told: Mutex::default(), hashes: RandomState::new() }
     }
 
     /// `None`: nothing was ever kept.
-    async fn existing(&self) -> Result<Option<&Vault>, JournalError> {
-        match &self.vault {
-            Ok(vault) => Ok(vault.existing().await?),
+    async fn existing(&self) -> Result<Option<&EncryptedStore>, JournalError> {
+        match &self.state_store {
+            Ok(state_store) => Ok(state_store.existing().await?),
             // It is warned of when something is to be written.
             Err(_) => Ok(None),
         }
@@ -68,28 +70,38 @@ impl FailedDeletes {
     ///
     /// # Errors
     /// Why that is not possible, in the user's words.
-    pub(super) async fn begin(&self, intent: Intent) -> Result<Begun, String> {
-        let vault = self.opened().await.map_err(|error| isthmus_common::error_chain(&error))?;
-        vault.begin(intent, None).await.map_err(|error| isthmus_common::error_chain(&error))
+    pub(super) async fn begin(&self, intent: Intent) -> Result<IntentGuard, String> {
+        let state_store = self.opened().await.map_err(|error| isthmus_common::error_chain(&error))?;
+        state_store.begin(intent, None).await.map_err(|error| isthmus_common::error_chain(&error))
     }
 
     /// Warns of a journal that cannot be used. What is wrong with it is mostly the same for every resource of a program, and
     /// is told once.
-    pub(super) fn complain(&self, summary: &str, reason: &str, consequence: &str, notes: &mut Notes) {
+    pub(super) fn complain(
+        &self,
+        summary: &str,
+        reason: &str,
+        consequence: &str,
+        notes: &mut OperationWarnings,
+    ) {
         let hash = self.hashes.hash_one((summary, reason));
         if self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(hash) {
             notes.warnings.push(Diagnostic::warning(summary, format!("{reason}. {consequence}")));
         }
     }
 
-    async fn opened(&self) -> Result<&Vault, JournalError> {
-        Ok(self.vault.as_ref().map_err(PlaceError::clone)?.open().await?)
+    async fn opened(&self) -> Result<&EncryptedStore, JournalError> {
+        Ok(self.state_store.as_ref().map_err(PlaceError::clone)?.open().await?)
     }
 }
 
 impl Target<'_> {
     /// The properties that take the place of those that an engine has `sent`, after a deletion with the same has failed.
-    pub(super) async fn left_by_failed_delete(&self, sent: &Struct, notes: &mut Notes) -> Option<Struct> {
+    pub(super) async fn left_by_failed_delete(
+        &self,
+        sent: &Struct,
+        notes: &mut OperationWarnings,
+    ) -> Option<Struct> {
         let (key, journal) = self.journal_key()?;
         let found = async {
             let Some(journal) = journal.existing().await? else { return Ok(None) };
@@ -114,7 +126,7 @@ impl Target<'_> {
         prior: &Prior,
         inputs: &Struct,
         sent: &Struct,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) {
         let Some((key, journal)) = self.journal_key() else { return };
         let before = &prior.object;
@@ -124,7 +136,7 @@ impl Target<'_> {
         }
         let identity = self.identity_of(left, notes).await;
         let secrets = self.secrets_of(inputs);
-        let look = Look { secrets: &secrets, like: sent };
+        let look = RenderOptions { secrets: &secrets, like: sent };
         let kept = async {
             let (properties, _) = properties_in_any_case(self, left, identity, look, prior.condition)
                 .map_err(|error| isthmus_common::error_chain(&error))?;
@@ -142,19 +154,30 @@ impl Target<'_> {
     }
 
     /// Forgets what a failed deletion has left, when it has become the engine's business again.
-    pub(super) async fn forget_failed_delete(&self, sent: &Struct, notes: &mut Notes) {
+    pub(super) async fn forget_failed_delete(&self, sent: &Struct, notes: &mut OperationWarnings) {
         let Some((key, journal)) = self.journal_key() else { return };
         self.forget(&key, journal, sent, notes).await;
     }
 
     /// Forgets what is kept for `given`, properties that an engine is about to get for the object called `id`.
-    pub(super) async fn overtake_failed_delete(&self, id: &str, given: &Struct, notes: &mut Notes) {
+    pub(super) async fn overtake_failed_delete(
+        &self,
+        id: &str,
+        given: &Struct,
+        notes: &mut OperationWarnings,
+    ) {
         let Some(memory) = self.memory else { return };
         let key = self.journal_key_of(memory.urn, id);
         self.forget(&key, memory.failed_deletes, given, notes).await;
     }
 
-    async fn forget(&self, key: &StoreKey, journal: &FailedDeletes, sent: &Struct, notes: &mut Notes) {
+    async fn forget(
+        &self,
+        key: &StoreKey,
+        journal: &FailedDeletes,
+        sent: &Struct,
+        notes: &mut OperationWarnings,
+    ) {
         let forgotten = async {
             let Some(journal) = journal.existing().await? else { return Ok(()) };
             Ok::<_, JournalError>(journal.forget_remnant(key, &digest(sent)).await?)

@@ -9,7 +9,7 @@ use isthmus_provider::schema::CatalogueError;
 use isthmus_provider::{ListRequest, Listed};
 
 use super::check::missing_failure;
-use super::{Inputs, Notes, OperationError, Target, Timeouts, describe};
+use super::{Inputs, OperationError, OperationWarnings, Target, Timeouts, describe};
 use crate::daemon::{Instance, Paused};
 use crate::package::catalogue::TokenError;
 use crate::package::shape::ObjectShape;
@@ -54,7 +54,7 @@ pub struct Page {
 pub async fn begin_list(
     instance: &Instance,
     query: Query,
-    notes: &mut Notes,
+    notes: &mut OperationWarnings,
 ) -> Result<Started, OperationError> {
     let Query { token, query, limit, page_size, continuation } = query;
     let resource = instance.package.resource_by_token(&token)?;
@@ -117,7 +117,7 @@ impl Page {
     pub async fn next(
         &mut self,
         instance: &Instance,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> Result<Option<Listed>, OperationError> {
         if self.left == 0 {
             return Ok(None);

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 
 use isthmus_proto::property::{Struct, Value as Property};
 
-use super::state::{Condition, Look, properties_of};
-use super::{Notes, OperationError, Target};
+use super::state::{Condition, RenderOptions, properties_of};
+use super::{OperationError, OperationWarnings, Target};
 use crate::package::shape::{IdRule, ResourceShape, Shape};
 use crate::translate::exact_numbers::with_exact_numbers;
 use crate::translate::import::inputs_after_refresh;
@@ -34,7 +34,7 @@ pub async fn refresh(
     id: &str,
     inputs: &Struct,
     properties: &Struct,
-    notes: &mut Notes,
+    notes: &mut OperationWarnings,
 ) -> Result<Option<Found>, OperationError> {
     let prior = target.stored(&with_id(properties, id, &target.shape), notes).await?;
     let resource =
@@ -47,7 +47,7 @@ pub async fn refresh(
     let secrets = target.secrets_of(inputs);
     let identity = target.identity_of(&object, notes).await;
     let id = target.id_after_refresh(&object, id, identity.as_ref(), &secrets, notes);
-    let look = Look { secrets: &secrets, like: properties };
+    let look = RenderOptions { secrets: &secrets, like: properties };
     let value = in_order_of(&object.value, &target.shape.object, properties);
     let properties = properties_of(target, &object, identity, look, prior.condition)?;
     let exact = with_exact_numbers(properties.clone(), &value, &target.shape.object);
@@ -79,13 +79,13 @@ fn with_id<'a>(properties: &'a Struct, id: &str, shape: &ResourceShape) -> Cow<'
 pub async fn import(
     target: &Target<'_>,
     id: &str,
-    notes: &mut Notes,
+    notes: &mut OperationWarnings,
 ) -> Result<Option<Found>, OperationError> {
     let read = target.import_object(id, notes).await.map_err(|error| target.failed(error))?;
     let Some(object) = read else { return Ok(None) };
     let identity = target.identity_of(&object, notes).await;
     let id = target.new_id(&object, identity.as_ref(), Some(id), &[], notes);
-    let look = Look { secrets: &[], like: &Struct::default() };
+    let look = RenderOptions { secrets: &[], like: &Struct::default() };
     let properties = properties_of(target, &object, identity, look, Condition::Whole)?;
     let exact = with_exact_numbers(properties.clone(), &object.value, &target.shape.object);
     let inputs = target.inputs_of_imported(&object, &exact).await;

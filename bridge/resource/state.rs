@@ -5,7 +5,7 @@ use isthmus_cty::json::Json;
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Diagnostic, ForeignObject, Object, Resource, StoredObject};
 
-use super::{Notes, OperationError, Target};
+use super::{OperationError, OperationWarnings, Target};
 use crate::translate::exact_numbers::with_exact_numbers;
 use crate::translate::ignore_changes::{apply_ignore_changes, take_out_read_only};
 use crate::translate::ignored_attributes::ignored_attributes;
@@ -100,7 +100,7 @@ impl Target<'_> {
     pub(super) async fn prior(
         &self,
         properties: &Struct,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> Result<Prior, OperationError> {
         let prior = self.stored(properties, notes).await?;
         if !prior.is_moved {
@@ -119,7 +119,7 @@ impl Target<'_> {
     pub(super) async fn stored(
         &self,
         properties: &Struct,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> Result<Prior, OperationError> {
         let Some(left) = self.left_by_failed_delete(properties, notes).await else {
             return self.rebuilt(properties, notes).await;
@@ -129,7 +129,11 @@ impl Target<'_> {
     }
 
     /// Rebuilds the stored object and lets the provider bring it to its current schema, or make one of this type of it.
-    async fn rebuilt(&self, properties: &Struct, notes: &mut Notes) -> Result<Prior, OperationError> {
+    async fn rebuilt(
+        &self,
+        properties: &Struct,
+        notes: &mut OperationWarnings,
+    ) -> Result<Prior, OperationError> {
         let meta = Meta::from_properties(properties).map_err(StateError::from)?;
         let condition = if meta.tainted { Condition::Tainted } else { Condition::Whole };
         match &meta.source {
@@ -154,7 +158,7 @@ impl Target<'_> {
         &self,
         properties: &Struct,
         meta: &Meta,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> Result<Object, OperationError> {
         let resource =
             self.provider.resource(&self.shape.terraform_type).map_err(|error| self.failed(error))?;
@@ -190,7 +194,7 @@ impl Target<'_> {
         properties: &Struct,
         meta: &Meta,
         source: &Source,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> Result<Object, OperationError> {
         let value = foreign_raw_state(properties).map_err(|fault| StateError::Foreign {
             source_type: source.resource_type.clone(),
@@ -218,7 +222,7 @@ impl Target<'_> {
 
 /// What decides how an object's properties look.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look<'a> {
+pub(super) struct RenderOptions<'a> {
     /// What is secret besides what the schema says.
     pub(super) secrets: &'a [AttributePath],
     /// Properties whose lists have the order that sets are to have: the program's, or those that were stored.
@@ -230,7 +234,7 @@ pub(super) fn properties_of(
     target: &Target<'_>,
     object: &Object,
     identity: Option<StoredIdentity>,
-    look: Look<'_>,
+    look: RenderOptions<'_>,
     condition: Condition,
 ) -> Result<Struct, OperationError> {
     let options = OutputOptions { keep_secrets: target.keep_secrets, secrets: look.secrets, unknowns: false };
@@ -248,7 +252,7 @@ pub(super) fn properties_in_any_case(
     target: &Target<'_>,
     object: &Object,
     identity: Option<StoredIdentity>,
-    look: Look<'_>,
+    look: RenderOptions<'_>,
     condition: Condition,
 ) -> Result<(Struct, Option<String>), OperationError> {
     match properties_of(target, object, identity.clone(), look, condition) {

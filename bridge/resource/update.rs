@@ -2,11 +2,11 @@
 
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Action, Object, Plan};
-use isthmus_state::Intention;
+use isthmus_state::OperationKind;
 
 use super::create::planned_properties;
-use super::state::{Condition, Look, properties_in_any_case, properties_of};
-use super::{Notes, OperationError, Partial, Target};
+use super::state::{Condition, RenderOptions, properties_in_any_case, properties_of};
+use super::{OperationError, OperationWarnings, Partial, Target};
 use crate::translate::attribute_paths::property_path;
 use crate::translate::inputs::{Config, Unknowns};
 use crate::translate::outputs::OutputError;
@@ -18,7 +18,7 @@ pub async fn preview_update(
     olds: &Struct,
     news: Struct,
     ignore_changes: &[PropertyPath],
-    notes: &mut Notes,
+    notes: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let (_, plan, config, news) = plan(target, olds, news, ignore_changes, Unknowns::Keep, notes).await?;
     target.warn_of_deferral(&plan, notes);
@@ -33,12 +33,12 @@ pub async fn update(
     olds: &Struct,
     news: Struct,
     ignore_changes: &[PropertyPath],
-    notes: &mut Notes,
+    notes: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let (prior, plan, config, news) =
         plan(target, olds, news, ignore_changes, Unknowns::Reject, notes).await?;
     target.check_final(&plan)?;
-    let look = Look { secrets: &config.secrets, like: &news };
+    let look = RenderOptions { secrets: &config.secrets, like: &news };
     match &plan.action {
         // The engine sends an update after a failed one even where nothing is left to do.
         Action::NoOp if plan.deferral.is_none() => {
@@ -55,7 +55,7 @@ pub async fn update(
         // What is put off fails when it is applied.
         Action::NoOp | Action::Replace(_) | Action::Create | Action::Update | Action::Delete => {}
     }
-    let written = target.begin(Intention::Update, notes).await;
+    let written = target.begin(OperationKind::Update, notes).await;
     let updated = carry_out(target, id, olds, &plan, look, notes).await;
     written.ended(&updated, notes).await;
     updated
@@ -66,8 +66,8 @@ async fn carry_out(
     id: &str,
     olds: &Struct,
     plan: &Plan,
-    look: Look<'_>,
-    notes: &mut Notes,
+    look: RenderOptions<'_>,
+    notes: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let resource =
         target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
@@ -107,7 +107,7 @@ async fn plan(
     mut news: Struct,
     ignore_changes: &[PropertyPath],
     unknowns: Unknowns,
-    notes: &mut Notes,
+    notes: &mut OperationWarnings,
 ) -> Result<(Object, Plan, Config, Struct), OperationError> {
     let prior = target.prior(olds, notes).await?;
     let resource = target.ignoring(&mut news, olds, &prior, ignore_changes)?;

@@ -10,9 +10,10 @@ use isthmus_state::{KeySource, StoreAddress};
 
 use super::values::{self, choice};
 use super::{
-    ALL, ALLOW_USERS, AllowedUsers, DEFAULT_GRACE, GRACE, HOME, KEY, KEY_FILE, KILL_SESSIONS, LOCK_FILE,
+    ALL, ALLOW_USERS, AllowedUsers, DEFAULT_STOP_GRACE_PERIOD, HOME, KEY, KEY_FILE, KILL_SESSIONS, LOCK_FILE,
     LOG_CALLS, NAME_PROPERTIES, NameProperties, OFFLINE, PASSPHRASE, PREFIX, PROVIDER, PROVIDER_META,
-    ProviderMeta, SCHEMA_CACHE, SENSITIVE_OUTPUTS, STORE, STORE_CA, Setting, WRITE_ONLY, foreign,
+    ProviderMeta, SCHEMA_CACHE, SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD, STORE, STORE_CA, Setting, WRITE_ONLY,
+    foreign,
 };
 
 /// How much of a value that is not understood is repeated in the error, in characters.
@@ -102,7 +103,9 @@ impl Settings {
         let authorities = reader.value(STORE_CA, values::path);
         let settings = Self {
             allowed_users: reader.value(ALLOW_USERS, AllowedUsers::parse).unwrap_or_default(),
-            stop_grace_period: reader.value(GRACE, values::seconds).unwrap_or(DEFAULT_GRACE),
+            stop_grace_period: reader
+                .value(STOP_GRACE_PERIOD, values::seconds)
+                .unwrap_or(DEFAULT_STOP_GRACE_PERIOD),
             home: reader.value(HOME, values::path),
             key: reader.key(),
             kill_sessions: reader.value(KILL_SESSIONS, values::boolean).unwrap_or(false),
@@ -282,10 +285,15 @@ mod tests {
     fn each_spelling_has_its_meaning() {
         type Holds = fn(&Settings) -> bool;
         let day = Duration::from_secs(86_400);
-        assert_eq!(parse(&[(GRACE.name, " 86400 ")]).map(|settings| settings.stop_grace_period), Ok(day));
+        assert_eq!(
+            parse(&[(STOP_GRACE_PERIOD.name, " 86400 ")]).map(|settings| settings.stop_grace_period),
+            Ok(day)
+        );
         let rows: &[(Setting, &[&str], Holds)] = &[
-            (GRACE, &["0.5", " .5\n"], |settings| settings.stop_grace_period == Duration::from_millis(500)),
-            (GRACE, &[""], |settings| settings.stop_grace_period == DEFAULT_GRACE),
+            (STOP_GRACE_PERIOD, &["0.5", " .5\n"], |settings| {
+                settings.stop_grace_period == Duration::from_millis(500)
+            }),
+            (STOP_GRACE_PERIOD, &[""], |settings| settings.stop_grace_period == DEFAULT_STOP_GRACE_PERIOD),
             (ALLOW_USERS, &["65534", "root, 65534"], |settings| settings.allowed_users.contains(65534)),
             (ALLOW_USERS, &["", "1"], |settings| !settings.allowed_users.contains(65534)),
             (ALLOW_USERS, &["*"], |settings| settings.allowed_users.is_everyone()),
@@ -350,7 +358,7 @@ mod tests {
             ("ISTHMUS_ALLOW_USERS", b"root,-1"),
             ("ISTHMUS_LOG_CALLS", "ä".repeat(100).as_bytes()),
             ("ISTHMUS_OFFLINE", b"maybe"),
-            ("ISTHMUS_GRACE", b"5s"),
+            ("ISTHMUS_STOP_GRACE_PERIOD", b"5s"),
             ("ISTHMUS_HOME", b"~/isthmus"),
             ("ISTHMUS_KEY", b"sesame"),
             ("ISTHMUS_PASSPHRASE", b""),
@@ -366,7 +374,7 @@ mod tests {
                 "invalid settings in the environment:",
                 "  ISTHMUS_ALLOW_USERS=\"root,-1\": invalid user \"-1\"; expected user names or numeric user ids, separated by \
                  commas, or `*`",
-                "  ISTHMUS_GRACE=\"5s\": not a number; expected a number of seconds, up to a day (86400)",
+                "  ISTHMUS_STOP_GRACE_PERIOD=\"5s\": not a number; expected a number of seconds, up to a day (86400)",
                 "  ISTHMUS_HOME=\"~/isthmus\": starts with `~`, which only a shell expands: write the whole path; expected a directory",
                 "  ISTHMUS_KEY: 6 characters instead of 64; expected 64 hexadecimal digits",
                 "  ISTHMUS_PASSPHRASE: empty; expected text",

@@ -8,15 +8,15 @@ use super::property::{self, AssetSource, PropertyView};
 
 /// Notes everything in a bag that is marked as secret, at any depth.
 pub fn note_secrets(bag: &Struct, secrets: &KnownSecrets, retention: Retention) {
-    Notes { secrets, retention }.bag(bag, false);
+    OperationWarnings { secrets, retention }.bag(bag, false);
 }
 
-struct Notes<'a> {
+struct OperationWarnings<'a> {
     secrets: &'a KnownSecrets,
     retention: Retention,
 }
 
-impl Notes<'_> {
+impl OperationWarnings<'_> {
     fn bag(&self, bag: &Struct, is_secret: bool) {
         for value in bag.values() {
             self.value(value, is_secret);

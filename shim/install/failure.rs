@@ -166,7 +166,7 @@ mod tests {
     use semver::Version;
     use url::Url;
 
-    use super::super::web::{CredentialsError, TransportError, WhoAsks};
+    use super::super::web::{AuthState, CredentialsError, TransportError};
     use super::super::{MissingPlatform, Platform, ProviderAddress};
     use super::FailureClass::{Absent, Refused, Unreachable};
     use super::*;
@@ -177,7 +177,7 @@ mod tests {
 
     fn status(code: u16) -> WebError {
         let status = StatusCode::from_u16(code).expect("a status");
-        web(WebFault::Status { status, who_asks: WhoAsks::NeverTold, attempts: 3, wait: None })
+        web(WebFault::Status { status, who_asks: AuthState::NotApplicable, attempts: 3, wait: None })
     }
 
     fn address() -> ProviderAddress {

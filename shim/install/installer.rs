@@ -10,12 +10,12 @@
 //! and compared. Where no origin can be reached, or none has it, it is started with a warning, each time; whatever else keeps it from
 //! being verified is a refusal, and it is not started ([`FailureClass`]).
 
-mod announced;
 mod delivery;
 mod error;
 mod memory;
 mod origins;
 mod place;
+mod published_hashes;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

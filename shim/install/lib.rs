@@ -48,7 +48,7 @@ pub use lock_file::{
 };
 pub use mirror::{
     DevOverride, FilesystemMirror, MirrorError, MirrorWriter, MirroredPackage, MissingPlatform,
-    NetworkMirror, OciAuthority, OciMirror, PackageForm, RemoteMirrorError, RemotePackage, Source,
+    NetworkMirror, OciAuthenticator, OciMirror, PackageForm, RemoteMirrorError, RemotePackage, Source,
     SourceKind, Sources,
 };
 pub use registry::{

@@ -22,7 +22,7 @@ pub use client::{Ask, Fetched, Opened, WebClient, WebSettings};
 pub use clock::{Clock, SystemClock};
 pub use credentials::{CredentialsError, CredentialsSource, NoCredentials, Token, TokenError};
 pub(super) use error::shown;
-pub use error::{WebError, WebFault, WhoAsks};
+pub use error::{AuthState, WebError, WebFault};
 pub use http::{HttpSettings, HttpTransport};
 pub use proxy::ProxyRules;
 pub use transport::{Body, BoxFuture, Request, Response, Transport, TransportError, TransportFault};

@@ -4,7 +4,7 @@ use isthmus_cty::Value;
 use isthmus_proto::tfplugin6;
 use tfplugin6::invoke_action::event::Type as Event;
 
-use super::deferral::Postponement;
+use super::deferral::DeferralSupport;
 use super::{Diagnostic, Provider, ProviderError, Rpc, dynamic};
 use crate::Retention;
 
@@ -40,11 +40,11 @@ impl Provider {
         let request = tfplugin6::plan_action::Request {
             action_type: type_name.to_owned(),
             config: encoded(rpc)?,
-            client_capabilities: self.client_capabilities(Postponement::Refused),
+            client_capabilities: self.client_capabilities(DeferralSupport::Refused),
         };
         let response: tfplugin6::plan_action::Response = self.call(rpc, request).await?;
         self.refuse_errors(rpc, response.diagnostics, warnings)?;
-        self.deferral(rpc, type_name, response.deferred, Postponement::Refused)?;
+        self.deferral(rpc, type_name, response.deferred, DeferralSupport::Refused)?;
 
         if self.stops() != stops {
             return Err(ProviderError::Stopped {
@@ -56,7 +56,7 @@ impl Provider {
         let request = tfplugin6::invoke_action::Request {
             action_type: type_name.to_owned(),
             config: encoded(rpc)?,
-            client_capabilities: self.client_capabilities(Postponement::Refused),
+            client_capabilities: self.client_capabilities(DeferralSupport::Refused),
         };
         let unfinished = |reason: String| ProviderError::Unfinished {
             provider: self.name().to_owned(),
@@ -66,7 +66,7 @@ impl Provider {
         };
         let broken = |error: ProviderError| match error {
             // It was never asked, or does not know the call.
-            ProviderError::Cut { during: false, .. }
+            ProviderError::Interruption { during: false, .. }
             | ProviderError::Gone { during: false, .. }
             | ProviderError::Unsupported { .. } => error,
             error => unfinished(isthmus_common::error_chain(&error)),

@@ -25,7 +25,7 @@ pub enum Deferral {
 
 /// Whether a call may be put off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Postponement {
+pub(super) enum DeferralSupport {
     Allowed,
     Refused,
 }
@@ -56,10 +56,10 @@ impl Provider {
     /// because a preview and the update after it are processes that share nothing.
     pub(super) fn client_capabilities(
         &self,
-        postponement: Postponement,
+        postponement: DeferralSupport,
     ) -> Option<tfplugin6::ClientCapabilities> {
         Some(tfplugin6::ClientCapabilities {
-            deferral_allowed: postponement == Postponement::Allowed,
+            deferral_allowed: postponement == DeferralSupport::Allowed,
             write_only_attributes_allowed: true,
             // Protocol 5 has no such blocks.
             computed_blocks_allowed: self.protocol() == ProtocolVersion::V6,
@@ -76,12 +76,12 @@ impl Provider {
         rpc: Rpc,
         type_name: &str,
         message: Option<tfplugin6::Deferred>,
-        postponement: Postponement,
+        postponement: DeferralSupport,
     ) -> Result<Option<Deferral>, ProviderError> {
         use tfplugin6::deferred::Reason;
         let Some(message) = message else { return Ok(None) };
         let invalid = |reason: &str| Err(self.invalid_answer(rpc, type_name, reason));
-        if postponement == Postponement::Refused {
+        if postponement == DeferralSupport::Refused {
             return invalid("it deferred the operation, which was not offered to it");
         }
         match Reason::try_from(message.reason) {

@@ -8,7 +8,7 @@ use isthmus_common::Secret;
 use isthmus_cty::Value;
 use isthmus_proto::tfplugin6;
 
-use super::deferral::Postponement;
+use super::deferral::DeferralSupport;
 use super::{Diagnostic, Provider, ProviderError, Rpc, dynamic};
 use crate::Retention;
 
@@ -81,11 +81,11 @@ impl Provider {
         let request = tfplugin6::open_ephemeral_resource::Request {
             type_name: type_name.to_owned(),
             config: dynamic::encode(config, value_type, self.operation(rpc), type_name)?,
-            client_capabilities: self.client_capabilities(Postponement::Refused),
+            client_capabilities: self.client_capabilities(DeferralSupport::Refused),
         };
         let response: tfplugin6::open_ephemeral_resource::Response = self.call(rpc, request).await?;
         self.refuse_errors(rpc, response.diagnostics, warnings)?;
-        self.deferral(rpc, type_name, response.deferred, Postponement::Refused)?;
+        self.deferral(rpc, type_name, response.deferred, DeferralSupport::Refused)?;
         let lease = Lease {
             type_name: Arc::from(type_name),
             private: Secret::new(response.private),

@@ -1,6 +1,6 @@
 //! Why a provider could not do what was asked.
 
-use super::{Cut, Deferral, Diagnostic};
+use super::{Deferral, Diagnostic, Interruption};
 use crate::plugin::Exit;
 use crate::rules::Violation;
 use crate::schema::CatalogueError;
@@ -50,7 +50,7 @@ pub enum ProviderError {
     },
     /// The call was broken off, or not begun any more.
     #[error("the provider {provider} {}", cut_short(*during, cut, operation))]
-    Cut {
+    Interruption {
         /// Its name.
         provider: String,
         /// The method.
@@ -58,7 +58,7 @@ pub enum ProviderError {
         /// Whether the call was under way, so that its effects are unknown.
         during: bool,
         /// Why.
-        cut: Cut,
+        cut: Interruption,
     },
     /// The provider is too old for what was asked.
     #[error("the provider {provider} does not support {operation}")]
@@ -252,14 +252,18 @@ fn bullets(violations: &[Violation]) -> String {
     lines.join("\n")
 }
 
-fn cut_short(during: bool, cut: &Cut, operation: &str) -> String {
+fn cut_short(during: bool, cut: &Interruption, operation: &str) -> String {
     match (during, cut) {
-        (true, Cut::TimedOut(time)) => format!("had not answered {operation} after {time:?}"),
-        (true, Cut::BrokenOff(grace)) => {
-            format!("was asked to stop, and had not answered {operation} {grace:?} later")
+        (true, Interruption::TimedOut(time)) => format!("had not answered {operation} after {time:?}"),
+        (true, Interruption::BrokenOff(stop_grace_period)) => {
+            format!("was asked to stop, and had not answered {operation} {stop_grace_period:?} later")
         }
-        (false, Cut::TimedOut(time)) => format!("was not asked for {operation}: {time:?} were over by then"),
-        (false, Cut::BrokenOff(_)) => format!("was not asked for {operation}: nobody waits for it any more"),
+        (false, Interruption::TimedOut(time)) => {
+            format!("was not asked for {operation}: {time:?} were over by then")
+        }
+        (false, Interruption::BrokenOff(_)) => {
+            format!("was not asked for {operation}: nobody waits for it any more")
+        }
     }
 }
 

@@ -9,13 +9,13 @@ use isthmus_cty::Value;
 use isthmus_proto::tfplugin6;
 use tokio::sync::{Mutex, OnceCell};
 
-use super::deferral::Postponement;
+use super::deferral::DeferralSupport;
 use super::diagnostics::errors_of;
 use super::limit::{Entered, InFlight, Limit};
 use super::pieces::{Pieces, Watch};
 use super::{
-    CallMessages, CallObserver, CallReport, Client, Cut, Deferral, Diagnostic, ProviderError, Resource, Rpc,
-    dynamic,
+    CallMessages, CallObserver, CallReport, Client, Deferral, Diagnostic, Interruption, ProviderError,
+    Resource, Rpc, dynamic,
 };
 use crate::plugin::{Plugin, ProtocolVersion};
 use crate::rules;
@@ -60,7 +60,7 @@ impl Provider {
         observer: CallObserver,
         known: Option<&KnownSchema>,
         warnings: &mut Vec<Diagnostic>,
-    ) -> Result<(Self, SchemaNews), ProviderError> {
+    ) -> Result<(Self, SchemaUpdate), ProviderError> {
         let name = name.into();
         let client = Client::new(plugin.channel(), plugin.protocol());
         let in_flight = Arc::new(InFlight::default());
@@ -150,7 +150,7 @@ impl Provider {
             terraform_version: TERRAFORM_VERSION.to_owned(),
             config,
             // The answer itself has no place for a deferral: it is given in the calls that follow.
-            client_capabilities: self.client_capabilities(Postponement::Allowed),
+            client_capabilities: self.client_capabilities(DeferralSupport::Allowed),
         };
         let response: tfplugin6::configure_provider::Response = self.call(rpc, request).await?;
         self.refuse_errors(rpc, response.diagnostics, warnings)?;
@@ -192,11 +192,11 @@ impl Provider {
             type_name: type_name.to_owned(),
             config: encoded,
             provider_meta: self.provider_meta(rpc)?,
-            client_capabilities: self.client_capabilities(Postponement::Allowed),
+            client_capabilities: self.client_capabilities(DeferralSupport::Allowed),
         };
         let response: tfplugin6::read_data_source::Response = self.call(rpc, request).await?;
         self.refuse_errors(rpc, response.diagnostics, warnings)?;
-        if let Some(deferral) = self.deferral(rpc, type_name, response.deferred, Postponement::Allowed)? {
+        if let Some(deferral) = self.deferral(rpc, type_name, response.deferred, DeferralSupport::Allowed)? {
             return Ok(DataSourceAnswer::Deferred(deferral));
         }
         let state = self.decode(rpc, type_name, response.state.as_ref(), value_type)?;
@@ -306,13 +306,13 @@ pub struct KnownSchema {
 
 /// What a started process said of its schema, beside what was known.
 #[derive(Debug)]
-pub enum SchemaNews {
+pub enum SchemaUpdate {
     /// The same as was known; the provider goes by the known catalogue.
     AsKnown,
     /// Something else, or nothing was known.
     New(SchemaAnswer),
     /// Something that must not be remembered: it came with warnings, which whoever asks the next time must see as well.
-    Fleeting,
+    Uncacheable,
 }
 
 /// What a data source was found to hold.
@@ -352,7 +352,7 @@ impl Caller<'_> {
         &self,
         known: Option<&KnownSchema>,
         warnings: &mut Vec<Diagnostic>,
-    ) -> Result<(Arc<Catalogue>, SchemaNews), ProviderError> {
+    ) -> Result<(Arc<Catalogue>, SchemaUpdate), ProviderError> {
         let rpc = Rpc::GetProviderSchema;
         // The requests of both protocols are empty.
         let request = tfplugin6::get_provider_schema::Request::default();
@@ -363,7 +363,7 @@ impl Caller<'_> {
         if let Some(known) = known
             && answer.fingerprint() == known.fingerprint
         {
-            return Ok((Arc::clone(&known.catalogue), SchemaNews::AsKnown));
+            return Ok((Arc::clone(&known.catalogue), SchemaUpdate::AsKnown));
         }
         let Contents { catalogue, diagnostics } =
             answer.decode().map_err(|error| ProviderError::InvalidSchema {
@@ -371,7 +371,7 @@ impl Caller<'_> {
                 operation: rpc.name(self.client.version()),
                 reason: error.to_string(),
             })?;
-        let news = if diagnostics.is_empty() { SchemaNews::New(answer) } else { SchemaNews::Fleeting };
+        let news = if diagnostics.is_empty() { SchemaUpdate::New(answer) } else { SchemaUpdate::Uncacheable };
         self.refuse_errors(rpc, diagnostics, warnings)?;
         Ok((Arc::new(catalogue), news))
     }
@@ -472,9 +472,9 @@ impl Caller<'_> {
         limit.has_passed().map_or(Ok(()), |reason| Err(self.cut(rpc, false, reason)))
     }
 
-    fn cut(&self, rpc: Rpc, during: bool, cut: Cut) -> ProviderError {
+    fn cut(&self, rpc: Rpc, during: bool, cut: Interruption) -> ProviderError {
         let operation = rpc.name(self.client.version());
-        ProviderError::Cut { provider: self.name.to_owned(), operation, during, cut }
+        ProviderError::Interruption { provider: self.name.to_owned(), operation, during, cut }
     }
 
     async fn stream<Request, Piece>(self, rpc: Rpc, request: Request) -> Result<Pieces<Piece>, ProviderError>
@@ -528,7 +528,7 @@ impl Caller<'_> {
         limit: &Limit,
         entered: Option<&Entered>,
         call: impl Future<Output = Result<Answer, tonic::Status>>,
-    ) -> Result<Result<Answer, tonic::Status>, Cut> {
+    ) -> Result<Result<Answer, tonic::Status>, Interruption> {
         let mut call = std::pin::pin!(call);
         let cut = tokio::select! {
             biased;
@@ -536,8 +536,8 @@ impl Caller<'_> {
             cut = limit.comes() => cut,
         };
         let alone = match cut {
-            Cut::TimedOut(_) => entered.and_then(InFlight::hold_if_alone),
-            Cut::BrokenOff(_) => None,
+            Interruption::TimedOut(_) => entered.and_then(InFlight::hold_if_alone),
+            Interruption::BrokenOff(_) => None,
         };
         let Some(held) = alone else { return Err(cut) };
         let stop = async move {

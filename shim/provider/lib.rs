@@ -36,10 +36,10 @@ pub use ephemeral::{Lease, Opened};
 pub use error::ProviderError;
 pub use function::FunctionError;
 pub use identity::{IdentityAttribute, IdentitySchema};
-pub use instance::{DataSourceAnswer, KnownSchema, Provider, SchemaNews};
+pub use instance::{DataSourceAnswer, KnownSchema, Provider, SchemaUpdate};
 pub use isthmus_cty::StoredIdentity;
 pub use known_secrets::{KnownSecrets, Retention};
-pub use limit::{Cut, Limit};
+pub use limit::{Interruption, Limit};
 pub use list::{ListRequest, Listed, Listing};
 pub use observer::{CallMessages, CallObserver, CallReport};
 pub use resource::{

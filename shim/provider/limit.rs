@@ -23,7 +23,7 @@ tokio::task_local! {
 /// When the calls of an operation are broken off. The default is never. Clones share what has happened.
 #[derive(Clone, Debug, Default)]
 pub struct Limit {
-    grace: Duration,
+    stop_grace_period: Duration,
     deadline: Option<Deadline>,
     broken_off: CancellationToken,
     asked_to_stop: Arc<AtomicBool>,
@@ -37,7 +37,7 @@ struct Deadline {
 
 /// Why a call was broken off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
+pub enum Interruption {
     /// The operation took longer than this.
     TimedOut(Duration),
     /// Nobody waits any longer: the provider was asked to stop, and did not within this time.
@@ -46,8 +46,8 @@ pub enum Cut {
 
 impl Limit {
     /// Calls end when `broken_off` does. A provider that is asked to stop may take `grace` to answer.
-    pub fn new(broken_off: CancellationToken, grace: Duration) -> Self {
-        Self { grace, deadline: None, broken_off, asked_to_stop: Arc::default() }
+    pub fn new(broken_off: CancellationToken, stop_grace_period: Duration) -> Self {
+        Self { stop_grace_period, deadline: None, broken_off, asked_to_stop: Arc::default() }
     }
 
     /// The same, and no longer than `time` from now. A time beyond what a clock holds is none.
@@ -73,27 +73,27 @@ impl Limit {
     }
 
     /// Whether it is too late to begin a call.
-    pub(super) fn has_passed(&self) -> Option<Cut> {
+    pub(super) fn has_passed(&self) -> Option<Interruption> {
         if self.broken_off.is_cancelled() {
-            return Some(Cut::BrokenOff(self.grace));
+            return Some(Interruption::BrokenOff(self.stop_grace_period));
         }
         let deadline = self.deadline.filter(|deadline| deadline.at <= Instant::now())?;
-        Some(Cut::TimedOut(deadline.after))
+        Some(Interruption::TimedOut(deadline.after))
     }
 
     /// Waits until it comes, which may be never.
-    pub(super) async fn comes(&self) -> Cut {
+    pub(super) async fn comes(&self) -> Interruption {
         let deadline = async {
             match self.deadline {
                 Some(deadline) => {
                     tokio::time::sleep_until(deadline.at).await;
-                    Cut::TimedOut(deadline.after)
+                    Interruption::TimedOut(deadline.after)
                 }
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
-            () = self.broken_off.cancelled() => Cut::BrokenOff(self.grace),
+            () = self.broken_off.cancelled() => Interruption::BrokenOff(self.stop_grace_period),
             cut = deadline => cut,
         }
     }
@@ -103,7 +103,7 @@ impl Limit {
         self.asked_to_stop.store(true, Ordering::Relaxed);
         tokio::select! {
             () = self.broken_off.cancelled() => {}
-            () = tokio::time::sleep(self.grace) => {}
+            () = tokio::time::sleep(self.stop_grace_period) => {}
         }
     }
 }
@@ -206,9 +206,9 @@ mod tests {
         let broken_off = CancellationToken::new();
         let limit = Limit::new(broken_off.clone(), Duration::from_secs(1)).at_most(Duration::ZERO);
         let cut = limit.within(async { Limit::current().comes().await }).await;
-        assert_eq!(cut, Cut::TimedOut(Duration::ZERO));
+        assert_eq!(cut, Interruption::TimedOut(Duration::ZERO));
         broken_off.cancel();
-        assert_eq!(limit.has_passed(), Some(Cut::BrokenOff(Duration::from_secs(1))));
+        assert_eq!(limit.has_passed(), Some(Interruption::BrokenOff(Duration::from_secs(1))));
         assert_eq!(Limit::current().has_passed(), None);
     }
 }

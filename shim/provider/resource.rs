@@ -2,7 +2,7 @@
 
 mod apply;
 mod final_plan;
-mod flat;
+mod flatmap;
 mod import;
 mod moving;
 mod plan;
@@ -17,7 +17,7 @@ use bytes::Bytes;
 use isthmus_cty::{AttributePath, Value};
 use isthmus_proto::tfplugin6;
 
-use super::deferral::Postponement;
+use super::deferral::DeferralSupport;
 use super::{Deferral, Diagnostic, Provider, ProviderError, Rpc, dynamic};
 use crate::Retention;
 use crate::rules;
@@ -77,7 +77,7 @@ impl<'a> Resource<'a> {
         let request = tfplugin6::validate_resource_config::Request {
             type_name: self.type_name.to_string(),
             config: self.encode(rpc, config)?,
-            client_capabilities: self.provider.client_capabilities(Postponement::Refused),
+            client_capabilities: self.provider.client_capabilities(DeferralSupport::Refused),
         };
         let response: tfplugin6::validate_resource_config::Response =
             self.provider.call(rpc, request).await?;
@@ -116,7 +116,7 @@ impl<'a> Resource<'a> {
         &self,
         rpc: Rpc,
         message: Option<tfplugin6::Deferred>,
-        postponement: Postponement,
+        postponement: DeferralSupport,
     ) -> Result<Option<Deferral>, ProviderError> {
         self.provider.deferral(rpc, &self.type_name, message, postponement)
     }

@@ -37,7 +37,7 @@ pub use environment::{EnvironmentPrint, VOLATILE};
 use crate::KnownSchema;
 use crate::plugin::ProtocolVersion;
 use crate::schema::{Fingerprint, SchemaAnswer};
-use binary::{ProgramPrint, Sighting};
+use binary::{ExecutableDigest, Sighting};
 use files::Files;
 
 /// How much the directory holds. What was used longest ago is removed first.
@@ -164,7 +164,7 @@ impl SchemaCache {
         }
     }
 
-    fn mark(&self, print: &ProgramPrint) -> std::io::Result<()> {
+    fn mark(&self, print: &ExecutableDigest) -> std::io::Result<()> {
         self.files.write(&names::mark(print), b"")?;
         // Its entries are of no use any more, and perhaps the answers that they refer to are not either.
         sweep::sweep(&self.files, self.limits);
@@ -175,17 +175,17 @@ impl SchemaCache {
         Entry::from_bytes(&self.files.peek(name)?)
     }
 
-    fn print(&self, program: &Program) -> std::io::Result<ProgramPrint> {
+    fn print(&self, program: &Program) -> std::io::Result<ExecutableDigest> {
         self.recall(program).map_or_else(|| self.hash(program), Ok)
     }
 
     /// The print of a program that was hashed before and has not changed since.
-    fn recall(&self, program: &Program) -> Option<ProgramPrint> {
+    fn recall(&self, program: &Program) -> Option<ExecutableDigest> {
         Sighting::from_bytes(&self.files.read(&names::sighting(program))?)?.print_of(program)
     }
 
     /// Hashes a program, and remembers that.
-    fn hash(&self, program: &Program) -> std::io::Result<ProgramPrint> {
+    fn hash(&self, program: &Program) -> std::io::Result<ExecutableDigest> {
         let print = program.hash()?;
         if program.is_settled() && program.is_unchanged() {
             self.files.write(&names::sighting(program), &Sighting::of(program, &print).to_bytes())?;
@@ -199,7 +199,7 @@ impl SchemaCache {
 }
 
 impl Entry {
-    fn new(answer: &SchemaAnswer, print: &ProgramPrint) -> Self {
+    fn new(answer: &SchemaAnswer, print: &ExecutableDigest) -> Self {
         Self { protocol: answer.protocol, fingerprint: answer.fingerprint(), executable: *print.bytes() }
     }
 

@@ -22,7 +22,7 @@ use tonic::Status;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::server::{NamedService, ServerStreamingService, UnaryService};
 
-use super::{CallObserver, Diagnostic, KnownSchema, Provider, ProviderError, SchemaNews};
+use super::{CallObserver, Diagnostic, KnownSchema, Provider, ProviderError, SchemaUpdate};
 use crate::plugin::{Address, LogSink, Plugin, ProtocolVersion, ReattachConfig};
 
 /// What a provider is asked and answers.
@@ -38,7 +38,7 @@ struct Lines {
 /// A running server, and what the daemon has made of it.
 pub(super) struct Stage {
     pub(super) provider: Provider,
-    pub(super) news: SchemaNews,
+    pub(super) news: SchemaUpdate,
     pub(super) script: Script,
     _server: JoinSet<()>,
     _folder: TempDir,

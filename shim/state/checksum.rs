@@ -6,7 +6,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::store::{Kind, Page, Place, RecordNumber, SealedRecord, StoreKey};
+use super::store::{Kind, Page, RecordNumber, RecordRef, SealedRecord, StoreKey};
 
 /// A row of a store, whatever is in it.
 pub(super) struct StoredRow {
@@ -28,7 +28,7 @@ impl StoredRow {
         let (Some(version), Some(bytes), Some(expected)) = (self.version, sealed, expected) else {
             return Err(Some(key));
         };
-        let place = Place { number: RecordNumber(self.number), version };
+        let place = RecordRef { number: RecordNumber(self.number), version };
         if checksum(kind, place, &key, &bytes)[..] == expected[..] {
             Ok(SealedRecord { place, key, bytes })
         } else {
@@ -54,7 +54,7 @@ impl Page {
 }
 
 /// The checksum of a record.
-pub(super) fn checksum(kind: Kind, place: Place, key: &StoreKey, bytes: &[u8]) -> [u8; 32] {
+pub(super) fn checksum(kind: Kind, place: RecordRef, key: &StoreKey, bytes: &[u8]) -> [u8; 32] {
     let mut hasher = Sha256::new();
     hasher.update([kind.mark()]);
     hasher.update(place.number.0.to_be_bytes());
@@ -91,7 +91,7 @@ mod tests {
             type_name: type_name.to_owned(),
             id: id.to_owned(),
         };
-        let place = |number, version| Place { number: RecordNumber(number), version };
+        let place = |number, version| RecordRef { number: RecordNumber(number), version };
         let usual = key("a", "b", "c");
         let sums = [
             checksum(Kind::Object, place(1, 1), &usual, b"x"),

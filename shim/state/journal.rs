@@ -20,7 +20,7 @@ pub(super) mod testing {
     }
 
     /// As if a process that has ended had begun it.
-    pub(crate) fn begun_by_who_has_ended(begun: &mut super::Begun) {
+    pub(crate) fn begun_by_who_has_ended(begun: &mut super::IntentGuard) {
         begun.entry.holder = ended_holder();
     }
 }
@@ -32,13 +32,13 @@ use bytes::Bytes;
 use prost::Message as _;
 use tokio::task::JoinHandle;
 
+use super::encrypted_store::{EncryptedStore, EncryptedStoreError, Envelope, Fault, Saved};
 use super::encryption::random;
 use super::store::{
-    Batch, Change, Claim, Committed, Durability, Kind, Lease, Page, Place, RecordNumber, Refusal,
+    Batch, Change, Claim, Committed, Durability, Kind, Lease, Page, RecordNumber, RecordRef, Refusal,
     SealedRecord, Store, StoreKey,
 };
 use super::tombstones::{self, Deletion};
-use super::vault::{Envelope, Fault, Saved, Vault, VaultError};
 use holder::Holder;
 
 pub use remnants::Sent;
@@ -48,7 +48,7 @@ pub(super) const LEASE: Duration = Duration::from_secs(60);
 
 /// What is about to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Intention {
+pub enum OperationKind {
     /// An object is made.
     Create,
     /// An object is changed.
@@ -61,7 +61,7 @@ pub enum Intention {
 #[derive(Clone, Debug)]
 pub struct Intent {
     /// What.
-    pub intention: Intention,
+    pub intention: OperationKind,
     /// To what. The id is empty as long as there is none.
     pub key: StoreKey,
     /// What the engine calls it: a URN, or a name.
@@ -118,11 +118,11 @@ pub enum Condition {
 /// [`Self::remove`] and [`Self::leave_open`] is its end, and is not done again once it has succeeded. When it is dropped
 /// without an end, the intent stays open, and others may take over.
 #[derive(Debug)]
-pub struct Begun {
-    vault: Vault,
+pub struct IntentGuard {
+    encrypted_store: EncryptedStore,
     entry: Entry,
     key: StoreKey,
-    place: Place,
+    place: RecordRef,
     lease: Option<Lease>,
     renewing: JoinHandle<()>,
     /// Tombstones that are removed when the outcome is stored.
@@ -132,7 +132,7 @@ pub struct Begun {
 /// An object that was made and stored, while the answer is on its way. When it is dropped, the intent stays open.
 #[derive(Debug)]
 pub struct Unanswered {
-    vault: Vault,
+    encrypted_store: EncryptedStore,
     number: RecordNumber,
 }
 
@@ -169,7 +169,7 @@ struct Ended {
     object: Option<Envelope>,
 }
 
-impl Intention {
+impl OperationKind {
     /// What is done, as in "it was created".
     pub fn done(self) -> &'static str {
         match self {
@@ -201,15 +201,19 @@ impl Intention {
     }
 }
 
-impl Vault {
+impl EncryptedStore {
     /// Writes down an intent. It is durable when this returns, and not a moment before may the provider be told to do
     /// anything. `record` is the record of the object that is to be changed: nobody else can begin to change the same one
     /// until this has ended, or was not heard of for a minute.
     ///
     /// # Errors
-    /// [`VaultError::Busy`] when somebody else is changing the object; any other when the journal cannot be written. Nothing
+    /// [`EncryptedStoreError::Busy`] when somebody else is changing the object; any other when the journal cannot be written. Nothing
     /// is to be done then.
-    pub async fn begin(&self, intent: Intent, record: Option<RecordNumber>) -> Result<Begun, VaultError> {
+    pub async fn begin(
+        &self,
+        intent: Intent,
+        record: Option<RecordNumber>,
+    ) -> Result<IntentGuard, EncryptedStoreError> {
         let holder = Holder::this();
         let lease_name = match record {
             Some(RecordNumber(number)) => format!("object {number}"),
@@ -245,8 +249,8 @@ impl Vault {
                 Committed::Done { places, lease } => {
                     let place = *places.first().expect("what was added has a place");
                     let renewing = renew(Arc::clone(self.store()), lease.clone());
-                    return Ok(Begun {
-                        vault: self.clone(),
+                    return Ok(IntentGuard {
+                        encrypted_store: self.clone(),
                         entry,
                         key,
                         place,
@@ -263,7 +267,7 @@ impl Vault {
                         continue;
                     }
                     let holder = other.map_or(held.holder, |other| other.description());
-                    return Err(VaultError::Busy { key: Box::new(key), holder });
+                    return Err(EncryptedStoreError::Busy { key: Box::new(key), holder });
                 }
                 Committed::Refused(Refusal::Changed { .. } | Refusal::Newer { .. } | Refusal::Lost(_)) => {
                     return Err(self.changed(&key));
@@ -276,7 +280,7 @@ impl Vault {
     ///
     /// # Errors
     /// When nothing of the journal can be read.
-    pub async fn open_intents(&self) -> Result<OpenIntents, VaultError> {
+    pub async fn open_intents(&self) -> Result<OpenIntents, EncryptedStoreError> {
         let mut open = OpenIntents::default();
         let mut after = Some(RecordNumber(0));
         while let Some(from) = after {
@@ -299,7 +303,7 @@ impl Vault {
     ///
     /// # Errors
     /// When the journal cannot be written.
-    pub async fn dismiss(&self, number: RecordNumber) -> Result<bool, VaultError> {
+    pub async fn dismiss(&self, number: RecordNumber) -> Result<bool, EncryptedStoreError> {
         let open = self.open_intents().await?;
         let known = open.intents.iter().any(|open| open.number == number)
             || open.faults.iter().any(|fault| fault.number == Some(number));
@@ -308,13 +312,16 @@ impl Vault {
         Ok(known)
     }
 
-    async fn open_intent(&self, record: &SealedRecord) -> Result<OpenIntent, VaultError> {
+    async fn open_intent(&self, record: &SealedRecord) -> Result<OpenIntent, EncryptedStoreError> {
         let plain = self.unseal(Kind::Intent, record).await?;
-        let unreadable =
-            |error| VaultError::Envelope { key: Box::new(record.key.clone()), store: self.location(), error };
+        let unreadable = |error| EncryptedStoreError::Envelope {
+            key: Box::new(record.key.clone()),
+            store: self.location(),
+            error,
+        };
         let entry = Entry::decode(&plain[..]).map_err(unreadable)?;
         // Only this program writes them; what a newer one has added is none of these.
-        let intention = Intention::of(entry.intention).unwrap_or(Intention::Update);
+        let intention = OperationKind::of(entry.intention).unwrap_or(OperationKind::Update);
         let object = |envelope: Option<Envelope>| {
             envelope.map(|envelope| self.object_in(&record.key, envelope.encode_to_vec().into())).transpose()
         };
@@ -383,7 +390,7 @@ impl OpenIntent {
     }
 }
 
-impl Begun {
+impl IntentGuard {
     /// The intent's number.
     pub fn number(&self) -> RecordNumber {
         self.place.number
@@ -394,11 +401,11 @@ impl Begun {
     ///
     /// # Errors
     /// When the journal cannot be written; the intent stays open.
-    pub async fn end(&mut self) -> Result<(), VaultError> {
+    pub async fn end(&mut self) -> Result<(), EncryptedStoreError> {
         // Whoever has taken over does not lose anything by it.
         let fences = Vec::new();
         let batch = Batch { durability: Durability::Soon, fences, ..self.closing(Vec::new()) };
-        self.vault.store().commit(batch).await?;
+        self.encrypted_store.store().commit(batch).await?;
         self.lease = None;
         Ok(())
     }
@@ -412,21 +419,21 @@ impl Begun {
     /// It has ended, and left an object, which is stored in place of a record, or as a new one. Both happens at once.
     ///
     /// # Errors
-    /// [`VaultError::Overtaken`] when another process has taken over: the object is kept with the intent, which stays open.
+    /// [`EncryptedStoreError::Overtaken`] when another process has taken over: the object is kept with the intent, which stays open.
     /// After any other error the intent is open as well.
     pub async fn store(
         &mut self,
-        place: Option<Place>,
+        place: Option<RecordRef>,
         key: &StoreKey,
         saved: &Saved,
-    ) -> Result<Place, VaultError> {
+    ) -> Result<RecordRef, EncryptedStoreError> {
         let plain = Envelope::from(saved).encode_to_vec();
         let mut place = place;
         loop {
             let lease = self.lease.clone();
             let number = self.place.number;
             let committed = self
-                .vault
+                .encrypted_store
                 .write(|cipher| {
                     let kind = Kind::Object;
                     let bytes = cipher.seal(kind, key, &plain);
@@ -465,16 +472,16 @@ impl Begun {
         &mut self,
         key: &StoreKey,
         saved: &Saved,
-        beside: Option<&[Place]>,
-    ) -> Result<Option<(Place, Unanswered)>, VaultError> {
+        beside: Option<&[RecordRef]>,
+    ) -> Result<Option<(RecordRef, Unanswered)>, EncryptedStoreError> {
         let object = Envelope::from(saved).encode_to_vec();
         self.entry.unanswered = Some(key.id.clone());
         let entry = self.entry.encode_to_vec();
         let (place, intent, lease) = (self.place, self.key.clone(), self.lease.clone());
-        let newest = |known: &[Place]| known.first().map_or(RecordNumber(0), |newest| newest.number);
+        let newest = |known: &[RecordRef]| known.first().map_or(RecordNumber(0), |newest| newest.number);
         let newest = beside.map(|known| (Kind::Object, key.clone(), newest(known)));
         let committed = self
-            .vault
+            .encrypted_store
             .write(|cipher| Batch {
                 require: beside.unwrap_or_default().iter().map(|known| (Kind::Object, *known)).collect(),
                 newest: newest.iter().cloned().collect(),
@@ -506,7 +513,10 @@ impl Begun {
             Committed::Done { places, .. } => {
                 self.lease = None;
                 let stored = *places.first().expect("what was stored has a place");
-                Ok(Some((stored, Unanswered { vault: self.vault.clone(), number: place.number })))
+                Ok(Some((
+                    stored,
+                    Unanswered { encrypted_store: self.encrypted_store.clone(), number: place.number },
+                )))
             }
             Committed::Refused(Refusal::Changed { kind: Kind::Object, .. } | Refusal::Newer { .. }) => {
                 Ok(None)
@@ -519,15 +529,19 @@ impl Begun {
     ///
     /// # Errors
     /// As of [`Self::store`].
-    pub async fn remove(&mut self, place: Option<Place>, deletion: &Deletion) -> Result<(), VaultError> {
+    pub async fn remove(
+        &mut self,
+        place: Option<RecordRef>,
+        deletion: &Deletion,
+    ) -> Result<(), EncryptedStoreError> {
         let remove = place.map(|place| Change::Remove {
             kind: Kind::Object,
             number: place.number,
             version: Some(place.version),
         });
-        let replaced = self.vault.replaced_by(&self.key, deletion).await;
+        let replaced = self.encrypted_store.replaced_by(&self.key, deletion).await;
         let committed = self
-            .vault
+            .encrypted_store
             .write(|cipher| {
                 let tombstone = deletion.changes(cipher, &self.key, &replaced);
                 self.closing(remove.iter().cloned().chain(tombstone).collect())
@@ -536,7 +550,7 @@ impl Begun {
         match committed {
             Committed::Done { .. } => {
                 self.lease = None;
-                self.vault.sweep(deletion.at).await;
+                self.encrypted_store.sweep(deletion.at).await;
                 Ok(())
             }
             Committed::Refused(_) => Err(self.overtaken(None).await),
@@ -547,28 +561,32 @@ impl Begun {
     ///
     /// # Errors
     /// When the journal cannot be written; the intent stays open without it.
-    pub async fn leave_open(&mut self, known: &str) -> Result<(), VaultError> {
+    pub async fn leave_open(&mut self, known: &str) -> Result<(), EncryptedStoreError> {
         self.note(known.to_owned(), None).await
     }
 
     /// What came of it cannot be stored where it belongs; it is kept here.
-    async fn overtaken(&mut self, saved: Option<&Saved>) -> VaultError {
-        let done = Intention::of(self.entry.intention).unwrap_or(Intention::Update).done();
+    async fn overtaken(&mut self, saved: Option<&Saved>) -> EncryptedStoreError {
+        let done = OperationKind::of(self.entry.intention).unwrap_or(OperationKind::Update).done();
         let text = format!(
             "it was {done}, but another process has taken over the object meanwhile, so its new state is not in the store"
         );
         if let Err(error) = self.note(text, saved).await {
             return error;
         }
-        VaultError::Overtaken { key: Box::new(self.key.clone()), done, store: self.vault.location() }
+        EncryptedStoreError::Overtaken {
+            key: Box::new(self.key.clone()),
+            done,
+            store: self.encrypted_store.location(),
+        }
     }
 
-    async fn note(&mut self, text: String, saved: Option<&Saved>) -> Result<(), VaultError> {
+    async fn note(&mut self, text: String, saved: Option<&Saved>) -> Result<(), EncryptedStoreError> {
         self.entry.ended = Some(Ended { text, object: saved.map(Envelope::from) });
         let plain = self.entry.encode_to_vec();
         let (place, key, lease) = (self.place, &self.key, self.lease.take());
         let committed = self
-            .vault
+            .encrypted_store
             .write(|cipher| Batch {
                 releases: lease.iter().cloned().collect(),
                 ..Batch::of(Change::Replace {
@@ -582,7 +600,7 @@ impl Begun {
         match committed {
             Committed::Done { .. } => Ok(()),
             // Somebody has dismissed it.
-            Committed::Refused(_) => Err(self.vault.changed(&self.key)),
+            Committed::Refused(_) => Err(self.encrypted_store.changed(&self.key)),
         }
     }
 
@@ -593,25 +611,25 @@ impl Begun {
 }
 
 impl Unanswered {
-    /// The engine has the answer. Waits for no disk, as [`Begun::end`].
+    /// The engine has the answer. Waits for no disk, as [`IntentGuard::end`].
     ///
     /// # Errors
     /// When the journal cannot be written; the intent stays open.
-    pub async fn answered(self) -> Result<(), VaultError> {
+    pub async fn answered(self) -> Result<(), EncryptedStoreError> {
         let remove = Change::Remove { kind: Kind::Intent, number: self.number, version: None };
         let batch = Batch { durability: Durability::Soon, ..Batch::of(remove) };
-        self.vault.store().commit(batch).await?;
+        self.encrypted_store.store().commit(batch).await?;
         Ok(())
     }
 }
 
-impl Drop for Begun {
+impl Drop for IntentGuard {
     fn drop(&mut self) {
         self.renewing.abort();
         if let Some(lease) = self.lease.take() {
             // So that nobody waits for who does not do anything any more; the batch happens though nobody waits for it.
             let releases = vec![lease];
-            drop(self.vault.store().commit(Batch {
+            drop(self.encrypted_store.store().commit(Batch {
                 releases,
                 durability: Durability::Soon,
                 ..Batch::default()

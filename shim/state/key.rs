@@ -38,7 +38,7 @@ pub enum KeySource {
 
 /// How a key is derived from a passphrase. Stands in the store beside what is encrypted with the key.
 #[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct Recipe {
+pub(super) struct KdfParams {
     #[prost(bytes = "vec", tag = "1")]
     pub(super) salt: Vec<u8>,
     /// In KiB.
@@ -56,7 +56,7 @@ struct Derivation {
     lanes: u32,
 }
 
-impl Recipe {
+impl KdfParams {
     /// A new one, with a salt of its own.
     pub(super) fn new() -> Self {
         let Derivation { memory, passes, lanes } = USUAL;
@@ -172,7 +172,7 @@ pub enum KeyError {
 pub(super) struct MasterKey {
     pub(super) cipher: CipherKey,
     /// How it was derived, where it was.
-    pub(super) recipe: Option<Recipe>,
+    pub(super) recipe: Option<KdfParams>,
     /// Where it came from, for messages.
     pub(super) origin: String,
     /// What the user should know of how it is kept.
@@ -207,7 +207,7 @@ impl KeySource {
     ///
     /// # Errors
     /// When there is no key where it should be.
-    pub(super) fn load(&self, recipe: &Recipe, store: Option<&str>) -> Result<MasterKey, KeyError> {
+    pub(super) fn load(&self, recipe: &KdfParams, store: Option<&str>) -> Result<MasterKey, KeyError> {
         match self {
             Self::Folder(folder) => {
                 let path = Self::file_in(folder);
@@ -278,9 +278,9 @@ fn parse(digits: &str) -> Option<CipherKey> {
     Some(CipherKey::new(bytes))
 }
 
-fn derive(words: &str, recipe: &Recipe) -> Result<MasterKey, KeyError> {
+fn derive(words: &str, recipe: &KdfParams) -> Result<MasterKey, KeyError> {
     let failed = |reason: String| KeyError::Derivation { reason };
-    let Recipe { salt, memory, passes, lanes } = recipe;
+    let KdfParams { salt, memory, passes, lanes } = recipe;
     if *memory > MOST.memory || *passes > MOST.passes || *lanes > MOST.lanes {
         return Err(failed(format!("the store demands {memory} KiB of memory and {passes} passes for it")));
     }
@@ -306,7 +306,7 @@ mod tests {
     }
 
     fn load(source: &KeySource) -> Result<MasterKey, KeyError> {
-        source.load(&Recipe { salt: vec![1; 16], memory: 8, passes: 1, lanes: 1 }, None)
+        source.load(&KdfParams { salt: vec![1; 16], memory: 8, passes: 1, lanes: 1 }, None)
     }
 
     #[test]
@@ -384,12 +384,13 @@ mod tests {
     #[test]
     fn a_passphrase_gives_the_same_key_with_the_same_salt_only() {
         let source = KeySource::Passphrase(Secret::new("correct horse".to_owned()));
-        let recipe = Recipe { salt: vec![1; 16], memory: 64, passes: 1, lanes: 1 };
-        let id = |source: &KeySource, recipe: &Recipe| source.load(recipe, None).expect("a key").cipher.id();
+        let recipe = KdfParams { salt: vec![1; 16], memory: 64, passes: 1, lanes: 1 };
+        let id =
+            |source: &KeySource, recipe: &KdfParams| source.load(recipe, None).expect("a key").cipher.id();
         let usual = id(&source, &recipe);
         assert_eq!(id(&source, &recipe), usual);
         assert_ne!(id(&KeySource::Passphrase(Secret::new("correct house".to_owned())), &recipe), usual);
-        assert_ne!(id(&source, &Recipe { salt: vec![2; 16], ..recipe }), usual);
+        assert_ne!(id(&source, &KdfParams { salt: vec![2; 16], ..recipe }), usual);
         assert!(!format!("{source:?}").contains("horse"), "{source:?}");
     }
 
@@ -397,7 +398,7 @@ mod tests {
     fn argon2id_gives_what_its_specification_says() {
         // The vector of RFC 9106 has a secret and associated data, which are not used here; this one is of its reference
         // program: argon2 somesalt -id -t 2 -m 16 -p 1, for "password".
-        let recipe = Recipe { salt: b"somesalt".to_vec(), memory: 65536, passes: 2, lanes: 1 };
+        let recipe = KdfParams { salt: b"somesalt".to_vec(), memory: 65536, passes: 2, lanes: 1 };
         let key = derive("password", &recipe).expect("a key");
         assert_eq!(
             hex::encode(key.cipher.bytes()),
@@ -407,7 +408,7 @@ mod tests {
 
     #[test]
     fn a_store_cannot_demand_any_effort_for_a_passphrase() {
-        let recipe = Recipe { salt: vec![1; 16], memory: u32::MAX, passes: 1, lanes: 1 };
+        let recipe = KdfParams { salt: vec![1; 16], memory: u32::MAX, passes: 1, lanes: 1 };
         let error = derive("words", &recipe).expect_err("too much");
         assert!(error.to_string().contains("KiB of memory"), "{error}");
     }

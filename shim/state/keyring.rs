@@ -12,10 +12,12 @@ use std::sync::Arc;
 
 use prost::Message as _;
 
+use super::encrypted_store::EncryptedStoreError;
 use super::encryption::{CipherKey, KeyId, key_of};
-use super::key::{KeyError, KeySource, MasterKey, Recipe};
-use super::store::{Batch, Change, Committed, Kind, Page, Place, RecordNumber, Store, StoreError, StoreKey};
-use super::vault::VaultError;
+use super::key::{KdfParams, KeyError, KeySource, MasterKey};
+use super::store::{
+    Batch, Change, Committed, Kind, Page, RecordNumber, RecordRef, Store, StoreError, StoreKey,
+};
 
 /// How often each key is kept.
 const COPIES: usize = 2;
@@ -28,7 +30,7 @@ struct Row {
     sealed: Vec<u8>,
     /// How the user's key is derived, where it is from a passphrase.
     #[prost(message, optional, tag = "2")]
-    recipe: Option<Recipe>,
+    recipe: Option<KdfParams>,
     /// Whether nothing is to be written with it any more.
     #[prost(bool, tag = "3")]
     retired: bool,
@@ -37,7 +39,7 @@ struct Row {
 /// A row, and where it is.
 #[derive(Clone, Debug)]
 pub(super) struct RingRow {
-    pub(super) place: Place,
+    pub(super) place: RecordRef,
     key: StoreKey,
     row: Row,
     /// Which key it has.
@@ -51,7 +53,7 @@ pub(super) struct RingRow {
 pub(super) struct Ring {
     keys: HashMap<KeyId, Arc<CipherKey>>,
     /// What records are written with, and its row.
-    writing: (Arc<CipherKey>, Place),
+    writing: (Arc<CipherKey>, RecordRef),
 }
 
 impl Ring {
@@ -63,7 +65,7 @@ impl Ring {
         self.keys.values()
     }
 
-    pub(super) fn writing(&self) -> (Arc<CipherKey>, Place) {
+    pub(super) fn writing(&self) -> (Arc<CipherKey>, RecordRef) {
         self.writing.clone()
     }
 
@@ -110,7 +112,10 @@ pub(super) async fn rows(store: &dyn Store) -> Result<(Vec<RingRow>, bool), Stor
 }
 
 /// Finds the user's key that fits the rows, and opens them; makes the first key of a store that has none.
-pub(super) async fn open(store: &dyn Store, source: &KeySource) -> Result<(MasterKey, Ring), VaultError> {
+pub(super) async fn open(
+    store: &dyn Store,
+    source: &KeySource,
+) -> Result<(MasterKey, Ring), EncryptedStoreError> {
     let (rows, is_damaged) = rows(store).await?;
     if rows.is_empty() && is_damaged {
         let key = Box::new(key_of_row(KeyId::default()));
@@ -127,7 +132,7 @@ pub(super) async fn open(store: &dyn Store, source: &KeySource) -> Result<(Maste
 }
 
 /// The keys of a store again, after another process has changed them.
-pub(super) async fn reload(store: &dyn Store, master: &MasterKey) -> Result<Ring, VaultError> {
+pub(super) async fn reload(store: &dyn Store, master: &MasterKey) -> Result<Ring, EncryptedStoreError> {
     let (rows, _) = rows(store).await?;
     Ring::of(&rows, master).ok_or_else(|| wrong(store, master))
 }
@@ -137,15 +142,15 @@ pub(super) async fn fitting(
     store: &dyn Store,
     source: &KeySource,
     rows: &[RingRow],
-) -> Result<MasterKey, VaultError> {
-    let mut recipes: Vec<Recipe> = Vec::new();
+) -> Result<MasterKey, EncryptedStoreError> {
+    let mut recipes: Vec<KdfParams> = Vec::new();
     for recipe in rows.iter().filter_map(|row| row.row.recipe.clone()) {
         if !recipes.contains(&recipe) {
             recipes.push(recipe);
         }
     }
     if recipes.is_empty() {
-        recipes.push(Recipe::new());
+        recipes.push(KdfParams::new());
     }
     let mut last = None;
     // The newest first: the older ones are there during a rotation only.
@@ -162,7 +167,7 @@ pub(super) async fn fitting(
 /// Deriving a key takes a while, and files may lie on other machines.
 pub(super) async fn load(
     source: &KeySource,
-    recipe: Recipe,
+    recipe: KdfParams,
     store: Option<String>,
 ) -> Result<MasterKey, KeyError> {
     let source = source.clone();
@@ -171,10 +176,10 @@ pub(super) async fn load(
 }
 
 /// The first keys of a store. Several processes may do this at once; the keys of all of them are good then.
-async fn begin(store: &dyn Store, source: &KeySource) -> Result<(MasterKey, Ring), VaultError> {
+async fn begin(store: &dyn Store, source: &KeySource) -> Result<(MasterKey, Ring), EncryptedStoreError> {
     let first = store.page(Kind::Object, None, RecordNumber(0), 1).await?;
     let has_records = !first.records.is_empty() || !first.damaged.is_empty();
-    let master = load(source, Recipe::new(), has_records.then(|| store.location())).await?;
+    let master = load(source, KdfParams::new(), has_records.then(|| store.location())).await?;
     let mut changes = Vec::new();
     if has_records {
         // Before there were keys in the store, the user's own was what records were encrypted with.
@@ -219,7 +224,7 @@ fn key_of_row(id: KeyId) -> StoreKey {
     StoreKey { package: String::new(), type_name: "key".to_owned(), id: hex::encode(id) }
 }
 
-pub(super) fn wrong(store: &dyn Store, master: &MasterKey) -> VaultError {
+pub(super) fn wrong(store: &dyn Store, master: &MasterKey) -> EncryptedStoreError {
     KeyError::WrongKey { origin: master.origin.clone(), store: store.location() }.into()
 }
 

@@ -26,10 +26,10 @@ use tokio_postgres::{Config, Error, Row};
 use super::checksum::{StoredRow, key_hash};
 use super::location::ServerAddress;
 use super::store::{
-    Batch, Change, Committed, HeldLease, Kind, Lease, Page, Pending, Place, RecordNumber, SealedRecord,
+    Batch, Change, Committed, HeldLease, Kind, Lease, Page, Pending, RecordNumber, RecordRef, SealedRecord,
     Store, StoreError, StoreKey,
 };
-use batch::{Failure, Traces};
+use batch::{CommitEvidence, Failure};
 use connection::{Connection, Pool, is_passing};
 use tls::Tls;
 
@@ -189,7 +189,12 @@ impl Server {
     }
 
     /// Whether a batch whose commit has had no answer has happened. `None`: nobody knows.
-    async fn has_happened(&self, batch: &Batch, traces: &Traces, backend: &(i32, String)) -> Option<bool> {
+    async fn has_happened(
+        &self,
+        batch: &Batch,
+        traces: &CommitEvidence,
+        backend: &(i32, String),
+    ) -> Option<bool> {
         let deadline = Instant::now() + self.patience;
         loop {
             // In this order: what a process that has ended has done can be seen by then.
@@ -238,7 +243,10 @@ enum Found {
 }
 
 /// A batch happens as a whole, so that one of its traces is enough.
-async fn look(connection: &mut Connection, trace: Option<(Kind, Place, [u8; 32])>) -> Result<Found, Error> {
+async fn look(
+    connection: &mut Connection,
+    trace: Option<(Kind, RecordRef, [u8; 32])>,
+) -> Result<Found, Error> {
     let Some((kind, place, sum)) = trace else { return Ok(Found::NoTrace) };
     let text = format!("SELECT version, checksum FROM isthmus.{} WHERE number = $1", kind.table());
     let statement = connection.prepared(&text).await?;

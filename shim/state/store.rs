@@ -1,6 +1,6 @@
-//! The seam beneath the vault: what any database has to do for it.
+//! The seam beneath the state store: what any database has to do for it.
 //!
-//! Records are opaque here: encryption and meaning are the vault's, so that every store has them alike. A provider's ids
+//! Records are opaque here: encryption and meaning are the state store's, so that every store has them alike. A provider's ids
 //! are not always unique (two `random_password`s are both `none`, two `local_file`s of one content share its hash), so
 //! a key may have several records, each with a number of its own.
 //!
@@ -86,7 +86,7 @@ pub struct RecordNumber(pub i64);
 
 /// A record as it was when it was read or written: whoever replaces it says what he takes it for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
+pub struct RecordRef {
     /// Which one.
     pub number: RecordNumber,
     /// How often it has been written: 1 when it was added.
@@ -97,7 +97,7 @@ pub struct Place {
 #[derive(Clone, PartialEq, Eq)]
 pub struct SealedRecord {
     /// Which one, and of which version.
-    pub place: Place,
+    pub place: RecordRef,
     /// What it is found by.
     pub key: StoreKey,
     /// Its encrypted bytes.
@@ -134,7 +134,7 @@ pub struct Page {
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     /// What must be as it was for this to happen.
-    pub require: Vec<(Kind, Place)>,
+    pub require: Vec<(Kind, RecordRef)>,
     /// Keys that must have no newer record than this one for this to happen.
     pub newest: Vec<(Kind, StoreKey, RecordNumber)>,
     /// Leases that must still be their holder's for this to happen, whether their time is over or not: what counts is that
@@ -178,7 +178,7 @@ pub enum Change {
         /// Of what.
         kind: Kind,
         /// Which one.
-        place: Place,
+        place: RecordRef,
         /// What it is found by, which does not change.
         key: StoreKey,
         /// Its encrypted bytes.
@@ -216,7 +216,7 @@ impl fmt::Debug for Change {
 pub struct Claim {
     /// What of.
     pub name: String,
-    /// Who takes it, in words of the vault's.
+    /// Who takes it, in words of the state store's.
     pub holder: String,
     /// For how long, by the store's own clock.
     pub time: Duration,
@@ -254,7 +254,7 @@ pub enum Committed {
     /// It happened.
     Done {
         /// The records that were added and replaced, in the order of the changes.
-        places: Vec<Place>,
+        places: Vec<RecordRef>,
         /// The lease that was taken.
         lease: Option<Lease>,
     },

@@ -4,12 +4,12 @@
 //! damaged behind the store's back.
 
 mod damage;
+mod encrypted_stores;
 mod intents;
 mod leases;
 mod records;
 mod rotation;
 mod tombstones;
-mod vaults;
 mod world;
 
 pub(super) use world::{Server, World, add, bytes_of, commit_one, key, results, saved};

@@ -14,10 +14,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use prost::Message as _;
 
+use super::encrypted_store::{EncryptedStore, EncryptedStoreError};
 use super::encryption::CipherKey;
 use super::journal::Sent;
 use super::store::{Batch, Change, Durability, Kind, Page, RecordNumber, SealedRecord, StoreError, StoreKey};
-use super::vault::{Vault, VaultError};
 
 /// How long a tombstone is effective.
 pub const RETENTION: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -69,13 +69,17 @@ struct Entry {
     at: u64,
 }
 
-impl Vault {
+impl EncryptedStore {
     /// The tombstones of a key that have not expired, newest first. Damaged ones count as absent: they
     /// only spare the caller checks that are made without them.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn tombstones(&self, key: &StoreKey, now: SystemTime) -> Result<Vec<Tombstone>, VaultError> {
+    pub async fn tombstones(
+        &self,
+        key: &StoreKey,
+        now: SystemTime,
+    ) -> Result<Vec<Tombstone>, EncryptedStoreError> {
         let records = match self.store().find(Kind::Tombstone, key).await {
             Err(StoreError::Damaged { .. }) => Vec::new(),
             found => found?,
@@ -95,7 +99,7 @@ impl Vault {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn bury(&self, key: &StoreKey, deletion: &Deletion) -> Result<(), VaultError> {
+    pub async fn bury(&self, key: &StoreKey, deletion: &Deletion) -> Result<(), EncryptedStoreError> {
         let replaced = self.replaced_by(key, deletion).await;
         self.write(|cipher| Batch { changes: deletion.changes(cipher, key, &replaced), ..Batch::default() })
             .await?;
@@ -107,7 +111,7 @@ impl Vault {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn remove_tombstones(&self, numbers: &[RecordNumber]) -> Result<(), VaultError> {
+    pub async fn remove_tombstones(&self, numbers: &[RecordNumber]) -> Result<(), EncryptedStoreError> {
         if !numbers.is_empty() {
             let changes = numbers.iter().copied().map(removed).collect();
             self.store().commit(Batch { changes, ..Batch::default() }).await?;
@@ -166,10 +170,13 @@ impl Vault {
         }
     }
 
-    async fn deletion_in(&self, record: &SealedRecord) -> Result<Deletion, VaultError> {
+    async fn deletion_in(&self, record: &SealedRecord) -> Result<Deletion, EncryptedStoreError> {
         let plain = self.unseal(Kind::Tombstone, record).await?;
-        let unreadable =
-            |error| VaultError::Envelope { key: Box::new(record.key.clone()), store: self.location(), error };
+        let unreadable = |error| EncryptedStoreError::Envelope {
+            key: Box::new(record.key.clone()),
+            store: self.location(),
+            error,
+        };
         let Entry { properties, inputs, at } = Entry::decode(Bytes::from(plain)).map_err(unreadable)?;
         Ok(Deletion {
             // A digest of another length matches nothing.
@@ -234,14 +241,14 @@ mod tests {
     #[tokio::test]
     async fn no_file_holds_a_digest_in_the_clear() {
         let home = tempfile::tempdir().expect("a directory");
-        let vault = Vault::open(home.path(), None).await.expect("a vault");
+        let encrypted_store = EncryptedStore::open(home.path(), None).await.expect("a state store");
         let key = StoreKey { package: "p".to_owned(), type_name: "t".to_owned(), id: "web".to_owned() };
         let deletion = Deletion {
             properties: *b"a digest of all that was sent!!!",
             inputs: Some(*b"another one, of all the inputs!!"),
             at: SystemTime::now(),
         };
-        vault.bury(&key, &deletion).await.expect("written");
+        encrypted_store.bury(&key, &deletion).await.expect("written");
         for entry in std::fs::read_dir(home.path()).expect("a directory") {
             let path = entry.expect("an entry").path();
             let bytes = std::fs::read(&path).expect("a file");

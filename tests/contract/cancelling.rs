@@ -13,7 +13,7 @@ fn stop(protocol: Protocol) -> &'static str {
 #[tokio::test]
 async fn idle_connections_do_not_keep_a_daemon_alive_that_is_told_to_end() {
     for said in [&b""[..], b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"PRI * HT"] {
-        let mut host = Setup::sandbox(Protocol::V6).with("ISTHMUS_GRACE", "0.1").start().await;
+        let mut host = Setup::sandbox(Protocol::V6).with("ISTHMUS_STOP_GRACE_PERIOD", "0.1").start().await;
         let mut connection = std::net::TcpStream::connect(("127.0.0.1", host.port())).expect("a connection");
         std::io::Write::write_all(&mut connection, said).expect("sent");
         host.greeted().await.expect("it serves others meanwhile");
@@ -25,7 +25,7 @@ async fn idle_connections_do_not_keep_a_daemon_alive_that_is_told_to_end() {
 
 on_both_protocols! {
     async fn what_hangs_on_after_a_second_cancel_is_answered(protocol) {
-        let (host, session) = Setup::sandbox(protocol).with("ISTHMUS_GRACE", "0.3").session().await?;
+        let (host, session) = Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "0.3").session().await?;
         let faulty = session.faulty();
         let inputs = json!({"mode": "hang-forever"});
         let mut creating = Box::pin(faulty.create(&inputs));
@@ -52,7 +52,7 @@ on_both_protocols! {
 
     async fn what_has_changed_nothing_says_so(protocol) {
         for during in ["validate", "plan"] {
-            let (host, session) = Setup::sandbox(protocol).with("ISTHMUS_GRACE", "0.1").session().await?;
+            let (host, session) = Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "0.1").session().await?;
             let faulty = session.faulty();
             let inputs = json!({"mode": "hang-forever", "during": during});
             let call = match (during, protocol) {
@@ -81,7 +81,7 @@ on_both_protocols! {
     }
 
     async fn a_provider_that_is_never_configured_does_not_hold_up_the_engine(protocol) {
-        let setup = Setup::sandbox(protocol).with("ISTHMUS_GRACE", "0.1").with("SANDBOX_CONFIGURE", "hang");
+        let setup = Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "0.1").with("SANDBOX_CONFIGURE", "hang");
         let host = setup.start().await;
         let session = host.parameterized().await?;
         let call = if protocol == Protocol::V5 { "Configure" } else { "ConfigureProvider" };
@@ -99,7 +99,7 @@ on_both_protocols! {
     }
 
     async fn only_what_was_asked_twice_is_broken_off(protocol) {
-        let (host, session) = Setup::sandbox(protocol).with("ISTHMUS_GRACE", "0.1").session().await?;
+        let (host, session) = Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "0.1").session().await?;
         let (first, second) = (session.resource("sandbox:index/faulty:Faulty", "first"), session.faulty());
         let inputs = json!({"mode": "hang-forever"});
         let mut one = Box::pin(first.create(&inputs));
@@ -127,7 +127,7 @@ on_both_protocols! {
 
     async fn a_provider_that_will_not_stop_is_complained_of(protocol) {
         for (manner, complaint) in [("refuse", "the sandbox was asked not to stop"), ("hang", "had not answered")] {
-            let setup = Setup::sandbox(protocol).with("ISTHMUS_GRACE", "0.1").with("SANDBOX_STOP", manner);
+            let setup = Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "0.1").with("SANDBOX_STOP", manner);
             let (host, session) = setup.session().await?;
             let faulty = session.faulty();
             let inputs = json!({"mode": "hang"});
@@ -149,7 +149,7 @@ on_both_protocols! {
     }
 
     async fn what_hangs_on_when_the_daemon_ends_is_answered(protocol) {
-        let (mut host, session) = Setup::sandbox(protocol).with("ISTHMUS_GRACE", "0.3").session().await?;
+        let (mut host, session) = Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "0.3").session().await?;
         let faulty = session.faulty();
         let (applied, planned) = (json!({"mode": "hang-forever"}), json!({"mode": "hang-forever", "during": "plan"}));
         let (applying, planning, ()) = tokio::join!(faulty.create(&applied), faulty.create(&planned), async {
@@ -166,7 +166,7 @@ on_both_protocols! {
     }
 
     async fn a_provider_that_hangs_ends_with_its_session(protocol) {
-        let host = Setup::sandbox(protocol).with("ISTHMUS_GRACE", "0.3").attachable().start().await;
+        let host = Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "0.3").attachable().start().await;
         let session = host.session().await?;
         let faulty = session.faulty();
         let inputs = json!({"mode": "hang-forever"});

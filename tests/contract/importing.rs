@@ -214,11 +214,14 @@ async fn makes_and_imports(
     // Types of the package do not tell what in them only the provider sets, nor what excludes what: that is taken out.
     for _ in 0..3 {
         // Where a part of the property may be secret, the path is in the text.
-        let complaints = checked.failures.iter().map(|(property, reason)| match reason.split_once(": ") {
-            Some((path, _)) if property.is_empty() => path,
-            _ => property.as_str(),
-        });
-        complaints.filter(|property| *property != "name").for_each(|property| remove(&mut news, property));
+        let check_failures =
+            checked.failures.iter().map(|(property, reason)| match reason.split_once(": ") {
+                Some((path, _)) if property.is_empty() => path,
+                _ => property.as_str(),
+            });
+        check_failures
+            .filter(|property| *property != "name")
+            .for_each(|property| remove(&mut news, property));
         checked = resource.check(&news).await?;
     }
     if !checked.failures.is_empty() {

@@ -1,7 +1,7 @@
 //! What today's engines are told of changes that were begun and never ended, and of a journal that cannot be written.
 
 use isthmus_proto::pulumirpc::ConfigureRequest;
-use isthmus_state::Vault;
+use isthmus_state::EncryptedStore;
 use rustix::process::Signal;
 
 use crate::harness::engine::{Line, Severity};
@@ -53,10 +53,10 @@ on_both_protocols! {
             assert!(warning.contains("isthmus state dismiss"), "{warning}");
         }
         // They are told until somebody has seen to them.
-        let vault = Vault::open(&host.folder().join("isthmus"), None).await.expect("the store");
-        let open = vault.open_intents().await.expect("the journal").intents;
+        let state_store = EncryptedStore::open(&host.folder().join("isthmus"), None).await.expect("the store");
+        let open = state_store.open_intents().await.expect("the journal").intents;
         let creation = open.iter().find(|open| open.intent.subject == new.urn()).expect("the creation");
-        vault.dismiss(creation.number).await.expect("dismissed");
+        state_store.dismiss(creation.number).await.expect("dismissed");
         let warned = told(&setup, &host, "test").await?;
         assert!(matches!(&warned[..], [warning] if warning.contains(&deletion)), "{warned:#?}");
         Ok(())

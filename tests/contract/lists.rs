@@ -212,7 +212,7 @@ on_both_protocols! {
     }
 
     async fn a_list_that_nobody_reads_ends_when_it_is_cancelled(protocol) {
-        let (host, session) = Setup::sandbox(protocol).with("ISTHMUS_GRACE", "0.1").session().await?;
+        let (host, session) = Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "0.1").session().await?;
         make(&session, &["one"]).await?;
         let mut stream = session.client().list(unread()).await?.into_inner();
         assert!(stream.message().await?.is_some());
@@ -225,7 +225,7 @@ on_both_protocols! {
     }
 
     async fn a_list_that_nobody_reads_does_not_hold_up_the_daemons_end(protocol) {
-        let (mut host, session) = Setup::sandbox(protocol).with("ISTHMUS_GRACE", "0.1").session().await?;
+        let (mut host, session) = Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "0.1").session().await?;
         make(&session, &["one"]).await?;
         let mut stream = session.client().list(unread()).await?.into_inner();
         assert!(stream.message().await?.is_some());

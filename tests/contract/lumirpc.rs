@@ -29,7 +29,7 @@ use isthmus_proto::lumirpc::{
 };
 use isthmus_proto::property::{Struct, Value};
 use isthmus_proto::pulumirpc;
-use isthmus_state::{Status, Vault};
+use isthmus_state::{EncryptedStore, Status};
 use tonic::transport::Channel;
 
 use crate::harness::engine::Severity;
@@ -50,8 +50,8 @@ fn text(bag: &Struct, name: &str) -> String {
 
 /// What is in the store that a plugin with this home has used.
 async fn kept(home: &Path) -> Vec<(String, Status)> {
-    let vault = Vault::open(home, None).await.expect("the store");
-    let records = vault.list(None).await.expect("its records");
+    let state_store = EncryptedStore::open(home, None).await.expect("the store");
+    let records = state_store.list(None).await.expect("its records");
     records.into_iter().map(|(_, key, saved)| (key.id, saved.object.status)).collect()
 }
 

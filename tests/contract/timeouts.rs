@@ -253,7 +253,7 @@ on_both_protocols! {
     }
 
     async fn a_provider_that_does_not_stop_is_left_to_itself_after_the_grace(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).with("ISTHMUS_GRACE", "0.2").session().await?;
+        let (_host, session) = Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "0.2").session().await?;
         let faulty = session.faulty();
         let slow = faulty.within(0.3).make(&json!({"mode": "hang-forever"})).await.expect_err("it hangs");
         assert_says(&slow, Code::Unknown, &["was asked to stop and did not", "ApplyResourceChange was broken off"]);
@@ -289,7 +289,7 @@ on_both_protocols! {
 
     async fn a_plan_or_a_read_that_takes_longer_has_changed_nothing(protocol) {
         for mode in ["hang", "hang-forever"] {
-            let (_host, session) = Setup::sandbox(protocol).with("ISTHMUS_GRACE", "0.2").session().await?;
+            let (_host, session) = Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "0.2").session().await?;
             let faulty = session.faulty();
             let planned = json!({"mode": mode, "during": "plan"});
             let slow = [

@@ -1112,7 +1112,7 @@ const PROVIDERS: &[Entry] = &[
         go_bridge: "calls go on",
         isthmus: "StopProvider; what was asked twice and goes on is answered after a grace: UNKNOWN for what may have happened",
         why: "a cancelled run ends, and the engine learns how",
-        back: "`ISTHMUS_GRACE` sets the grace",
+        back: "`ISTHMUS_STOP_GRACE_PERIOD` sets the grace",
         shown: Shown::Elsewhere("tests/contract/cancelling.rs"),
     },
     Entry {

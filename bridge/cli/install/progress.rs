@@ -9,7 +9,7 @@ use isthmus_install::{InstallEvent, Progress};
 
 use crate::cli::output::tell;
 use crate::cli::table::bytes;
-use crate::daemon::Narrator;
+use crate::daemon::ProgressReporter;
 
 /// How many characters the bar itself has, and the whole line at most: what the narrowest of terminals show.
 const BAR: usize = 24;
@@ -19,7 +19,7 @@ const LINE: usize = 79;
 #[derive(Debug)]
 pub(crate) struct Reporter {
     is_terminal: bool,
-    narrator: Narrator,
+    narrator: ProgressReporter,
     state: Mutex<State>,
 }
 
@@ -34,7 +34,7 @@ struct State {
 impl Reporter {
     pub(crate) fn new() -> Self {
         let is_terminal = io::stderr().is_terminal();
-        Self { is_terminal, narrator: Narrator::default(), state: Mutex::default() }
+        Self { is_terminal, narrator: ProgressReporter::default(), state: Mutex::default() }
     }
 
     pub(crate) fn tell(&self, event: InstallEvent) {

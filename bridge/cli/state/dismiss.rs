@@ -4,7 +4,7 @@ use clap::Args;
 use isthmus_state::{OpenIntent, RecordNumber};
 
 use super::error::StateError;
-use super::{Outcome, open_existing_vault, print};
+use super::{Outcome, open_existing_state_store, print};
 use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
@@ -27,8 +27,8 @@ pub(super) struct Dismiss {
 
 impl Dismiss {
     pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, StateError> {
-        let vault = open_existing_vault(settings).await?;
-        let open = vault.open_intents().await?;
+        let state_store = open_existing_state_store(settings).await?;
+        let open = state_store.open_intents().await?;
         let report = |number: &i64| {
             let number = RecordNumber(*number);
             let readable = open.intents.iter().find(|open| open.number == number).map(OpenIntent::report);
@@ -36,10 +36,10 @@ impl Dismiss {
             readable.or_else(|| Some(damaged()?.reason.clone()))
         };
         if let Some(number) = self.numbers.iter().find(|number| report(number).is_none()) {
-            return Err(StateError::NoSuchIntent { number: *number, store: vault.location() });
+            return Err(StateError::NoSuchIntent { number: *number, store: state_store.location() });
         }
         for (number, report) in self.numbers.iter().filter_map(|number| Some((*number, report(number)?))) {
-            vault.dismiss(RecordNumber(number)).await?;
+            state_store.dismiss(RecordNumber(number)).await?;
             print(&format!("dismissed {number}: {report}\n"));
         }
         Ok(Outcome::Done)

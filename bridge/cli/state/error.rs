@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use isthmus_install::AddressError;
 use isthmus_state::stacks::SequenceError;
 use isthmus_state::tfstate::{Collision, TfStateError};
-use isthmus_state::{AddressSyntaxError, VaultError};
+use isthmus_state::{AddressSyntaxError, EncryptedStoreError};
 
 use crate::cli::explain_missing;
-use crate::daemon::OpenVaultError;
+use crate::daemon::OpenStoreError;
 
 /// The exit code where there is no such record.
 const NO_SUCH_RECORD: u8 = 3;
@@ -19,10 +19,10 @@ const NO_SUCH_RECORD: u8 = 3;
 pub(super) enum StateError {
     /// There is no store that could be used.
     #[error(transparent)]
-    Open(#[from] OpenVaultError),
+    Open(#[from] OpenStoreError),
     /// The store cannot be read or written.
     #[error(transparent)]
-    Vault(#[from] VaultError),
+    EncryptedStore(#[from] EncryptedStoreError),
     /// There is no store, so there is nothing in it.
     #[error("there is no state store {store}{}\nhelp: {}", beside(key.as_deref()), remedy(key.is_some()))]
     NoStore {

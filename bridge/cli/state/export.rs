@@ -18,9 +18,9 @@ use isthmus_state::{ComponentAddress, ObjectAddress, ProviderConfigAddress};
 
 use super::error::StateError;
 use super::record::{Record, Records, records, tell_of};
-use super::{EMPTY, Outcome, inform, open_existing_vault, print, warn};
+use super::{EMPTY, Outcome, inform, open_existing_state_store, print, warn};
 use crate::cli::output;
-use crate::daemon::{self, OpenVaultError};
+use crate::daemon::{self, OpenStoreError};
 use crate::settings::Settings;
 use addresses::Addresses;
 
@@ -95,11 +95,11 @@ pub(super) fn pair(text: &str) -> Result<(String, String), String> {
 
 impl Export {
     pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, StateError> {
-        let vault = open_existing_vault(settings).await?;
+        let state_store = open_existing_state_store(settings).await?;
         let providers = self.providers()?;
-        let Records { records: found, faults } = records(&vault, self.package.as_deref()).await?;
+        let Records { records: found, faults } = records(&state_store, self.package.as_deref()).await?;
         tell_of(&faults);
-        let addresses = Addresses::read(self.addresses.as_deref(), &found, &vault)?;
+        let addresses = Addresses::read(self.addresses.as_deref(), &found, &state_store)?;
         let count = found.len();
         if found.is_empty() && faults.is_empty() && self.package.is_none() {
             inform(EMPTY);
@@ -110,7 +110,7 @@ impl Export {
             Format::Tfstate => self.tfstate(objects)?.into_bytes(),
             Format::Stacks => self.stacks(objects)?,
         };
-        self.deliver(&bytes, &daemon::vault(settings).map_err(OpenVaultError::from)?.files())?;
+        self.deliver(&bytes, &daemon::state_store(settings).map_err(OpenStoreError::from)?.files())?;
         if let Some(output) = &self.output {
             print(&format!("wrote {count} objects to {}\n", output.display()));
         }

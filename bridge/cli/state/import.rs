@@ -14,15 +14,15 @@ use isthmus_common::TERRAFORM_VERSION;
 use isthmus_provider::KnownSecrets;
 use isthmus_state::stacks::{Kind, SequenceError, SequenceFile, StacksPlan, StacksState};
 use isthmus_state::tfstate::TfState;
-use isthmus_state::{ObjectAddress, ProviderConfigAddress, ResourceMode, Vault};
+use isthmus_state::{EncryptedStore, ObjectAddress, ProviderConfigAddress, ResourceMode};
 
 use super::error::StateError;
 use super::export::pair;
-use super::{Outcome, open_vault, print, warn};
+use super::{Outcome, open_state_store, print, warn};
 use crate::daemon::Instance as Provider;
 use crate::lumirpc::stored_resource::{Conflicts, Foreign, StoredResource, StoredResourceError, TakenOver};
 use crate::package::catalogue::TokenError;
-use crate::resource::{Notes, Target, Timeouts, describe};
+use crate::resource::{OperationWarnings, Target, Timeouts, describe};
 use crate::settings::Settings;
 use providers::{Providers, Unavailable};
 
@@ -97,9 +97,9 @@ impl ObjectError {
 impl Import {
     pub(super) async fn run(&self, settings: &Arc<Settings>) -> Result<Outcome, StateError> {
         let objects = self.objects(read(&self.file)?)?;
-        let vault = open_vault(settings).await?;
+        let state_store = open_state_store(settings).await?;
         let mut providers = Providers::new(&self.provider, &self.package, settings);
-        let outcome = self.take_all(objects, &vault, &mut providers).await;
+        let outcome = self.take_all(objects, &state_store, &mut providers).await;
         providers.end().await;
         outcome
     }
@@ -137,7 +137,7 @@ impl Import {
     async fn take_all(
         &self,
         objects: Vec<Foreign>,
-        vault: &Vault,
+        state_store: &EncryptedStore,
         providers: &mut Providers<'_>,
     ) -> Result<Outcome, StateError> {
         let mut counts = Counts::default();
@@ -154,7 +154,8 @@ impl Import {
                 .provider
                 .parse()
                 .map_err(|error| StateError::ProviderConfig { address: name.clone(), error })?;
-            let taken = self.take(foreign, &address.resource.type_name, &config, vault, providers).await;
+            let taken =
+                self.take(foreign, &address.resource.type_name, &config, state_store, providers).await;
             counts.count(&name, taken, providers.secrets());
         }
         print(&counts.summary());
@@ -166,12 +167,12 @@ impl Import {
         foreign: Foreign,
         type_name: &str,
         config: &ProviderConfigAddress,
-        vault: &Vault,
+        state_store: &EncryptedStore,
         providers: &mut Providers<'_>,
     ) -> Result<TakenOver, ObjectError> {
         let provider = providers.of(&config.provider).await?;
-        let keeper = keeper(&provider, type_name, vault)?;
-        let mut notes = Notes::default();
+        let keeper = keeper(&provider, type_name, state_store)?;
+        let mut notes = OperationWarnings::default();
         let taken = keeper.take_over(foreign, self.conflicts(), &mut notes).await;
         for warning in &notes.warnings {
             warn(&providers.secrets().redact(&describe(warning, &keeper.target.shape.object)));
@@ -192,7 +193,7 @@ impl Import {
 fn keeper<'a>(
     provider: &'a Provider,
     type_name: &str,
-    vault: &'a Vault,
+    state_store: &'a EncryptedStore,
 ) -> Result<StoredResource<'a>, TokenError> {
     let package = provider.package.identity();
     Ok(StoredResource {
@@ -204,7 +205,7 @@ fn keeper<'a>(
             timeouts: Timeouts::default(),
             memory: None,
         },
-        vault,
+        state_store,
         subject: String::new(),
         package: &package.name,
         provider_type: &package.provider_type,

@@ -2,11 +2,11 @@
 
 use clap::Args;
 use isthmus_cty::json::Json;
-use isthmus_state::{Condition, Fault, OpenIntent, OpenIntents, Vault};
+use isthmus_state::{Condition, EncryptedStore, Fault, OpenIntent, OpenIntents};
 
 use super::error::StateError;
 use super::record::{Record, Records, records, tell_of};
-use super::{EMPTY, Outcome, inform, open_existing_vault, print, warn};
+use super::{EMPTY, Outcome, inform, open_existing_state_store, print, warn};
 use crate::cli::table::table;
 use crate::settings::Settings;
 
@@ -44,8 +44,8 @@ pub(super) struct List {
 
 impl List {
     pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, StateError> {
-        let vault = match open_existing_vault(settings).await {
-            Ok(vault) => vault,
+        let state_store = match open_existing_state_store(settings).await {
+            Ok(state_store) => state_store,
             Err(StateError::NoStore { key: None, .. }) => {
                 inform(EMPTY);
                 print(&if self.json { "[]\n".to_owned() } else { as_table(&[]) });
@@ -53,14 +53,14 @@ impl List {
             }
             Err(error) => return Err(error),
         };
-        let open = self.open(&vault).await?;
+        let open = self.open(&state_store).await?;
         tell_of_damaged_changes(&open.faults);
         let (intents, is_whole) = (open.intents, open.faults.is_empty());
         if self.intents {
             print(&if self.json { intents_json(&intents) } else { intents_text(&intents) });
             return Ok(Outcome::of(is_whole));
         }
-        let Records { records: mut found, faults } = records(&vault, self.package.as_deref()).await?;
+        let Records { records: mut found, faults } = records(&state_store, self.package.as_deref()).await?;
         tell_of(&faults);
         if found.is_empty() && faults.is_empty() && self.package.is_none() {
             inform(EMPTY);
@@ -81,8 +81,8 @@ impl List {
         Ok(Outcome::of(is_whole))
     }
 
-    async fn open(&self, vault: &Vault) -> Result<OpenIntents, StateError> {
-        let mut open = vault.open_intents().await?;
+    async fn open(&self, state_store: &EncryptedStore) -> Result<OpenIntents, StateError> {
+        let mut open = state_store.open_intents().await?;
         open.intents.retain(|open| {
             let key = &open.intent.key;
             self.package.as_ref().is_none_or(|package| key.package == *package)

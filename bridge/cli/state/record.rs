@@ -1,7 +1,7 @@
 //! A record of the store, as the commands show it.
 
 use isthmus_cty::json::Json;
-use isthmus_state::{Fault, Place, RecordNumber, SavedObject, Status, StoreKey, Vault};
+use isthmus_state::{EncryptedStore, Fault, RecordNumber, RecordRef, SavedObject, Status, StoreKey};
 
 use super::error::StateError;
 use super::warn;
@@ -13,7 +13,7 @@ const PAGE: u32 = 1000;
 #[derive(Debug)]
 pub(super) struct Record {
     /// Where it is: its number, and which version of it this is.
-    pub(super) place: Place,
+    pub(super) place: RecordRef,
     /// What it is found by.
     pub(super) key: StoreKey,
     /// What it holds.
@@ -30,11 +30,14 @@ pub(super) struct Records {
 }
 
 /// All records of the store, of one package or of all.
-pub(super) async fn records(vault: &Vault, package: Option<&str>) -> Result<Records, StateError> {
+pub(super) async fn records(
+    state_store: &EncryptedStore,
+    package: Option<&str>,
+) -> Result<Records, StateError> {
     let mut found = Records::default();
     let mut after = Some(RecordNumber(0));
     while let Some(from) = after {
-        let page = vault.page(package, from, PAGE).await?;
+        let page = state_store.page(package, from, PAGE).await?;
         let records = page.records.into_iter();
         found.records.extend(records.map(|(place, key, saved)| Record { place, key, object: saved.object }));
         found.faults.extend(page.faults);
@@ -96,7 +99,7 @@ pub(super) mod tests {
     /// A pet.
     pub(in crate::cli::state) fn record(number: i64, id: &str, address: Option<&str>) -> Record {
         Record {
-            place: Place { number: RecordNumber(number), version: 1 },
+            place: RecordRef { number: RecordNumber(number), version: 1 },
             key: StoreKey {
                 package: "random".to_owned(),
                 type_name: "random_pet".to_owned(),

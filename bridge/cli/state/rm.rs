@@ -5,7 +5,7 @@ use clap::Args;
 use super::error::StateError;
 use super::record::records;
 use super::selector::Selector;
-use super::{Outcome, open_existing_vault, print};
+use super::{Outcome, open_existing_state_store, print};
 use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
@@ -28,20 +28,20 @@ pub(super) struct Rm {
 
 impl Rm {
     pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, StateError> {
-        let vault = open_existing_vault(settings).await?;
-        let all = records(&vault, None).await?;
+        let state_store = open_existing_state_store(settings).await?;
+        let all = records(&state_store, None).await?;
         let mut prior_for_delete = Vec::new();
         for selector in &self.records {
             prior_for_delete.push(match all.damaged(selector) {
                 Some(number) => (number, "which was damaged".to_owned()),
                 None => {
-                    let record = all.find(selector, &vault)?;
+                    let record = all.find(selector, &state_store)?;
                     (record.place.number, record.key.to_string())
                 }
             });
         }
         for (number, what) in prior_for_delete {
-            vault.remove(number).await?;
+            state_store.remove(number).await?;
             print(&format!("removed record {}, {what}\n", number.0));
         }
         Ok(Outcome::Done)

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
-use isthmus_state::{RecordNumber, Vault};
+use isthmus_state::{EncryptedStore, RecordNumber};
 
 use super::error::StateError;
 use super::record::{Record, Records, tell_of};
@@ -62,11 +62,15 @@ impl Selector {
     ///
     /// # Errors
     /// When there is none, or more than one.
-    pub(super) fn find<'a>(&self, records: &'a [Record], vault: &Vault) -> Result<&'a Record, StateError> {
+    pub(super) fn find<'a>(
+        &self,
+        records: &'a [Record],
+        state_store: &EncryptedStore,
+    ) -> Result<&'a Record, StateError> {
         let found: Vec<&Record> = records.iter().filter(|record| self.selects(record)).collect();
         match found[..] {
             [record] => Ok(record),
-            [] => Err(StateError::NoSuchRecord { selector: self.to_string(), store: vault.location() }),
+            [] => Err(StateError::NoSuchRecord { selector: self.to_string(), store: state_store.location() }),
             _ => Err(StateError::SeveralRecords {
                 selector: self.to_string(),
                 count: found.len(),
@@ -85,8 +89,12 @@ impl Records {
     ///
     /// # Errors
     /// As of [`Selector::find`]; then it is also told what could not be read.
-    pub(super) fn find(&self, selector: &Selector, vault: &Vault) -> Result<&Record, StateError> {
-        let found = selector.find(&self.records, vault);
+    pub(super) fn find(
+        &self,
+        selector: &Selector,
+        state_store: &EncryptedStore,
+    ) -> Result<&Record, StateError> {
+        let found = selector.find(&self.records, state_store);
         if found.is_err() {
             tell_of(&self.faults);
         }

@@ -8,7 +8,7 @@ use super::error::StateError;
 use super::masking::{HIDDEN, hide};
 use super::record::{Record, records};
 use super::selector::Selector;
-use super::{Outcome, open_existing_vault, print};
+use super::{Outcome, open_existing_state_store, print};
 use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
@@ -37,11 +37,11 @@ pub(super) struct Show {
 
 impl Show {
     pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, StateError> {
-        let vault = open_existing_vault(settings).await?;
-        let all = records(&vault, None).await?;
+        let state_store = open_existing_state_store(settings).await?;
+        let all = records(&state_store, None).await?;
         let mut shown = Vec::new();
         for selector in &self.records {
-            shown.push(all.find(selector, &vault)?);
+            shown.push(all.find(selector, &state_store)?);
         }
         if self.json {
             let all = shown.into_iter().map(|record| Json::Object(members(record, self.secrets)));

@@ -6,12 +6,12 @@
 
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Diagnostic, Object};
-use isthmus_state::{Begun, Intention, Place, Status, Unanswered};
+use isthmus_state::{IntentGuard, OperationKind, RecordRef, Status, Unanswered};
 
 use super::lookup::is_mistakable;
 use super::{Annotations, LastReported, StoredResource, StoredResourceError};
 use crate::resource::intents::{end, leave_open, settle};
-use crate::resource::{Notes, OperationError};
+use crate::resource::{OperationError, OperationWarnings};
 use crate::translate::inputs::{Config, Unknowns};
 use crate::translate::outputs::OutputError;
 
@@ -30,7 +30,7 @@ pub(crate) struct Made {
 struct OwnId {
     id: String,
     /// The records that have it already, and with which the resource cannot be confused; `None`: nobody knows.
-    beside: Option<Vec<Place>>,
+    beside: Option<Vec<RecordRef>>,
 }
 
 impl StoredResource<'_> {
@@ -38,7 +38,7 @@ impl StoredResource<'_> {
     pub(crate) async fn create(
         &self,
         inputs: &Struct,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> Result<Made, StoredResourceError> {
         let config = self.target.config(inputs, Unknowns::Reject)?;
         let resource = self.resource()?;
@@ -47,7 +47,7 @@ impl StoredResource<'_> {
             .await
             .map_err(|error| self.target.failed(error))?;
         self.report_unanswered(inputs, notes);
-        let mut begun = self.begin(Intention::Create, "", None, inputs, notes).await?;
+        let mut begun = self.begin(OperationKind::Create, "", None, inputs, notes).await?;
         let object = match resource.apply(&plan, &mut notes.warnings).await {
             Ok(applied) => applied.object.ok_or(OutputError::NoObject).map_err(OperationError::from)?,
             Err(failure) => {
@@ -79,7 +79,7 @@ impl StoredResource<'_> {
         }
     }
 
-    async fn id_of(&self, object: &Object, config: &Config, notes: &mut Notes) -> String {
+    async fn id_of(&self, object: &Object, config: &Config, notes: &mut OperationWarnings) -> String {
         let identity = self.target.identity_of(object, notes).await;
         self.target.new_id(object, identity.as_ref(), None, &config.secrets, notes)
     }
@@ -92,7 +92,7 @@ impl StoredResource<'_> {
         let mut own = OwnId { id: id.to_owned(), beside: None };
         for number in 2_u32.. {
             // A store that cannot be read will not store it either, and that is told.
-            let Ok(others) = self.vault.find(&self.key(&own.id)).await else { break };
+            let Ok(others) = self.state_store.find(&self.key(&own.id)).await else { break };
             if !others.iter().any(|(_, saved)| is_mistakable(saved, inputs)) {
                 own.beside = Some(others.into_iter().map(|(place, _)| place).collect());
                 break;
@@ -105,12 +105,12 @@ impl StoredResource<'_> {
     /// Stores what was made. `None`: the id has other resources by now than when it was chosen.
     async fn admit(
         &self,
-        begun: &mut Begun,
+        begun: &mut IntentGuard,
         own: &OwnId,
         object: &Object,
         config: &Config,
         inputs: &Struct,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> Result<Option<Made>, StoredResourceError> {
         let id = &own.id;
         let outputs = self.outputs(object, id, notes)?;
@@ -129,7 +129,7 @@ impl StoredResource<'_> {
     }
 
     /// Tells of an object that was made for the same inputs, if its engine may not have been told: then this is the second.
-    fn report_unanswered(&self, inputs: &Struct, notes: &mut Notes) {
+    fn report_unanswered(&self, inputs: &Struct, notes: &mut OperationWarnings) {
         let key = self.key("");
         for open in self.unanswered.map(|all| all.take_same(&key, inputs)).unwrap_or_default() {
             notes.warnings.push(Diagnostic::warning(
@@ -143,20 +143,20 @@ impl StoredResource<'_> {
     #[expect(clippy::too_many_arguments, reason = "each is a thing of its own, and there is one caller")]
     async fn undo(
         &self,
-        begun: &mut Begun,
+        begun: &mut IntentGuard,
         id: String,
         object: &Object,
         config: &Config,
         inputs: &Struct,
         cause: StoredResourceError,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> StoredResourceError {
         let cause = isthmus_common::error_chain(&cause);
         let place = self.keep_damaged(begun, &id, object, config, inputs, notes).await;
         match self.destroy(object, notes).await {
             Ok(()) => {
                 if let Some(place) = place
-                    && let Err(error) = self.vault.remove(place.number).await
+                    && let Err(error) = self.state_store.remove(place.number).await
                 {
                     // The object is gone; a record of it is all that is left, and does no harm.
                     notes.warnings.push(Diagnostic::warning(
@@ -183,13 +183,13 @@ impl StoredResource<'_> {
     /// `None`: it could not be stored, perhaps for the very reason that the creation failed for.
     async fn keep_damaged(
         &self,
-        begun: &mut Begun,
+        begun: &mut IntentGuard,
         id: &str,
         object: &Object,
         config: &Config,
         inputs: &Struct,
-        notes: &mut Notes,
-    ) -> Option<Place> {
+        notes: &mut OperationWarnings,
+    ) -> Option<RecordRef> {
         let told = LastReported { inputs: Some(inputs.clone()), ..LastReported::default() };
         let saved =
             self.saved(object, Status::Damaged, &config.secrets, &told, Annotations::default(), notes);

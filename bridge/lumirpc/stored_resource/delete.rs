@@ -16,7 +16,7 @@ use std::time::SystemTime;
 use isthmus_cty::json::Json;
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Object, StoredObject};
-use isthmus_state::{Deletion, Intention, RecordNumber};
+use isthmus_state::{Deletion, OperationKind, RecordNumber};
 
 use super::error::Contradiction;
 use super::last_reported::{LastReported, digest_of};
@@ -25,7 +25,7 @@ use super::prior::{Owner, Prior};
 use super::{ID, StoredResource, StoredResourceError};
 use crate::package::shape::IdRule;
 use crate::resource::intents::settle;
-use crate::resource::{Notes, OperationError, StateError};
+use crate::resource::{OperationError, OperationWarnings, StateError};
 use crate::translate::raw_state::raw_state_without_delta;
 
 /// A deletion that failed.
@@ -53,13 +53,13 @@ impl StoredResource<'_> {
         &self,
         id: &str,
         properties: &Struct,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> Result<(), StoredResourceError> {
         let (prior, others) = match self.prior_for_delete(id, properties, notes).await? {
             PriorForDelete::Object(prior, others) => (*prior, others),
             PriorForDelete::Gone => {
                 let deletion = deletion(&LastReported::default(), properties);
-                return Ok(self.vault.bury(&self.key(id), &deletion).await?);
+                return Ok(self.state_store.bury(&self.key(id), &deletion).await?);
             }
             PriorForDelete::Buried => return Ok(()),
         };
@@ -74,7 +74,7 @@ impl StoredResource<'_> {
                 });
             }
         };
-        let mut begun = self.begin(Intention::Delete, id, Some(&prior), properties, notes).await?;
+        let mut begun = self.begin(OperationKind::Delete, id, Some(&prior), properties, notes).await?;
         let destroyed = if is_there { self.destroy(&prior.object, notes).await } else { Ok(()) };
         match destroyed {
             Ok(()) => {
@@ -99,7 +99,7 @@ impl StoredResource<'_> {
         &self,
         id: &str,
         properties: &Struct,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> Result<PriorForDelete, StoredResourceError> {
         let mut candidates = self.described_candidates(id, notes).await?;
         retain_known(&mut candidates);
@@ -142,7 +142,7 @@ impl StoredResource<'_> {
         &self,
         id: &str,
         properties: &Struct,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> Result<Option<Object>, StoredResourceError> {
         let not_stored = match self.imported(id, notes).await {
             Err(error @ StoredResourceError::Unknown { .. }) => error,
@@ -190,13 +190,17 @@ impl StoredResource<'_> {
 
     async fn buried(&self, id: &str, properties: &Struct) -> Result<Vec<RecordNumber>, StoredResourceError> {
         let digest = digest_of(properties);
-        let tombstones = self.vault.tombstones(&self.key(id), SystemTime::now()).await?.into_iter();
+        let tombstones = self.state_store.tombstones(&self.key(id), SystemTime::now()).await?.into_iter();
         let same = tombstones.filter(|tombstone| tombstone.deletion.properties == digest);
         Ok(same.map(|tombstone| tombstone.number).collect())
     }
 
     /// Ends an object. An object of which the provider then knows nothing has ended, whatever it said.
-    pub(super) async fn destroy(&self, object: &Object, notes: &mut Notes) -> Result<(), DestroyFailure> {
+    pub(super) async fn destroy(
+        &self,
+        object: &Object,
+        notes: &mut OperationWarnings,
+    ) -> Result<(), DestroyFailure> {
         let unchanged = |error| DestroyFailure { error, object: None };
         let resource = self.resource().map_err(unchanged)?;
         let plan = resource

@@ -1,6 +1,6 @@
 //! What can go wrong with kept resources, beyond what can go wrong with any.
 
-use isthmus_state::{RecordNumber, StoreKey, VaultError};
+use isthmus_state::{EncryptedStoreError, RecordNumber, StoreKey};
 
 use crate::resource::OperationError;
 
@@ -21,7 +21,7 @@ pub(crate) enum StoredResourceError {
     Operation(#[from] OperationError),
     /// The store.
     #[error(transparent)]
-    Vault(#[from] VaultError),
+    EncryptedStore(#[from] EncryptedStoreError),
     /// Nobody knows what the resource was before.
     #[error(
         "the prior state of {key} is not in the store {store}, and it cannot be imported: {cause}\nEither point \

@@ -11,10 +11,10 @@ use isthmus_cty::json::Json;
 use isthmus_cty::{AttributePath, PathStep};
 use isthmus_provider::Object;
 use isthmus_provider::rules::sensitive_paths;
-use isthmus_state::{Place, RecordNumber, Saved, SavedObject};
+use isthmus_state::{RecordNumber, RecordRef, Saved, SavedObject};
 
 use super::{StoredResource, StoredResourceError};
-use crate::resource::{Notes, StateError};
+use crate::resource::{OperationWarnings, StateError};
 use crate::translate::meta::StoredIdentity;
 use crate::translate::raw_state::raw_state;
 
@@ -73,7 +73,7 @@ impl StoredResource<'_> {
         &self,
         foreign: Foreign,
         conflicts: Conflicts,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> Result<TakenOver, StoredResourceError> {
         let Foreign { object: mut saved, flat } = foreign;
         let object = match flat {
@@ -110,7 +110,7 @@ impl StoredResource<'_> {
         let mut own = id.clone();
         for attempt in 2_u32.. {
             let mut is_taken = false;
-            for (place, known) in self.vault.find(&self.key(&own)).await? {
+            for (place, known) in self.state_store.find(&self.key(&own)).await? {
                 match likeness(&known.object, &saved) {
                     Likeness::Same => return Ok(TakenOver::Same { id: own }),
                     Likeness::Certain => return self.settle(own, place, saved, conflicts, true).await,
@@ -126,14 +126,14 @@ impl StoredResource<'_> {
             own = format!("{id}#{attempt}");
         }
         let saved = Saved { object: saved, companion: Bytes::new() };
-        self.vault.add(&self.key(&own), &saved).await?;
+        self.state_store.add(&self.key(&own), &saved).await?;
         Ok(TakenOver::Added { id: own })
     }
 
     async fn settle(
         &self,
         id: String,
-        place: Place,
+        place: RecordRef,
         saved: SavedObject,
         conflicts: Conflicts,
         is_certain: bool,
@@ -142,7 +142,7 @@ impl StoredResource<'_> {
             return Ok(TakenOver::Conflict { id, number: place.number, is_certain });
         }
         let saved = Saved { object: saved, companion: Bytes::new() };
-        self.vault.replace(place, &self.key(&id), &saved).await?;
+        self.state_store.replace(place, &self.key(&id), &saved).await?;
         Ok(TakenOver::Replaced { id })
     }
 

@@ -7,7 +7,7 @@
 //! then.
 
 use isthmus_proto::property::{Struct, Value};
-use isthmus_state::{Place, Saved, Status};
+use isthmus_state::{RecordRef, Saved, Status};
 
 use super::error::Contradiction;
 use super::last_reported::LastReported;
@@ -27,7 +27,7 @@ pub(super) enum LookupPurpose<'a> {
 }
 
 /// A record, and what the engine was told of it; except for a lookup, the outputs are those of the object where none were told.
-pub(super) type Candidate = (Place, Saved, LastReported);
+pub(super) type Candidate = (RecordRef, Saved, LastReported);
 
 /// What became of the choice.
 #[derive(Clone, Debug)]
@@ -158,7 +158,7 @@ mod tests {
             outputs: Some([("length", Value::from(length)), ("result", result.into())].into()),
             earlier: Vec::new(),
         };
-        let place = Place { number: RecordNumber(number), version: 1 };
+        let place = RecordRef { number: RecordNumber(number), version: 1 };
         (place, Saved { object, companion: Bytes::new() }, told)
     }
 

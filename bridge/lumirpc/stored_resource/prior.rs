@@ -6,13 +6,13 @@
 
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Action, Object, ProviderError, StoredObject};
-use isthmus_state::{Place, SavedObject, Status};
+use isthmus_state::{RecordRef, SavedObject, Status};
 
 use super::error::Contradiction;
 use super::last_reported::{LastReported, digest_of};
 use super::lookup::{Candidate, Chosen, LookupPurpose, choose, differing, retain_known};
 use super::{Annotations, StoredResource, StoredResourceError, import_object};
-use crate::resource::{Notes, OperationError};
+use crate::resource::{OperationError, OperationWarnings};
 use crate::translate::inputs::Unknowns;
 use crate::translate::outputs::{OutputOptions, outputs_from_state};
 
@@ -23,7 +23,7 @@ pub(super) struct Prior {
     pub(super) status: Status,
     pub(super) told: LastReported,
     /// Its record; `None`: it was imported.
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<RecordRef>,
     pub(super) annotations: Annotations,
 }
 
@@ -56,7 +56,7 @@ impl StoredResource<'_> {
         &self,
         id: &str,
         sought: LookupPurpose<'_>,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> Result<Option<Prior>, StoredResourceError> {
         let (doing, inputs) = match sought {
             LookupPurpose::Comparison(inputs) => ("compare", Some(inputs)),
@@ -127,7 +127,7 @@ impl StoredResource<'_> {
 
     /// The records of an id, newest first.
     pub(super) async fn candidates(&self, id: &str) -> Result<Vec<Candidate>, StoredResourceError> {
-        let records = self.vault.find(&self.key(id)).await?.into_iter();
+        let records = self.state_store.find(&self.key(id)).await?.into_iter();
         // No engine knows of an object that was replaced under Terraform and could not be deleted yet.
         let records = records.filter(|(_, saved)| !import_object::is_deposed(&saved.object));
         Ok(records
@@ -143,7 +143,7 @@ impl StoredResource<'_> {
     pub(super) async fn described_candidates(
         &self,
         id: &str,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> Result<Vec<Candidate>, StoredResourceError> {
         let mut candidates = self.candidates(id).await?;
         for (_, saved, told) in &mut candidates {
@@ -162,7 +162,7 @@ impl StoredResource<'_> {
         &self,
         prior: &Prior,
         others: &[Candidate],
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> Result<Owner, StoredResourceError> {
         if others.is_empty() {
             return Ok(Owner::This);
@@ -188,7 +188,7 @@ impl StoredResource<'_> {
     pub(super) async fn prior_of_record(
         &self,
         (place, saved, told): Candidate,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> Result<Prior, StoredResourceError> {
         let saved = saved.object;
         let status = saved.status;
@@ -207,7 +207,7 @@ impl StoredResource<'_> {
     pub(super) async fn current(
         &self,
         saved: SavedObject,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> Result<Object, OperationError> {
         let resource = self.resource()?;
         let identity = match &saved.identity {
@@ -230,18 +230,18 @@ impl StoredResource<'_> {
     pub(super) async fn imported(
         &self,
         id: &str,
-        notes: &mut Notes,
+        notes: &mut OperationWarnings,
     ) -> Result<Option<Object>, StoredResourceError> {
         let imported = self.target.import_object(id, notes).await.map_err(|error| self.target.failed(error));
         imported.map_err(|cause| match cause {
             // That nobody waits for the import any more says nothing of the resource.
             OperationError::Provider { error, text, outcome_unknown }
-                if matches!(*error, ProviderError::Cut { .. }) =>
+                if matches!(*error, ProviderError::Interruption { .. }) =>
             {
                 OperationError::Provider { error, text, outcome_unknown }.into()
             }
             cause => {
-                let (key, store) = (self.key(id), self.vault.location());
+                let (key, store) = (self.key(id), self.state_store.location());
                 StoredResourceError::Unknown { key, store, cause: cause.to_string() }
             }
         })
@@ -255,7 +255,7 @@ impl StoredResource<'_> {
 
     /// Whether the provider would change nothing to make the object what these inputs describe. Where it cannot answer that,
     /// the inputs count as those of another object.
-    async fn is_described_by(&self, object: &Object, inputs: &Struct, notes: &mut Notes) -> bool {
+    async fn is_described_by(&self, object: &Object, inputs: &Struct, notes: &mut OperationWarnings) -> bool {
         let Ok(config) = self.target.config(inputs, Unknowns::Reject) else { return false };
         let Ok(resource) = self.resource() else { return false };
         let plan = resource.plan(Some(object), &config.value, &mut notes.warnings).await;
@@ -265,7 +265,7 @@ impl StoredResource<'_> {
     /// Whether the object that the engine means by these inputs is known to be deleted.
     async fn was_deleted_with(&self, id: &str, inputs: &Struct) -> Result<bool, StoredResourceError> {
         let digest = digest_of(inputs);
-        let tombstones = self.vault.tombstones(&self.key(id), std::time::SystemTime::now()).await?;
+        let tombstones = self.state_store.tombstones(&self.key(id), std::time::SystemTime::now()).await?;
         Ok(tombstones.iter().any(|tombstone| tombstone.deletion.inputs == Some(digest)))
     }
 }

@@ -11,7 +11,7 @@ use isthmus_cty::Value;
 use isthmus_proto::property::{Struct, Value as Property};
 
 use super::ChangeKind;
-use super::elements::{self, Fate};
+use super::elements::{self, ElementChange};
 use crate::package::shape::{ObjectShape, Shape};
 use crate::translate::property::{PropertyView, unwrap};
 use crate::translate::property_path::{PropertyPath, PropertyStep};
@@ -164,14 +164,14 @@ impl Walk {
         shape: &Shape,
         values: Both<&[Value]>,
         lists: Both<&[Property]>,
-        fates: BTreeMap<usize, Fate>,
+        fates: BTreeMap<usize, ElementChange>,
     ) {
         for (index, fate) in fates {
             let step = PropertyStep::Index(index);
             match fate {
-                Fate::Comes => self.note_at(step, ChangeKind::Add),
-                Fate::Goes => self.note_at(step, ChangeKind::Delete),
-                Fate::Changes { prior, planned } => {
+                ElementChange::Comes => self.note_at(step, ChangeKind::Add),
+                ElementChange::Goes => self.note_at(step, ChangeKind::Delete),
+                ElementChange::Changes { prior, planned } => {
                     let values = [&values[0][prior], &values[1][planned]];
                     let properties = lists.map(|list| list.get(index));
                     self.step(step, shape, values, properties, false);

@@ -6,7 +6,7 @@ use isthmus_cty::Value;
 
 /// What becomes of the element at one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum ElementChange {
     /// There was none.
     Comes,
     /// There will be none.
@@ -20,7 +20,7 @@ pub(super) enum Fate {
 const MAXIMUM_COMPARISONS: usize = 250_000;
 
 /// Elements of lists keep their order: the longest common part stays, by index everything else.
-pub(super) fn in_a_list(prior: &[Value], planned: &[Value]) -> BTreeMap<usize, Fate> {
+pub(super) fn in_a_list(prior: &[Value], planned: &[Value]) -> BTreeMap<usize, ElementChange> {
     let common = |pairs: &mut dyn Iterator<Item = (&Value, &Value)>| {
         pairs.take_while(|(was, will_be)| is_unchanged(was, will_be)).count()
     };
@@ -30,7 +30,7 @@ pub(super) fn in_a_list(prior: &[Value], planned: &[Value]) -> BTreeMap<usize, F
     let (before, after) = (&prior[start..prior.len() - end], &planned[start..planned.len() - end]);
     let mut goes = vec![true; before.len()];
     let mut comes = vec![true; after.len()];
-    for (was, will_be) in longest_common_part(before, after) {
+    for (was, will_be) in longest_common_subsequence(before, after) {
         goes[was] = false;
         comes[will_be] = false;
     }
@@ -42,7 +42,7 @@ pub(super) fn in_a_list(prior: &[Value], planned: &[Value]) -> BTreeMap<usize, F
 
 /// Elements of sets are themselves wherever they stand: what is on both sides stays, and the others are told by their
 /// places (see [`crate::translate::sets::places`]).
-pub(super) fn in_a_set(sides: [&[Value]; 2], places: &[Vec<usize>; 2]) -> BTreeMap<usize, Fate> {
+pub(super) fn in_a_set(sides: [&[Value]; 2], places: &[Vec<usize>; 2]) -> BTreeMap<usize, ElementChange> {
     let [prior, planned] = sides;
     let mut staying: HashMap<&Value, usize> = HashMap::with_capacity(planned.len());
     for element in planned.iter().filter(|element| element.is_wholly_known()) {
@@ -76,13 +76,14 @@ pub(super) fn in_a_set(sides: [&[Value]; 2], places: &[Vec<usize>; 2]) -> BTreeM
 fn fates(
     goes: impl Iterator<Item = (usize, usize)>,
     comes: impl Iterator<Item = (usize, usize)>,
-) -> BTreeMap<usize, Fate> {
+) -> BTreeMap<usize, ElementChange> {
     let went: BTreeMap<usize, usize> = goes.collect();
-    let mut fates: BTreeMap<usize, Fate> = went.keys().map(|place| (*place, Fate::Goes)).collect();
+    let mut fates: BTreeMap<usize, ElementChange> =
+        went.keys().map(|place| (*place, ElementChange::Goes)).collect();
     for (place, planned) in comes {
         let fate = match went.get(&place) {
-            Some(&prior) => Fate::Changes { prior, planned },
-            None => Fate::Comes,
+            Some(&prior) => ElementChange::Changes { prior, planned },
+            None => ElementChange::Comes,
         };
         fates.insert(place, fate);
     }
@@ -90,7 +91,7 @@ fn fates(
 }
 
 /// The pairs of equal elements of the longest sequence that both have, in order.
-fn longest_common_part(before: &[Value], after: &[Value]) -> Vec<(usize, usize)> {
+fn longest_common_subsequence(before: &[Value], after: &[Value]) -> Vec<(usize, usize)> {
     if before.len().saturating_mul(after.len()) > MAXIMUM_COMPARISONS {
         let unchanged = |index: &usize| is_unchanged(&before[*index], &after[*index]);
         let shorter = before.len().min(after.len());

@@ -59,8 +59,8 @@ impl Target<'_> {
         // Check warns when the inputs come back.
         match resource.validate(&config.value, &mut Vec::new()).await {
             Err(ProviderError::Diagnostics { diagnostics, .. }) => {
-                let complaints = diagnostics.iter().filter(|complaint| complaint.is_error());
-                let fields = complaints.filter_map(|complaint| self.field_of(complaint));
+                let check_failures = diagnostics.iter().filter(|complaint| complaint.is_error());
+                let fields = check_failures.filter_map(|complaint| self.field_of(complaint));
                 fields.filter(|field| field.computed).map(|field| field.pulumi.clone()).collect()
             }
             Ok(()) | Err(_) => Vec::new(),

@@ -1,6 +1,6 @@
 //! What a user is told of an operation that was broken off: what took how long, what is known of it, and what to do.
 
-use isthmus_provider::{Cut, Limit, ProviderError};
+use isthmus_provider::{Interruption, Limit, ProviderError};
 
 use super::duration::text as go_text;
 use super::{Operation, Target};
@@ -30,7 +30,7 @@ impl Target<'_> {
     ) -> OperationError {
         match error {
             OperationError::Provider { error, outcome_unknown, text } => match &*error {
-                ProviderError::Cut { provider, operation, cut, during } => {
+                ProviderError::Interruption { provider, operation, cut, during } => {
                     let ended = ended(provider, operation, *cut, *during, limit.asked_to_stop());
                     let text = format!(
                         "{}. {ended}. {}",
@@ -46,7 +46,12 @@ impl Target<'_> {
                         let error = match *error {
                             ProviderError::Diagnostics { operation, .. } => {
                                 let provider = self.provider.name().to_owned();
-                                Box::new(ProviderError::Cut { provider, operation, during: true, cut })
+                                Box::new(ProviderError::Interruption {
+                                    provider,
+                                    operation,
+                                    during: true,
+                                    cut,
+                                })
                             }
                             _ => error,
                         };
@@ -66,12 +71,12 @@ impl Target<'_> {
     }
 
     /// Whether the provider was asked to stop because time ran out.
-    fn stopped_for_time(&self, limit: &Limit) -> Option<(String, Cut)> {
-        let cut = Cut::TimedOut(self.timeouts.allowed.filter(|_| limit.asked_to_stop())?);
+    fn stopped_for_time(&self, limit: &Limit) -> Option<(String, Interruption)> {
+        let cut = Interruption::TimedOut(self.timeouts.allowed.filter(|_| limit.asked_to_stop())?);
         Some((self.what_happened(cut), cut))
     }
 
-    fn what_happened(&self, cut: Cut) -> String {
+    fn what_happened(&self, cut: Interruption) -> String {
         let doing = match self.timeouts.operation {
             Some(Operation::Create) => "creating this resource",
             Some(Operation::Read) => "reading this resource",
@@ -80,19 +85,19 @@ impl Target<'_> {
             None => "this call",
         };
         match (cut, self.timeouts.operation) {
-            (Cut::TimedOut(time), Some(operation)) => {
+            (Interruption::TimedOut(time), Some(operation)) => {
                 let (key, time) = (operation.key(), go_text(time));
                 format!("{doing} took longer than the {time} that `customTimeouts.{key}` allows")
             }
-            (Cut::TimedOut(time), None) => format!("{doing} took longer than {}", go_text(time)),
-            (Cut::BrokenOff(_), _) => format!("{doing} was cancelled"),
+            (Interruption::TimedOut(time), None) => format!("{doing} took longer than {}", go_text(time)),
+            (Interruption::BrokenOff(_), _) => format!("{doing} was cancelled"),
         }
     }
 
-    fn what_to_do(&self, cut: Cut, outcome_unknown: bool, remedy: Remedy) -> String {
+    fn what_to_do(&self, cut: Interruption, outcome_unknown: bool, remedy: Remedy) -> String {
         let again = match cut {
-            Cut::TimedOut(_) => "raise the timeout, and run this again",
-            Cut::BrokenOff(_) => "run this again",
+            Interruption::TimedOut(_) => "raise the timeout, and run this again",
+            Interruption::BrokenOff(_) => "run this again",
         };
         if !outcome_unknown {
             return format!("Nothing was changed by it: {again}");
@@ -126,22 +131,22 @@ impl Target<'_> {
 }
 
 /// How the call ended.
-fn ended(provider: &str, operation: &str, cut: Cut, during: bool, asked: bool) -> String {
+fn ended(provider: &str, operation: &str, cut: Interruption, during: bool, asked: bool) -> String {
     match (during, cut) {
         (false, _) => format!("The provider {provider} was not asked for {operation} any more"),
-        (true, Cut::TimedOut(_)) if asked => {
+        (true, Interruption::TimedOut(_)) if asked => {
             format!(
                 "The provider {provider} was asked to stop and did not, so its {operation} was broken off"
             )
         }
-        (true, Cut::TimedOut(_)) => format!(
+        (true, Interruption::TimedOut(_)) => format!(
             "The provider {provider} was busy with other resources too, which asking it to stop would have ended; so only \
              its {operation} was broken off"
         ),
-        (true, Cut::BrokenOff(grace)) => {
-            let grace = go_text(grace);
+        (true, Interruption::BrokenOff(stop_grace_period)) => {
+            let stop_grace_period = go_text(stop_grace_period);
             format!(
-                "The provider {provider} was asked to stop and had not {grace} later, so its {operation} was broken off"
+                "The provider {provider} was asked to stop and had not {stop_grace_period} later, so its {operation} was broken off"
             )
         }
     }

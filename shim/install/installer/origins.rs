@@ -16,7 +16,7 @@ use super::super::executable::find_in_folder;
 use super::super::registry::{ListedVersion, Listing, RegistryClient, RegistryPackage};
 use super::super::web::WebClient;
 use super::super::{
-    FilesystemMirror, NetworkMirror, OciAuthority, OciMirror, PackageForm, Platform, ProviderAddress,
+    FilesystemMirror, NetworkMirror, OciAuthenticator, OciMirror, PackageForm, Platform, ProviderAddress,
     ProviderCache, RemoteMirrorError, RemotePackage, SourceKind, Sources,
 };
 use super::{InstallError, blocking, from_registry, memory};
@@ -32,7 +32,7 @@ pub struct Origins {
 #[derive(Clone, Debug)]
 struct Network {
     registry: RegistryClient,
-    authority: Arc<OciAuthority>,
+    authority: Arc<OciAuthenticator>,
 }
 
 /// A provider that is used as it lies in a folder, because its developers want that.
@@ -76,7 +76,7 @@ pub(super) enum Offer {
 
 impl Origins {
     /// These sources, and who asks those behind a network.
-    pub fn new(sources: Sources, registry: RegistryClient, authority: OciAuthority) -> Self {
+    pub fn new(sources: Sources, registry: RegistryClient, authority: OciAuthenticator) -> Self {
         let network = Network { registry, authority: Arc::new(authority) };
         Self { sources: Arc::new(sources), network: Ok(network) }
     }

@@ -19,7 +19,7 @@ use serde_json::json;
 
 use super::super::web::testing::{OneToken, SteppedClock};
 use super::super::web::{CredentialsSource, HttpSettings, HttpTransport, NoCredentials, WebClient};
-use super::super::{CliConfig, OciAuthority, RegistryClient, ServiceOverrides, Sources};
+use super::super::{CliConfig, OciAuthenticator, RegistryClient, ServiceOverrides, Sources};
 use super::*;
 
 const PROGRAM: &[u8] = b"\x7fELF a provider";
@@ -115,7 +115,7 @@ impl Fixture {
 
 fn from_registries(cache: ProviderCache, registry: RegistryClient, policy: SignaturePolicy) -> Installer {
     let sources = Sources::new(&CliConfig::default(), []);
-    Installer::new(cache, Origins::new(sources, registry, OciAuthority::default()), policy)
+    Installer::new(cache, Origins::new(sources, registry, OciAuthenticator::default()), policy)
 }
 
 async fn install(

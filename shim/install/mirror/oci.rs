@@ -16,11 +16,11 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-use super::super::web::{Ask, Fetched, WebClient, WebError, WebFault, WhoAsks};
+use super::super::web::{Ask, AuthState, Fetched, WebClient, WebError, WebFault};
 use super::{MissingPlatform, RemoteMirrorError, RemotePackage};
 use crate::{OciRepository, PackageHash, Platform, ProviderAddress, RepositoryTemplate};
 
-pub use authority::OciAuthority;
+pub use authority::OciAuthenticator;
 
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
@@ -38,7 +38,7 @@ const MOST_PAGES: usize = 100;
 #[derive(Clone, Debug)]
 pub struct OciMirror {
     template: RepositoryTemplate,
-    authority: Arc<OciAuthority>,
+    authority: Arc<OciAuthenticator>,
 }
 
 #[derive(Deserialize)]
@@ -100,7 +100,7 @@ struct Session<'a> {
 
 impl OciMirror {
     /// The repositories that a template comes to, and who asks them.
-    pub fn new(template: RepositoryTemplate, authority: Arc<OciAuthority>) -> Self {
+    pub fn new(template: RepositoryTemplate, authority: Arc<OciAuthenticator>) -> Self {
         Self { template, authority }
     }
 
@@ -238,7 +238,7 @@ impl Session<'_> {
                 RemoteMirrorError::Denied {
                     registry: self.repository.registry.clone(),
                     repository: self.repository.name.clone(),
-                    with_credentials: *who_asks == WhoAsks::Told,
+                    with_credentials: *who_asks == AuthState::Told,
                     reason: format!("it answered {status}"),
                 }
             }

@@ -10,8 +10,8 @@ use url::Url;
 
 use super::error::shown;
 use super::{
-    Body, Clock, CredentialsSource, Request, SystemClock, Transport, TransportError, TransportFault,
-    WebError, WebFault, WhoAsks,
+    AuthState, Body, Clock, CredentialsSource, Request, SystemClock, Transport, TransportError,
+    TransportFault, WebError, WebFault,
 };
 
 /// What registries are told, because some answer by it: the version of OpenTofu whose rules are followed.
@@ -242,9 +242,9 @@ impl WebClient {
                     let told = wait.filter(|wait| *wait > LONGEST_WAIT).map(|wait| wait.as_secs());
                     let is_told = at_home && (ask.token_of.is_some() || ask.authorization.is_some());
                     let who_asks = match authorization {
-                        Some(_) => WhoAsks::Told,
-                        None if is_told => WhoAsks::NotConfigured,
-                        None => WhoAsks::NeverTold,
+                        Some(_) => AuthState::Told,
+                        None if is_told => AuthState::NotConfigured,
+                        None => AuthState::NotApplicable,
                     };
                     let fault = WebFault::Status { status, who_asks, attempts: attempt, wait: told };
                     return Err(Refusal { wait, ..refused(fault) });
@@ -266,7 +266,7 @@ impl WebClient {
     ) -> Result<(), WebError> {
         let Refusal { error, wait } = refusal;
         let wait = wait.unwrap_or_else(|| FIRST_WAIT.saturating_mul(1 << attempt.saturating_sub(1).min(7)));
-        if attempt >= attempts || !error.is_passing() || wait > LONGEST_WAIT {
+        if attempt >= attempts || !error.is_retryable() || wait > LONGEST_WAIT {
             return Err(error);
         }
         self.clock.sleep(wait).await;

@@ -32,7 +32,7 @@ pub enum WebFault {
         /// The status.
         status: StatusCode,
         /// Whether it was told who asks.
-        who_asks: WhoAsks,
+        who_asks: AuthState,
         /// How often it was tried.
         attempts: u32,
         /// For how many seconds the server wants to be left alone, if that is longer than anybody waits here.
@@ -60,13 +60,13 @@ pub enum WebFault {
 
 /// Whether a server was told who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WhoAsks {
+pub enum AuthState {
     /// It was.
     Told,
     /// It would have been, if that were configured.
     NotConfigured,
     /// It never is: it only holds archives, or was redirected to.
-    NeverTold,
+    NotApplicable,
 }
 
 impl WebError {
@@ -93,9 +93,9 @@ impl WebError {
     }
 
     /// The same may well succeed a moment later.
-    pub(super) fn is_passing(&self) -> bool {
+    pub(super) fn is_retryable(&self) -> bool {
         match &self.fault {
-            WebFault::Transport(error) => error.fault.is_passing(),
+            WebFault::Transport(error) => error.fault.is_retryable(),
             WebFault::Status { status, .. } => {
                 *status == StatusCode::TOO_MANY_REQUESTS
                     || (status.is_server_error() && *status != StatusCode::NOT_IMPLEMENTED)
@@ -174,13 +174,13 @@ fn help(url: &Url, fault: &WebFault) -> Option<String> {
         },
         WebFault::Status { status, who_asks, wait, .. } => match *status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => match who_asks {
-                WhoAsks::Told => {
+                AuthState::Told => {
                     format!("the configured token is not accepted; renew it: {}", settings_of_token(url))
                 }
-                WhoAsks::NotConfigured => {
+                AuthState::NotConfigured => {
                     format!("{host} requires authentication: {}", settings_of_token(url))
                 }
-                WhoAsks::NeverTold => {
+                AuthState::NotApplicable => {
                     format!("no token is sent to {host}, and without one it refuses this network; {MIRROR}")
                 }
             },
@@ -246,25 +246,25 @@ mod tests {
         let url = "https://my-registry.example.com/x";
         for (fault, says) in [
             (
-                status(401, WhoAsks::NotConfigured),
+                status(401, AuthState::NotConfigured),
                 ": it answered 401 Unauthorized (3 attempts)\nhelp: my-registry.example.com requires authentication: set \
                  TF_TOKEN_my__registry_example_com, or add `credentials \"my-registry.example.com\"",
             ),
             (
-                status(403, WhoAsks::Told),
+                status(403, AuthState::Told),
                 "\nhelp: the configured token is not accepted; renew it: set TF_TOKEN_",
             ),
             (
-                status(403, WhoAsks::NeverTold),
+                status(403, AuthState::NotApplicable),
                 "without one it refuses this network; try again later, or install from a mirror",
             ),
-            (status(407, WhoAsks::NeverTold), "USER:PASSWORD@PROXY"),
+            (status(407, AuthState::NotApplicable), "USER:PASSWORD@PROXY"),
             (
-                status(429, WhoAsks::NeverTold),
+                status(429, AuthState::NotApplicable),
                 "accepts none for 900 seconds; try again later, or install from a mirror",
             ),
             (
-                status(503, WhoAsks::NeverTold),
+                status(503, AuthState::NotApplicable),
                 "\nhelp: this is a fault of my-registry.example.com; try again later, or install from a mirror",
             ),
             (WebFault::WebPage, "a proxy or a login; check HTTPS_PROXY and NO_PROXY"),
@@ -298,7 +298,7 @@ mod tests {
             let text = text(url, transport(fault));
             assert!(text.starts_with(says), "{text}");
         }
-        let text = text("https://example.com:8443/", status(401, WhoAsks::NotConfigured));
+        let text = text("https://example.com:8443/", status(401, AuthState::NotConfigured));
         assert!(
             text.ends_with(
                 "requires authentication: add `credentials \"example.com:8443\" { token = … }` to the CLI configuration"

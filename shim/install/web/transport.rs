@@ -93,7 +93,7 @@ impl TransportError {
 
 impl TransportFault {
     /// Whether the same exchange may well succeed a moment later.
-    pub fn is_passing(self) -> bool {
+    pub fn is_retryable(self) -> bool {
         match self {
             Self::NoRoute | Self::NoProxy | Self::Proxy | Self::Timeout | Self::Broken => true,
             Self::Tls | Self::ProxyAuthorization | Self::Setup | Self::Setting => false,

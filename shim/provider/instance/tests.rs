@@ -156,14 +156,14 @@ async fn a_schema_that_cannot_be_read_is_the_providers_fault() {
 #[tokio::test]
 async fn a_schema_that_is_known_is_not_made_again() {
     let Stage { provider, news, .. } = Stage::of(answer()).await;
-    let SchemaNews::New(first) = news else { panic!("nothing was known: {news:?}") };
+    let SchemaUpdate::New(first) = news else { panic!("nothing was known: {news:?}") };
     let known = KnownSchema { catalogue: Arc::clone(provider.catalogue()), fingerprint: first.fingerprint() };
 
     let script = Script::default();
     script.answer("GetProviderSchema", answer());
     let (again, _) = Stage::start(ProtocolVersion::V6, script, Some(&known)).await;
     let again = again.expect("it starts");
-    assert!(matches!(again.news, SchemaNews::AsKnown), "{:?}", again.news);
+    assert!(matches!(again.news, SchemaUpdate::AsKnown), "{:?}", again.news);
     assert!(Arc::ptr_eq(again.provider.catalogue(), &known.catalogue));
 
     let script = Script::default();
@@ -171,7 +171,7 @@ async fn a_schema_that_is_known_is_not_made_again() {
     script.answer("GetProviderSchema", changed);
     let (other, _) = Stage::start(ProtocolVersion::V6, script, Some(&known)).await;
     let other = other.expect("it starts");
-    let SchemaNews::New(second) = other.news else { panic!("it is another: {:?}", other.news) };
+    let SchemaUpdate::New(second) = other.news else { panic!("it is another: {:?}", other.news) };
     assert_ne!(second.fingerprint(), known.fingerprint);
     assert!(other.provider.catalogue().functions().is_empty());
 }
@@ -183,7 +183,7 @@ async fn a_schema_that_came_with_a_warning_is_not_to_be_remembered() {
     script.answer("GetProviderSchema", tfplugin6::get_provider_schema::Response { diagnostics, ..answer() });
     let (started, warnings) = Stage::start(ProtocolVersion::V6, script, None).await;
     let stage = started.expect("it starts");
-    assert!(matches!(stage.news, SchemaNews::Fleeting), "{:?}", stage.news);
+    assert!(matches!(stage.news, SchemaUpdate::Uncacheable), "{:?}", stage.news);
     assert_eq!(warnings.len(), 1);
 }
 

@@ -99,8 +99,8 @@ impl Supervision {
     }
 
     /// Waits for the end; kills the process when it has not come within `grace`.
-    pub(super) async fn end_within(&self, grace: Duration) -> End {
-        if let Ok(exit) = timeout(grace, self.exited()).await {
+    pub(super) async fn end_within(&self, stop_grace_period: Duration) -> End {
+        if let Ok(exit) = timeout(stop_grace_period, self.exited()).await {
             return End { exit, killed: false };
         }
         self.process.0.kill();

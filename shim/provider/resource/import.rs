@@ -2,9 +2,9 @@
 
 use isthmus_proto::tfplugin6;
 
-use super::read::Sight;
+use super::read::ReadOutcome;
 use super::{Object, Resource, present};
-use crate::deferral::Postponement;
+use crate::deferral::DeferralSupport;
 use crate::{Diagnostic, ProviderError, Rpc};
 
 impl Resource<'_> {
@@ -36,12 +36,12 @@ impl Resource<'_> {
         let request = tfplugin6::import_resource_state::Request {
             type_name: self.type_name.to_string(),
             id,
-            client_capabilities: self.provider.client_capabilities(Postponement::Allowed),
+            client_capabilities: self.provider.client_capabilities(DeferralSupport::Allowed),
             identity: identity.clone(),
         };
         let response: tfplugin6::import_resource_state::Response = self.provider.call(rpc, request).await?;
         self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
-        if let Some(deferral) = self.deferral(rpc, response.deferred, Postponement::Allowed)? {
+        if let Some(deferral) = self.deferral(rpc, response.deferred, DeferralSupport::Allowed)? {
             return Err(self.deferred("imported", deferral));
         }
         let imported = response.imported_resources;
@@ -64,8 +64,8 @@ impl Resource<'_> {
         // Providers put a marker into the private data that the read below looks for.
         let object = Object { value, private: first.private, identity: found };
         match self.look(&object, warnings).await? {
-            Sight::Clear(object) => Ok(object),
-            Sight::Deferred(deferral) => Err(self.deferred("imported", deferral)),
+            ReadOutcome::Clear(object) => Ok(object),
+            ReadOutcome::Deferred(deferral) => Err(self.deferred("imported", deferral)),
         }
     }
 

@@ -6,7 +6,7 @@ use isthmus_proto::tfplugin6;
 
 use super::final_plan::{Handover, Start};
 use super::{Object, Resource, present};
-use crate::deferral::Postponement;
+use crate::deferral::DeferralSupport;
 use crate::diagnostics::attribute_path;
 use crate::rules;
 use crate::{Deferral, Diagnostic, ProviderError, Rpc};
@@ -86,13 +86,13 @@ impl Resource<'_> {
             config: self.encode(rpc, config)?,
             prior_private: start.private.clone(),
             provider_meta: self.provider.provider_meta(rpc)?,
-            client_capabilities: self.provider.client_capabilities(Postponement::Allowed),
+            client_capabilities: self.provider.client_capabilities(DeferralSupport::Allowed),
             prior_identity: start.identity,
             planned_private: Bytes::new(),
         };
         let response: tfplugin6::plan_resource_change::Response = self.provider.call(rpc, request).await?;
         self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
-        let deferral = self.deferral(rpc, response.deferred, Postponement::Allowed)?;
+        let deferral = self.deferral(rpc, response.deferred, DeferralSupport::Allowed)?;
         let legacy = response.legacy_type_system;
         // Blocks are left as they are, even null or unknown ones of the legacy type system: so does core, and the provider
         // gets its own plan back.
@@ -176,13 +176,13 @@ impl Resource<'_> {
             config: self.encode(rpc, &Value::Null)?,
             prior_private: prior.private.clone(),
             provider_meta: self.provider.provider_meta(rpc)?,
-            client_capabilities: self.provider.client_capabilities(Postponement::Refused),
+            client_capabilities: self.provider.client_capabilities(DeferralSupport::Refused),
             prior_identity: prior.identity.clone(),
             planned_private: Bytes::new(),
         };
         let response: tfplugin6::plan_resource_change::Response = self.provider.call(rpc, request).await?;
         self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
-        self.deferral(rpc, response.deferred, Postponement::Refused)?;
+        self.deferral(rpc, response.deferred, DeferralSupport::Refused)?;
         if !self.decode(rpc, response.planned_state.as_ref())?.is_null() {
             return Err(self.invalid_answer(rpc, "the planned value of a destroyed object is not null"));
         }

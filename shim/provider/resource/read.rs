@@ -3,12 +3,12 @@
 use isthmus_proto::tfplugin6;
 
 use super::{Object, Resource, present};
-use crate::deferral::Postponement;
+use crate::deferral::DeferralSupport;
 use crate::rules;
 use crate::{Deferral, Diagnostic, ProviderError, Rpc};
 
 /// What ReadResource has come to.
-pub(super) enum Sight {
+pub(super) enum ReadOutcome {
     /// The object, or its absence.
     Clear(Option<Object>),
     /// The provider cannot tell yet.
@@ -24,8 +24,8 @@ impl Resource<'_> {
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Option<Object>, ProviderError> {
         match self.look(current, warnings).await? {
-            Sight::Clear(object) => Ok(object),
-            Sight::Deferred(deferral) => {
+            ReadOutcome::Clear(object) => Ok(object),
+            ReadOutcome::Deferred(deferral) => {
                 let subject = format!("reading this {}", self.type_name);
                 warnings.push(deferral.warning(&subject, "Until then it is taken to be as it was."));
                 Ok(Some(current.clone()))
@@ -37,29 +37,29 @@ impl Resource<'_> {
         &self,
         current: &Object,
         warnings: &mut Vec<Diagnostic>,
-    ) -> Result<Sight, ProviderError> {
+    ) -> Result<ReadOutcome, ProviderError> {
         let rpc = Rpc::ReadResource;
         let request = tfplugin6::read_resource::Request {
             type_name: self.type_name.to_string(),
             current_state: self.encode(rpc, &current.value)?,
             private: current.private.clone(),
             provider_meta: self.provider.provider_meta(rpc)?,
-            client_capabilities: self.provider.client_capabilities(Postponement::Allowed),
+            client_capabilities: self.provider.client_capabilities(DeferralSupport::Allowed),
             current_identity: current.identity.clone(),
         };
         let response: tfplugin6::read_resource::Response = self.provider.call(rpc, request).await?;
         self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
-        if let Some(deferral) = self.deferral(rpc, response.deferred, Postponement::Allowed)? {
-            return Ok(Sight::Deferred(deferral));
+        if let Some(deferral) = self.deferral(rpc, response.deferred, DeferralSupport::Allowed)? {
+            return Ok(ReadOutcome::Deferred(deferral));
         }
         let value = self.decode(rpc, response.new_state.as_ref())?;
         if value.is_null() {
-            return Ok(Sight::Clear(None));
+            return Ok(ReadOutcome::Clear(None));
         }
         let value = rules::normalise_blocks(&self.schema.block, value);
         self.require_storable(rpc, &value)?;
         let object = Object { value, private: response.private, identity: present(response.new_identity) };
-        Ok(Sight::Clear(Some(object)))
+        Ok(ReadOutcome::Clear(Some(object)))
     }
 }
 

@@ -28,13 +28,13 @@ struct State([i64; 8]);
 
 /// The hash of a program's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ProgramPrint([u8; 32]);
+pub(super) struct ExecutableDigest([u8; 32]);
 
 /// What a file's hash was when the file was in a state.
 #[derive(Debug)]
 pub(super) struct Sighting {
     state: State,
-    print: ProgramPrint,
+    print: ExecutableDigest,
 }
 
 impl Program {
@@ -71,13 +71,13 @@ impl Program {
     }
 
     /// Reads the whole file.
-    pub(super) fn hash(&self) -> io::Result<ProgramPrint> {
+    pub(super) fn hash(&self) -> io::Result<ExecutableDigest> {
         let mut file = File::open(&self.path)?;
         let mut hash = Sha256::new();
         let mut buffer = vec![0; 1 << 18];
         loop {
             match file.read(&mut buffer) {
-                Ok(0) => return Ok(ProgramPrint(hash.finalize().into())),
+                Ok(0) => return Ok(ExecutableDigest(hash.finalize().into())),
                 Ok(count) => hash.update(&buffer[..count]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -114,19 +114,19 @@ impl From<&Metadata> for State {
     }
 }
 
-impl ProgramPrint {
+impl ExecutableDigest {
     pub(super) fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }
 
 impl Sighting {
-    pub(super) fn of(program: &Program, print: &ProgramPrint) -> Self {
+    pub(super) fn of(program: &Program, print: &ExecutableDigest) -> Self {
         Self { state: program.state, print: *print }
     }
 
     /// The hash, if the program is in the state that it was seen in.
-    pub(super) fn print_of(&self, program: &Program) -> Option<ProgramPrint> {
+    pub(super) fn print_of(&self, program: &Program) -> Option<ExecutableDigest> {
         (self.state == program.state).then_some(self.print)
     }
 
@@ -141,7 +141,7 @@ impl Sighting {
         for (number, bytes) in numbers.iter_mut().zip(state.as_chunks::<8>().0) {
             *number = i64::from_le_bytes(*bytes);
         }
-        Some(Self { state: State(numbers), print: ProgramPrint(print.try_into().ok()?) })
+        Some(Self { state: State(numbers), print: ExecutableDigest(print.try_into().ok()?) })
     }
 }
 

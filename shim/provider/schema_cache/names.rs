@@ -13,7 +13,7 @@
 use sha2::{Digest as _, Sha256};
 
 use super::LaunchContext;
-use super::binary::{Program, ProgramPrint};
+use super::binary::{ExecutableDigest, Program};
 use crate::schema::Fingerprint;
 
 /// What the names of files begin with that are being written.
@@ -82,14 +82,14 @@ pub(super) fn entries_of_size(program: &Program) -> String {
 }
 
 /// What the names of an executable's entries in an environment begin with, whatever the directory.
-pub(super) fn entries(program: &Program, print: &ProgramPrint, context: &LaunchContext) -> String {
+pub(super) fn entries(program: &Program, print: &ExecutableDigest, context: &LaunchContext) -> String {
     let file_name = program.path().file_name().unwrap_or_default().as_encoded_bytes();
     let key = short(&[print.bytes(), file_name, context.environment.bytes()]);
     format!("{}{key}-", entries_of_size(program))
 }
 
 /// The entry of an executable in a context.
-pub(super) fn entry(program: &Program, print: &ProgramPrint, context: &LaunchContext) -> String {
+pub(super) fn entry(program: &Program, print: &ExecutableDigest, context: &LaunchContext) -> String {
     entries(program, print, context) + &short(&[context.directory.as_os_str().as_encoded_bytes()])
 }
 
@@ -97,7 +97,7 @@ pub(super) fn answer(fingerprint: &Fingerprint) -> String {
     format!("{ANSWER}{fingerprint}")
 }
 
-pub(super) fn mark(print: &ProgramPrint) -> String {
+pub(super) fn mark(print: &ExecutableDigest) -> String {
     format!("{MARK}{}", hex::encode(print.bytes()))
 }
 

@@ -8,8 +8,8 @@
 use bytes::Bytes;
 use prost::Message as _;
 
+use crate::encrypted_store::{EncryptedStore, EncryptedStoreError};
 use crate::store::{Batch, Change, Kind, SealedRecord, StoreKey};
-use crate::vault::{Vault, VaultError};
 
 /// How many remnants a resource may have; the oldest go first. There is more than one only where several resources have one
 /// id.
@@ -27,12 +27,12 @@ struct Remnant {
     left: Bytes,
 }
 
-impl Vault {
+impl EncryptedStore {
     /// What was kept of a resource for a call that sends the same again.
     ///
     /// # Errors
     /// When the store fails, or a remnant cannot be decrypted.
-    pub async fn remnant(&self, key: &StoreKey, sent: &Sent) -> Result<Option<Bytes>, VaultError> {
+    pub async fn remnant(&self, key: &StoreKey, sent: &Sent) -> Result<Option<Bytes>, EncryptedStoreError> {
         for record in self.store().find(Kind::Remnant, key).await? {
             let remnant = self.remnant_in(&record).await?;
             if remnant.sent == sent {
@@ -46,7 +46,12 @@ impl Vault {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn keep_remnant(&self, key: &StoreKey, sent: &Sent, left: Bytes) -> Result<(), VaultError> {
+    pub async fn keep_remnant(
+        &self,
+        key: &StoreKey,
+        sent: &Sent,
+        left: Bytes,
+    ) -> Result<(), EncryptedStoreError> {
         let plain = Remnant { sent: sent.to_vec(), left }.encode_to_vec();
         let mut removed = Vec::new();
         let mut others = 0;
@@ -79,7 +84,7 @@ impl Vault {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn forget_remnant(&self, key: &StoreKey, sent: &Sent) -> Result<(), VaultError> {
+    pub async fn forget_remnant(&self, key: &StoreKey, sent: &Sent) -> Result<(), EncryptedStoreError> {
         let mut changes = Vec::new();
         for record in self.store().find(Kind::Remnant, key).await? {
             if self.remnant_in(&record).await?.sent == sent {
@@ -96,9 +101,9 @@ impl Vault {
         Ok(())
     }
 
-    async fn remnant_in(&self, record: &SealedRecord) -> Result<Remnant, VaultError> {
+    async fn remnant_in(&self, record: &SealedRecord) -> Result<Remnant, EncryptedStoreError> {
         let plain = self.unseal(Kind::Remnant, record).await?;
-        Remnant::decode(Bytes::from(plain)).map_err(|error| VaultError::Envelope {
+        Remnant::decode(Bytes::from(plain)).map_err(|error| EncryptedStoreError::Envelope {
             key: Box::new(record.key.clone()),
             store: self.location(),
             error,
@@ -121,12 +126,12 @@ mod tests {
     #[tokio::test]
     async fn what_is_left_is_found_by_what_was_sent() {
         let folder = tempfile::tempdir().expect("a folder");
-        let vault = Vault::open(folder.path(), None).await.expect("a vault");
-        vault.keep_remnant(&key(), &[1; 32], left("one")).await.expect("kept");
-        vault.keep_remnant(&key(), &[2; 32], left("two")).await.expect("kept");
-        vault.keep_remnant(&key(), &[1; 32], left("uno")).await.expect("kept");
+        let encrypted_store = EncryptedStore::open(folder.path(), None).await.expect("a state store");
+        encrypted_store.keep_remnant(&key(), &[1; 32], left("one")).await.expect("kept");
+        encrypted_store.keep_remnant(&key(), &[2; 32], left("two")).await.expect("kept");
+        encrypted_store.keep_remnant(&key(), &[1; 32], left("uno")).await.expect("kept");
 
-        let again = Vault::open(folder.path(), None).await.expect("the same vault");
+        let again = EncryptedStore::open(folder.path(), None).await.expect("the same state store");
         assert_eq!(again.remnant(&key(), &[1; 32]).await.expect("an answer"), Some(left("uno")));
         assert_eq!(again.remnant(&key(), &[2; 32]).await.expect("an answer"), Some(left("two")));
         assert_eq!(again.remnant(&key(), &[3; 32]).await.expect("an answer"), None);
@@ -135,27 +140,30 @@ mod tests {
 
         again.forget_remnant(&key(), &[1; 32]).await.expect("forgotten");
         again.forget_remnant(&key(), &[1; 32]).await.expect("forgotten already");
-        assert_eq!(vault.remnant(&key(), &[1; 32]).await.expect("an answer"), None);
-        assert_eq!(vault.remnant(&key(), &[2; 32]).await.expect("an answer"), Some(left("two")));
+        assert_eq!(encrypted_store.remnant(&key(), &[1; 32]).await.expect("an answer"), None);
+        assert_eq!(encrypted_store.remnant(&key(), &[2; 32]).await.expect("an answer"), Some(left("two")));
     }
 
     #[tokio::test]
     async fn the_oldest_remnants_of_a_resource_go_first() {
         let folder = tempfile::tempdir().expect("a folder");
-        let vault = Vault::open(folder.path(), None).await.expect("a vault");
+        let encrypted_store = EncryptedStore::open(folder.path(), None).await.expect("a state store");
         for sent in 0..10 {
-            vault.keep_remnant(&key(), &[sent; 32], left("something")).await.expect("kept");
+            encrypted_store.keep_remnant(&key(), &[sent; 32], left("something")).await.expect("kept");
         }
-        assert_eq!(vault.store().find(Kind::Remnant, &key()).await.expect("records").len(), MOST);
-        assert_eq!(vault.remnant(&key(), &[1; 32]).await.expect("an answer"), None);
-        assert!(vault.remnant(&key(), &[2; 32]).await.expect("an answer").is_some());
+        assert_eq!(encrypted_store.store().find(Kind::Remnant, &key()).await.expect("records").len(), MOST);
+        assert_eq!(encrypted_store.remnant(&key(), &[1; 32]).await.expect("an answer"), None);
+        assert!(encrypted_store.remnant(&key(), &[2; 32]).await.expect("an answer").is_some());
     }
 
     #[tokio::test]
     async fn no_file_holds_a_remnant_in_the_clear() {
         let folder = tempfile::tempdir().expect("a folder");
-        let vault = Vault::open(folder.path(), None).await.expect("a vault");
-        vault.keep_remnant(&key(), b"a digest of all that was sent!!!", left("hunter2")).await.expect("kept");
+        let encrypted_store = EncryptedStore::open(folder.path(), None).await.expect("a state store");
+        encrypted_store
+            .keep_remnant(&key(), b"a digest of all that was sent!!!", left("hunter2"))
+            .await
+            .expect("kept");
         for entry in std::fs::read_dir(folder.path()).expect("a folder") {
             let path = entry.expect("an entry").path();
             let bytes = std::fs::read(&path).expect("a file");

@@ -8,8 +8,8 @@ use tokio_postgres::types::ToSql;
 use super::connection::Connection;
 use crate::checksum::{checksum, key_hash};
 use crate::store::{
-    Batch, Change, Claim, Committed, Durability, Fence, HeldLease, Kind, Lease, Place, RecordNumber, Refusal,
-    StoreKey,
+    Batch, Change, Claim, Committed, Durability, Fence, HeldLease, Kind, Lease, RecordNumber, RecordRef,
+    Refusal, StoreKey,
 };
 
 /// Why a batch is not known to have happened.
@@ -18,7 +18,7 @@ pub(super) enum Failure {
     /// It has not: the commit was not asked for.
     Before(Error),
     /// Nobody knows: the commit was asked for, and there was no answer. What the batch would have made tells.
-    AtCommit(Error, Traces),
+    AtCommit(Error, CommitEvidence),
 }
 
 impl From<Error> for Failure {
@@ -29,14 +29,14 @@ impl From<Error> for Failure {
 
 /// What a batch leaves behind, by which it is known afterwards whether it has happened.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Traces {
+pub(super) struct CommitEvidence {
     /// Each record that it adds or changes: of what, as it is then, and its checksum, which nobody else could make.
-    pub(super) records: Vec<(Kind, Place, [u8; 32])>,
+    pub(super) records: Vec<(Kind, RecordRef, [u8; 32])>,
     pub(super) lease: Option<Lease>,
 }
 
-impl Traces {
-    pub(super) fn places(&self) -> Vec<Place> {
+impl CommitEvidence {
+    pub(super) fn places(&self) -> Vec<RecordRef> {
         self.records.iter().map(|(_, place, _)| *place).collect()
     }
 }
@@ -85,7 +85,7 @@ async fn make(
     connection: &mut Connection,
     batch: &Batch,
     numbers: Vec<i64>,
-) -> Result<Result<Traces, Refusal>, Error> {
+) -> Result<Result<CommitEvidence, Refusal>, Error> {
     for (kind, place) in &batch.require {
         // Locked, so that it stays so until this is committed.
         let text = format!("SELECT version FROM isthmus.{} WHERE number = $1 FOR SHARE", kind.table());
@@ -106,7 +106,7 @@ async fn make(
             return Ok(Err(Refusal::Lost(lease.clone())));
         }
     }
-    let mut traces = Traces::default();
+    let mut traces = CommitEvidence::default();
     if let Some(claim) = &batch.claim {
         match take(connection, claim).await? {
             Ok(lease) => traces.lease = Some(lease),
@@ -119,7 +119,7 @@ async fn make(
         match change {
             Change::Add { kind, key, bytes } => {
                 let number = numbers.next().expect("there is a number for each record that is added");
-                let place = Place { number: RecordNumber(number), version: 1 };
+                let place = RecordRef { number: RecordNumber(number), version: 1 };
                 let sum = checksum(*kind, place, key, bytes);
                 if added.kind.is_some_and(|other| other != *kind) {
                     std::mem::take(&mut added).insert(connection).await?;
@@ -135,7 +135,7 @@ async fn make(
                 traces.records.push((*kind, place, sum));
             }
             Change::Replace { kind, place, key, bytes } => {
-                let next = Place { version: place.version.saturating_add(1), ..*place };
+                let next = RecordRef { version: place.version.saturating_add(1), ..*place };
                 let sum = checksum(*kind, next, key, bytes);
                 let text = format!(
                     "UPDATE isthmus.{} SET version = $3, sealed = $4, checksum = $5 WHERE number = $1 AND version = $2",

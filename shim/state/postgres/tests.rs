@@ -283,16 +283,16 @@ async fn tables_of_an_older_version_are_brought_up_to_date_by_one_of_many() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tables_of_format_2_get_tombstones_and_keep_everything_else() {
     let world = World::postgres().await;
-    let vault = world.vault().await;
-    vault.add(&key("a"), &crate::suite::saved("hunter2")).await.expect("kept");
-    drop(vault);
+    let encrypted_store = world.encrypted_store().await;
+    encrypted_store.add(&key("a"), &crate::suite::saved("hunter2")).await.expect("kept");
+    drop(encrypted_store);
     world.sql("DROP TABLE tombstones").await;
     world.set_format(2).await;
-    let vault = world.vault().await;
-    assert_eq!(crate::suite::results(&vault, "a").await, ["hunter2"]);
+    let encrypted_store = world.encrypted_store().await;
+    assert_eq!(crate::suite::results(&encrypted_store, "a").await, ["hunter2"]);
     let deletion = Deletion { properties: [1; 32], inputs: None, at: std::time::UNIX_EPOCH };
-    vault.bury(&key("a"), &deletion).await.expect("written");
-    let found = world.vault().await.tombstones(&key("a"), std::time::UNIX_EPOCH).await;
+    encrypted_store.bury(&key("a"), &deletion).await.expect("written");
+    let found = world.encrypted_store().await.tombstones(&key("a"), std::time::UNIX_EPOCH).await;
     assert_eq!(found.expect("tombstones").len(), 1);
 }
 

@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 use super::super::store::{Kind, RecordNumber};
 
 /// An entry: the hash of a record's key, and its number, the larger the later. The first one of all is empty.
-type Place = Vec<u8>;
+type RecordRef = Vec<u8>;
 
 /// What is no link of anything: beside it something is hidden, or may be.
 const BROKEN: [u8; 16] = [0; 16];
@@ -150,7 +150,7 @@ pub(super) fn check(connection: &Connection, kind: Kind) -> rusqlite::Result<Res
 
 /// An entry as it stands in the table.
 struct Entry {
-    place: Place,
+    place: RecordRef,
     link: Vec<u8>,
 }
 
@@ -169,7 +169,7 @@ fn table(kind: Kind) -> String {
     format!("{}_by_key", kind.table())
 }
 
-fn place(hash: &[u8], number: RecordNumber) -> Place {
+fn place(hash: &[u8], number: RecordNumber) -> RecordRef {
     [hash, &number.0.to_be_bytes()].concat()
 }
 

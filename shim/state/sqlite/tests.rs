@@ -7,8 +7,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use isthmus_common::Secret;
 
 use super::*;
-use crate::store::{Change, Place};
-use crate::{KeySource, Vault};
+use crate::store::{Change, RecordRef};
+use crate::{EncryptedStore, KeySource};
 
 fn key(id: &str) -> StoreKey {
     StoreKey { package: "random".to_owned(), type_name: "random_pet".to_owned(), id: id.to_owned() }
@@ -104,11 +104,11 @@ async fn nobody_else_can_read_the_files() {
 #[tokio::test]
 async fn no_file_holds_a_secret_in_the_clear() {
     let folder = folder();
-    let vault = Vault::open(folder.path(), None).await.expect("a vault");
+    let encrypted_store = EncryptedStore::open(folder.path(), None).await.expect("a state store");
     let saved = crate::suite::saved("hunter2hunter2");
-    vault.add(&key("none"), &saved).await.expect("kept");
+    encrypted_store.add(&key("none"), &saved).await.expect("kept");
     let words = KeySource::Passphrase(Secret::new("hunter2 as words".to_owned()));
-    vault.rotate(&words).await.expect("rotated");
+    encrypted_store.rotate(&words).await.expect("rotated");
     for entry in std::fs::read_dir(folder.path()).expect("a folder") {
         let path = entry.expect("an entry").path();
         let bytes = std::fs::read(&path).expect("a file");

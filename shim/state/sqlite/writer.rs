@@ -15,8 +15,8 @@ use tokio::sync::oneshot;
 
 use super::super::checksum::{checksum, key_hash};
 use super::super::store::{
-    Batch, Change, Claim, Committed, Durability, Fence, Kind, Lease, Pending, Place, RecordNumber, Refusal,
-    StoreError, StoreKey,
+    Batch, Change, Claim, Committed, Durability, Fence, Kind, Lease, Pending, RecordNumber, RecordRef,
+    Refusal, StoreError, StoreKey,
 };
 use super::{failed, held, now, order};
 
@@ -257,7 +257,7 @@ fn run(connection: &Connection, batch: &Batch) -> rusqlite::Result<Committed> {
     Ok(Committed::Done { places, lease })
 }
 
-fn unless_still(connection: &Connection, kind: Kind, place: Place) -> rusqlite::Result<Option<Refusal>> {
+fn unless_still(connection: &Connection, kind: Kind, place: RecordRef) -> rusqlite::Result<Option<Refusal>> {
     let number = place.number;
     let version: Option<i64> = connection
         .prepare_cached(&format!("SELECT version FROM {} WHERE number = ?1", kind.table()))?
@@ -283,10 +283,10 @@ fn take(connection: &Connection, claim: &Claim) -> rusqlite::Result<Result<Lease
     Ok(Ok(Lease { name: claim.name.clone(), fence }))
 }
 
-fn make(connection: &Connection, change: &Change) -> rusqlite::Result<Result<Option<Place>, Refusal>> {
+fn make(connection: &Connection, change: &Change) -> rusqlite::Result<Result<Option<RecordRef>, Refusal>> {
     match change {
         Change::Add { kind, key, bytes } => {
-            let place = Place { number: RecordNumber(next_number(connection)?), version: 1 };
+            let place = RecordRef { number: RecordNumber(next_number(connection)?), version: 1 };
             insert(connection, *kind, place, key, bytes)?;
             Ok(Ok(Some(place)))
         }
@@ -294,7 +294,7 @@ fn make(connection: &Connection, change: &Change) -> rusqlite::Result<Result<Opt
             if let Some(refusal) = unless_still(connection, *kind, *place)? {
                 return Ok(Err(refusal));
             }
-            let next = Place { version: place.version.saturating_add(1), ..*place };
+            let next = RecordRef { version: place.version.saturating_add(1), ..*place };
             connection
                 .prepare_cached(&format!(
                     "UPDATE {} SET version = ?2, sealed = ?3, checksum = ?4 WHERE number = ?1",
@@ -306,7 +306,7 @@ fn make(connection: &Connection, change: &Change) -> rusqlite::Result<Result<Opt
         Change::Remove { kind, number, version } => {
             if let Some(version) = *version
                 && let Some(refusal @ Refusal::Changed { version: Some(_), .. }) =
-                    unless_still(connection, *kind, Place { number: *number, version })?
+                    unless_still(connection, *kind, RecordRef { number: *number, version })?
             {
                 return Ok(Err(refusal));
             }
@@ -328,7 +328,7 @@ fn make(connection: &Connection, change: &Change) -> rusqlite::Result<Result<Opt
 fn insert(
     connection: &Connection,
     kind: Kind,
-    place: Place,
+    place: RecordRef,
     key: &StoreKey,
     bytes: &[u8],
 ) -> rusqlite::Result<()> {

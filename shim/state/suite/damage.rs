@@ -2,7 +2,7 @@
 
 use super::over_each_store;
 use super::world::{World, add, bytes_of, commit, commit_one, key, result, results, saved};
-use crate::VaultError;
+use crate::EncryptedStoreError;
 use crate::store::{Batch, Kind, RecordNumber, StoreError};
 
 over_each_store! {
@@ -59,17 +59,17 @@ async fn rows_that_have_changed_places_are_found_out(world: &World) {
 }
 
 async fn what_can_still_be_read_is_listed_with_what_cannot(world: &World) {
-    let vault = world.vault().await;
+    let encrypted_store = world.encrypted_store().await;
     for id in ["a", "b", "c"] {
-        vault.add(&key(id), &saved(id)).await.expect("kept");
+        encrypted_store.add(&key(id), &saved(id)).await.expect("kept");
     }
     let change =
         format!("UPDATE objects SET sealed = {} WHERE id = {}", world.bytes(b"x"), world.bytes(b"b"));
     assert_eq!(world.sql(&change).await, 1);
-    let error = vault.list(None).await.expect_err("a list with a hole");
-    assert!(matches!(error, VaultError::Incomplete { .. }), "{error}");
+    let error = encrypted_store.list(None).await.expect_err("a list with a hole");
+    assert!(matches!(error, EncryptedStoreError::Incomplete { .. }), "{error}");
     assert!(error.to_string().contains("random_pet \"b\""), "{error}");
-    let page = vault.page(None, RecordNumber(0), 10).await.expect("what can be read");
+    let page = encrypted_store.page(None, RecordNumber(0), 10).await.expect("what can be read");
     let readable: Vec<String> = page.records.iter().map(|(_, _, saved)| result(saved)).collect();
     assert_eq!(readable, ["a", "c"]);
     assert_eq!(page.faults.len(), 1, "{:?}", page.faults);
@@ -77,21 +77,21 @@ async fn what_can_still_be_read_is_listed_with_what_cannot(world: &World) {
 }
 
 async fn a_store_with_one_damaged_key_row_can_be_read(world: &World) {
-    world.vault().await.add(&key("a"), &saved("hunter2")).await.expect("kept");
+    world.encrypted_store().await.add(&key("a"), &saved("hunter2")).await.expect("kept");
     let change = format!(
         "UPDATE keys SET sealed = {} WHERE number = (SELECT min(number) FROM keys)",
         world.bytes(b"x")
     );
     assert_eq!(world.sql(&change).await, 1);
-    let vault = world.vault().await;
-    assert_eq!(results(&vault, "a").await, ["hunter2"]);
-    vault.add(&key("b"), &saved("hunter3")).await.expect("kept");
-    assert_eq!(results(&world.vault().await, "b").await, ["hunter3"]);
+    let encrypted_store = world.encrypted_store().await;
+    assert_eq!(results(&encrypted_store, "a").await, ["hunter2"]);
+    encrypted_store.add(&key("b"), &saved("hunter3")).await.expect("kept");
+    assert_eq!(results(&world.encrypted_store().await, "b").await, ["hunter3"]);
 }
 
 async fn a_store_whose_keys_are_all_damaged_says_so(world: &World) {
-    world.vault().await.add(&key("a"), &saved("hunter2")).await.expect("kept");
+    world.encrypted_store().await.add(&key("a"), &saved("hunter2")).await.expect("kept");
     world.sql(&format!("UPDATE keys SET sealed = {}", world.bytes(b"x"))).await;
-    let error = crate::Vault::over(world.store().await, &world.own_key()).await.expect_err("no key");
-    assert!(matches!(error, VaultError::Store(StoreError::Damaged { .. })), "{error}");
+    let error = crate::EncryptedStore::over(world.store().await, &world.own_key()).await.expect_err("no key");
+    assert!(matches!(error, EncryptedStoreError::Store(StoreError::Damaged { .. })), "{error}");
 }

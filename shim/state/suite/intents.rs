@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::over_each_store;
 use super::world::{World, key, result, results, saved};
 use crate::store::{Kind, RecordNumber};
-use crate::{Condition, Deletion, Intent, Intention, Vault, VaultError};
+use crate::{Condition, Deletion, EncryptedStore, EncryptedStoreError, Intent, OperationKind};
 
 over_each_store! {
     an_intent_is_there_from_its_beginning_to_its_end,
@@ -22,12 +22,12 @@ over_each_store! {
     a_damaged_intent_does_not_hide_the_others_and_can_be_dismissed,
 }
 
-fn intent(intention: Intention, id: &str) -> Intent {
+fn intent(intention: OperationKind, id: &str) -> Intent {
     Intent {
         intention,
         key: key(id),
         subject: "urn:pulumi:dev::zoo::random:index/pet:Pet::mascot".to_owned(),
-        prior: (intention != Intention::Create).then(|| saved("before")),
+        prior: (intention != OperationKind::Create).then(|| saved("before")),
         companion: Bytes::from_static(b"inputs"),
     }
 }
@@ -36,8 +36,15 @@ fn deletion() -> Deletion {
     Deletion { properties: [1; 32], inputs: None, at: std::time::SystemTime::now() }
 }
 
-async fn conditions(vault: &Vault) -> Vec<Condition> {
-    vault.open_intents().await.expect("intents").intents.into_iter().map(|open| open.condition).collect()
+async fn conditions(encrypted_store: &EncryptedStore) -> Vec<Condition> {
+    encrypted_store
+        .open_intents()
+        .await
+        .expect("intents")
+        .intents
+        .into_iter()
+        .map(|open| open.condition)
+        .collect()
 }
 
 /// As if whoever holds leases and intents had been killed, and its number were somebody else's now.
@@ -47,12 +54,12 @@ async fn kill_holders(world: &World) {
 }
 
 async fn an_intent_is_there_from_its_beginning_to_its_end(world: &World) {
-    let (ours, theirs) = (world.vault().await, world.vault().await);
-    let mut begun = ours.begin(intent(Intention::Update, "a"), None).await.expect("begun");
+    let (ours, theirs) = (world.encrypted_store().await, world.encrypted_store().await);
+    let mut begun = ours.begin(intent(OperationKind::Update, "a"), None).await.expect("begun");
     let open = theirs.open_intents().await.expect("intents").intents;
     let [open] = &open[..] else { panic!("one intent, not {open:?}") };
     assert_eq!(open.number, begun.number());
-    assert_eq!((open.intent.intention, &open.intent.key), (Intention::Update, &key("a")));
+    assert_eq!((open.intent.intention, &open.intent.key), (OperationKind::Update, &key("a")));
     assert_eq!(open.intent.prior.as_ref().map(result).as_deref(), Some("before"));
     assert_eq!(open.intent.companion, "inputs");
     assert!(open.since.elapsed().is_ok_and(|age| age.as_secs() < 60), "{:?}", open.since);
@@ -64,38 +71,43 @@ async fn an_intent_is_there_from_its_beginning_to_its_end(world: &World) {
 }
 
 async fn an_object_is_stored_with_the_end_of_its_intent(world: &World) {
-    let vault = world.vault().await;
-    let mut begun = vault.begin(intent(Intention::Create, ""), None).await.expect("begun");
+    let encrypted_store = world.encrypted_store().await;
+    let mut begun = encrypted_store.begin(intent(OperationKind::Create, ""), None).await.expect("begun");
     let made = begun.store(None, &key("a"), &saved("one")).await.expect("stored");
-    assert_eq!(results(&vault, "a").await, ["one"]);
-    let mut begun = vault.begin(intent(Intention::Update, "a"), Some(made.number)).await.expect("begun");
+    assert_eq!(results(&encrypted_store, "a").await, ["one"]);
+    let mut begun =
+        encrypted_store.begin(intent(OperationKind::Update, "a"), Some(made.number)).await.expect("begun");
     let changed = begun.store(Some(made), &key("a"), &saved("two")).await.expect("stored");
-    assert_eq!(results(&vault, "a").await, ["two"]);
-    let mut begun = vault.begin(intent(Intention::Delete, "a"), Some(made.number)).await.expect("begun");
+    assert_eq!(results(&encrypted_store, "a").await, ["two"]);
+    let mut begun =
+        encrypted_store.begin(intent(OperationKind::Delete, "a"), Some(made.number)).await.expect("begun");
     begun.remove(Some(changed), &deletion()).await.expect("removed");
-    assert!(vault.find(&key("a")).await.expect("records").is_empty());
-    assert!(conditions(&vault).await.is_empty());
+    assert!(encrypted_store.find(&key("a")).await.expect("records").is_empty());
+    assert!(conditions(&encrypted_store).await.is_empty());
 }
 
 async fn an_object_is_unanswered_until_the_engine_has_the_answer(world: &World) {
-    let vault = world.vault().await;
-    let mut begun = vault.begin(intent(Intention::Create, ""), None).await.expect("begun");
+    let encrypted_store = world.encrypted_store().await;
+    let mut begun = encrypted_store.begin(intent(OperationKind::Create, ""), None).await.expect("begun");
     let (place, unanswered) = begun
         .store_unanswered(&key("a"), &saved("one"), None)
         .await
         .expect("stored")
         .expect("nobody else has");
-    assert_eq!(results(&vault, "a").await, ["one"]);
-    assert!(matches!(conditions(&vault).await[..], [Condition::UnderWay]), "its process is still there");
-    let again = vault.begin(intent(Intention::Update, "a"), Some(place.number)).await;
+    assert_eq!(results(&encrypted_store, "a").await, ["one"]);
+    assert!(
+        matches!(conditions(&encrypted_store).await[..], [Condition::UnderWay]),
+        "its process is still there"
+    );
+    let again = encrypted_store.begin(intent(OperationKind::Update, "a"), Some(place.number)).await;
     again.expect("nobody is at it").end().await.expect("ended");
     unanswered.answered().await.expect("noted");
-    assert!(conditions(&vault).await.is_empty());
+    assert!(conditions(&encrypted_store).await.is_empty());
 
-    let mut begun = vault.begin(intent(Intention::Create, ""), None).await.expect("begun");
+    let mut begun = encrypted_store.begin(intent(OperationKind::Create, ""), None).await.expect("begun");
     crate::journal::testing::begun_by_who_has_ended(&mut begun);
     drop(begun.store_unanswered(&key("b"), &saved("two"), None).await.expect("stored"));
-    let open = world.vault().await.open_intents().await.expect("intents").intents;
+    let open = world.encrypted_store().await.open_intents().await.expect("intents").intents;
     let [open] = &open[..] else { panic!("one intent, not {open:?}") };
     assert!(matches!(open.condition, Condition::Unanswered), "{open:?}");
     assert_eq!((&open.intent.key, &open.intent.companion[..]), (&key("b"), &b"inputs"[..]));
@@ -104,22 +116,22 @@ async fn an_object_is_unanswered_until_the_engine_has_the_answer(world: &World) 
         "{}",
         open.report()
     );
-    assert!(vault.dismiss(open.number).await.expect("an answer"));
+    assert!(encrypted_store.dismiss(open.number).await.expect("an answer"));
 }
 
 async fn an_intent_without_an_end_is_interrupted_when_its_process_has_ended(world: &World) {
-    let vault = world.vault().await;
-    let mut begun = vault.begin(intent(Intention::Create, ""), None).await.expect("begun");
+    let encrypted_store = world.encrypted_store().await;
+    let mut begun = encrypted_store.begin(intent(OperationKind::Create, ""), None).await.expect("begun");
     kill_holders(world).await;
-    let open = world.vault().await.open_intents().await.expect("intents").intents;
+    let open = world.encrypted_store().await.open_intents().await.expect("intents").intents;
     assert!(matches!(open[..], [_]) && matches!(open[0].condition, Condition::Interrupted), "{open:?}");
     let report = open[0].report();
     assert!(report.contains("nobody knows whether it has happened"), "{report}");
     begun.end().await.expect("ended");
     // An operation that broke off within a process that goes on.
-    drop(vault.begin(intent(Intention::Create, ""), None).await.expect("begun"));
+    drop(encrypted_store.begin(intent(OperationKind::Create, ""), None).await.expect("begun"));
     loop {
-        match &conditions(&vault).await[..] {
+        match &conditions(&encrypted_store).await[..] {
             [Condition::Interrupted] => break,
             [Condition::UnderWay] => tokio::task::yield_now().await,
             other => panic!("one open intent, not {other:?}"),
@@ -128,18 +140,18 @@ async fn an_intent_without_an_end_is_interrupted_when_its_process_has_ended(worl
 }
 
 async fn nobody_else_changes_an_object_that_is_being_changed(world: &World) {
-    let (ours, theirs) = (world.vault().await, world.vault().await);
+    let (ours, theirs) = (world.encrypted_store().await, world.encrypted_store().await);
     let place = ours.add(&key("a"), &saved("one")).await.expect("kept");
     let other = ours.add(&key("a"), &saved("other")).await.expect("kept");
-    let mut begun = ours.begin(intent(Intention::Update, "a"), Some(place.number)).await.expect("begun");
-    let error = theirs.begin(intent(Intention::Delete, "a"), Some(place.number)).await.expect_err("busy");
-    assert!(matches!(error, VaultError::Busy { .. }), "{error}");
+    let mut begun = ours.begin(intent(OperationKind::Update, "a"), Some(place.number)).await.expect("begun");
+    let error = theirs.begin(intent(OperationKind::Delete, "a"), Some(place.number)).await.expect_err("busy");
+    assert!(matches!(error, EncryptedStoreError::Busy { .. }), "{error}");
     let process = format!("process {}", std::process::id());
     assert!(error.to_string().contains(&process) && error.to_string().contains("60 s"), "{error}");
     assert_eq!(conditions(&theirs).await.len(), 1, "what was refused is not in the journal");
     // Another object of the same id is another object.
     theirs
-        .begin(intent(Intention::Update, "a"), Some(other.number))
+        .begin(intent(OperationKind::Update, "a"), Some(other.number))
         .await
         .expect("begun")
         .end()
@@ -147,7 +159,7 @@ async fn nobody_else_changes_an_object_that_is_being_changed(world: &World) {
         .expect("ended");
     begun.end().await.expect("ended");
     theirs
-        .begin(intent(Intention::Delete, "a"), Some(place.number))
+        .begin(intent(OperationKind::Delete, "a"), Some(place.number))
         .await
         .expect("begun")
         .end()
@@ -156,27 +168,29 @@ async fn nobody_else_changes_an_object_that_is_being_changed(world: &World) {
 }
 
 async fn who_was_killed_is_overtaken_at_once(world: &World) {
-    let vault = world.vault().await;
-    let place = vault.add(&key("a"), &saved("one")).await.expect("kept");
-    let killed = vault.begin(intent(Intention::Update, "a"), Some(place.number)).await.expect("begun");
+    let encrypted_store = world.encrypted_store().await;
+    let place = encrypted_store.add(&key("a"), &saved("one")).await.expect("kept");
+    let killed =
+        encrypted_store.begin(intent(OperationKind::Update, "a"), Some(place.number)).await.expect("begun");
     kill_holders(world).await;
-    let again = world.vault().await;
+    let again = world.encrypted_store().await;
     let mut begun =
-        again.begin(intent(Intention::Update, "a"), Some(place.number)).await.expect("no waiting");
+        again.begin(intent(OperationKind::Update, "a"), Some(place.number)).await.expect("no waiting");
     begun.store(Some(place), &key("a"), &saved("two")).await.expect("stored");
     assert_eq!(conditions(&again).await.len(), 1, "what came of the first one is still not known");
     drop(killed);
 }
 
 async fn the_outcome_of_who_was_overtaken_is_kept_with_the_intent(world: &World) {
-    let (sleeper, other) = (world.vault().await, world.vault().await);
+    let (sleeper, other) = (world.encrypted_store().await, world.encrypted_store().await);
     let place = sleeper.add(&key("a"), &saved("one")).await.expect("kept");
-    let mut slept = sleeper.begin(intent(Intention::Update, "a"), Some(place.number)).await.expect("begun");
+    let mut slept =
+        sleeper.begin(intent(OperationKind::Update, "a"), Some(place.number)).await.expect("begun");
     world.let_leases_expire().await;
     let mut begun =
-        other.begin(intent(Intention::Update, "a"), Some(place.number)).await.expect("taken over");
+        other.begin(intent(OperationKind::Update, "a"), Some(place.number)).await.expect("taken over");
     let error = slept.store(Some(place), &key("a"), &saved("sleeper's")).await.expect_err("overtaken");
-    assert!(matches!(error, VaultError::Overtaken { done: "updated", .. }), "{error}");
+    assert!(matches!(error, EncryptedStoreError::Overtaken { done: "updated", .. }), "{error}");
     begun.store(Some(place), &key("a"), &saved("other's")).await.expect("stored");
     assert_eq!(results(&other, "a").await, ["other's"]);
     let open = other.open_intents().await.expect("intents").intents;
@@ -187,69 +201,70 @@ async fn the_outcome_of_who_was_overtaken_is_kept_with_the_intent(world: &World)
 }
 
 async fn an_object_that_somebody_removed_meanwhile_is_kept_anew(world: &World) {
-    let vault = world.vault().await;
-    let place = vault.add(&key("a"), &saved("one")).await.expect("kept");
-    let mut begun = vault.begin(intent(Intention::Update, "a"), Some(place.number)).await.expect("begun");
-    world.vault().await.remove(place.number).await.expect("removed by hand");
+    let encrypted_store = world.encrypted_store().await;
+    let place = encrypted_store.add(&key("a"), &saved("one")).await.expect("kept");
+    let mut begun =
+        encrypted_store.begin(intent(OperationKind::Update, "a"), Some(place.number)).await.expect("begun");
+    world.encrypted_store().await.remove(place.number).await.expect("removed by hand");
     begun.store(Some(place), &key("a"), &saved("two")).await.expect("stored");
-    assert_eq!(results(&vault, "a").await, ["two"]);
+    assert_eq!(results(&encrypted_store, "a").await, ["two"]);
 }
 
 async fn what_is_known_of_an_unknown_end_is_kept(world: &World) {
-    let vault = world.vault().await;
-    let mut begun = vault.begin(intent(Intention::Create, ""), None).await.expect("begun");
+    let encrypted_store = world.encrypted_store().await;
+    let mut begun = encrypted_store.begin(intent(OperationKind::Create, ""), None).await.expect("begun");
     begun.leave_open("the provider crashed while it was creating").await.expect("noted");
-    let open = vault.open_intents().await.expect("intents").intents;
+    let open = encrypted_store.open_intents().await.expect("intents").intents;
     let [open] = &open[..] else { panic!("one intent, not {open:?}") };
     assert!(open.report().contains("the provider crashed"), "{}", open.report());
     assert!(matches!(open.condition, Condition::Ended { object: None, .. }), "{open:?}");
 }
 
 async fn an_open_intent_is_dismissed_by_its_number(world: &World) {
-    let vault = world.vault().await;
-    vault
-        .begin(intent(Intention::Create, ""), None)
+    let encrypted_store = world.encrypted_store().await;
+    encrypted_store
+        .begin(intent(OperationKind::Create, ""), None)
         .await
         .expect("begun")
         .leave_open("x")
         .await
         .expect("noted");
-    let number = vault.open_intents().await.expect("intents").intents[0].number;
-    assert!(!vault.dismiss(RecordNumber(number.0 + 1)).await.expect("an answer"));
-    assert!(vault.dismiss(number).await.expect("an answer"));
-    assert!(!vault.dismiss(number).await.expect("an answer"), "it is dismissed already");
-    assert!(vault.store().is_empty(Kind::Intent).await.expect("an answer"));
+    let number = encrypted_store.open_intents().await.expect("intents").intents[0].number;
+    assert!(!encrypted_store.dismiss(RecordNumber(number.0 + 1)).await.expect("an answer"));
+    assert!(encrypted_store.dismiss(number).await.expect("an answer"));
+    assert!(!encrypted_store.dismiss(number).await.expect("an answer"), "it is dismissed already");
+    assert!(encrypted_store.store().is_empty(Kind::Intent).await.expect("an answer"));
 }
 
 async fn a_damaged_intent_does_not_hide_the_others_and_can_be_dismissed(world: &World) {
-    let vault = world.vault().await;
+    let encrypted_store = world.encrypted_store().await;
     let mut numbers = Vec::new();
     for id in ["a", "b", "c"] {
-        let mut begun = vault.begin(intent(Intention::Update, id), None).await.expect("begun");
+        let mut begun = encrypted_store.begin(intent(OperationKind::Update, id), None).await.expect("begun");
         begun.leave_open("x").await.expect("noted");
         numbers.push(begun.number());
     }
     let damage = format!("UPDATE intents SET sealed = {} WHERE number = {}", world.bytes(b"x"), numbers[1].0);
     assert_eq!(world.sql(&damage).await, 1);
-    let open = vault.open_intents().await.expect("what can be read");
+    let open = encrypted_store.open_intents().await.expect("what can be read");
     let readable: Vec<RecordNumber> = open.intents.iter().map(|open| open.number).collect();
     assert_eq!(readable, [numbers[0], numbers[2]]);
     let [fault] = &open.faults[..] else { panic!("one fault, not {:?}", open.faults) };
     assert_eq!((fault.number, &fault.key), (Some(numbers[1]), &Some(key("b"))));
-    assert!(vault.dismiss(numbers[1]).await.expect("dismissed"), "it was there");
-    assert!(vault.open_intents().await.expect("intents").faults.is_empty());
+    assert!(encrypted_store.dismiss(numbers[1]).await.expect("dismissed"), "it was there");
+    assert!(encrypted_store.open_intents().await.expect("intents").faults.is_empty());
 }
 
 async fn of_two_that_choose_one_key_in_the_same_moment_one_is_refused(world: &World) {
-    let (ours, theirs) = (world.vault().await, world.vault().await);
-    let seen = async |vault: &Vault| {
-        let found = vault.find(&key("none")).await.expect("records").into_iter();
+    let (ours, theirs) = (world.encrypted_store().await, world.encrypted_store().await);
+    let seen = async |encrypted_store: &EncryptedStore| {
+        let found = encrypted_store.find(&key("none")).await.expect("records").into_iter();
         found.map(|(place, _)| place).collect::<Vec<_>>()
     };
     for round in 0..20 {
         let known = (seen(&ours).await, seen(&theirs).await);
-        let mut one = ours.begin(intent(Intention::Create, ""), None).await.expect("begun");
-        let mut other = theirs.begin(intent(Intention::Create, ""), None).await.expect("begun");
+        let mut one = ours.begin(intent(OperationKind::Create, ""), None).await.expect("begun");
+        let mut other = theirs.begin(intent(OperationKind::Create, ""), None).await.expect("begun");
         let (none, result) = (key("none"), saved("x"));
         let (first, second) = tokio::join!(
             one.store_unanswered(&none, &result, Some(&known.0)),
@@ -266,7 +281,7 @@ async fn of_two_that_choose_one_key_in_the_same_moment_one_is_refused(world: &Wo
     // A record that was looked at and has changed, too.
     let known = seen(&ours).await;
     ours.replace(known[0], &key("none"), &saved("changed")).await.expect("replaced");
-    let mut begun = theirs.begin(intent(Intention::Create, ""), None).await.expect("begun");
+    let mut begun = theirs.begin(intent(OperationKind::Create, ""), None).await.expect("begun");
     let stored = begun.store_unanswered(&key("none"), &saved("x"), Some(&known)).await.expect("an answer");
     assert!(stored.is_none(), "the choice was made by what is not so any more");
     begun.store_unanswered(&key("none"), &saved("x"), None).await.expect("an answer").expect("stored");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::over_each_store;
 use super::world::{World, add, bytes_of, commit, commit_one, key, remove, replace};
 use crate::store::{
-    Batch, Change, Committed, Durability, Kind, Place, RecordNumber, Refusal, StoreError, StoreKey,
+    Batch, Change, Committed, Durability, Kind, RecordNumber, RecordRef, Refusal, StoreError, StoreKey,
 };
 
 over_each_store! {
@@ -30,7 +30,7 @@ async fn records_are_found_replaced_listed_and_removed(world: &World) {
     commit_one(&store, add("b", b"three")).await;
     assert_eq!(bytes_of(&store, "a").await, [b"two", b"one"], "newest first");
     let replaced = commit_one(&store, replace("a", first, b"uno")).await.expect("a place");
-    assert_eq!(replaced, Place { version: 2, ..first });
+    assert_eq!(replaced, RecordRef { version: 2, ..first });
     commit_one(&store, remove(second)).await;
     // It is gone already.
     commit_one(&store, remove(second)).await;
@@ -208,7 +208,8 @@ async fn many_that_open_and_write_at_once_all_get_through(world: &World) {
             places
         });
     }
-    let places: std::collections::HashSet<Place> = writers.join_all().await.into_iter().flatten().collect();
+    let places: std::collections::HashSet<RecordRef> =
+        writers.join_all().await.into_iter().flatten().collect();
     assert_eq!(places.len(), 80, "every record has a number of its own");
     let store = world.store().await;
     let page = store.page(Kind::Object, None, RecordNumber(0), 100).await.expect("a page");

@@ -12,7 +12,7 @@ use crate::store::{
     Batch, Committed, HeldLease, Kind, Lease, Page, Pending, RecordNumber, SealedRecord, Store, StoreError,
     StoreKey,
 };
-use crate::{Deletion, Intent, Intention, KeyError, KeySource, Vault, VaultError};
+use crate::{Deletion, EncryptedStore, EncryptedStoreError, Intent, KeyError, KeySource, OperationKind};
 
 over_each_store! {
     after_a_rotation_only_the_new_key_opens_the_store,
@@ -27,16 +27,16 @@ fn digits(digit: &str) -> KeySource {
     KeySource::Digits(Secret::new(digit.repeat(64)))
 }
 
-async fn open(world: &World, source: &KeySource) -> Result<Vault, VaultError> {
-    Vault::over(world.store().await, source).await
+async fn open(world: &World, source: &KeySource) -> Result<EncryptedStore, EncryptedStoreError> {
+    EncryptedStore::over(world.store().await, source).await
 }
 
-fn is_wrong_key<T: std::fmt::Debug>(outcome: &Result<T, VaultError>) -> bool {
-    matches!(outcome, Err(VaultError::Key(KeyError::WrongKey { .. })))
+fn is_wrong_key<T: std::fmt::Debug>(outcome: &Result<T, EncryptedStoreError>) -> bool {
+    matches!(outcome, Err(EncryptedStoreError::Key(KeyError::WrongKey { .. })))
 }
 
 async fn after_a_rotation_only_the_new_key_opens_the_store(world: &World) {
-    let old = open(world, &digits("a")).await.expect("a vault");
+    let old = open(world, &digits("a")).await.expect("a state store");
     for id in ["a", "b", "c"] {
         old.add(&key(id), &saved(id)).await.expect("kept");
     }
@@ -44,7 +44,7 @@ async fn after_a_rotation_only_the_new_key_opens_the_store(world: &World) {
     let deletion = Deletion { properties: [2; 32], inputs: None, at: std::time::UNIX_EPOCH };
     old.bury(&key("t"), &deletion).await.expect("kept");
     let intent = Intent {
-        intention: Intention::Delete,
+        intention: OperationKind::Delete,
         key: key("a"),
         subject: "urn".to_owned(),
         prior: None,
@@ -112,18 +112,18 @@ impl Store for Breaking {
 }
 
 async fn a_rotation_that_is_cut_short_anywhere_can_be_done_again(world: &World) {
-    let vault = open(world, &digits("0")).await.expect("a vault");
+    let encrypted_store = open(world, &digits("0")).await.expect("a state store");
     for id in ["a", "b", "c"] {
-        vault.add(&key(id), &saved(id)).await.expect("kept");
+        encrypted_store.add(&key(id), &saved(id)).await.expect("kept");
     }
-    drop(vault);
+    drop(encrypted_store);
     let mut source = digits("0");
     // Until a rotation needs no more commits than it was allowed.
     for commits in 0.. {
         let next = KeySource::Digits(Secret::new(format!("{:064x}", commits + 1)));
         let store = world.store().await;
         let breaking = Breaking { store, commits_left: AtomicUsize::new(commits) };
-        let breaking = Vault::over(Arc::new(breaking), &source).await.expect("a vault");
+        let breaking = EncryptedStore::over(Arc::new(breaking), &source).await.expect("a state store");
         let is_done = breaking.rotate(&next).await.is_ok();
         if !is_done {
             // What was begun is readable with the old key, which whoever has not heard of it uses.
@@ -156,7 +156,7 @@ async fn a_rotation_that_is_cut_short_anywhere_can_be_done_again(world: &World) 
 }
 
 async fn who_writes_during_a_rotation_loses_nothing(world: &World) {
-    let old = open(world, &digits("a")).await.expect("a vault");
+    let old = open(world, &digits("a")).await.expect("a state store");
     for number in 0..40 {
         old.add(&key("before"), &saved(&number.to_string())).await.expect("kept");
     }
@@ -168,7 +168,7 @@ async fn who_writes_during_a_rotation_loses_nothing(world: &World) {
             match writer.add(&key("during"), &saved(&result)).await {
                 Ok(_) => kept.push(result),
                 Err(error) => {
-                    assert!(matches!(error, VaultError::Key(KeyError::WrongKey { .. })), "{error}");
+                    assert!(matches!(error, EncryptedStoreError::Key(KeyError::WrongKey { .. })), "{error}");
                     break;
                 }
             }
@@ -185,39 +185,39 @@ async fn who_writes_during_a_rotation_loses_nothing(world: &World) {
 
 async fn a_passphrase_takes_the_place_of_a_key_file_and_gets_another_one(world: &World) {
     let passphrase = |words: &str| KeySource::Passphrase(Secret::new(words.to_owned()));
-    let vault = world.vault().await;
-    vault.add(&key("a"), &saved("hunter2")).await.expect("kept");
-    vault.rotate(&passphrase("one")).await.expect("rotated");
+    let encrypted_store = world.encrypted_store().await;
+    encrypted_store.add(&key("a"), &saved("hunter2")).await.expect("kept");
+    encrypted_store.rotate(&passphrase("one")).await.expect("rotated");
     assert!(is_wrong_key(&open(world, &world.own_key()).await));
-    let vault = open(world, &passphrase("one")).await.expect("a vault");
-    vault.rotate(&passphrase("two")).await.expect("rotated");
+    let encrypted_store = open(world, &passphrase("one")).await.expect("a state store");
+    encrypted_store.rotate(&passphrase("two")).await.expect("rotated");
     assert!(is_wrong_key(&open(world, &passphrase("one")).await));
-    let vault = open(world, &passphrase("two")).await.expect("a vault");
-    assert_eq!(results(&vault, "a").await, ["hunter2"]);
+    let encrypted_store = open(world, &passphrase("two")).await.expect("a state store");
+    assert_eq!(results(&encrypted_store, "a").await, ["hunter2"]);
     // The same words again: another key for the records, and another salt.
-    vault.rotate(&passphrase("two")).await.expect("rotated");
-    let vault = open(world, &passphrase("two")).await.expect("a vault");
-    assert_eq!(results(&vault, "a").await, ["hunter2"]);
+    encrypted_store.rotate(&passphrase("two")).await.expect("rotated");
+    let encrypted_store = open(world, &passphrase("two")).await.expect("a state store");
+    assert_eq!(results(&encrypted_store, "a").await, ["hunter2"]);
 }
 
 async fn the_own_key_file_is_replaced(world: &World) {
-    let vault = world.vault().await;
-    vault.add(&key("a"), &saved("hunter2")).await.expect("kept");
+    let encrypted_store = world.encrypted_store().await;
+    encrypted_store.add(&key("a"), &saved("hunter2")).await.expect("kept");
     let file = world.folder().join("state.key");
     let before = std::fs::read(&file).expect("a key");
     // What is no key does not take its place.
     let next = world.folder().join("state.key.new");
     std::fs::write(&next, "of a user").expect("written");
-    vault.rotate_own_key(world.folder()).await.expect_err("no key");
+    encrypted_store.rotate_own_key(world.folder()).await.expect_err("no key");
     assert_eq!(std::fs::read(&next).expect("a file"), b"of a user");
     std::fs::rename(&next, world.folder().join("other")).expect("moved");
     std::os::unix::fs::symlink(&file, &next).expect("a link");
-    vault.rotate_own_key(world.folder()).await.expect_err("a link");
+    encrypted_store.rotate_own_key(world.folder()).await.expect_err("a link");
     std::fs::remove_file(&next).expect("a link");
     assert_eq!(std::fs::read(&file).expect("a key"), before);
-    vault.rotate_own_key(world.folder()).await.expect("rotated");
+    encrypted_store.rotate_own_key(world.folder()).await.expect("rotated");
     assert_ne!(std::fs::read(&file).expect("a key"), before);
-    assert_eq!(results(&world.vault().await, "a").await, ["hunter2"]);
+    assert_eq!(results(&world.encrypted_store().await, "a").await, ["hunter2"]);
     let old = world.folder().join("old");
     std::fs::write(&old, before).expect("written");
     assert!(is_wrong_key(&open(world, &KeySource::File(old)).await));
@@ -227,14 +227,14 @@ async fn the_own_key_file_is_replaced(world: &World) {
 }
 
 async fn a_record_that_cannot_be_read_stops_a_rotation(world: &World) {
-    let vault = open(world, &digits("a")).await.expect("a vault");
-    vault.add(&key("a"), &saved("hunter2")).await.expect("kept");
-    vault.add(&key("b"), &saved("hunter3")).await.expect("kept");
+    let encrypted_store = open(world, &digits("a")).await.expect("a state store");
+    encrypted_store.add(&key("a"), &saved("hunter2")).await.expect("kept");
+    encrypted_store.add(&key("b"), &saved("hunter3")).await.expect("kept");
     world
         .sql(&format!("UPDATE objects SET sealed = {} WHERE id = {}", world.bytes(b"x"), world.bytes(b"a")))
         .await;
-    let error = vault.rotate(&digits("b")).await.expect_err("a damaged record");
-    assert!(matches!(error, VaultError::Incomplete { .. }), "{error}");
+    let error = encrypted_store.rotate(&digits("b")).await.expect_err("a damaged record");
+    assert!(matches!(error, EncryptedStoreError::Incomplete { .. }), "{error}");
     let old = open(world, &digits("a")).await.expect("the old key still serves");
     assert_eq!(results(&old, "b").await, ["hunter3"]);
 }

@@ -9,8 +9,10 @@ use isthmus_cty::StoredIdentity;
 use isthmus_cty::json::Json;
 use tempfile::TempDir;
 
-use crate::store::{Batch, Change, Committed, Kind, Place, Store, StoreError, StoreKey};
-use crate::{KeySource, PostgresStore, Saved, SavedObject, SqliteStore, Status, StoreAddress, Vault};
+use crate::store::{Batch, Change, Committed, Kind, RecordRef, Store, StoreError, StoreKey};
+use crate::{
+    EncryptedStore, KeySource, PostgresStore, Saved, SavedObject, SqliteStore, Status, StoreAddress,
+};
 
 #[path = "../../../tests/postgres/server.rs"]
 mod server;
@@ -122,9 +124,9 @@ impl World {
         self.try_store().await.expect("a store")
     }
 
-    /// A vault over the database, with the folder's own key.
-    pub(crate) async fn vault(&self) -> Vault {
-        Vault::over(self.store().await, &self.own_key()).await.expect("a vault")
+    /// A state store over the database, with the folder's own key.
+    pub(crate) async fn encrypted_store(&self) -> EncryptedStore {
+        EncryptedStore::over(self.store().await, &self.own_key()).await.expect("a state store")
     }
 
     pub(crate) fn own_key(&self) -> KeySource {
@@ -182,23 +184,23 @@ pub(crate) fn add(id: &str, bytes: &[u8]) -> Change {
     Change::Add { kind: Kind::Object, key: key(id), bytes: bytes.to_vec() }
 }
 
-pub(crate) fn replace(id: &str, place: Place, bytes: &[u8]) -> Change {
+pub(crate) fn replace(id: &str, place: RecordRef, bytes: &[u8]) -> Change {
     Change::Replace { kind: Kind::Object, place, key: key(id), bytes: bytes.to_vec() }
 }
 
-pub(crate) fn remove(place: Place) -> Change {
+pub(crate) fn remove(place: RecordRef) -> Change {
     Change::Remove { kind: Kind::Object, number: place.number, version: None }
 }
 
 /// Commits what must not be refused.
-pub(crate) async fn commit(store: &Arc<dyn Store>, batch: Batch) -> Vec<Place> {
+pub(crate) async fn commit(store: &Arc<dyn Store>, batch: Batch) -> Vec<RecordRef> {
     match store.commit(batch).await.expect("committed") {
         Committed::Done { places, .. } => places,
         Committed::Refused(refusal) => panic!("it was refused: {refusal:?}"),
     }
 }
 
-pub(crate) async fn commit_one(store: &Arc<dyn Store>, change: Change) -> Option<Place> {
+pub(crate) async fn commit_one(store: &Arc<dyn Store>, change: Change) -> Option<RecordRef> {
     commit(store, Batch::of(change)).await.first().copied()
 }
 
@@ -229,8 +231,8 @@ pub(crate) fn saved(result: &str) -> Saved {
 }
 
 /// The secrets of a key's objects, newest first.
-pub(crate) async fn results(vault: &Vault, id: &str) -> Vec<String> {
-    let found = vault.find(&key(id)).await.expect("records");
+pub(crate) async fn results(encrypted_store: &EncryptedStore, id: &str) -> Vec<String> {
+    let found = encrypted_store.find(&key(id)).await.expect("records");
     found.iter().map(|(_, saved)| result(saved)).collect()
 }
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use isthmus_state::{Intent, Intention, StoreKey, Vault};
+use isthmus_state::{EncryptedStore, Intent, OperationKind, StoreKey};
 use rustix::process::Signal;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tonic::transport::Endpoint;
@@ -135,17 +135,17 @@ fn copy(from: &Path, to: &Path) {
 /// An operation that was begun and never ended.
 #[tokio::main]
 async fn leave_an_intent(home: &Path) {
-    let vault = Vault::open(home, None).await.expect("a store");
+    let state_store = EncryptedStore::open(home, None).await.expect("a store");
     let key =
         StoreKey { package: "random".to_owned(), type_name: "random_pet".to_owned(), id: String::new() };
     let intent = Intent {
-        intention: Intention::Create,
+        intention: OperationKind::Create,
         key,
         subject: "the dog".to_owned(),
         prior: None,
         companion: bytes::Bytes::new(),
     };
-    drop(vault.begin(intent, None).await.expect("begun"));
+    drop(state_store.begin(intent, None).await.expect("begun"));
 }
 
 /// The arguments of `--help` for every command there is, by what `--help` itself lists.
@@ -265,7 +265,7 @@ fn a_plugin_whose_port_cannot_be_read_ends_with_an_error() {
         for (sink, open) in &sinks {
             let mut command = machine.command(program(name));
             // With such a setting, nothing but the port is needed of an engine.
-            command.arg(":1").envs(wrong.map(|value| ("ISTHMUS_GRACE", value))).stdout(open());
+            command.arg(":1").envs(wrong.map(|value| ("ISTHMUS_STOP_GRACE_PERIOD", value))).stdout(open());
             let said = Said::of(command.stderr(Stdio::piped()));
             assert_eq!(said.code, 1, "{name} to {sink}: {said:?}");
             assert!(
@@ -275,7 +275,10 @@ fn a_plugin_whose_port_cannot_be_read_ends_with_an_error() {
         }
         let line = format!("{} :1 >&-", program(name).display());
         let said = Said::of(
-            machine.command("/bin/sh").envs(wrong.map(|value| ("ISTHMUS_GRACE", value))).args(["-c", &line]),
+            machine
+                .command("/bin/sh")
+                .envs(wrong.map(|value| ("ISTHMUS_STOP_GRACE_PERIOD", value)))
+                .args(["-c", &line]),
         );
         assert!(said.code == 1 && said.stderr.contains("it is closed, or /dev/null"), "{name}: {said:?}");
     }

@@ -45,7 +45,7 @@ const ROWS: &[Row] = &[
         &[b"", b"0", b"root, 65534", b"*"],
         &[b"-1", b"root,,1", b"*,root", b"no such user", b"\xff"],
     ),
-    row("ISTHMUS_GRACE", &[b"", b"0.5", b"86400"], &[b"5s", b"-1", b"NaN", b"1e9", b"\xff"]),
+    row("ISTHMUS_STOP_GRACE_PERIOD", &[b"", b"0.5", b"86400"], &[b"5s", b"-1", b"NaN", b"1e9", b"\xff"]),
     row("ISTHMUS_HOME", PATHS, NO_PATHS),
     secret(
         "ISTHMUS_KEY",

@@ -199,7 +199,7 @@ impl Child {
             _ => Protocol::V6,
         };
         let setup = Setup::sandbox(protocol)
-            .with("ISTHMUS_GRACE", &GRACE.to_string())
+            .with("ISTHMUS_STOP_GRACE_PERIOD", &GRACE.to_string())
             // The sandbox is as large as the daemon, and without optimisation its checksum takes longer than these endings.
             .with("ISTHMUS_SCHEMA_CACHE", "off");
         let setup = match self.script() {

@@ -12,7 +12,8 @@ use crate::harness::Host;
 const FAULTY: &str = "sandbox:faulty:Faulty";
 
 async fn start(protocol: crate::harness::Protocol) -> (Host, ResourceProviderClient<Channel>) {
-    let setup = Setup::sandbox(protocol).named("lumi-resource-sandbox").with("ISTHMUS_GRACE", "0.3");
+    let setup =
+        Setup::sandbox(protocol).named("lumi-resource-sandbox").with("ISTHMUS_STOP_GRACE_PERIOD", "0.3");
     let host = setup.start().await;
     let lumi = ResourceProviderClient::new(host.channel().await);
     (host, lumi)

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use isthmus_proto::property::Value;
-use isthmus_state::{Intent, Intention, StoreKey, Vault};
+use isthmus_state::{EncryptedStore, Intent, OperationKind, StoreKey};
 
 use super::engine::Engine;
 use super::goal;
@@ -46,18 +46,18 @@ async fn what_can_still_be_read_is_listed_exported_and_told_and_the_rest_is_name
     ];
     engine.deploy(&goals).await.expect("created");
     let pet = engine.resource("dog").id.clone();
-    let vault = Vault::open(engine.home(), None).await.expect("the store");
+    let state_store = EncryptedStore::open(engine.home(), None).await.expect("the store");
     for (type_name, subject) in [("random_pet", "the cat"), ("random_id", "the number")] {
         let key = StoreKey {
             package: "random".to_owned(),
             type_name: type_name.to_owned(),
             id: "unknown".to_owned(),
         };
-        let (intention, prior, companion) = (Intention::Update, None, bytes::Bytes::new());
+        let (intention, prior, companion) = (OperationKind::Update, None, bytes::Bytes::new());
         let intent = Intent { intention, key, subject: subject.to_owned(), prior, companion };
-        drop(vault.begin(intent, None).await.expect("begun"));
+        drop(state_store.begin(intent, None).await.expect("begun"));
     }
-    drop(vault);
+    drop(state_store);
     isthmus(engine.home(), &["state", "list"]).well();
     damage(engine.home(), b"randomrandom_passwordnone").await;
     damage(engine.home(), b"randomrandom_idunknown").await;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use isthmus_proto::property::Value;
-use isthmus_state::{Condition, Intention, OpenIntent, Vault};
+use isthmus_state::{Condition, EncryptedStore, OpenIntent, OperationKind};
 
 use super::engine::Engine;
 use super::tofu::isthmus;
@@ -13,8 +13,8 @@ use crate::harness::PATIENCE;
 use crate::harness::engine::Severity;
 
 async fn open_intents(home: &Path) -> Vec<OpenIntent> {
-    let vault = Vault::open(home, None).await.expect("the store");
-    vault.open_intents().await.expect("the journal").intents
+    let state_store = EncryptedStore::open(home, None).await.expect("the store");
+    state_store.open_intents().await.expect("the journal").intents
 }
 
 /// What nobody knows the end of. The engine kills its plugin so soon after an answer that it may not have noted that it gave it.
@@ -44,7 +44,7 @@ async fn a_creation_that_was_killed_is_listed_and_reported_at_the_next_start() {
     };
     let open =
         tokio::time::timeout(PATIENCE, is_open).await.expect("an intent, before the provider has answered");
-    assert_eq!((open.intent.intention, open.intent.subject.as_str()), (Intention::Create, "stuck"));
+    assert_eq!((open.intent.intention, open.intent.subject.as_str()), (OperationKind::Create, "stuck"));
     assert!(matches!(open.condition, Condition::UnderWay), "{open:?}");
     plugin.kill().await;
     creating.await.expect("the call").expect_err("nobody answers");

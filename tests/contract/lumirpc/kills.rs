@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use isthmus_proto::property::{Struct, Value};
-use isthmus_state::Vault;
+use isthmus_state::EncryptedStore;
 use rustix::process::{Signal, kill_process};
 
 use super::engine::{Engine, Goal, Step};
@@ -169,8 +169,8 @@ async fn whatever_moment_the_plugin_is_killed_at_nothing_is_lost_or_made_twice_w
 async fn survey(engine: &Engine, objects: &Path, run: usize) -> usize {
     let existing = existing(objects);
     let stored: BTreeSet<String> = kept(engine.home()).await.into_iter().map(|(id, _)| id).collect();
-    let vault = Vault::open(engine.home(), None).await.expect("the store");
-    let open = vault.open_intents().await.expect("the journal").intents;
+    let state_store = EncryptedStore::open(engine.home(), None).await.expect("the store");
+    let open = state_store.open_intents().await.expect("the journal").intents;
     let creations = open.iter().filter(|open| open.intent.key.id.is_empty()).count();
     let missing: Vec<&String> = existing.difference(&stored).collect();
     assert!(missing.len() <= creations, "run {run}: {missing:?} are lost; open intents: {open:#?}");

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use isthmus_proto::lumirpc::{CreateRequest, DeleteRequest, DiffRequest, GetRequest, UpdateRequest};
 use isthmus_proto::property::{Struct, Value};
-use isthmus_state::{Deletion, StoreKey, TOMBSTONE_RETENTION, Vault};
+use isthmus_state::{Deletion, EncryptedStore, StoreKey, TOMBSTONE_RETENTION};
 use rustix::process::Signal;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
@@ -123,13 +123,13 @@ impl Plugin {
         self.host.call_names().iter().filter(|call| CHANGES.contains(&call.as_str())).count()
     }
 
-    async fn vault(&self) -> Vault {
-        Vault::open(&self.home(), None).await.expect("the store")
+    async fn state_store(&self) -> EncryptedStore {
+        EncryptedStore::open(&self.home(), None).await.expect("the store")
     }
 
     /// The number of the only record.
     async fn only_record(&self) -> String {
-        let records = self.vault().await.list(None).await.expect("records");
+        let records = self.state_store().await.list(None).await.expect("records");
         assert_eq!(records.len(), 1, "{records:?}");
         records[0].0.number.0.to_string()
     }
@@ -185,9 +185,9 @@ async fn tombstones_are_not_shown_by_the_commands_about_the_store() {
     plugin.delete(&first).await.expect("deleted");
     let home = plugin.home();
     // A creation counts as open until its answer has certainly been sent.
-    let vault = plugin.vault().await;
+    let state_store = plugin.state_store().await;
     let ended = async {
-        while !vault.open_intents().await.expect("intents").intents.is_empty() {
+        while !state_store.open_intents().await.expect("intents").intents.is_empty() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
@@ -277,15 +277,15 @@ async fn an_expired_tombstone_does_not_stand_for_an_object_any_more() {
     let first = plugin.create(note("web", "first")).await;
     plugin.delete(&first).await.expect("deleted");
     let second = plugin.create(note("web", "second")).await;
-    let (vault, key, now) = (plugin.vault().await, key("web"), SystemTime::now());
-    let found = vault.tombstones(&key, now).await.expect("tombstones");
+    let (state_store, key, now) = (plugin.state_store().await, key("web"), SystemTime::now());
+    let found = state_store.tombstones(&key, now).await.expect("tombstones");
     let [tombstone] = &found[..] else { panic!("one tombstone, not {found:?}") };
     let age = |age: Duration| Deletion { at: now - age, ..tombstone.deletion.clone() };
 
     let nearly = age(TOMBSTONE_RETENTION - Duration::from_secs(600));
-    vault.bury(&key, &nearly).await.expect("written");
+    state_store.bury(&key, &nearly).await.expect("written");
     plugin.delete(&first).await.expect("it was deleted before");
-    vault.bury(&key, &age(TOMBSTONE_RETENTION + Duration::from_secs(1))).await.expect("written");
+    state_store.bury(&key, &age(TOMBSTONE_RETENTION + Duration::from_secs(1))).await.expect("written");
     assert_refused(plugin.delete(&first).await, &["`body`", "isthmus state rm"]);
     assert_eq!(plugin.bodies(), ["second"]);
     plugin.delete(&second).await.expect("deleted");
@@ -352,7 +352,7 @@ async fn an_object_that_is_like_none_of_several_records_is_not_deleted_for_any()
     assert_eq!((plugin.changes(), plugin.bodies()), (changes, vec!["changed outside".to_owned()]));
 
     // The way out that the error names.
-    let records = plugin.vault().await.list(None).await.expect("records");
+    let records = plugin.state_store().await.list(None).await.expect("records");
     let oldest = records.iter().map(|record| record.0.number.0).min().expect("two");
     isthmus(&plugin.home(), &["state", "rm", &oldest.to_string()]).well();
     plugin.delete(&second).await.expect("its object was changed outside, and is deleted all the same");
@@ -456,13 +456,13 @@ async fn a_repeated_delete_leaves_the_file_alone_that_has_the_name_by_then() {
     assert_eq!(content(), "second");
 
     // Without the tombstone: what is read under its properties is not what they describe.
-    let vault = Vault::open(engine.home(), None).await.expect("the store");
+    let state_store = EncryptedStore::open(engine.home(), None).await.expect("the store");
     let key =
         StoreKey { package: "local".to_owned(), type_name: "local_file".to_owned(), id: first.id.clone() };
-    let found = vault.tombstones(&key, SystemTime::now()).await.expect("tombstones").into_iter();
+    let found = state_store.tombstones(&key, SystemTime::now()).await.expect("tombstones").into_iter();
     let numbers: Vec<_> = found.map(|tombstone| tombstone.number).collect();
     assert_eq!(numbers.len(), 1);
-    vault.remove_tombstones(&numbers).await.expect("removed");
+    state_store.remove_tombstones(&numbers).await.expect("removed");
     plugin.delete(&first).await.expect("it is gone");
     assert_eq!(content(), "second");
     plugin.kill().await;

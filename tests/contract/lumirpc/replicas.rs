@@ -2,7 +2,7 @@
 
 use isthmus_common::Secret;
 use isthmus_proto::property::Value;
-use isthmus_state::{Condition, KeySource, OpenIntent, StoreAddress, Vault};
+use isthmus_state::{Condition, EncryptedStore, KeySource, OpenIntent, StoreAddress};
 
 use super::engine::{Engine, Goal, Step};
 use super::goal;
@@ -39,7 +39,8 @@ async fn plugins_on_several_machines_keep_their_objects_in_one_database() {
         engines.push(engine);
     }
     let place = StoreAddress::parse(&address).expect("an address");
-    let vault = Vault::connect(&place, &KeySource::Digits(Secret::new(key))).await.expect("the store");
+    let state_store =
+        EncryptedStore::connect(&place, &KeySource::Digits(Secret::new(key))).await.expect("the store");
     for (days, expected) in [(1.0, Step::Create), (7.0, Step::Update)] {
         let mut deploying = tokio::task::JoinSet::new();
         for (machine, mut engine) in engines.drain(..).enumerate() {
@@ -53,9 +54,9 @@ async fn plugins_on_several_machines_keep_their_objects_in_one_database() {
         let mut deployed = deploying.join_all().await;
         deployed.sort_by_key(|(machine, _)| *machine);
         engines = deployed.into_iter().map(|(_, engine)| engine).collect();
-        assert_eq!(vault.list(None).await.expect("records").len(), MACHINES * 3, "after {days}");
+        assert_eq!(state_store.list(None).await.expect("records").len(), MACHINES * 3, "after {days}");
         // Its engine ends a plugin so soon after an answer that it may not have noted that it gave it.
-        let open = vault.open_intents().await.expect("the journal").intents;
+        let open = state_store.open_intents().await.expect("the journal").intents;
         let is_answered = |open: &OpenIntent| matches!(open.condition, Condition::Unanswered);
         assert!(open.iter().all(is_answered), "{open:?}");
     }
@@ -63,7 +64,7 @@ async fn plugins_on_several_machines_keep_their_objects_in_one_database() {
         engine.deploy(&[]).await.expect("deleted");
         assert!(!engine.home().join("state.sqlite").exists(), "nothing is kept on the machine");
     }
-    assert!(vault.list(None).await.expect("records").is_empty());
+    assert!(state_store.list(None).await.expect("records").is_empty());
 
     let mut stranger = Engine::with_tool("time").await;
     stranger.set("ISTHMUS_STORE", &address);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use isthmus_proto::property::Value;
-use isthmus_state::{Intent, Intention, StoreKey, Vault};
+use isthmus_state::{EncryptedStore, Intent, OperationKind, StoreKey};
 
 use super::engine::Engine;
 use super::goal;
@@ -272,17 +272,17 @@ async fn records_of_a_stack_go_out_and_come_in_again() {
 #[tokio::test]
 async fn changes_whose_end_is_not_known_are_listed() {
     let folder = tempfile::tempdir().expect("a folder");
-    let vault = Vault::open(folder.path(), None).await.expect("a store");
+    let state_store = EncryptedStore::open(folder.path(), None).await.expect("a store");
     let key =
         StoreKey { package: "random".to_owned(), type_name: "random_pet".to_owned(), id: String::new() };
     let intent = Intent {
-        intention: Intention::Create,
+        intention: OperationKind::Create,
         key,
         subject: "the dog".to_owned(),
         prior: None,
         companion: bytes::Bytes::new(),
     };
-    drop(vault.begin(intent, None).await.expect("begun"));
+    drop(state_store.begin(intent, None).await.expect("begun"));
     let listed = isthmus(folder.path(), &["state", "list"]).well().stdout;
     assert!(listed.contains("the creation of the dog (random_pet of package random)"), "{listed}");
     let listed = isthmus(folder.path(), &["state", "list", "--intents", "--json"]).well().stdout;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use isthmus_cty::json::Json;
-use isthmus_state::{ObjectAddress, ResourceAddress, Vault};
+use isthmus_state::{EncryptedStore, ObjectAddress, ResourceAddress};
 
 use crate::cli::state::error::StateError;
 use crate::cli::state::record::Record;
@@ -23,7 +23,11 @@ pub(super) struct Addresses(HashMap<i64, ObjectAddress>);
 
 impl Addresses {
     /// Reads them from a file, if there is one.
-    pub(super) fn read(file: Option<&Path>, records: &[Record], vault: &Vault) -> Result<Self, StateError> {
+    pub(super) fn read(
+        file: Option<&Path>,
+        records: &[Record],
+        state_store: &EncryptedStore,
+    ) -> Result<Self, StateError> {
         let Some(file) = file else { return Ok(Self::default()) };
         let bytes = std::fs::read(file).map_err(|error| StateError::read(file, error))?;
         let wrong = |reason: String| StateError::Addresses { file: file.to_owned(), reason };
@@ -37,7 +41,7 @@ impl Addresses {
                 return Err(wrong(format!("{address} is given to something that is no record")));
             };
             let selector: Selector = text.parse().unwrap_or_else(|never| match never {});
-            let record = selector.find(records, vault)?;
+            let record = selector.find(records, state_store)?;
             if record.key.type_name != address.resource.type_name {
                 let found = &record.key.type_name;
                 return Err(wrong(format!("{address} is given to {selector}, which is a {found}")));

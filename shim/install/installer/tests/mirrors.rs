@@ -13,7 +13,7 @@ impl Fixture {
 
     fn origins(&self, config: &str) -> Origins {
         let registry = RegistryClient::new(self.web(NoCredentials), ServiceOverrides::new());
-        Origins::new(self.sources(config), registry, OciAuthority::default())
+        Origins::new(self.sources(config), registry, OciAuthenticator::default())
     }
 
     fn sources(&self, config: &str) -> Sources {

@@ -24,7 +24,7 @@ const LONGEST: u64 = 4 << 20;
 
 /// Knows who asks registries of containers.
 #[derive(Debug, Default)]
-pub struct OciAuthority {
+pub struct OciAuthenticator {
     /// What the CLI configuration and files of Docker's say, best first among those that fit equally well.
     known: Vec<(OciPrefix, OciSecret)>,
     /// Who is asked about all other registries.
@@ -52,7 +52,7 @@ struct DockerFile {
     creds_store: String,
 }
 
-impl OciAuthority {
+impl OciAuthenticator {
     /// What a configuration says, and what it says where to look.
     pub fn new(config: &CliConfig, environment: &Environment) -> Self {
         let configured = config.oci_credentials.iter();
@@ -366,7 +366,7 @@ mod tests {
         .expect("a file");
         let environment = Environment::from_pairs([("HOME", home.path())]);
         let config = CliConfig::load(&environment).unwrap_or_else(|error| panic!("{error}"));
-        let authority = OciAuthority::new(&config, &environment);
+        let authority = OciAuthenticator::new(&config, &environment);
         let [warning] = authority.warnings.as_slice() else { panic!("{:?}", authority.warnings) };
         assert!(warning.contains(".dockercfg cannot be read (line 1)"), "{warning}");
         for (registry, name, expected) in [

@@ -27,7 +27,7 @@ impl Registry {
         let web = WebClient::new(transport.clone(), Arc::new(NoCredentials));
         let include = [crate::ProviderPattern::parse("*/*").expect("a pattern")];
         let template = RepositoryTemplate::parse("r.example:5000/p/${namespace}-${type}", &include);
-        let authority = Arc::new(OciAuthority::new(&config, &environment));
+        let authority = Arc::new(OciAuthenticator::new(&config, &environment));
         Self { transport, web, mirror: OciMirror::new(template.expect("a template"), authority) }
     }
 

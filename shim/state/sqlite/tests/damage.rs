@@ -51,7 +51,7 @@ async fn what_a_fault_hides_is_missed_whatever_is_done_around_it() {
             places.extend(added);
         }
         is_missed().await;
-        for Place { number, .. } in places {
+        for RecordRef { number, .. } in places {
             let remove = Change::Remove { kind: Kind::Object, number, version: None };
             store.commit(Batch::of(remove)).await.expect("removed");
         }

@@ -18,12 +18,12 @@ use super::postgres::PostgresStore;
 use super::record::{Beside, RecordError, SavedObject};
 use super::sqlite::SqliteStore;
 use super::store::{
-    Batch, Change, Committed, Kind, Page, Place, RecordNumber, Refusal, SealedRecord, Store, StoreError,
+    Batch, Change, Committed, Kind, Page, RecordNumber, RecordRef, Refusal, SealedRecord, Store, StoreError,
     StoreKey,
 };
 use super::tombstones::LastSweep;
 
-pub use lazy::LazyVault;
+pub use lazy::LazyEncryptedStore;
 pub use rotation::Rotated;
 
 /// How many records are read at once where many are: what is in memory at a time.
@@ -35,7 +35,7 @@ const ATTEMPTS: usize = 5;
 
 /// A store of saved objects.
 #[derive(Clone, Debug)]
-pub struct Vault {
+pub struct EncryptedStore {
     store: Arc<dyn Store>,
     master: Arc<MasterKey>,
     ring: Arc<RwLock<Arc<Ring>>>,
@@ -49,7 +49,7 @@ pub struct Vault {
 pub struct Saved {
     /// The object.
     pub object: SavedObject,
-    /// What the owner of the resource keeps beside it; the vault does not look into it.
+    /// What the owner of the resource keeps beside it; the state store does not look into it.
     pub companion: Bytes,
 }
 
@@ -57,7 +57,7 @@ pub struct Saved {
 #[derive(Debug)]
 pub struct SavedPage {
     /// What can be read.
-    pub records: Vec<(Place, StoreKey, Saved)>,
+    pub records: Vec<(RecordRef, StoreKey, Saved)>,
     /// What cannot.
     pub faults: Vec<Fault>,
     /// Where the next page begins. `None`: there is no more.
@@ -87,10 +87,10 @@ pub(super) struct Envelope {
     beside: Option<Beside>,
 }
 
-/// A vault cannot be used.
+/// A state store cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum VaultError {
+pub enum EncryptedStoreError {
     /// The store beneath failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -165,7 +165,7 @@ pub enum VaultError {
     },
     /// The keys were changed too often while something was being written.
     #[error("the keys of the store {store} are being changed; do it again when that has ended")]
-    Restless {
+    KeyRotationInProgress {
         /// Where.
         store: String,
     },
@@ -178,13 +178,13 @@ pub enum VaultError {
     },
 }
 
-impl Vault {
-    /// Opens the vault in a folder, which is made where it is missing. Without a configured key file, one is kept beside
+impl EncryptedStore {
+    /// Opens the state store in a folder, which is made where it is missing. Without a configured key file, one is kept beside
     /// the store; it is made with a random key as long as there is nothing yet that another key was used for.
     ///
     /// # Errors
     /// When the store or the key cannot be made, opened or used.
-    pub async fn open(folder: &Path, configured_key: Option<&Path>) -> Result<Self, VaultError> {
+    pub async fn open(folder: &Path, configured_key: Option<&Path>) -> Result<Self, EncryptedStoreError> {
         let source = match configured_key {
             Some(path) => KeySource::File(path.to_owned()),
             None => KeySource::Folder(folder.to_owned()),
@@ -192,19 +192,20 @@ impl Vault {
         Self::connect(&StoreAddress::in_folder(folder), &source).await
     }
 
-    /// Opens the vault at an address, which is made where it is missing.
+    /// Opens the state store at an address, which is made where it is missing.
     ///
     /// # Errors
     /// When the store or the key cannot be made, opened or used; [`KeyError::WrongKey`] when the store was encrypted with
     /// another key.
-    pub async fn connect(address: &StoreAddress, key: &KeySource) -> Result<Self, VaultError> {
+    pub async fn connect(address: &StoreAddress, key: &KeySource) -> Result<Self, EncryptedStoreError> {
         // In this order: who creates both creates the store first, so a key without a store is an older one.
         let own_key = key.own_file();
         let server = match address {
             StoreAddress::File(path) => {
                 let older_key = own_key.filter(|_| !path.exists());
-                let vault = Self::over(Arc::new(SqliteStore::open(path.clone()).await?), key).await?;
-                return Ok(vault.created_beside(older_key));
+                let encrypted_store =
+                    Self::over(Arc::new(SqliteStore::open(path.clone()).await?), key).await?;
+                return Ok(encrypted_store.created_beside(older_key));
             }
             StoreAddress::Server(server) => server,
         };
@@ -213,19 +214,22 @@ impl Vault {
             Some(own_key) if keyring::rows(&*store).await?.0.is_empty() => Some(own_key),
             Some(_) | None => None,
         };
-        let opened = Self::over(store, key).await.map(|vault| vault.created_beside(older_key));
+        let opened =
+            Self::over(store, key).await.map(|encrypted_store| encrypted_store.created_beside(older_key));
         opened.map_err(|error| match error {
             // Others have the key; a file is only what this machine would have by itself.
-            VaultError::Key(KeyError::Missing { path, store }) => KeyError::NotSet { path, store }.into(),
+            EncryptedStoreError::Key(KeyError::Missing { path, store }) => {
+                KeyError::NotSet { path, store }.into()
+            }
             error => error,
         })
     }
 
-    /// A vault over any store.
+    /// A state store over any store.
     ///
     /// # Errors
     /// As of [`Self::connect`].
-    pub async fn over(store: Arc<dyn Store>, key: &KeySource) -> Result<Self, VaultError> {
+    pub async fn over(store: Arc<dyn Store>, key: &KeySource) -> Result<Self, EncryptedStoreError> {
         let (master, ring) = keyring::open(&*store, key).await?;
         let ring = Arc::new(RwLock::new(Arc::new(ring)));
         Ok(Self { store, master: Arc::new(master), ring, missing: None, last_sweep: Arc::default() })
@@ -244,7 +248,7 @@ impl Vault {
         Self { missing, ..self }
     }
 
-    /// What the user should know about how the vault is kept.
+    /// What the user should know about how the state store is kept.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         self.missing.as_deref().map(str::to_owned).into_iter().chain(self.master.warning.clone())
     }
@@ -255,7 +259,7 @@ impl Vault {
     }
 
     /// What is kept under a key, newest first: providers' ids are not always unique.
-    pub async fn find(&self, key: &StoreKey) -> Result<Vec<(Place, Saved)>, VaultError> {
+    pub async fn find(&self, key: &StoreKey) -> Result<Vec<(RecordRef, Saved)>, EncryptedStoreError> {
         let records = self.store.find(Kind::Object, key).await?;
         let mut found = Vec::with_capacity(records.len());
         for record in &records {
@@ -268,13 +272,16 @@ impl Vault {
     ///
     /// # Errors
     /// When anything of it cannot be read: a list with something missing would be a wrong answer.
-    pub async fn list(&self, package: Option<&str>) -> Result<Vec<(Place, StoreKey, Saved)>, VaultError> {
+    pub async fn list(
+        &self,
+        package: Option<&str>,
+    ) -> Result<Vec<(RecordRef, StoreKey, Saved)>, EncryptedStoreError> {
         let mut listed = Vec::new();
         let mut after = Some(RecordNumber(0));
         while let Some(from) = after {
             let page = self.page(package, from, PAGE).await?;
             if let Some(fault) = page.faults.into_iter().next() {
-                return Err(VaultError::Incomplete { store: self.location(), reason: fault.reason });
+                return Err(EncryptedStoreError::Incomplete { store: self.location(), reason: fault.reason });
             }
             listed.extend(page.records);
             after = page.next;
@@ -292,7 +299,7 @@ impl Vault {
         package: Option<&str>,
         after: RecordNumber,
         at_most: u32,
-    ) -> Result<SavedPage, VaultError> {
+    ) -> Result<SavedPage, EncryptedStoreError> {
         let Page { records, damaged, next, fault } =
             self.store.page(Kind::Object, package, after, at_most).await?;
         let mut faults: Vec<Fault> =
@@ -309,7 +316,7 @@ impl Vault {
     }
 
     /// Keeps something new. It is durable when this returns.
-    pub async fn add(&self, key: &StoreKey, saved: &Saved) -> Result<Place, VaultError> {
+    pub async fn add(&self, key: &StoreKey, saved: &Saved) -> Result<RecordRef, EncryptedStoreError> {
         let plain = Envelope::from(saved).encode_to_vec();
         let committed = self.write(|cipher| Batch::of(add(cipher, key, &plain))).await?;
         self.place_of(committed, key)
@@ -319,8 +326,13 @@ impl Vault {
     /// durable when this returns.
     ///
     /// # Errors
-    /// [`VaultError::Changed`] when another process has changed it since it was read.
-    pub async fn replace(&self, place: Place, key: &StoreKey, saved: &Saved) -> Result<Place, VaultError> {
+    /// [`EncryptedStoreError::Changed`] when another process has changed it since it was read.
+    pub async fn replace(
+        &self,
+        place: RecordRef,
+        key: &StoreKey,
+        saved: &Saved,
+    ) -> Result<RecordRef, EncryptedStoreError> {
         let plain = Envelope::from(saved).encode_to_vec();
         let committed = self.write(|cipher| Batch::of(replace(cipher, place, key, &plain))).await?;
         if let Committed::Refused(Refusal::Changed { kind: Kind::Object, version: None, .. }) = committed {
@@ -330,14 +342,14 @@ impl Vault {
     }
 
     /// Forgets something, whatever it is by now; it may be forgotten already.
-    pub async fn remove(&self, number: RecordNumber) -> Result<(), VaultError> {
+    pub async fn remove(&self, number: RecordNumber) -> Result<(), EncryptedStoreError> {
         let remove = Change::Remove { kind: Kind::Object, number, version: None };
         // Nothing that it depends on: it cannot be refused.
         self.store.commit(Batch::of(remove)).await?;
         Ok(())
     }
 
-    fn place_of(&self, committed: Committed, key: &StoreKey) -> Result<Place, VaultError> {
+    fn place_of(&self, committed: Committed, key: &StoreKey) -> Result<RecordRef, EncryptedStoreError> {
         match committed {
             Committed::Done { places, .. } => {
                 Ok(*places.first().expect("what was added or replaced has a place"))
@@ -346,12 +358,15 @@ impl Vault {
         }
     }
 
-    pub(super) fn changed(&self, key: &StoreKey) -> VaultError {
-        VaultError::Changed { key: Box::new(key.clone()), store: self.location() }
+    pub(super) fn changed(&self, key: &StoreKey) -> EncryptedStoreError {
+        EncryptedStoreError::Changed { key: Box::new(key.clone()), store: self.location() }
     }
 
     /// Commits what is sealed with the key of the moment, and with another one if that has changed meanwhile.
-    pub(super) async fn write(&self, batch: impl Fn(&CipherKey) -> Batch) -> Result<Committed, VaultError> {
+    pub(super) async fn write(
+        &self,
+        batch: impl Fn(&CipherKey) -> Batch,
+    ) -> Result<Committed, EncryptedStoreError> {
         for _ in 0..ATTEMPTS {
             let (cipher, row) = self.ring().writing();
             let mut batch = batch(&cipher);
@@ -361,10 +376,14 @@ impl Vault {
                 committed => return Ok(committed),
             }
         }
-        Err(VaultError::Restless { store: self.location() })
+        Err(EncryptedStoreError::KeyRotationInProgress { store: self.location() })
     }
 
-    pub(super) async fn unseal(&self, kind: Kind, record: &SealedRecord) -> Result<Vec<u8>, VaultError> {
+    pub(super) async fn unseal(
+        &self,
+        kind: Kind,
+        record: &SealedRecord,
+    ) -> Result<Vec<u8>, EncryptedStoreError> {
         let key = || Box::new(record.key.clone());
         let damaged = || KeyError::Damaged { key: key(), store: self.location() };
         let id = match key_of(&record.bytes) {
@@ -382,21 +401,21 @@ impl Vault {
         plain.ok_or_else(|| damaged().into())
     }
 
-    async fn unsealed_object(&self, record: &SealedRecord) -> Result<Saved, VaultError> {
+    async fn unsealed_object(&self, record: &SealedRecord) -> Result<Saved, EncryptedStoreError> {
         let plain = self.unseal(Kind::Object, record).await?;
         self.object_in(&record.key, Bytes::from(plain))
     }
 
-    pub(super) fn object_in(&self, key: &StoreKey, plain: Bytes) -> Result<Saved, VaultError> {
+    pub(super) fn object_in(&self, key: &StoreKey, plain: Bytes) -> Result<Saved, EncryptedStoreError> {
         let place = || (Box::new(key.clone()), self.store.location());
         let envelope = Envelope::decode(plain).map_err(|error| {
             let (key, store) = place();
-            VaultError::Envelope { key, store, error }
+            EncryptedStoreError::Envelope { key, store, error }
         })?;
         let (message, beside) = (envelope.object.unwrap_or_default(), envelope.beside.unwrap_or_default());
         let object = SavedObject::from_parts(message, beside).map_err(|error| {
             let (key, store) = place();
-            VaultError::Record { key, store, error }
+            EncryptedStoreError::Record { key, store, error }
         })?;
         Ok(Saved { object, companion: envelope.companion })
     }
@@ -405,7 +424,7 @@ impl Vault {
         Arc::clone(&self.ring.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    async fn reload(&self) -> Result<(), VaultError> {
+    async fn reload(&self) -> Result<(), EncryptedStoreError> {
         let ring = keyring::reload(&*self.store, &self.master).await?;
         *self.ring.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(ring);
         Ok(())
@@ -439,9 +458,9 @@ impl Fault {
     ///
     /// # Errors
     /// With the very error, where it concerns all records.
-    pub(super) fn of(record: SealedRecord, error: VaultError) -> Result<Self, VaultError> {
+    pub(super) fn of(record: SealedRecord, error: EncryptedStoreError) -> Result<Self, EncryptedStoreError> {
         match error {
-            VaultError::Store(_) | VaultError::Key(KeyError::WrongKey { .. }) => Err(error),
+            EncryptedStoreError::Store(_) | EncryptedStoreError::Key(KeyError::WrongKey { .. }) => Err(error),
             error => Ok(Self {
                 number: Some(record.place.number),
                 key: Some(record.key),
@@ -473,7 +492,7 @@ fn add(cipher: &CipherKey, key: &StoreKey, plain: &[u8]) -> Change {
     Change::Add { kind, key: key.clone(), bytes: cipher.seal(kind, key, plain) }
 }
 
-fn replace(cipher: &CipherKey, place: Place, key: &StoreKey, plain: &[u8]) -> Change {
+fn replace(cipher: &CipherKey, place: RecordRef, key: &StoreKey, plain: &[u8]) -> Change {
     let kind = Kind::Object;
     Change::Replace { kind, place, key: key.clone(), bytes: cipher.seal(kind, key, plain) }
 }

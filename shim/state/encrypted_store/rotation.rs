@@ -12,9 +12,9 @@ use std::collections::HashSet;
 use std::future::Future;
 use std::sync::Arc;
 
-use super::{Fault, PAGE, Vault, VaultError};
+use super::{EncryptedStore, EncryptedStoreError, Fault, PAGE};
 use crate::encryption::{CipherKey, KeyId, key_of};
-use crate::key::{KeyError, KeySource, Recipe, create};
+use crate::key::{KdfParams, KeyError, KeySource, create};
 use crate::keyring::{self, Ring, RingRow, added};
 use crate::store::{Batch, Change, Kind, RecordNumber, StoreError};
 
@@ -25,8 +25,8 @@ pub struct Rotated {
     pub records: u64,
 }
 
-impl Vault {
-    /// Encrypts everything anew, for the user's new key. The vault is one that was opened with the old key; after a
+impl EncryptedStore {
+    /// Encrypts everything anew, for the user's new key. The state store is one that was opened with the old key; after a
     /// rotation that was cut short, with either. What was opened with the old key does not serve any more afterwards.
     ///
     /// The new key is to be in its place before this is called. A store's own key file is replaced by a random one with
@@ -35,7 +35,7 @@ impl Vault {
     /// # Errors
     /// When the store or the new key cannot be used, or a record cannot be read: it would be lost with the old key. The
     /// rotation can then be done again.
-    pub async fn rotate(&self, new: &KeySource) -> Result<Rotated, VaultError> {
+    pub async fn rotate(&self, new: &KeySource) -> Result<Rotated, EncryptedStoreError> {
         self.rotate_and(new, || async { Ok(()) }).await
     }
 
@@ -43,7 +43,7 @@ impl Vault {
     ///
     /// # Errors
     /// As of [`Self::rotate`].
-    pub async fn rotate_own_key(&self, folder: &std::path::Path) -> Result<Rotated, VaultError> {
+    pub async fn rotate_own_key(&self, folder: &std::path::Path) -> Result<Rotated, EncryptedStoreError> {
         let current = KeySource::file_in(folder);
         let next = current.with_extension("key.new");
         if next.is_symlink() {
@@ -64,7 +64,7 @@ impl Vault {
         &self,
         new: &KeySource,
         publish: impl FnOnce() -> Publishing,
-    ) -> Result<Rotated, VaultError>
+    ) -> Result<Rotated, EncryptedStoreError>
     where
         Publishing: Future<Output = std::io::Result<()>>,
     {
@@ -74,7 +74,7 @@ impl Vault {
         let is_begun = rows.iter().any(|row| row.master == master.cipher.id());
         if !is_begun {
             // Not with the salt of an old passphrase.
-            master = keyring::load(new, Recipe::new(), Some(self.location())).await?;
+            master = keyring::load(new, KdfParams::new(), Some(self.location())).await?;
         }
         let ours = Ring::of(&rows, &self.master).ok_or_else(|| keyring::wrong(store, &self.master))?;
         let is_other = master.cipher.id() != self.master.cipher.id();
@@ -96,7 +96,7 @@ impl Vault {
         self.retire_all_but(target.id()).await?;
         self.reload().await?;
         let records = self.encrypt_all(&target).await?;
-        publish().await.map_err(|error| VaultError::Publish { error })?;
+        publish().await.map_err(|error| EncryptedStoreError::Publish { error })?;
         let (rows, _) = keyring::rows(store).await?;
         let is_kept = |row: &RingRow| row.holds == target.id() && row.master == master.cipher.id();
         self.change_rows(rows.iter().filter(|row| !is_kept(row)).map(|row| Change::Remove {
@@ -109,7 +109,7 @@ impl Vault {
     }
 
     /// Older keys are not written with any more. That is how it is when this returns, whoever else rotates.
-    async fn retire_all_but(&self, target: KeyId) -> Result<(), VaultError> {
+    async fn retire_all_but(&self, target: KeyId) -> Result<(), EncryptedStoreError> {
         for _ in 0..super::ATTEMPTS {
             let (rows, _) = keyring::rows(&*self.store).await?;
             let retired: Vec<Change> =
@@ -118,7 +118,7 @@ impl Vault {
                 return Ok(());
             }
         }
-        Err(VaultError::Restless { store: self.location() })
+        Err(EncryptedStoreError::KeyRotationInProgress { store: self.location() })
     }
 
     async fn change_rows(&self, changes: impl Iterator<Item = Change>) -> Result<bool, StoreError> {
@@ -127,7 +127,7 @@ impl Vault {
     }
 
     /// Walks through all records until none is left that has another key.
-    async fn encrypt_all(&self, target: &CipherKey) -> Result<u64, VaultError> {
+    async fn encrypt_all(&self, target: &CipherKey) -> Result<u64, EncryptedStoreError> {
         let mut records = 0;
         for kind in [Kind::Object, Kind::Intent, Kind::Remnant, Kind::Tombstone] {
             loop {
@@ -146,17 +146,17 @@ impl Vault {
         &self,
         kind: Kind,
         target: &CipherKey,
-    ) -> Result<HashSet<RecordNumber>, VaultError> {
+    ) -> Result<HashSet<RecordNumber>, EncryptedStoreError> {
         let mut changed = HashSet::new();
         let mut after = Some(RecordNumber(0));
         while let Some(from) = after {
             let page = self.store.page(kind, None, from, PAGE).await?;
             if let Some(reason) = page.fault {
-                return Err(VaultError::Incomplete { store: self.location(), reason });
+                return Err(EncryptedStoreError::Incomplete { store: self.location(), reason });
             }
             if let Some((number, key)) = page.damaged.into_iter().next() {
                 let reason = Fault::of_damaged(number, key).reason;
-                return Err(VaultError::Incomplete { store: self.location(), reason });
+                return Err(EncryptedStoreError::Incomplete { store: self.location(), reason });
             }
             let mut changes = Vec::new();
             for record in page.records.iter().filter(|record| key_of(&record.bytes) != Ok(target.id())) {

@@ -6,7 +6,7 @@ use isthmus_common::Secret;
 
 use super::over_each_store;
 use super::world::{World, key, results, saved};
-use crate::{KeyError, KeySource, Vault, VaultError};
+use crate::{EncryptedStore, EncryptedStoreError, KeyError, KeySource};
 
 over_each_store! {
     everything_that_was_kept_comes_back,
@@ -19,9 +19,9 @@ over_each_store! {
 }
 
 async fn everything_that_was_kept_comes_back(world: &World) {
-    let first = world.vault().await;
+    let first = world.encrypted_store().await;
     first.add(&key("none"), &saved("hunter2")).await.expect("kept");
-    let again = world.vault().await;
+    let again = world.encrypted_store().await;
     let found = again.find(&key("none")).await.expect("records");
     let [(place, found)] = &found[..] else { panic!("one record, not {found:?}") };
     assert_eq!(format!("{found:?}"), format!("{:?}", saved("hunter2")));
@@ -35,60 +35,63 @@ async fn everything_that_was_kept_comes_back(world: &World) {
 }
 
 async fn what_was_changed_by_another_process_is_not_written_over(world: &World) {
-    let (ours, theirs) = (world.vault().await, world.vault().await);
+    let (ours, theirs) = (world.encrypted_store().await, world.encrypted_store().await);
     let read = ours.add(&key("a"), &saved("one")).await.expect("kept");
     let changed = theirs.replace(read, &key("a"), &saved("two")).await.expect("changed");
     let error = ours.replace(read, &key("a"), &saved("three")).await.expect_err("it was changed");
-    assert!(matches!(error, VaultError::Changed { .. }), "{error}");
+    assert!(matches!(error, EncryptedStoreError::Changed { .. }), "{error}");
     assert_eq!(results(&ours, "a").await, ["two"]);
     ours.replace(changed, &key("a"), &saved("three")).await.expect("changed");
     assert_eq!(results(&theirs, "a").await, ["three"]);
 }
 
 async fn objects_of_one_id_are_kept_apart(world: &World) {
-    let vault = world.vault().await;
-    let first = vault.add(&key("none"), &saved("one")).await.expect("kept");
-    vault.add(&key("none"), &saved("two")).await.expect("kept");
-    assert_eq!(results(&vault, "none").await, ["two", "one"]);
-    vault.replace(first, &key("none"), &saved("uno")).await.expect("changed");
-    assert_eq!(results(&vault, "none").await, ["two", "uno"]);
-    vault.remove(first.number).await.expect("forgotten");
-    assert_eq!(results(&vault, "none").await, ["two"]);
+    let encrypted_store = world.encrypted_store().await;
+    let first = encrypted_store.add(&key("none"), &saved("one")).await.expect("kept");
+    encrypted_store.add(&key("none"), &saved("two")).await.expect("kept");
+    assert_eq!(results(&encrypted_store, "none").await, ["two", "one"]);
+    encrypted_store.replace(first, &key("none"), &saved("uno")).await.expect("changed");
+    assert_eq!(results(&encrypted_store, "none").await, ["two", "uno"]);
+    encrypted_store.remove(first.number).await.expect("forgotten");
+    assert_eq!(results(&encrypted_store, "none").await, ["two"]);
 }
 
 async fn a_wrong_key_is_told_at_once_and_never_as_damage(world: &World) {
     let digits = |digit: &str| KeySource::Digits(Secret::new(digit.repeat(64)));
-    let ours = Vault::over(world.store().await, &digits("a")).await.expect("a vault");
+    let ours = EncryptedStore::over(world.store().await, &digits("a")).await.expect("a state store");
     // Not even a record is needed for it.
     let sources = [digits("b"), KeySource::Passphrase(Secret::new("words".to_owned()))];
     for wrong in &sources {
-        let error = Vault::over(world.store().await, wrong).await.expect_err("the wrong key");
-        assert!(matches!(error, VaultError::Key(KeyError::WrongKey { .. })), "{error}");
+        let error = EncryptedStore::over(world.store().await, wrong).await.expect_err("the wrong key");
+        assert!(matches!(error, EncryptedStoreError::Key(KeyError::WrongKey { .. })), "{error}");
         assert!(error.to_string().contains("ISTHMUS_KEY_FILE"), "{error}");
     }
     ours.add(&key("a"), &saved("hunter2")).await.expect("kept");
-    let again = Vault::over(world.store().await, &digits("a")).await.expect("a vault");
+    let again = EncryptedStore::over(world.store().await, &digits("a")).await.expect("a state store");
     assert_eq!(results(&again, "a").await, ["hunter2"]);
 }
 
 async fn a_passphrase_opens_what_it_has_closed(world: &World) {
     let passphrase = |words: &str| KeySource::Passphrase(Secret::new(words.to_owned()));
-    let vault = Vault::over(world.store().await, &passphrase("correct horse")).await.expect("a vault");
-    vault.add(&key("a"), &saved("hunter2")).await.expect("kept");
-    let again = Vault::over(world.store().await, &passphrase("correct horse")).await.expect("a vault");
+    let encrypted_store =
+        EncryptedStore::over(world.store().await, &passphrase("correct horse")).await.expect("a state store");
+    encrypted_store.add(&key("a"), &saved("hunter2")).await.expect("kept");
+    let again =
+        EncryptedStore::over(world.store().await, &passphrase("correct horse")).await.expect("a state store");
     assert_eq!(results(&again, "a").await, ["hunter2"]);
-    let error =
-        Vault::over(world.store().await, &passphrase("correct house")).await.expect_err("other words");
-    assert!(matches!(error, VaultError::Key(KeyError::WrongKey { .. })), "{error}");
+    let error = EncryptedStore::over(world.store().await, &passphrase("correct house"))
+        .await
+        .expect_err("other words");
+    assert!(matches!(error, EncryptedStoreError::Key(KeyError::WrongKey { .. })), "{error}");
     assert!(!error.to_string().contains("house"), "{error}");
 }
 
 async fn a_lost_key_is_not_replaced_by_a_new_one(world: &World) {
-    world.vault().await.add(&key("a"), &saved("hunter2")).await.expect("kept");
+    world.encrypted_store().await.add(&key("a"), &saved("hunter2")).await.expect("kept");
     let file = world.folder().join("state.key");
     std::fs::remove_file(&file).expect("removed");
-    let error = Vault::over(world.store().await, &world.own_key()).await.expect_err("no key");
-    assert!(matches!(error, VaultError::Key(KeyError::Missing { .. })), "{error}");
+    let error = EncryptedStore::over(world.store().await, &world.own_key()).await.expect_err("no key");
+    assert!(matches!(error, EncryptedStoreError::Key(KeyError::Missing { .. })), "{error}");
     assert!(error.to_string().contains("state.key"), "{error}");
     assert!(!file.exists());
 }
@@ -98,14 +101,15 @@ async fn several_that_make_the_first_key_at_once_read_each_other(world: &World) 
     for number in 0..6 {
         let (store, source) = (world.store().await, world.own_key());
         openings.spawn(async move {
-            let vault = Vault::over(Arc::clone(&store), &source).await.expect("a vault");
-            vault.add(&key("a"), &saved(&number.to_string())).await.expect("kept");
-            vault
+            let encrypted_store =
+                EncryptedStore::over(Arc::clone(&store), &source).await.expect("a state store");
+            encrypted_store.add(&key("a"), &saved(&number.to_string())).await.expect("kept");
+            encrypted_store
         });
     }
-    let vaults = openings.join_all().await;
-    for vault in vaults {
-        let mut found = results(&vault, "a").await;
+    let stores = openings.join_all().await;
+    for encrypted_store in stores {
+        let mut found = results(&encrypted_store, "a").await;
         found.sort();
         assert_eq!(found, ["0", "1", "2", "3", "4", "5"]);
     }

@@ -1,28 +1,28 @@
-//! A vault that is opened when it is first needed: most calls of most users need none.
+//! A state store that is opened when it is first needed: most calls of most users need none.
 
 use std::path::{Path, PathBuf};
 
 use tokio::sync::OnceCell;
 
-use super::{Vault, VaultError};
+use super::{EncryptedStore, EncryptedStoreError};
 use crate::key::KeySource;
 use crate::location::StoreAddress;
 
-/// A vault, and where it is.
+/// A state store, and where it is.
 #[derive(Debug)]
-pub struct LazyVault {
+pub struct LazyEncryptedStore {
     address: StoreAddress,
     key: KeySource,
-    vault: OnceCell<Vault>,
+    encrypted_store: OnceCell<EncryptedStore>,
 }
 
-impl LazyVault {
-    /// The vault at an address. Nothing is looked at yet.
+impl LazyEncryptedStore {
+    /// The state store at an address. Nothing is looked at yet.
     pub fn new(address: StoreAddress, key: KeySource) -> Self {
-        Self { address, key, vault: OnceCell::new() }
+        Self { address, key, encrypted_store: OnceCell::new() }
     }
 
-    /// The vault in a folder, with the key in a file, or with the folder's own.
+    /// The state store in a folder, with the key in a file, or with the folder's own.
     pub fn in_folder(folder: &Path, key_file: Option<&Path>) -> Self {
         let key = match key_file {
             Some(path) => KeySource::File(path.to_owned()),
@@ -31,21 +31,21 @@ impl LazyVault {
         Self::new(StoreAddress::in_folder(folder), key)
     }
 
-    /// The vault, which is made where it is missing. An attempt that failed is made again.
+    /// The state store, which is made where it is missing. An attempt that failed is made again.
     ///
     /// # Errors
-    /// As of [`Vault::connect`].
-    pub async fn open(&self) -> Result<&Vault, VaultError> {
-        self.vault.get_or_try_init(|| Vault::connect(&self.address, &self.key)).await
+    /// As of [`EncryptedStore::connect`].
+    pub async fn open(&self) -> Result<&EncryptedStore, EncryptedStoreError> {
+        self.encrypted_store.get_or_try_init(|| EncryptedStore::connect(&self.address, &self.key)).await
     }
 
-    /// The vault if there may be anything in it; `None`: nobody has ever made it.
+    /// The state store if there may be anything in it; `None`: nobody has ever made it.
     ///
     /// # Errors
-    /// As of [`Vault::connect`].
-    pub async fn existing(&self) -> Result<Option<&Vault>, VaultError> {
+    /// As of [`EncryptedStore::connect`].
+    pub async fn existing(&self) -> Result<Option<&EncryptedStore>, EncryptedStoreError> {
         let is_there = match &self.address {
-            _ if self.vault.initialized() => true,
+            _ if self.encrypted_store.initialized() => true,
             StoreAddress::File(path) => path.exists(),
             StoreAddress::Server(_) => true,
         };
@@ -60,7 +60,7 @@ impl LazyVault {
         }
     }
 
-    /// The files of the vault: the store, its log and the log's index, and its key, as far as they are files.
+    /// The files of the state store: the store, its log and the log's index, and its key, as far as they are files.
     pub fn files(&self) -> Vec<PathBuf> {
         let store = match &self.address {
             StoreAddress::File(path) => ["", "-wal", "-shm"]
@@ -75,7 +75,7 @@ impl LazyVault {
         store.into_iter().chain(self.key.file()).collect()
     }
 
-    /// The key file that is kept beside the vault, if there is one.
+    /// The key file that is kept beside the state store, if there is one.
     pub fn own_key_file(&self) -> Option<PathBuf> {
         self.key.own_file()
     }

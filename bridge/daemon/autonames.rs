@@ -12,11 +12,11 @@ const REMEMBERED: usize = 200_000;
 
 /// The resources with made-up names, by URN.
 #[derive(Debug, Default)]
-pub struct MadeUpNames {
+pub struct Autonames {
     urns: Mutex<HashSet<Box<str>>>,
 }
 
-impl MadeUpNames {
+impl Autonames {
     /// Notes whether the name of the resource `urn` is made up.
     pub fn note(&self, urn: &str, is_made_up: bool) {
         let mut urns = self.urns.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn the_last_word_counts() {
-        let names = MadeUpNames::default();
+        let names = Autonames::default();
         assert!(!names.contains("a"));
         names.note("a", true);
         names.note("a", true);

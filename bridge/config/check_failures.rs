@@ -213,9 +213,9 @@ mod tests {
     fn a_default_provider_is_configured_by_commands() {
         let (shape, nothing) = (shape(), Struct::new());
         for urn in ["", "urn:pulumi:s::p::pulumi:providers:cloud::default_1_2_3"] {
-            let complaints =
+            let check_failures =
                 Complaints::new(urn, "cloud", Inputs::new(&nothing, &shape.object), &shape.object);
-            let failure = complaints.of_provider(&diagnostic(&role()));
+            let failure = check_failures.of_provider(&diagnostic(&role()));
             assert_eq!(failure.property(), "");
             assert_eq!(
                 failure.reason(),
@@ -229,15 +229,16 @@ mod tests {
     fn an_explicit_provider_is_configured_by_the_program() {
         let (shape, nothing) = (shape(), Struct::new());
         let urn = "urn:pulumi:s::p::pulumi:providers:cloud::mine::default";
-        let complaints = Complaints::new(urn, "cloud", Inputs::new(&nothing, &shape.object), &shape.object);
-        let failure = complaints.of_provider(&diagnostic(&role()));
+        let check_failures =
+            Complaints::new(urn, "cloud", Inputs::new(&nothing, &shape.object), &shape.object);
+        let failure = check_failures.of_provider(&diagnostic(&role()));
         assert_eq!(
             failure.reason(),
             "could not validate provider configuration: Bad. Very bad. Examine values at \
              'mine::default.assumeRole.roleArn'."
         );
         assert_eq!(
-            complaints.of_stranger("regoin").reason(),
+            check_failures.of_stranger("regoin").reason(),
             "could not validate provider configuration: Invalid or unknown key. Examine values at \
              'mine::default.regoin'. Did you mean `region`?"
         );
@@ -246,35 +247,37 @@ mod tests {
     #[test]
     fn a_key_that_there_is_not_is_told_with_all_that_are_like_it() {
         let (shape, nothing) = (shape(), Struct::new());
-        let complaints = Complaints::new("", "cloud", Inputs::new(&nothing, &shape.object), &shape.object);
-        let failure = complaints.of_stranger("regim");
+        let check_failures =
+            Complaints::new("", "cloud", Inputs::new(&nothing, &shape.object), &shape.object);
+        let failure = check_failures.of_stranger("regim");
         assert!(
             failure.reason().contains(" Did you mean `cloud:regime` or `cloud:region`? If "),
             "{failure:?}"
         );
         assert_eq!(failure.property(), "", "nobody knows what it is the value of");
-        let failure = complaints.of_stranger("assume_role");
+        let failure = check_failures.of_stranger("assume_role");
         assert!(failure.reason().contains(" Did you mean `cloud:assumeRole`? If "), "{failure:?}");
-        let failure = complaints.of_stranger("nothing");
+        let failure = check_failures.of_stranger("nothing");
         assert_eq!(
             failure.reason(),
             "`cloud:nothing` is not a valid configuration key for the cloud provider. If the referenced key is not \
              intended for the provider, please choose a different namespace from `cloud:`."
         );
         // Comparing takes time by length.
-        complaints.of_stranger(&"x".repeat(1 << 20));
+        check_failures.of_stranger(&"x".repeat(1 << 20));
     }
 
     #[test]
     fn the_engine_gets_no_occasion_to_print_what_is_sensitive() {
         let (shape, nothing) = (shape(), Struct::new());
-        let complaints = Complaints::new("", "cloud", Inputs::new(&nothing, &shape.object), &shape.object);
-        let region = complaints.of_provider(&diagnostic(&[PathStep::Attribute("region".into())]));
+        let check_failures =
+            Complaints::new("", "cloud", Inputs::new(&nothing, &shape.object), &shape.object);
+        let region = check_failures.of_provider(&diagnostic(&[PathStep::Attribute("region".into())]));
         assert_eq!(region.property(), "region");
-        let failure = complaints.of_provider(&diagnostic(&[PathStep::Attribute("api_key".into())]));
+        let failure = check_failures.of_provider(&diagnostic(&[PathStep::Attribute("api_key".into())]));
         assert_eq!(failure.property(), "");
         assert!(failure.reason().ends_with("Check `pulumi config get cloud:apiKey`."), "{failure:?}");
-        assert_eq!(complaints.of_stranger("apikey").property(), "");
+        assert_eq!(check_failures.of_stranger("apikey").property(), "");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use isthmus_provider::schema::Catalogue;
 use isthmus_provider::schema_cache::{LaunchContext, Program, SchemaCache};
-use isthmus_provider::{KnownSchema, SchemaNews};
+use isthmus_provider::{KnownSchema, SchemaUpdate};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -25,7 +25,7 @@ use crate::package::catalogue::{Identity, Package};
 
 /// A provider and the package that it is shown as.
 #[derive(Debug)]
-pub(super) struct Choice {
+pub(super) struct ProviderSlot {
     source: ProviderSource,
     calls: Calls,
     /// As it is known by now.
@@ -70,7 +70,7 @@ pub(super) enum StartFailure {
     Cancelled,
 }
 
-impl Choice {
+impl ProviderSlot {
     /// A provider that is known well enough to be shown as a package; none if its process has to be asked.
     pub(super) async fn remembered(
         daemon: &Arc<Daemon>,
@@ -164,10 +164,10 @@ impl Choice {
     }
 
     /// Ends the process; there will be no other.
-    pub(super) async fn end(&self, grace: Duration) {
+    pub(super) async fn end(&self, stop_grace_period: Duration) {
         let process = std::mem::replace(&mut *self.process(), Process::Over);
         match process {
-            Process::Running(instance) => instance.end(grace).await,
+            Process::Running(instance) => instance.end(stop_grace_period).await,
             // Whoever starts it ends it, should it be there by now.
             Process::Starting(starting) => starting.given_up.cancel(),
             Process::Idle(_) | Process::Over => {}
@@ -215,7 +215,7 @@ impl Choice {
             }
         };
         if let Some(instance) = too_late {
-            instance.end(session.daemon().grace()).await;
+            instance.end(session.daemon().stop_grace_period()).await;
         }
         told.send_replace(Some(outcome));
     }
@@ -252,7 +252,7 @@ async fn launch(
     session.settle(!warnings.is_empty()).await;
     let (known_program, known_package) = known.map(|(known, package)| (&known.program, package)).unzip();
     let package = match known_package {
-        Some(package) if matches!(news, SchemaNews::AsKnown) => package,
+        Some(package) if matches!(news, SchemaUpdate::AsKnown) => package,
         Some(_) | None => Arc::new(package(Arc::clone(provider.catalogue()))),
     };
     if let Some((cache, program)) = looked {
@@ -277,20 +277,20 @@ fn remember(
     session: &Session,
     cache: SchemaCache,
     program: Program,
-    news: SchemaNews,
+    news: SchemaUpdate,
     was_known: bool,
 ) {
     let (daemon, log) = (Arc::clone(daemon), session.log());
     let kept = tokio::task::spawn_blocking(move || match (news, LaunchContext::of_child(&[])) {
-        (SchemaNews::AsKnown, _) => Ok(()),
-        (SchemaNews::New(_) | SchemaNews::Fleeting, _) if was_known => cache.mark_variable(&program),
-        (SchemaNews::New(answer), Some(context)) => cache.keep(&program, &context, &answer),
-        (SchemaNews::Fleeting, Some(context)) => {
+        (SchemaUpdate::AsKnown, _) => Ok(()),
+        (SchemaUpdate::New(_) | SchemaUpdate::Uncacheable, _) if was_known => cache.mark_variable(&program),
+        (SchemaUpdate::New(answer), Some(context)) => cache.keep(&program, &context, &answer),
+        (SchemaUpdate::Uncacheable, Some(context)) => {
             cache.forget(&program, &context);
             Ok(())
         }
         // The working directory is gone, and nothing will be looked for there again.
-        (SchemaNews::New(_) | SchemaNews::Fleeting, None) => Ok(()),
+        (SchemaUpdate::New(_) | SchemaUpdate::Uncacheable, None) => Ok(()),
     });
     Arc::clone(&daemon).spawn(async move {
         if let Ok(Err(error)) = kept.await
