@@ -31,7 +31,7 @@ const SHORTEST_LINE: usize = 16;
 const MOST_LINES: usize = 256;
 /// How much of a value is known, in bytes.
 const LONGEST: usize = 4096;
-/// How much room values take, in bytes; with all their forms it is ten times that.
+/// How much room values take, in bytes; with all their forms it is ten times that, and more for those that are not ASCII.
 const ROOM: usize = 2 << 20;
 /// What a value takes besides its text.
 const OVERHEAD: usize = 64;
@@ -273,6 +273,9 @@ mod tests {
             r#"p\"ss wörd/<1>\x1b?"#.to_owned(),
             "p%22ss+w%C3%B6rd%2F%3C1%3E%1B%3F".to_owned(),
             "p%22ss%20w%C3%B6rd%2F%3C1%3E%1B%3F".to_owned(),
+            "p%22ss%20w%c3%b6rd%2f%3c1%3e%1b%3f".to_owned(),
+            r#"p\"ss w\u00f6rd/<1>\u001b?"#.to_owned(),
+            r#"p\"ss w\u00F6rd/<1>\u001B?"#.to_owned(),
             STANDARD.encode(secret),
             STANDARD_NO_PAD.encode(secret),
             URL_SAFE.encode(secret),
