@@ -8,6 +8,7 @@
 
 mod forms;
 mod index;
+mod parts;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -20,6 +21,7 @@ use isthmus_cty::Value;
 
 use forms::forms;
 use index::{Index, Occurrence};
+use parts::parts;
 
 /// From so many characters on, a value is found within words.
 const FOUND_ANYWHERE: usize = 8;
@@ -82,9 +84,11 @@ enum Kind {
 }
 
 impl KnownSecrets {
-    /// Learns a text that may not be printed.
+    /// Learns a text that may not be printed, and what is secret by itself within it: the texts of a JSON document, the
+    /// password of a URL.
     pub fn learn(&self, text: &str, retention: Retention) {
         self.learn_as(text, Kind::Text, retention);
+        parts(text).iter().for_each(|part| self.learn_as(part, Kind::Text, retention));
     }
 
     /// Learns a number that may not be printed, in decimal form.
@@ -323,6 +327,23 @@ mod tests {
             secrets.redact("key: sesame-one, sesame-two, 31337, true"),
             "key: [secret], [secret], [secret], true"
         );
+    }
+
+    #[test]
+    fn what_is_within_a_secret_document_or_url_is_secret() {
+        let secrets = knowing(&[
+            r#"{"type": "key", "private_key": "line one\nline two", "scopes": ["scope-of-the-key"]}"#,
+            "postgres://admin:p%40ss@db.internal:5432/main",
+        ]);
+        for (text, expected) in [
+            ("cannot parse key \"line one\\nline two\"", "cannot parse key \"[secret]\""),
+            ("type key, scope scope-of-the-key", "type key, scope [secret]"),
+            ("password p@ss of admin is wrong", "password [secret] of admin is wrong"),
+            ("connect to postgres://admin:p%40ss@db/", "connect to postgres://admin:[secret]@db/"),
+            ("connect to db.internal", "connect to db.internal"),
+        ] {
+            assert_eq!(secrets.redact(text), expected);
+        }
     }
 
     #[test]
