@@ -44,20 +44,36 @@ pub struct Contents {
     pub warnings: Vec<String>,
 }
 
-/// A project directory cannot be read.
+/// A project cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("failed to read the project directory {path}", path = .path.display())]
-pub struct ProjectError {
-    path: PathBuf,
-    #[source]
-    error: io::Error,
+pub enum ProjectError {
+    /// Its directory cannot be read.
+    #[error("failed to read the project directory {path}", path = .path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        error: io::Error,
+    },
+    /// Its project file cannot be read, or makes no sense.
+    #[error("failed to read the project file {path}", path = .path.display())]
+    File {
+        /// The project file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        error: FileError,
+    },
 }
 
 /// A file cannot be read or understood.
 #[derive(Debug, thiserror::Error)]
-enum FileError {
+pub enum FileError {
+    /// It cannot be read.
     #[error(transparent)]
     Read(io::Error),
+    /// It cannot be understood.
     #[error(transparent)]
     Document(#[from] DocumentError),
 }
@@ -77,11 +93,11 @@ impl Project {
     /// entries so far.
     ///
     /// # Errors
-    /// When the project directory or its project file cannot be read. What cannot be read below is left out: anything may be there.
+    /// When the project directory cannot be read, or its project file cannot be read or understood. What cannot be read below is left out: anything may be there.
     pub fn read(&self, progress: &dyn Fn(usize)) -> Result<Contents, ProjectError> {
-        let failed = |error| ProjectError { path: self.directory.clone(), error };
+        let failed = |error| ProjectError::Directory { path: self.directory.clone(), error };
         let device = fs::metadata(&self.directory).map_err(failed)?.dev();
-        let mut search = Search { device, entries: 0, contents: Contents::default() };
+        let mut search = Search { project: self, device, entries: 0, contents: Contents::default() };
         let mut directories = vec![(self.directory.clone(), 0)];
         while let Some((directory, depth)) = directories.pop() {
             let listed = fs::read_dir(&directory);
@@ -106,7 +122,7 @@ impl Project {
                             directories.push((entry.path(), depth + 1));
                         }
                     }
-                    Ok(kind) if kind.is_file() || kind.is_symlink() => search.read(entry.path()),
+                    Ok(kind) if kind.is_file() || kind.is_symlink() => search.read(entry.path())?,
                     Ok(_) | Err(_) => {}
                 }
             }
@@ -121,14 +137,15 @@ fn project_file(directory: &Path) -> Option<PathBuf> {
 }
 
 /// A search under way.
-struct Search {
+struct Search<'a> {
+    project: &'a Project,
     /// The file system of the project.
     device: u64,
     entries: usize,
     contents: Contents,
 }
 
-impl Search {
+impl Search<'_> {
     /// Whether a directory is the project's own.
     fn enters(&self, entry: &DirEntry) -> bool {
         let name = entry.file_name();
@@ -146,12 +163,16 @@ impl Search {
             && entry.metadata().is_ok_and(|metadata| metadata.dev() == self.device)
     }
 
-    fn read(&mut self, path: PathBuf) {
+    fn read(&mut self, path: PathBuf) -> Result<(), ProjectError> {
         match read_named(&path) {
             None => {}
             Some(Ok(named)) if named.is_empty() => {}
             Some(Ok(named)) => self.contents.files.push((path, named)),
-            // Other files may be anything; without this one, the project cannot be understood.
+            // Without it nobody knows what the project names, and another version than the one that is meant helps nobody.
+            Some(Err(error)) if self.project.file.as_ref() == Some(&path) => {
+                return Err(ProjectError::File { path, error });
+            }
+            // Other files may be anything; those of components are meant for the Pulumi CLI.
             Some(Err(error)) if kind_of(&path) == Some(FileKind::Project) => {
                 self.contents.warnings.push(format!(
                     "failed to read {}: {}; the plugin versions in it are not installed",
@@ -161,6 +182,7 @@ impl Search {
             }
             Some(Err(_)) => {}
         }
+        Ok(())
     }
 
     fn finish(mut self) -> Contents {

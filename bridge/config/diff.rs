@@ -26,12 +26,9 @@ pub fn diff(
     ignore_changes: &[PropertyPath],
     shape: &ObjectShape,
 ) -> Difference {
-    let plain = |bag: &Struct| {
-        let unfolded = unfold_if_possible(bag, shape);
-        bag_without_secrets(&unfolded).unwrap_or(unfolded)
-    };
-    let olds = plain(olds);
-    let mut news = plain(news);
+    let marked = [olds, news].map(|bag| unfold_if_possible(bag, shape));
+    let [olds, mut news] =
+        marked.each_ref().map(|bag| bag_without_secrets(bag).unwrap_or_else(|_| bag.clone()));
     apply_ignore_changes(&mut news, &olds, ignore_changes);
     let mut comparison = Comparison { path: Vec::new(), changes: BTreeMap::new() };
     let names: BTreeSet<&str> = olds.keys().chain(news.keys()).collect();
@@ -39,7 +36,9 @@ pub fn diff(
         let shape = shape.pulumi(name).map(|field| &field.shape);
         comparison.step(PropertyStep::Name(name.to_owned()), olds.get(name), news.get(name), shape);
     }
-    Difference { changes: comparison.changes, delete_before_replace: false }
+    let mut difference = Difference { changes: comparison.changes, delete_before_replace: false };
+    difference.hide_keys_of_secrets(shape, &marked.each_ref());
+    difference
 }
 
 struct Comparison {
@@ -206,6 +205,19 @@ mod tests {
             ]
         );
         assert_eq!(compare(&old, &new, &["endpoints", "key", "tags", "zones"]), ["Add version"]);
+    }
+
+    #[test]
+    fn keys_of_a_secret_map_are_not_told() {
+        let old = text(r#"{"a":"1","b":"2"}"#);
+        let new = text(r#"{"b":"3","c d":"1"}"#);
+        for (old, new) in [
+            (secret(old.clone()), new.clone()),
+            (old.clone(), secret(new.clone())),
+            (secret(old), secret(new)),
+        ] {
+            assert_eq!(compare(&[("tags", old)], &[("tags", new)], &[]), ["Update tags"]);
+        }
     }
 
     #[test]

@@ -80,6 +80,19 @@ pub enum DocumentError {
     /// Not YAML.
     #[error("not a YAML document")]
     Yaml(#[source] Box<serde_saphyr::Error>),
+    /// A package of the plugin in a version that cannot be.
+    #[error(
+        "the version of package {package:?} is {version}, which is not a semantic version, such as 1.1.3"
+    )]
+    Version {
+        /// The package's name in the project.
+        package: String,
+        /// The version as JSON.
+        version: Value,
+        /// What is wrong with it, if it is a text.
+        #[source]
+        error: Option<semver::Error>,
+    },
 }
 
 impl FileKind {
@@ -100,17 +113,18 @@ impl Named {
     /// Reads a file of this kind and name.
     ///
     /// # Errors
-    /// When it is not what the name promises. A well-formed file that says something else names nothing.
+    /// When it is not what the name promises, or names the plugin in a version that is none. A well-formed file that says something
+    /// else names nothing.
     pub fn parse(kind: FileKind, name: &str, text: &str) -> Result<Self, DocumentError> {
-        // Most files have nothing to do with the plugin, and need not be taken apart.
-        if !text.contains(PLUGIN) {
+        // Most files have nothing to do with the plugin, and need not be taken apart. Of a project file, it is told that it is broken.
+        if !text.contains(PLUGIN) && (kind != FileKind::Project || text.trim().is_empty()) {
             return Ok(Self::default());
         }
         let format = if name.ends_with(".json") { Format::Json } else { Format::Yaml };
         let document = parse(format, text)?;
         let sdk = |document: &Value| Self { packages: Vec::new(), sdk: sdk(document) };
         Ok(match kind {
-            FileKind::Project => Self { packages: packages(&document["packages"]), sdk: None },
+            FileKind::Project => Self { packages: packages(&document["packages"])?, sdk: None },
             FileKind::Manifest => sdk(&document),
             FileKind::NodePackage => sdk(&document["pulumi"]),
             FileKind::Declaration if document["packageDeclarationVersion"] == 1 => sdk(&document),
@@ -143,27 +157,35 @@ fn parse(format: Format, text: &str) -> Result<Value, DocumentError> {
 }
 
 /// `NAME: terraform-provider@1.1.3`, or a mapping with `source`, `version` and `parameters`.
-fn packages(packages: &Value) -> Vec<RequestedPackage> {
-    let requested = packages.as_object().into_iter().flatten().filter_map(|(name, package)| {
+fn packages(packages: &Value) -> Result<Vec<RequestedPackage>, DocumentError> {
+    let mut requested = Vec::new();
+    for (name, package) in packages.as_object().into_iter().flatten() {
         let (source, version, parameters) = match package {
             Value::String(short) => {
                 let (source, version) = short.split_once('@').unwrap_or((short, ""));
-                (source, version, Vec::new())
+                (source, Value::from(version), Vec::new())
             }
             package => {
-                let text = |key: &str| package[key].as_str().unwrap_or_default();
+                let source = package["source"].as_str().unwrap_or_default();
                 let parameters = package["parameters"].as_array().into_iter().flatten();
                 let parameters = parameters.filter_map(|parameter| parameter.as_str().map(str::to_owned));
-                (text("source"), text("version"), parameters.collect())
+                (source, package["version"].clone(), parameters.collect())
             }
         };
-        (source == PLUGIN).then(|| RequestedPackage {
-            name: name.clone(),
-            plugin_version: parse_version(version).ok(),
-            parameters,
-        })
-    });
-    requested.collect()
+        if source != PLUGIN {
+            continue;
+        }
+        let fault = |error| DocumentError::Version { package: name.clone(), version: version.clone(), error };
+        let plugin_version = match &version {
+            Value::Null => None,
+            Value::String(text) if text.is_empty() => None,
+            Value::String(text) => Some(parse_version(text).map_err(|error| fault(Some(error)))?),
+            // Without quotes, 1.1 is a number.
+            _ => return Err(fault(None)),
+        };
+        requested.push(RequestedPackage { name: name.clone(), plugin_version, parameters });
+    }
+    Ok(requested)
 }
 
 fn sdk(plugin: &Value) -> Option<Sdk> {
@@ -277,6 +299,36 @@ mod tests {
         }
         assert_eq!(FileKind::of("main.py"), None);
         assert_eq!(FileKind::of("Pulumi.dev.yaml"), Some(FileKind::Declaration));
+    }
+
+    #[test]
+    fn a_version_of_the_plugin_that_is_none_is_refused_with_its_package() {
+        for (package, expected) in [
+            (
+                "{ source: terraform-provider, version: 1.1 }",
+                "is 1.1, which is not a semantic version, such as 1.1.3",
+            ),
+            (
+                "{ source: terraform-provider, version: latest }",
+                "is \"latest\", which is not a semantic version",
+            ),
+            (
+                "{ source: terraform-provider, version: [1.1.3] }",
+                "is [\"1.1.3\"], which is not a semantic version",
+            ),
+            ("terraform-provider@1", "is \"1\", which is not a semantic version, such as 1.1.3: "),
+        ] {
+            let text = format!("packages:\n  random: {package}\n");
+            let error = Named::parse(FileKind::Project, "Pulumi.yaml", &text).expect_err(package);
+            let shown = isthmus_common::error_chain(&error);
+            assert!(shown.starts_with(&format!("the version of package \"random\" {expected}")), "{shown}");
+        }
+        for text in
+            ["", "\n", "# nothing\n", "packages: { a: { source: a, version: 1.1 } }\n", "runtime: yaml\n"]
+        {
+            assert!(named("Pulumi.yaml", text).is_empty(), "{text}");
+        }
+        Named::parse(FileKind::Project, "Pulumi.yaml", "packages: [\n").expect_err("it is no YAML");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use isthmus_cty::Value;
 use isthmus_proto::property::Struct;
 use isthmus_provider::Action;
 
+use super::failure::Inputs;
 use super::state::Condition;
 use super::{OperationError, OperationWarnings, Target};
 use crate::package::shape::{Field, ObjectShape, Shape};
@@ -46,6 +47,24 @@ pub enum ChangeKind {
     Delete,
     /// It was and will be there.
     Update,
+}
+
+impl Difference {
+    /// Ends every path before the first key that is within a secret and not the schema's. An engine prints the paths, also where
+    /// it hides the values; so of a map that is secret as a whole only the map itself is told.
+    ///
+    /// What is secret is told by the schema, and by the marks in the old and the new properties.
+    pub fn hide_keys_of_secrets(&mut self, shape: &ObjectShape, bags: &[&Struct]) {
+        for (path, change) in std::mem::take(&mut self.changes) {
+            let ends = bags.iter().map(|bag| Inputs::new(bag, shape).without_secret_keys(&path).0.len());
+            let end = ends.min().unwrap_or_default();
+            let is_whole = end == path.0.len();
+            let kind = if is_whole { change.kind } else { ChangeKind::Update };
+            let told = PropertyPath(path.0.into_iter().take(end).collect());
+            let entry = self.changes.entry(told).or_insert(Change { kind, replaces: false });
+            entry.replaces |= change.replaces;
+        }
+    }
 }
 
 /// What is compared.
@@ -104,7 +123,9 @@ pub async fn diff(
     let delete_before_replace = !replacing.is_empty()
         && (keeps_its_name(target, &config.value, before, after, renamed)
             || claims_the_same(target, before, after, renamed));
-    Ok(Difference { changes, delete_before_replace })
+    let mut difference = Difference { changes, delete_before_replace };
+    difference.hide_keys_of_secrets(&target.shape.object, &[olds, prior.properties(olds), &news]);
+    Ok(difference)
 }
 
 /// The names of the properties at the top in which two objects of one shape differ.
@@ -172,3 +193,6 @@ fn mark_replacing(changes: &mut BTreeMap<PropertyPath, Change>, place: PropertyP
         changes.insert(place, Change { kind: ChangeKind::Update, replaces: true });
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -109,7 +109,7 @@ impl<'a> Inputs<'a> {
     }
 
     /// The path up to the first key within a secret that is not the schema's: it may be a part of the secret.
-    fn without_secret_keys(&self, path: &PropertyPath) -> PropertyPath {
+    pub fn without_secret_keys(&self, path: &PropertyPath) -> PropertyPath {
         let Some((PropertyStep::Name(name), rest)) = path.0.split_first() else { return path.clone() };
         let (mut shape, mut is_secret) = match self.described {
             Described::Object(object) => match object.pulumi(name) {

@@ -58,6 +58,9 @@ pub enum PartFault {
     /// A whole URL.
     #[error("it is a URL; leave out the scheme")]
     Url,
+    /// A user, perhaps with a password. Neither is repeated.
+    #[error("it has an @; leave out what is before it")]
+    User,
     /// A namespace or type with a dot.
     #[error("the {part} {text:?} contains a dot; only the host may")]
     Dot {
@@ -238,6 +241,7 @@ pub(super) fn normalise_host(text: &str) -> Result<String, PartFault> {
         Some(_) if matches!(name.to_ascii_lowercase().as_str(), "http" | "https") => {
             return Err(PartFault::Url);
         }
+        Some(_) if text.contains('@') => return Err(PartFault::User),
         Some(port) => Some(parse_port(port).ok_or_else(|| PartFault::Port(port.to_owned()))?),
     };
     let punycode = |label: &str| label.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("xn--"));

@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 use url::Url;
 
-use super::web::{Ask, WebClient};
+use super::web::{Ask, WebClient, shown_text};
 use super::{Platform, ProviderAddress};
 use answers::{DownloadAnswer, VersionsAnswer};
 
@@ -119,7 +119,7 @@ impl RegistryClient {
         let host = address.host();
         let no_service = || RegistryError::NoService { host: host.to_owned() };
         let invalid = |service: &str| {
-            let service = service.chars().take(200).collect();
+            let service = shown_text(service).chars().take(200).collect();
             RegistryError::InvalidService { host: host.to_owned(), service }
         };
         let resolve = |base: &Url, service: &str| {

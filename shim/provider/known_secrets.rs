@@ -8,6 +8,7 @@
 
 mod forms;
 mod index;
+mod parts;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -20,6 +21,7 @@ use isthmus_cty::Value;
 
 use forms::forms;
 use index::{Index, Occurrence};
+use parts::parts;
 
 /// From so many characters on, a value is found within words.
 const FOUND_ANYWHERE: usize = 8;
@@ -31,7 +33,7 @@ const SHORTEST_LINE: usize = 16;
 const MOST_LINES: usize = 256;
 /// How much of a value is known, in bytes.
 const LONGEST: usize = 4096;
-/// How much room values take, in bytes; with all their forms it is ten times that.
+/// How much room values take, in bytes; with all their forms it is ten times that, and more for those that are not ASCII.
 const ROOM: usize = 2 << 20;
 /// What a value takes besides its text.
 const OVERHEAD: usize = 64;
@@ -82,9 +84,11 @@ enum Kind {
 }
 
 impl KnownSecrets {
-    /// Learns a text that may not be printed.
+    /// Learns a text that may not be printed, and what is secret by itself within it: the texts of a JSON document, the
+    /// password of a URL.
     pub fn learn(&self, text: &str, retention: Retention) {
         self.learn_as(text, Kind::Text, retention);
+        parts(text).iter().for_each(|part| self.learn_as(part, Kind::Text, retention));
     }
 
     /// Learns a number that may not be printed, in decimal form.
@@ -273,6 +277,9 @@ mod tests {
             r#"p\"ss wörd/<1>\x1b?"#.to_owned(),
             "p%22ss+w%C3%B6rd%2F%3C1%3E%1B%3F".to_owned(),
             "p%22ss%20w%C3%B6rd%2F%3C1%3E%1B%3F".to_owned(),
+            "p%22ss%20w%c3%b6rd%2f%3c1%3e%1b%3f".to_owned(),
+            r#"p\"ss w\u00f6rd/<1>\u001b?"#.to_owned(),
+            r#"p\"ss w\u00F6rd/<1>\u001B?"#.to_owned(),
             STANDARD.encode(secret),
             STANDARD_NO_PAD.encode(secret),
             URL_SAFE.encode(secret),
@@ -320,6 +327,23 @@ mod tests {
             secrets.redact("key: sesame-one, sesame-two, 31337, true"),
             "key: [secret], [secret], [secret], true"
         );
+    }
+
+    #[test]
+    fn what_is_within_a_secret_document_or_url_is_secret() {
+        let secrets = knowing(&[
+            r#"{"type": "key", "private_key": "line one\nline two", "scopes": ["scope-of-the-key"]}"#,
+            "postgres://admin:p%40ss@db.internal:5432/main",
+        ]);
+        for (text, expected) in [
+            ("cannot parse key \"line one\\nline two\"", "cannot parse key \"[secret]\""),
+            ("type key, scope scope-of-the-key", "type key, scope [secret]"),
+            ("password p@ss of admin is wrong", "password [secret] of admin is wrong"),
+            ("connect to postgres://admin:p%40ss@db/", "connect to postgres://admin:[secret]@db/"),
+            ("connect to db.internal", "connect to db.internal"),
+        ] {
+            assert_eq!(secrets.redact(text), expected);
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Diff: what changes, what does not, and what has to be replaced.
 
-use crate::harness::{Outcome, Protocol, Setup, json, on_both_protocols};
+use crate::harness::{Outcome, Protocol, Setup, json, on_both_protocols, secret};
 
 on_both_protocols! {
     async fn a_set_in_another_order_is_the_same_set(protocol) {
@@ -92,6 +92,28 @@ on_both_protocols! {
         })).await?;
         difference.changes.retain(|change| change.contains("disks") || change.contains("rules"));
         assert_eq!(difference.changes, ["add rules[3]", "update disks[1].mount"]);
+        Ok(())
+    }
+
+    async fn keys_of_a_secret_map_are_not_told(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).session().await?;
+        let note = session.note();
+        let (before, after) = (json!({"a": "1", "zaffre-one": "2"}), json!({"a": "3", "zaffre-two": "4"}));
+        let made = note.make(&json!({"title": "Hello", "labels": before})).await?;
+        let open = note.diff(&made, &json!({"title": "Hello", "labels": after})).await?;
+        for change in ["update labels.a", "delete labels[\"zaffre-one\"]", "add labels[\"zaffre-two\"]"] {
+            assert!(open.changes.contains(&change.to_owned()), "{change} is not in {open:?}");
+        }
+        // Marked in what was, in what will be, and in both.
+        let hidden = note.make(&json!({"title": "Hello", "labels": secret(before)})).await?;
+        for (stored, labels) in [(&hidden, after.clone()), (&made, secret(after.clone())), (&hidden, secret(after))] {
+            let news = json!({"title": "Hello", "labels": labels});
+            let difference = note.diff_in_full(stored, &news, &[]).await?;
+            assert!(!format!("{difference:?}").contains("zaffre"), "{difference:?}");
+            let change = difference.detailed_diff.get("labels").expect("the map itself is told");
+            assert_eq!(change.kind(), isthmus_proto::pulumirpc::property_diff::Kind::Update);
+            assert_eq!(difference.diffs.iter().filter(|name| *name == "labels").count(), 1, "{difference:?}");
+        }
         Ok(())
     }
 

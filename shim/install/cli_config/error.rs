@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::super::address::{AddressError, PartFault};
 use super::super::hcl1::{Position, SyntaxFault};
+use super::super::web::shown_text;
 use super::{OciPrefixFault, PatternError, TemplateFault};
 
 /// A CLI configuration cannot be used.
@@ -91,7 +92,7 @@ pub enum ConfigFault {
         first: String,
     },
     /// No host.
-    #[error("{host:?} is no host: {fault}")]
+    #[error("{:?} is no host: {fault}", shown_text(.host))]
     Host {
         /// As it was given.
         host: String,
@@ -100,12 +101,12 @@ pub enum ConfigFault {
     },
     /// No provider.
     #[error(transparent)]
-    Address(#[from] AddressError),
+    Address(AddressError),
     /// No pattern of providers.
     #[error(transparent)]
-    Pattern(#[from] PatternError),
+    Pattern(PatternError),
     /// No address of a network mirror.
-    #[error("{0:?} is not the address of a network mirror, which starts with \"https://\" and a host")]
+    #[error("{:?} is not the address of a network mirror, which starts with \"https://\" and a host", shown_text(.0))]
     Url(String),
     /// No template of repositories.
     #[error(transparent)]
@@ -128,6 +129,18 @@ pub enum ConfigFault {
     /// What contradicts itself.
     #[error("docker_style_config_files has no meaning where discover_ambient_credentials is false")]
     OciContradiction,
+}
+
+impl From<AddressError> for ConfigFault {
+    fn from(error: AddressError) -> Self {
+        Self::Address(AddressError { address: shown_text(&error.address), ..error })
+    }
+}
+
+impl From<PatternError> for ConfigFault {
+    fn from(error: PatternError) -> Self {
+        Self::Pattern(PatternError { pattern: shown_text(&error.pattern), ..error })
+    }
 }
 
 /// Something that has no effect.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::ProviderAddress;
 use super::super::hcl1::{Body, Item};
+use super::super::web::shown_text;
 use super::decode::Reader;
 use super::section::{Decoded, Located};
 use super::{ConfigFault, PatternError, ProviderPattern, RepositoryTemplate};
@@ -132,9 +133,11 @@ fn method(reader: &mut Reader<'_>, item: &Item) -> Decoded<InstallationMethod> {
             if host.is_empty() || host.starts_with('/') {
                 return Err(Located { position: position_of("url"), fault: ConfigFault::Url(url) });
             }
-            if host.contains('/') && !host.ends_with('/') {
+            let path = host.split(['?', '#']).next().unwrap_or_default();
+            if path.contains('/') && !path.ends_with('/') {
                 let text = format!(
-                    "{url:?} does not end with a slash, so what is behind its last one is not a part of it"
+                    "{:?} does not end with a slash, so what is behind its last one is not a part of it",
+                    shown_text(&url)
                 );
                 reader.warn(position_of("url"), text);
             }

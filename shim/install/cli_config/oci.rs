@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use isthmus_common::Secret;
 
 use super::super::hcl1::{Body, Position};
+use super::super::web::shown_text;
 use super::ConfigFault;
 use super::decode::{Reader, is_program_name};
 use super::section::{Decoded, Located};
@@ -65,11 +66,12 @@ pub struct OciDefaultCredentials {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OciPrefixFault {
     /// No host.
-    #[error("{0:?} is not the host of a registry")]
+    #[error("{:?} is not the host of a registry", shown_text(.0))]
     Registry(String),
     /// No path.
     #[error(
-        "{0:?} is not the name of a repository, which consists of lower-case letters and digits with single . _ or / or some - between them"
+        "{:?} is not the name of a repository, which consists of lower-case letters and digits with single . _ or / or some - between them",
+        shown_text(.0)
     )]
     Repository(String),
     /// Only a host.

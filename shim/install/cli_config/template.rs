@@ -5,6 +5,7 @@
 
 use super::super::ProviderAddress;
 use super::super::address::host_in_ascii;
+use super::super::web::shown_text;
 use super::ProviderPattern;
 use super::oci::{OciPrefix, OciPrefixFault};
 
@@ -45,7 +46,8 @@ pub enum TemplateFault {
     Ambiguous(&'static str),
     /// What comes out is no repository.
     #[error(
-        "the template comes to {repository:?}, which is no repository of a registry of containers: {fault}"
+        "the template comes to {:?}, which is no repository of a registry of containers: {fault}",
+        shown_text(.repository)
     )]
     Repository {
         /// What comes out.

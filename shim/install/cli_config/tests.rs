@@ -343,6 +343,47 @@ fn what_has_no_meaning_is_refused_with_its_place() {
 }
 
 #[test]
+fn addresses_are_told_without_what_they_authorise() {
+    let url = "https://user:s3cret@m.example/providers?token=s3cret";
+    let in_installation = |text: &str| format!("provider_installation {{ {text} }}");
+    for (text, expected) in [
+        (
+            in_installation("network_mirror { url = \"http://user:s3cret@m.example/a/?s3cret\" }"),
+            "\"http://…@m.example/a/\"",
+        ),
+        (
+            in_installation("dev_overrides { \"https://user:s3cret@e.com/a/b?s3cret\" = \"x\" }"),
+            "\"https://…@e.com/a/b\"",
+        ),
+        (in_installation("dev_overrides { \"user:s3cret@e.com/a/b\" = \"x\" }"), "\"…@e.com/a/b\""),
+        (
+            in_installation("direct { include = [\"https://user:s3cret@e.com/*/*\"] }"),
+            "\"https://…@e.com/*/*\"",
+        ),
+        (
+            in_installation(
+                "oci_mirror { repository_template = \"user:s3cret@r.example/${hostname}/${namespace}/${type}\" }",
+            ),
+            "\"…@r.example/example.com/",
+        ),
+        (format!("host \"{url}\" {{}}"), "\"https://…@m.example/providers\" is no host: it is a URL"),
+        ("host \"user:s3cret@m.example\" {}".to_owned(), "\"…@m.example\" is no host: it has an @"),
+        ("credentials \"user:s3cret@m.example\" {}".to_owned(), "\"…@m.example\" is no host: it has an @"),
+        ("oci_credentials \"user:s3cret@r.example/a\" {}".to_owned(), "\"…@r.example\" is not the host"),
+    ] {
+        let fault = fault(&text);
+        assert!(fault.contains(expected) && !fault.contains("s3cret"), "{text}\n{fault}");
+    }
+    let slash = Home::new()
+        .file(".tofurc", &in_installation(&format!("network_mirror {{ url = \"{url}\" }}")))
+        .warnings();
+    assert_eq!(slash.len(), 1, "{slash:?}");
+    assert!(slash[0].contains("\"https://…@m.example/providers\" does not end with a slash"), "{slash:?}");
+    let query = in_installation("network_mirror { url = \"https://m.example/providers/?a=b\" }");
+    assert_eq!(Home::new().file(".tofurc", &query).warnings(), [""; 0]);
+}
+
+#[test]
 fn who_asks_registries_of_containers_is_read() {
     let home = Home::new().file(
         ".tofurc",

@@ -14,7 +14,7 @@ use semver::Version;
 
 use super::super::executable::find_in_folder;
 use super::super::registry::{ListedVersion, Listing, RegistryClient, RegistryPackage};
-use super::super::web::WebClient;
+use super::super::web::{WebClient, shown_text};
 use super::super::{
     FilesystemMirror, NetworkMirror, OciAuthenticator, OciMirror, PackageForm, Platform, ProviderAddress,
     ProviderCache, RemoteMirrorError, RemotePackage, SourceKind, Sources,
@@ -263,7 +263,7 @@ impl Origin {
         match self {
             Self::Registry(_) | Self::Closed(_) => String::new(),
             Self::Filesystem(mirror) => mirror.root().display().to_string(),
-            Self::Network { url, .. } => url.clone(),
+            Self::Network { url, .. } => shown_text(url),
             Self::Oci { template, .. } => template.clone(),
         }
     }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use url::Url;
 
 use super::super::address::{host_in_ascii, normalise_any_host};
-use super::super::web::{Ask, WebClient};
+use super::super::web::{Ask, WebClient, shown_text};
 use super::{MissingPlatform, RemoteMirrorError, RemotePackage};
 use crate::{PackageHash, Platform, ProviderAddress};
 
@@ -117,7 +117,10 @@ impl NetworkMirror {
         }
         let link = found_at.join(&archive.url).ok().filter(|link| matches!(link.scheme(), "https" | "http"));
         let link = link.ok_or_else(|| {
-            RemoteMirrorError::answer(&url, format!("{:?} is not the address of an archive", archive.url))
+            RemoteMirrorError::answer(
+                &url,
+                format!("{:?} is not the address of an archive", shown_text(&archive.url)),
+            )
         })?;
         // Only the sums vouch for what comes in the clear.
         if link.scheme() == "http" && hashes.is_empty() {

@@ -3,7 +3,7 @@
 use http::HeaderValue;
 use url::Url;
 
-use super::super::web::WebError;
+use super::super::web::{WebError, shown, shown_text};
 use crate::{PackageHash, Platform, ProviderAddress, TemplateFault};
 
 /// A package that is still to be downloaded.
@@ -27,7 +27,7 @@ pub struct RemotePackage {
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteMirrorError {
     /// The configured address is none.
-    #[error("{url:?} cannot be the address of a network mirror ({reason})")]
+    #[error("{:?} cannot be the address of a network mirror ({reason})", shown_text(.url))]
     Address {
         /// The address.
         url: String,
@@ -38,7 +38,7 @@ pub enum RemoteMirrorError {
     #[error(transparent)]
     Web(#[from] WebError),
     /// It answers with what makes no sense.
-    #[error("{}: {reason}", super::super::web::shown(.url))]
+    #[error("{}: {reason}", shown(.url))]
     Answer {
         /// What was asked for.
         url: Box<Url>,

@@ -6,6 +6,7 @@ use semver::Version;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use super::super::web::shown_text;
 use super::PackageFault;
 use crate::{Checksums, FileSum, HashScheme, PackageHash, Platform};
 
@@ -142,7 +143,7 @@ impl DownloadAnswer {
         let url = |text: &str| {
             let url = found_at.join(text).ok();
             let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-            url.ok_or_else(|| PackageFault::Url(text.chars().take(200).collect()))
+            url.ok_or_else(|| PackageFault::Url(shown_text(text).chars().take(200).collect()))
         };
         let sum = FileSum::parse(&self.shasum).map_err(PackageFault::Sum)?;
         let reported = reported(self.packages.unwrap_or_default(), &is_for, sum)?;

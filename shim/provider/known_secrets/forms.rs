@@ -2,7 +2,8 @@
 //!
 //! Providers are Go programs: they put values into texts by `%s`, `%v` and `%q`, as JSON (of requests and answers, sometimes
 //! within another JSON text), in URLs, and as base64 (of bodies, and of `Authorization` headers, where the value stands behind
-//! something else).
+//! something else). What a server answers is quoted as the server wrote it: many escape all of JSON that is not ASCII, and
+//! the digits of an escape are in upper case with some and in lower case with others.
 
 use std::fmt::Write as _;
 
@@ -20,18 +21,23 @@ pub(super) fn forms(text: &str) -> Vec<String> {
             forms.push(form);
         }
     };
-    for escape in [json, html_safe_json, go_quoted] {
-        let escaped = escape(text);
+    let json_forms = [json(text), html_safe_json(text)];
+    let ascii_forms = json_forms.each_ref().map(|escaped| ascii_json(escaped));
+    let in_lower_case = json_forms.into_iter().chain(ascii_forms);
+    let in_both_cases = in_lower_case.flat_map(|escaped| [upper_case_unicode_escapes(&escaped), escaped]);
+    for escaped in in_both_cases.chain([go_quoted(text)]) {
         if escaped != text {
             // JSON within JSON, and what is quoted once more.
             add(json(&escaped));
         }
         add(escaped);
     }
-    for reserved in [QUERY, PATH_SEGMENT, USER_INFORMATION] {
-        add(percent_encoded(text, reserved));
+    for digits in [UPPER_CASE, LOWER_CASE] {
+        for reserved in [QUERY, PATH_SEGMENT, USER_INFORMATION] {
+            add(percent_encoded(text, reserved, digits));
+        }
+        add(percent_encoded(text, QUERY, digits).replace('+', "%20"));
     }
-    add(percent_encoded(text, QUERY).replace('+', "%20"));
     for engine in [&STANDARD, &STANDARD_NO_PAD, &URL_SAFE, &URL_SAFE_NO_PAD] {
         add(engine.encode(text));
     }
@@ -69,6 +75,40 @@ fn html_safe_json(text: &str) -> String {
         match character {
             '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => push_unicode_escape(&mut escaped, character),
             other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+/// The inside of a JSON string with escapes in place of all that is not ASCII, as the encoders of Python and Java write it.
+fn ascii_json(json: &str) -> String {
+    let mut escaped = String::new();
+    for character in json.chars() {
+        if character.is_ascii() {
+            escaped.push(character);
+        } else {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                write!(escaped, "\\u{unit:04x}").expect("a string takes everything");
+            }
+        }
+    }
+    escaped
+}
+
+/// The inside of a JSON string with the digits of its escapes in upper case.
+fn upper_case_unicode_escapes(json: &str) -> String {
+    let mut escaped = String::new();
+    let mut characters = json.chars();
+    while let Some(character) = characters.next() {
+        escaped.push(character);
+        if character != '\\' {
+            continue;
+        }
+        // What follows a backslash belongs to it, a second backslash too.
+        let Some(kind) = characters.next() else { break };
+        escaped.push(kind);
+        if kind == 'u' {
+            escaped.extend(characters.by_ref().take(4).map(|digit| digit.to_ascii_uppercase()));
         }
     }
     escaped
@@ -116,7 +156,12 @@ const QUERY: Unescaped = Unescaped(b"", true);
 const PATH_SEGMENT: Unescaped = Unescaped(b"$&+=:@", false);
 const USER_INFORMATION: Unescaped = Unescaped(b"$&+,;=", false);
 
-fn percent_encoded(text: &str, unescaped: Unescaped) -> String {
+/// The digits of an escape in a URL: Go writes these,
+const UPPER_CASE: &[u8; 16] = b"0123456789ABCDEF";
+/// and other programs these.
+const LOWER_CASE: &[u8; 16] = b"0123456789abcdef";
+
+fn percent_encoded(text: &str, unescaped: Unescaped, digits: &[u8; 16]) -> String {
     let mut encoded = String::new();
     for byte in text.bytes() {
         if byte == b' ' && unescaped.1 {
@@ -124,7 +169,8 @@ fn percent_encoded(text: &str, unescaped: Unescaped) -> String {
         } else if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) || unescaped.0.contains(&byte) {
             encoded.push(char::from(byte));
         } else {
-            write!(encoded, "%{byte:02X}").expect("a string takes everything");
+            encoded.push('%');
+            encoded.extend([byte >> 4, byte & 0xf].map(|digit| char::from(digits[usize::from(digit)])));
         }
     }
     encoded
@@ -145,9 +191,32 @@ mod tests {
             "a%22b+%3C%26%3E%0A%2F%3F%C3%A9%2Bx",
             "a%22b%20%3C%26%3E%0A%2F%3F%C3%A9%2Bx",
             "a%22b%20%3C&%3E%0A%2F%3F%C3%A9+x",
+            "a%22b+%3c%26%3e%0a%2f%3f%c3%a9%2bx",
+            "a%22b%20%3c%26%3e%0a%2f%3f%c3%a9%2bx",
+            "a%22b%20%3c&%3e%0a%2f%3f%c3%a9+x",
             "YSJiIDwmPgovP8OpK3g=",
             "YSJiIDwmPgovP8OpK3g",
             "YSJiIDwmPgovP8OpK3g=",
+        ] {
+            assert!(forms.contains(&expected.to_owned()), "{expected} is not among {forms:#?}");
+        }
+    }
+
+    #[test]
+    fn what_servers_escape_in_json_is_among_the_forms() {
+        let forms = forms("é<ß>\u{1b}\\u00e9\u{1f512}x");
+        for expected in [
+            // By Python's `json.dumps`.
+            r"\u00e9<\u00df>\u001b\\u00e9\ud83d\udd12x",
+            // By Jackson with `ESCAPE_NON_ASCII`.
+            r"\u00E9<\u00DF>\u001B\\u00e9\uD83D\uDD12x",
+            // By Jackson without it.
+            "é<ß>\\u001B\\\\u00e9\u{1f512}x",
+            // The same two with the characters of HTML escaped.
+            r"\u00e9\u003c\u00df\u003e\u001b\\u00e9\ud83d\udd12x",
+            r"\u00E9\u003C\u00DF\u003E\u001B\\u00e9\uD83D\uDD12x",
+            // JSON within JSON.
+            r"\\u00e9<\\u00df>\\u001b\\\\u00e9\\ud83d\\udd12x",
         ] {
             assert!(forms.contains(&expected.to_owned()), "{expected} is not among {forms:#?}");
         }

@@ -153,10 +153,36 @@ fn the_project_may_be_named_and_its_file_may_have_any_name_that_the_pulumi_cli_t
 fn a_project_file_that_cannot_be_read_is_named() {
     let user = User::new();
     user.write("work/Pulumi.yaml", "packages: [terraform-provider\nconfig:\n  password: hunter2\n");
+    let said = user.install_plugin("work", &[]).failed();
+    let error = "/work/Pulumi.yaml: not a YAML document: ";
+    assert!(said.contains(error) && !said.contains("hunter2"), "{said}");
+    assert_eq!((user.installed(), user.calls()), (Vec::new(), Vec::new()), "nothing is done");
+
+    // The file of a component is not the project's, and is warned about.
+    user.project("work", "1.0.0");
+    user.write("work/component/PulumiPlugin.yaml", "packages: [terraform-provider\n");
     let said = user.install_plugin("work", &[]);
-    let warning = "/work/Pulumi.yaml: not a YAML document: ";
-    assert!(said.stderr.contains(warning) && !said.stderr.contains("hunter2"), "{said:?}");
+    let warning = "/work/component/PulumiPlugin.yaml: not a YAML document: ";
+    assert!(said.stderr.contains("warning: ") && said.stderr.contains(warning), "{said:?}");
     said.well();
+    assert_eq!(user.installed(), ["1.0.0"]);
+}
+
+#[test]
+fn a_version_in_the_project_file_that_is_none_is_named_with_its_package() {
+    let user = User::new();
+    for (version, shown) in [("1.1", "1.1"), ("'1.1'", "\"1.1\""), ("latest", "\"latest\"")] {
+        user.project("work", version);
+        let said = user.install_plugin("work", &[]).failed();
+        let error = format!(
+            "/work/Pulumi.yaml: the version of package \"x\" is {shown}, which is not a semantic version, such as 1.1.3"
+        );
+        assert!(said.contains(&error), "{said}");
+        assert_eq!((user.installed(), user.calls()), (Vec::new(), Vec::new()), "nothing is done");
+    }
+    user.write("work/Pulumi.yaml", "name: [\n");
+    user.install_plugin("work", &[]).failed();
+    assert_eq!(user.installed(), [""; 0]);
 }
 
 #[test]
