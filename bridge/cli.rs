@@ -27,7 +27,7 @@ pub(crate) use output::{fail, print, warn};
 /// The name that today's engines look for.
 pub const PULUMI_PLUGIN: &str = "pulumi-resource-terraform-provider";
 
-/// What the names that the engine of 2017 looks for start with; the package's name follows.
+/// What the names that the legacy engine looks for start with; the package's name follows.
 pub const LUMI_PLUGIN_PREFIX: &str = "lumi-resource-";
 
 /// The name that starts the sandbox provider.
@@ -41,7 +41,7 @@ const USAGE_ERROR: u8 = 2;
 enum Role {
     /// A resource plugin for today's engines.
     Plugin,
-    /// A resource plugin for the engine of 2017, for this package.
+    /// A resource plugin for the legacy engine, for this package.
     Lumi(String),
     /// The sandbox provider, which demonstrations and tests run on.
     Sandbox,
@@ -70,7 +70,7 @@ enum Subcommands {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
-    /// Look at the cache of providers, check it, make room in it, and fill mirrors.
+    /// List, verify, prune and mirror installed providers.
     Providers(providers::Providers),
     State(state::State),
 }

@@ -52,7 +52,7 @@ pub enum EngineError {
 }
 
 impl Engine {
-    /// Prepares a connection to `address`: `HOST:PORT`, or `:PORT` as the engine of 2017 writes it. Nothing is dialled
+    /// Prepares a connection to `address`: `HOST:PORT`, or `:PORT` as the legacy engine writes it. Nothing is dialled
     /// before the first call.
     pub fn new(address: &str, generation: Generation) -> Result<Self, EngineError> {
         let invalid = || EngineError::Address(address.to_owned());
@@ -100,7 +100,7 @@ impl Engine {
         self.within_deadline("Log", call).await
     }
 
-    /// Asks an engine of 2017 for all variables of a module, such as `random:config/vars`.
+    /// Asks a legacy engine for all variables of a module, such as `random:config/vars`.
     pub async fn read_locations(&self, token: &str) -> Result<Struct, EngineError> {
         let request = lumirpc::ReadLocationsRequest { token: token.to_owned() };
         let call = async {

@@ -132,7 +132,7 @@ pub const PROVIDER_META: Setting = Setting {
     effect: "Provider metadata, as a Terraform module gives it in `provider_meta` blocks; see below.",
 };
 
-/// What names resources to an engine of 2017.
+/// What names resources to a legacy engine.
 pub const NAME_PROPERTIES: Setting = Setting {
     name: "ISTHMUS_NAME_PROPERTIES",
     value: "a JSON object of properties or lists of them, by Terraform's types",
@@ -141,7 +141,7 @@ pub const NAME_PROPERTIES: Setting = Setting {
              nor `name`; see below.",
 };
 
-/// The provider of a plugin that is started for a 2017 engine.
+/// The provider of a plugin that is started for a legacy engine.
 pub const PROVIDER: Setting = Setting {
     name: "ISTHMUS_PROVIDER",
     value: "a file",

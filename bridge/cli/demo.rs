@@ -119,7 +119,7 @@ async fn play_today(role: &Role, protocol: Option<u8>, report: &mut Report) -> R
 
 async fn play_2017(role: &Role, protocol: Option<u8>, report: &mut Report) -> Result<(), DemoError> {
     let mut host = Host::start_2017(role, protocol).await?;
-    report.scene(&format!("lumirpc, the service of 2017{}", speaking(protocol)), role);
+    report.scene(&format!("lumirpc, the legacy service{}", speaking(protocol)), role);
     let played = lumi::play(&mut host, role, report).await;
     host.end().await;
     played

@@ -1,6 +1,6 @@
 //! `isthmus state`: the store of objects, for people and scripts.
 //!
-//! The store holds what an engine of 2017 cannot: the Terraform objects behind its resources. Here they can be looked at,
+//! The store holds what a legacy engine cannot: the Terraform objects behind its resources. Here they can be looked at,
 //! taken to Terraform or OpenTofu and brought from there. Only `import` starts providers, because only they know what old
 //! states mean and what an object's id is; everything else works on the records alone.
 //!

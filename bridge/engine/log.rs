@@ -140,7 +140,7 @@ async fn deliver_line(engine: &mut Option<Engine>, line: &LogLine) {
         match connected.log(line.severity, &line.message, &line.urn).await {
             Ok(()) => return,
             // It will not come back: the engine outlives its plugins. Trying again for each line would slow every call.
-            // The engine of 2017 shows every line on stderr as an error, so nothing goes there in its presence.
+            // The legacy engine shows every line on stderr as an error, so nothing goes there in its presence.
             Err(_) if connected.generation() == Generation::Lumi => return,
             Err(error) => {
                 write_to_stderr(Severity::Warning, &format!("{error}; log lines go to stderr from here on"));

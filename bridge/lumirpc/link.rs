@@ -1,4 +1,4 @@
-//! `isthmus link`: puts a provider where an engine of 2017 looks for it. One that is named by its address is installed first.
+//! `isthmus link`: puts a provider where a legacy engine looks for it. One that is named by its address is installed first.
 //!
 //! That engine starts `lumi-resource-PKG`, which it looks for on PATH and then in `packs/PKG` of its own folder. Two links do:
 //! one of that name to this program, which knows by the name what to do, and one beside it to the provider. A link holds
@@ -42,7 +42,7 @@ Examples:
 Without --dir the links are put into packs/PKG of the engine's folder, $LUMIROOT or /usr/local/lumi. Running the command
 again replaces its own links, and nothing else.";
 
-/// Put a provider where an engine of 2017 looks for the plugin of its package.
+/// Link a provider where the legacy engine looks for its plugin.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Link {

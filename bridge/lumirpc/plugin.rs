@@ -1,4 +1,4 @@
-//! The plugin of one package for the engine of 2017: `lumi-resource-PKG :PORT [FLAGS]`.
+//! The plugin of one package for the legacy engine: `lumi-resource-PKG :PORT [FLAGS]`.
 //!
 //! That engine dials as soon as it has read the port and calls at once, so everything that can fail is done before: its
 //! configuration is pulled, the provider is started and configured, the store is opened. Until its end by SIGKILL nothing
@@ -42,7 +42,7 @@ enum StartError {
          there, use `isthmus link`, or set ISTHMUS_PROVIDER to its file"
     )]
     NoProvider { package: String },
-    #[error("the configuration of package {package} cannot be had")]
+    #[error("could not get the configuration of package {package}")]
     Engine {
         package: String,
         #[source]

@@ -1,4 +1,4 @@
-//! The service of the engine of 2017, `lumirpc.ResourceProvider`.
+//! The service of the legacy engine, `lumirpc.ResourceProvider`.
 //!
 //! As in `pulumirpc`, each method takes a message apart, calls what does the work, and puts the answer together. What
 //! that engine does with each call is written beside the contract in `proto/lumirpc/provider.proto`. It reads no meaning

@@ -1,6 +1,6 @@
 //! Resources whose objects are kept in the daemon's store, because their engine cannot hold them.
 //!
-//! The engine of 2017 knows of a resource its id, the inputs and the outputs, and sends of these only the inputs when a
+//! The legacy engine knows of a resource its id, the inputs and the outputs, and sends of these only the inputs when a
 //! change is compared or made. So what a provider made is stored before the engine has the answer, and the prior state of
 //! every later call is looked up by the id. Objects that are not in the store (it was lost, or the resource was made by
 //! something else) are imported by their id.
@@ -64,7 +64,7 @@ pub(crate) struct StoredResource<'a> {
     pub withhold_sensitive: bool,
 }
 
-/// What the engine of 2017 knows nothing of, and a Terraform state said of an object: it stays true whatever becomes of the
+/// What the legacy engine knows nothing of, and a Terraform state said of an object: it stays true whatever becomes of the
 /// value.
 #[derive(Clone, Debug, Default)]
 struct Annotations {

@@ -108,7 +108,7 @@ pub(super) fn missing_failure(place: Place, cause: &str, description: &str) -> F
 }
 
 fn read_only_failure(set: &SetProperty<'_>, given: Inputs<'_>) -> Failure {
-    let reason = "the provider sets this itself, so a program cannot; take it out";
+    let reason = "read-only output: remove it";
     given.at(&set.property).failure(reason.to_owned())
 }
 

@@ -33,7 +33,7 @@ pub enum OutputError {
     NoObject,
     /// A value that is still unknown although everything has been done.
     #[error(
-        "the provider returned an unknown value for `{path}` after the operation; this is a bug in the provider"
+        "the provider returned an unknown value for `{path}` after the operation; this is a bug in the provider: please report it to its maintainers"
     )]
     Unknown {
         /// Where.
@@ -41,7 +41,7 @@ pub enum OutputError {
     },
     /// A block that may be there once is there several times.
     #[error(
-        "the provider returned {count} blocks at `{path}`, where its schema allows one; this is a bug in the provider"
+        "the provider returned {count} blocks at `{path}`, where its schema allows one; this is a bug in the provider: please report it to its maintainers"
     )]
     TooMany {
         /// Where.

@@ -53,14 +53,14 @@ pub enum PropertyView<'a> {
     Secret(&'a Value),
     /// A file or text.
     Asset {
-        /// SHA-256 in hexadecimal; absent from engines of 2017.
+        /// SHA-256 in hexadecimal; absent from legacy engines.
         hash: Option<&'a str>,
         /// Where its bytes are.
         source: AssetSource<'a>,
     },
     /// Several files.
     Archive {
-        /// SHA-256 in hexadecimal; absent from engines of 2017.
+        /// SHA-256 in hexadecimal; absent from legacy engines.
         hash: Option<&'a str>,
         /// Where its files are.
         source: ArchiveSource<'a>,

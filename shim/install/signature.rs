@@ -43,7 +43,7 @@ pub enum SignatureError {
     #[error("no signing key can be read: {0}")]
     NoKey(String),
     /// Nobody who is known has signed.
-    #[error("it is signed by {signers}, and the registry vouches for {}", .keys.join(", "))]
+    #[error("it is signed by {signers}, and the registry lists {}", .keys.join(", "))]
     Unknown {
         /// Who has signed, as the signature says.
         signers: String,

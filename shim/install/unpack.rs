@@ -2,7 +2,7 @@
 //!
 //! A good sum says that an archive is what somebody published, not that it means well. So it may put files only into the folder
 //! that is given, only files, and not more of them than any provider has. Nothing in it may depend on how a file system compares
-//! names: two that differ in case alone are refused everywhere. Modes are not taken over but for one bit: whether a file is a program.
+//! names: two that differ in case alone are refused everywhere. Modes are not imported but for one bit: whether a file is a program.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};

@@ -94,9 +94,7 @@ pub enum KeyError {
         error: PermissionsError,
     },
     /// There is something else in its place.
-    #[error(
-        "{place} does not hold a key, which would be 64 hexadecimal digits; put back what the store was encrypted with"
-    )]
+    #[error("{place} must be 64 hexadecimal digits; put back what the store was encrypted with")]
     Malformed {
         /// The file or the variable.
         place: String,

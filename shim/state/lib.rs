@@ -1,6 +1,6 @@
 //! Saved objects: what an engine cannot hold itself.
 //!
-//! The engine of 2017 sends no prior state, so what a provider made is kept here between its calls. A record is what
+//! The legacy engine sends no prior state, so what a provider made is kept here between its calls. A record is what
 //! Terraform's own stacks keep of an object (`tfstackdata1.StateResourceInstanceObjectV1`), encrypted as a whole, in a
 //! store that several processes share. A [`EncryptedStore`] is the way to it; [`Store`] is the seam beneath, of which a SQLite file
 //! is the usual form, and a PostgreSQL database that of several replicas. Every engine's changes are written down before

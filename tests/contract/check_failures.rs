@@ -177,16 +177,8 @@ fn rows() -> Vec<Row> {
                 "A label is empty. Remove it, or give it a text. Examine values at 'it.labels[\"a.b\"]'.",
             )],
         ),
-        (
-            NOTE,
-            json!({"title": "x", "checksum": "y"}),
-            &[("checksum", "the provider sets this itself, so a program cannot; take it out")],
-        ),
-        (
-            NOTE,
-            json!({"title": "x", "id": "y"}),
-            &[("id", "the provider sets this itself, so a program cannot; take it out")],
-        ),
+        (NOTE, json!({"title": "x", "checksum": "y"}), &[("checksum", "read-only output: remove it")]),
+        (NOTE, json!({"title": "x", "id": "y"}), &[("id", "read-only output: remove it")]),
         (
             NOTE,
             json!({"pinned": [], "boddy": "x"}),
@@ -260,7 +252,7 @@ fn rows() -> Vec<Row> {
         (
             SERVER,
             json!({"rules": [{"port": 1}, {"port": 2, "id": "x"}]}),
-            &[("", "rules[1].id: the provider sets this itself, so a program cannot; take it out")],
+            &[("", "rules[1].id: read-only output: remove it")],
         ),
         (SERVER, json!({"limits": "x"}), &[("limits", "expected an object, found a string")]),
         (
@@ -403,16 +395,8 @@ fn rows() -> Vec<Row> {
                 "password_wo: there is no such property; what Terraform calls `password_wo` is `passwordWo` here",
             )],
         ),
-        (
-            RECORD,
-            json!({"name": "r", "etag": "x"}),
-            &[("etag", "the provider sets this itself, so a program cannot; take it out")],
-        ),
-        (
-            RECORD,
-            json!({"name": "r", "id": "x"}),
-            &[("id", "the provider sets this itself, so a program cannot; take it out")],
-        ),
+        (RECORD, json!({"name": "r", "etag": "x"}), &[("etag", "read-only output: remove it")]),
+        (RECORD, json!({"name": "r", "id": "x"}), &[("id", "read-only output: remove it")]),
         (
             RECORD,
             json!({"name": null}),
@@ -458,13 +442,9 @@ fn rows() -> Vec<Row> {
         (
             LEGACY,
             json!({"name": "l", "network": {"cidr": "x", "gateway": "y"}}),
-            &[("", "network.gateway: the provider sets this itself, so a program cannot; take it out")],
+            &[("", "network.gateway: read-only output: remove it")],
         ),
-        (
-            LEGACY,
-            json!({"name": "l", "etag": "y"}),
-            &[("etag", "the provider sets this itself, so a program cannot; take it out")],
-        ),
+        (LEGACY, json!({"name": "l", "etag": "y"}), &[("etag", "read-only output: remove it")]),
         (
             LEGACY,
             json!({"name": "l", "size": 1.5}),
@@ -557,10 +537,7 @@ fn nested_attribute_rows() -> Vec<Row> {
             json!({"name": "n", "disks": [{"size": 1, "partitions": [{"uuid": "x"}]}]}),
             &[
                 ("", "Missing required property 'disks[0].partitions[0].path': Where it is mounted."),
-                (
-                    "",
-                    "disks[0].partitions[0].uuid: the provider sets this itself, so a program cannot; take it out",
-                ),
+                ("", "disks[0].partitions[0].uuid: read-only output: remove it"),
             ],
         ),
         (
@@ -597,12 +574,12 @@ fn nested_attribute_rows() -> Vec<Row> {
         (
             NESTED,
             json!({"name": "n", "owner": {"name": "o", "number": 3}}),
-            &[("", "owner.number: the provider sets this itself, so a program cannot; take it out")],
+            &[("", "owner.number: read-only output: remove it")],
         ),
         (
             NESTED,
             json!({"name": "n", "disks": [{"size": 1, "serial": "x"}]}),
-            &[("", "disks[0].serial: the provider sets this itself, so a program cannot; take it out")],
+            &[("", "disks[0].serial: read-only output: remove it")],
         ),
         (
             NESTED,

@@ -190,7 +190,7 @@ async fn what_is_not_what_was_published_is_refused() -> Outcome {
             |world, release| world.registry.put(&release.archive_path(), Document::of("another")),
             "the archive has the SHA-256 ",
         ),
-        (|world, release| world.registry.remove(&release.sums_path()), "its checksums cannot be had: "),
+        (|world, release| world.registry.remove(&release.sums_path()), "could not download its checksums: "),
         (
             |world, release| {
                 let sums = format!("{}\n", release.sums());
@@ -203,7 +203,7 @@ async fn what_is_not_what_was_published_is_refused() -> Outcome {
                 let other = PublisherKey::new().sign(release.sums().as_bytes());
                 world.registry.put(&release.signature_path(), Document::of(other));
             },
-            ", and the registry vouches for ",
+            ", and the registry lists ",
         ),
         (
             |world, release| world.registry.put(&release.archive_path(), Document::status(403)),
@@ -390,7 +390,7 @@ async fn a_broken_configuration_is_told_with_its_place() -> Outcome {
     world.configure("plugin_cahce_dir = \"/x\"\n");
     host.greeted().await?.parameterize(&["acme/sandbox"]).await?;
     let warnings = told(&host, Severity::Warning);
-    let wanted = "tofurc:4:1: \"plugin_cahce_dir\" is not known here and has no effect";
+    let wanted = "tofurc:4:1: \"plugin_cahce_dir\" is unknown and ignored";
     assert!(warnings.iter().any(|warning| warning.contains(wanted)), "{warnings:?}");
     Ok(())
 }
@@ -399,7 +399,7 @@ async fn a_broken_configuration_is_told_with_its_place() -> Outcome {
 async fn what_of_the_configuration_has_no_effect_is_told_with_a_failure() -> Outcome {
     let world = World::new();
     world.configure("plugin_cahce_dir = \"/x\"\n");
-    let wanted = "tofurc:4:1: \"plugin_cahce_dir\" is not known here and has no effect";
+    let wanted = "tofurc:4:1: \"plugin_cahce_dir\" is unknown and ignored";
     let host = world.setup().start().await;
     let status = refused(&host, &["acme/sandbox"]).await?;
     says(&status, &["has no provider acme/sandbox", "\nwarning: ", wanted]);
@@ -459,7 +459,7 @@ async fn a_registry_is_reached_through_a_proxy() -> Outcome {
     assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
     says(
         &status,
-        &["the proxy wants to know who asks", "help: put the proxy's user and password into HTTPS_PROXY"],
+        &["the proxy requires authentication", "help: put the proxy's user and password into HTTPS_PROXY"],
     );
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The service of the engine of 2017, driven as that engine drives it.
+//! The service of the legacy engine, driven as that engine drives it.
 //!
 //! [`engine`] plays the engine, call for call: one process of the plugin for each command, ended by SIGKILL; names, checks,
 //! comparisons and then changes, deletions last; its state is only what that engine keeps. The providers are real.

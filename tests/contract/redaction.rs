@@ -282,7 +282,7 @@ on_both_protocols! {
     }
 }
 
-/// The engine of 2017 marks nothing; what the schema calls sensitive is redacted for it as well.
+/// The legacy engine marks nothing; what the schema calls sensitive is redacted for it as well.
 #[tokio::test]
 async fn the_engine_of_2017_gets_redacted_texts() -> Outcome {
     use isthmus_proto::lumirpc::resource_provider_client::ResourceProviderClient;

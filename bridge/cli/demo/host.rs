@@ -52,7 +52,7 @@ impl Host {
         Self::start(role, protocol, PULUMI_PLUGIN.to_owned(), |port| format!("127.0.0.1:{port}")).await
     }
 
-    /// Starts the daemon under the name that the engine of 2017 uses.
+    /// Starts the daemon under the name that the legacy engine uses.
     pub(super) async fn start_2017(role: &Role, protocol: Option<u8>) -> Result<Self, DemoError> {
         let name = format!("{LUMI_PLUGIN_PREFIX}{}", package(role));
         Self::start(role, protocol, name, |port| format!(":{port}")).await

@@ -1,4 +1,4 @@
-//! The service of 2017, called as the engine of that year did: name, check, diff, create, get, update, delete.
+//! The legacy service, called as the engine of that year did: name, check, diff, create, get, update, delete.
 //!
 //! That engine keeps no Terraform state and sends none; what the provider needs of it comes from the daemon's own store.
 

@@ -29,7 +29,7 @@ pub(super) struct Options {
     /// The lock file; without it, that of ISTHMUS_LOCK_FILE, or .terraform.lock.hcl.
     #[arg(long, value_name = "FILE", requires = "lock", conflicts_with = "plugin")]
     lock_file: Option<PathBuf>,
-    /// Take the newest version that will do, whatever is locked, and forget the sums that are.
+    /// Take the newest matching version, whatever is locked, and forget the sums that are.
     #[arg(long, requires = "lock", conflicts_with = "plugin")]
     upgrade: bool,
     /// Lock the provider's packages for these machines too, such as darwin_arm64.

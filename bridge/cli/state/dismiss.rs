@@ -16,7 +16,7 @@ Each start of a plugin tells of changes that were begun and whose end is not kno
 and put right what the engine believes, dismiss them. Objects are left alone, in the store and at the provider. Exits with 3,
 and dismisses nothing, when one of the changes does not exist.";
 
-/// Dismiss changes whose end is not known, so that they are told no more.
+/// Acknowledge operations with an unknown outcome.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Dismiss {

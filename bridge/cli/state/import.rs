@@ -73,7 +73,7 @@ enum OnConflict {
     Both,
 }
 
-/// Why an object is not taken over.
+/// Why an object is not imported.
 #[derive(Debug, thiserror::Error)]
 enum ObjectError {
     #[error(transparent)]
@@ -261,14 +261,14 @@ impl Counts {
                 self.failed += 1;
                 let otherwise = if is_certain { "" } else { ", or keep both with --on-conflict both" };
                 warn(&format!(
-                    "{name}: not taken over, because record {} has other values for id {id:?}; look at it with `isthmus \
+                    "{name}: not imported, because record {} has other values for id {id:?}; look at it with `isthmus \
                      state show {}`, and put this one in its place with --on-conflict replace{otherwise}",
                     number.0, number.0
                 ));
             }
             Err(error) => {
                 self.failed += 1;
-                warn(&format!("{name}: not taken over: {}", secrets.redact(&error.words())));
+                warn(&format!("{name}: not imported: {}", secrets.redact(&error.words())));
             }
         }
     }
@@ -276,7 +276,7 @@ impl Counts {
     fn summary(&self) -> String {
         let Self { added, same, replaced, failed, data } = self;
         let mut text =
-            format!("{added} added, {same} already there, {replaced} replaced, {failed} not taken over");
+            format!("{added} added, {same} already there, {replaced} replaced, {failed} not imported");
         if *data > 0 {
             text.push_str(&format!("; {data} from data sources, which are only read, left out"));
         }

@@ -1,6 +1,6 @@
 //! Create: the object is stored before the engine has the answer, and a failure leaves nothing behind.
 //!
-//! The engine of 2017 forgets a resource whose creation failed. So what a provider made before it failed is deleted again;
+//! The legacy engine forgets a resource whose creation failed. So what a provider made before it failed is deleted again;
 //! it is in the store as damaged until then, so that it can be found if even that is cut short. And it forgets one whose
 //! answer did not arrive: what was made then stays in the journal, and is told when the engine comes again.
 

@@ -1,4 +1,4 @@
-//! What the engine of 2017 is told of an object: outputs that it can keep, in an answer that it can receive.
+//! What the legacy engine is told of an object: outputs that it can keep, in an answer that it can receive.
 //!
 //! It knows no secrets and stores everything in the clear, so whoever runs it is warned of what is sensitive, or has it
 //! withheld. And its gRPC library takes messages of at most 4 MiB. An answer that it cannot receive would make it forget a

@@ -1,6 +1,6 @@
 //! Objects that were made and stored by processes which ended before the engine can be known to have been told.
 //!
-//! Mostly it was: an engine of 2017 ends its plugin as soon as it has the last answer. So each is told once, at the next
+//! Mostly it was: a legacy engine ends its plugin as soon as it has the last answer. So each is told once, at the next
 //! start, and stays in mind for as long as that process lives: if the engine then asks for the same again, it was not told.
 
 use std::sync::{Mutex, PoisonError};

@@ -11,7 +11,7 @@ use crate::resource::OperationError;
 pub(crate) enum Remedy {
     /// Look, with today's command line.
     Refresh,
-    /// Try again. The engine of 2017 neither refreshes nor imports; the store knows what there was.
+    /// Try again. The legacy engine neither refreshes nor imports; the store knows what there was.
     Repeat,
 }
 

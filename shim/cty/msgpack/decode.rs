@@ -1,7 +1,7 @@
 //! Reading values.
 //!
 //! As lenient as go-cty: text may come as `bin`, a dynamic value's type as `str`, numbers in any width or as text, and
-//! bytes behind the value are ignored. Two leniencies are not taken over. Text must be UTF-8, because a string that is
+//! bytes behind the value are ignored. Two leniencies are not imported. Text must be UTF-8, because a string that is
 //! not would change on its way through the engine; and an object must not name an attribute twice, because it would then
 //! lack another without anybody noticing. In a map the later of two equal keys counts, as in go-cty.
 

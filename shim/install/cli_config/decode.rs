@@ -145,7 +145,7 @@ impl Reader<'_> {
 
     pub(super) fn warn_of_others(&mut self, body: &Body, known: &[&str]) {
         for name in body.others(known) {
-            let text = format!("{:?} is not known here and has no effect", name.text);
+            let text = format!("{:?} is unknown and ignored", name.text);
             self.warn(name.position, text);
         }
     }

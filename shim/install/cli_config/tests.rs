@@ -259,8 +259,8 @@ fn what_has_no_effect_is_warned_about() {
     assert_eq!(
         home.warnings(),
         [
-            ".terraformrc:1:1: \"plugin_cahce_dir\" is not known here and has no effect",
-            ".terraformrc:6:3: \"inclued\" is not known here and has no effect",
+            ".terraformrc:1:1: \"plugin_cahce_dir\" is unknown and ignored",
+            ".terraformrc:6:3: \"inclued\" is unknown and ignored",
             ".terraformrc:8:25: \"https://m.example/providers\" does not end with a slash, so what is behind its last one is not \
              a part of it",
         ]

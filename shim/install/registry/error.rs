@@ -87,7 +87,7 @@ pub enum PackageFault {
     #[error("the registry names no checksum: {0}")]
     Sum(FileSumError),
     /// The list of sums cannot be had.
-    #[error("its checksums cannot be had: {0}")]
+    #[error("could not download its checksums: {0}")]
     NoSums(Box<WebError>),
     /// The list of sums contradicts itself.
     #[error("{0}")]
@@ -123,7 +123,7 @@ pub enum PackageFault {
         found: FileSum,
     },
     /// The signature cannot be had.
-    #[error("the signature of its checksums cannot be had: {0}")]
+    #[error("could not download the signature of its checksums: {0}")]
     NoSignature(Box<WebError>),
     /// The signature is not good.
     #[error("its checksums are not signed as they should be: {0}")]

@@ -57,11 +57,7 @@ fn a_signature_by_another_key_names_both() {
     let (known, other) = (PublisherKey::new(), PublisherKey::new());
     assert_eq!(
         refused(&other.sign(SUMS), &[&known]),
-        format!(
-            "it is signed by {}, and the registry vouches for {}",
-            other.fingerprint(),
-            known.fingerprint()
-        )
+        format!("it is signed by {}, and the registry lists {}", other.fingerprint(), known.fingerprint())
     );
 }
 

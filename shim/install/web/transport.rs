@@ -68,7 +68,7 @@ pub enum TransportFault {
     #[error("the proxy did not connect to it")]
     Proxy,
     /// The proxy wants to know who asks.
-    #[error("the proxy wants to know who asks")]
+    #[error("the proxy requires authentication")]
     ProxyAuthorization,
     /// Nothing came for too long.
     #[error("it did not answer in time")]

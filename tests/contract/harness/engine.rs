@@ -87,13 +87,13 @@ impl Engine {
         found.unwrap_or_else(|| panic!("the engine was not told {what}; it was told {:#?}", self.lines()))
     }
 
-    /// Sets the variables that an engine of 2017 has for a token such as `sandbox:config/vars`.
+    /// Sets the variables that a legacy engine has for a token such as `sandbox:config/vars`.
     pub(crate) fn set_variables(&self, token: &str, variables: Json) {
         let mut all = self.state.variables.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert(token.to_owned(), Ok(variables));
     }
 
-    /// Makes an engine of 2017 fail to evaluate the variables of a token.
+    /// Makes a legacy engine fail to evaluate the variables of a token.
     pub(crate) fn refuse_variables(&self, token: &str, reason: &str) {
         let mut all = self.state.variables.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert(token.to_owned(), Err(reason.to_owned()));

@@ -284,7 +284,7 @@ impl Host {
             .env("PULUMI_HOME", folder.path().join("pulumi"))
             .env("ISTHMUS_HOME", folder.path().join("isthmus"))
             .env("ISTHMUS_OFFLINE", "true")
-            // Only the plugin for an engine of 2017 looks there; others are told by Parameterize.
+            // Only the plugin for a legacy engine looks there; others are told by Parameterize.
             .env("ISTHMUS_PROVIDER", &provider)
             .current_dir(directory)
             .stdin(Stdio::piped())

@@ -61,7 +61,7 @@ async fn a_provider_that_an_origin_refuses_is_not_started() -> Outcome {
                 let other = PublisherKey::new().sign(release.sums().as_bytes());
                 world.registry.put(&release.signature_path(), Document::of(other));
             },
-            ", and the registry vouches for ",
+            ", and the registry lists ",
         ),
         (
             |world, _| {

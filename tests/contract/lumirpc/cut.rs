@@ -1,4 +1,4 @@
-//! Calls of the engine of 2017 that the daemon has to break off, because it ends and the provider does not answer. (That engine
+//! Calls of the legacy engine that the daemon has to break off, because it ends and the provider does not answer. (That engine
 //! cannot cancel, and sets no time.)
 
 use isthmus_state::Status as Condition;

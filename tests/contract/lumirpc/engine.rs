@@ -1,4 +1,4 @@
-//! The engine of 2017, as far as a provider can see it.
+//! The legacy engine, as far as a provider can see it.
 
 mod program;
 

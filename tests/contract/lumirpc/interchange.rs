@@ -1,4 +1,4 @@
-//! Objects go from the engine of 2017 to OpenTofu and back, and neither sees a change.
+//! Objects go from the legacy engine to OpenTofu and back, and neither sees a change.
 
 use std::path::Path;
 
@@ -149,7 +149,7 @@ fn sorted(instance: &Instance) -> Vec<String> {
     paths
 }
 
-/// One of everything, for the engine of 2017.
+/// One of everything, for the legacy engine.
 fn record() -> Struct {
     let rule = |port: f64| bag([("port", Value::from(port))]);
     let grant = |who: &str| bag([("who", Value::from(who)), ("level", "all".into())]);
@@ -216,9 +216,9 @@ async fn what_opentofu_has_applied_is_known_to_the_service_of_2017_without_a_cha
     let mut words = vec!["state", "import", file.to_str().expect("a path in UTF-8")];
     words.extend(options.iter().map(String::as_str));
     let imported = isthmus_with(&home, &words, &settings).well().stdout;
-    assert!(imported.ends_with("8 added, 0 already there, 0 replaced, 0 not taken over\n"), "{imported}");
+    assert!(imported.ends_with("8 added, 0 already there, 0 replaced, 0 not imported\n"), "{imported}");
     let again = isthmus_with(&home, &words, &settings).well().stdout;
-    assert!(again.ends_with("0 added, 8 already there, 0 replaced, 0 not taken over\n"), "{again}");
+    assert!(again.ends_with("0 added, 8 already there, 0 replaced, 0 not imported\n"), "{again}");
 
     // What goes out again is what came in.
     let exported = folder.path().join("exported.tfstate");

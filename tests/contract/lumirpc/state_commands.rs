@@ -148,7 +148,7 @@ async fn what_cannot_be_taken_over_is_told_and_does_not_keep_the_rest_away() {
     assert_eq!(said.code, 1, "{said:?}");
     assert!(
         said.stdout.ends_with(
-            "1 added, 0 already there, 0 replaced, 4 not taken over; 1 from data sources, which are only read, left out\n"
+            "1 added, 0 already there, 0 replaced, 4 not imported; 1 from data sources, which are only read, left out\n"
         ),
         "{said:?}"
     );

@@ -1,6 +1,6 @@
 //! What objects are called in a state that is written.
 //!
-//! The engine of 2017 names resources, but does not tell their provider; the store knows them by their ids. So an object has,
+//! The legacy engine names resources, but does not tell their provider; the store knows them by their ids. So an object has,
 //! in this order: the address that the user gives it, the one that it had in the state that it came from, or one that is
 //! made of its id.
 

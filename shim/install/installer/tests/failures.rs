@@ -78,11 +78,11 @@ async fn a_list_of_sums_or_a_signature_that_cannot_be_had_is_told() {
     for (document, says) in failures() {
         let fixture = spoiled(Release::sums_path, document.clone());
         let error = fixture.refused("1.0.0").await;
-        assert!(error.contains("its checksums cannot be had: ") && error.contains(says), "{error}");
+        assert!(error.contains("could not download its checksums: ") && error.contains(says), "{error}");
         let fixture = spoiled(Release::signature_path, document);
         let error = fixture.refused("1.0.0").await;
         assert!(
-            error.contains("the signature of its checksums cannot be had: ") && error.contains(says),
+            error.contains("could not download the signature of its checksums: ") && error.contains(says),
             "{error}"
         );
     }

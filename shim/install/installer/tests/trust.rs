@@ -10,10 +10,13 @@ async fn what_is_not_what_was_published_is_refused() {
             |fixture, release| fixture.registry.put(&release.archive_path(), Document::of("another")),
             "the archive has the SHA-256 ",
         ),
-        (|fixture, release| fixture.registry.remove(&release.sums_path()), "its checksums cannot be had: "),
+        (
+            |fixture, release| fixture.registry.remove(&release.sums_path()),
+            "could not download its checksums: ",
+        ),
         (
             |fixture, release| fixture.registry.remove(&release.signature_path()),
-            "the signature of its checksums cannot be had: ",
+            "could not download the signature of its checksums: ",
         ),
         (
             |fixture, release| {
@@ -38,7 +41,7 @@ async fn what_is_not_what_was_published_is_refused() {
                 let other = PublisherKey::new().sign(release.sums().as_bytes());
                 fixture.registry.put(&release.signature_path(), Document::of(other));
             },
-            ", and the registry vouches for ",
+            ", and the registry lists ",
         ),
         (
             |fixture, release| {

@@ -73,7 +73,7 @@ async fn what_a_registry_refuses_is_not_started() {
                 let other = PublisherKey::new().sign(release.sums().as_bytes());
                 fixture.registry.put(&release.signature_path(), Document::of(other));
             },
-            ", and the registry vouches for ",
+            ", and the registry lists ",
         ),
         (
             |fixture, release| {

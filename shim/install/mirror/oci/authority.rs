@@ -220,7 +220,7 @@ async fn challenge_of(
     let challenges = answer.headers.get_all(header::WWW_AUTHENTICATE).iter();
     let challenge = challenges.filter_map(|value| parse_challenge(value.to_str().ok()?)).next();
     challenge.map(Some).ok_or_else(|| {
-        let reason = "the registry wants to know who asks, but not in a way that is known here";
+        let reason = "the registry requires an authentication scheme that is not supported";
         RemoteMirrorError::answer(base, reason)
     })
 }
