@@ -150,7 +150,7 @@ const CHOICE: &[Entry] = &[
         id: "missing-file",
         what: "a file that is no provider",
         go_bridge: "names the folder, or a go-plugin error",
-        isthmus: "names the file, says what is wrong with it (missing, a folder, not executable, no provider, another platform) and what to do",
+        isthmus: "names the file, says what is wrong with it (missing, a folder, not executable, no provider, another platform) and what to do; one that is not called `terraform-provider-NAME` is taken with `--provider-name`",
         why: "the path is most often misspelt",
         back: NONE,
         shown: Shown::InAnswers(&[
@@ -167,7 +167,7 @@ const CHOICE: &[Entry] = &[
             Rule {
                 calls: &["Parameterize"],
                 path: &["error", "message"],
-                ours: Like(r#"expected path to end with "terraform-provider-\$\{NAME\}""#),
+                ours: Like(r#"".*" is not the path of a file that is called terraform-provider-NAME, .*"#),
                 theirs: Like("could not find executable file starting with terraform-provider-"),
             },
         ]),
