@@ -38,7 +38,7 @@ pub use autoname::{Naming, Wish};
 pub use check::{Checked, check};
 pub use create::{Created, create, preview_create};
 pub use delete::delete;
-pub use diagnose::describe;
+pub use diagnose::{describe, in_sentences};
 pub use diff::{Change, ChangeKind, Comparison, Difference, diff};
 pub use error::{MissingKey, OperationError, Partial};
 pub use failed_deletes::FailedDeletes;
