@@ -37,7 +37,7 @@ pub use autoname::{AutonamingMode, Naming};
 pub use check::{Checked, check};
 pub use create::{Created, create, preview_create};
 pub use delete::delete;
-pub use diagnose::describe;
+pub use diagnose::{describe, in_sentences};
 pub use diff::{Change, ChangeKind, Comparison, Difference, diff};
 pub use error::{MissingKey, OperationError, Partial};
 pub use failure::{Failure, Inputs, Place, may_hold_secret};

@@ -40,6 +40,15 @@ pub(super) struct Demo {
     config: Option<PathBuf>,
 }
 
+impl DemoError {
+    /// A check has found something wrong with inputs.
+    fn refused(step: &'static str, property: &str, reason: &str) -> Self {
+        // It is empty where the reason says itself what it is about.
+        let place = if property.is_empty() { String::new() } else { format!("{property}: ") };
+        Self::Call { step, reason: format!("{place}{reason}") }
+    }
+}
+
 /// Why the demonstration ended early.
 #[derive(Debug, thiserror::Error)]
 enum DemoError {

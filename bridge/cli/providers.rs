@@ -18,6 +18,7 @@ use isthmus_install::{
 };
 
 use super::fail;
+use super::output::inform;
 use crate::daemon::{self, InstallationError, NoProviderCache};
 use crate::settings::Settings;
 
@@ -128,6 +129,13 @@ pub(super) fn run(providers: &Providers, settings: &Settings) -> ExitCode {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Faulty) => ExitCode::FAILURE,
         Err(error) => fail(&isthmus_common::with_help(isthmus_common::error_chain(&error), error.help())),
+    }
+}
+
+/// Says that there is nothing to be told of, so that an empty cache is not taken for a well one.
+fn note_if_empty(cache: &ProviderCache, inventory: &Inventory) {
+    if inventory.packages.is_empty() {
+        inform(&format!("no providers are installed in {}", cache.root().display()));
     }
 }
 

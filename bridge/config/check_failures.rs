@@ -9,7 +9,7 @@
 use isthmus_provider::Diagnostic;
 
 use crate::package::shape::{Field, ObjectShape};
-use crate::resource::{Failure, Inputs, Place, describe};
+use crate::resource::{Failure, Inputs, Place, describe, in_sentences};
 use crate::translate::attribute_paths::{field_at, property_path};
 use crate::translate::inputs::InputFailure;
 use crate::translate::property_path::PropertyPath;
@@ -54,12 +54,7 @@ impl<'a> Complaints<'a> {
             let description = field_at(&diagnostic.path, self.shape).map_or("", |field| &field.description);
             self.missing(place.path(), nested, description)
         } else {
-            let mut text = diagnostic.summary.clone();
-            if !diagnostic.detail.is_empty() {
-                text.push_str(". ");
-                text.push_str(&diagnostic.detail);
-            }
-            self.invalid(&text, place.path(), nested)
+            self.invalid(&[&diagnostic.summary, &diagnostic.detail], place.path(), nested)
         };
         place.failure_that_names_it(reason)
     }
@@ -68,7 +63,7 @@ impl<'a> Complaints<'a> {
     pub(super) fn of_schema(&self, failure: InputFailure) -> Failure {
         let nested = failure.path.0.len() > 1;
         let place: Place = self.given.at(&failure.path);
-        let reason = self.invalid(&failure.reason, place.path(), nested);
+        let reason = self.invalid(&[&failure.reason], place.path(), nested);
         place.failure_that_names_it(reason)
     }
 
@@ -123,17 +118,13 @@ impl<'a> Complaints<'a> {
         reason
     }
 
-    fn invalid(&self, text: &str, path: &PropertyPath, nested: bool) -> String {
-        let stop = if text.ends_with('?') { "" } else { "." };
-        match self.explicit {
-            Some(name) => format!(
-                "could not validate provider configuration: {text}{stop} Examine values at '{name}.{path}'."
-            ),
-            None => format!(
-                "could not validate provider configuration: {text}{stop} Check `pulumi config get {}`.",
-                self.config_expression(path, nested)
-            ),
-        }
+    fn invalid(&self, texts: &[&str], path: &PropertyPath, nested: bool) -> String {
+        let what_to_do = match self.explicit {
+            Some(name) => format!("Examine values at '{name}.{path}'."),
+            None => format!("Check `pulumi config get {}`.", self.config_expression(path, nested)),
+        };
+        let text = in_sentences(&[texts, &[&what_to_do]].concat());
+        format!("could not validate provider configuration: {text}")
     }
 
     /// What `pulumi config` calls a property.
@@ -222,6 +213,24 @@ mod tests {
                 "could not validate provider configuration: Bad. Very bad. Check `pulumi config get --path \
                  cloud:assumeRole.roleArn`."
             );
+        }
+    }
+
+    #[test]
+    fn a_complaint_that_ends_with_a_full_stop_gets_no_second_one() {
+        let (shape, nothing) = (shape(), Struct::new());
+        let urn = "urn:pulumi:s::p::pulumi:providers:cloud::mine";
+        let complaints = Complaints::new(urn, "cloud", Inputs::new(&nothing, &shape.object), &shape.object);
+        for (summary, detail, expected) in
+            [("Bad.", "Very bad.", "Bad. Very bad."), ("Bad.", "", "Bad."), ("Bad?", "Why?", "Bad? Why?")]
+        {
+            let complaint =
+                Diagnostic { path: AttributePath(role().to_vec()), ..Diagnostic::error(summary, detail) };
+            let reason = complaints.of_provider(&complaint).reason().to_owned();
+            let expected = format!(
+                "could not validate provider configuration: {expected} Examine values at 'mine.assumeRole.roleArn'."
+            );
+            assert_eq!(reason, expected);
         }
     }
 

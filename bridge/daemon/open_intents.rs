@@ -4,6 +4,7 @@ use isthmus_state::{Condition, EncryptedStore, EncryptedStoreError, Intent, Open
 
 use super::Daemon;
 use crate::engine::{EngineLog, LogLine, Severity};
+use crate::resource::in_sentences;
 
 impl Daemon {
     /// Tells an engine what was begun and never ended, as far as it concerns it. What somebody is still doing is left out.
@@ -36,7 +37,7 @@ impl Daemon {
                     "See what the provider has, and put it right there or in the engine's state. `isthmus state dismiss \
                      {number}` ends this message"
                 );
-                say(Severity::Warning, format!("{report}. {what_to_do}"));
+                say(Severity::Warning, in_sentences(&[&report, &what_to_do]));
             }
             self.tell_once(state_store, unanswered, log).await
         };
@@ -58,7 +59,7 @@ impl Daemon {
     ) -> Result<(), EncryptedStoreError> {
         for open in &unanswered {
             let advice = "If the engine does not have it, import it there, or delete it by hand";
-            let message = format!("{}. {advice}", open.report());
+            let message = in_sentences(&[&open.report(), advice]);
             log.send(LogLine { severity: Severity::Info, message, urn: String::new() });
         }
         // Not forgotten before it is told.

@@ -104,7 +104,12 @@ impl Identity {
             ParameterSource::Remote { url, version } => {
                 (url.rsplit('/').next().unwrap_or(url), version.as_str())
             }
-            ParameterSource::Local { path } => (local_provider_type(path)?, LOCAL_VERSION),
+            // A file that is called otherwise is the provider that the user says.
+            ParameterSource::Local { path } => match (local_provider_type(path), &parameter.provider_name) {
+                (Ok(provider_type), _) => (provider_type, LOCAL_VERSION),
+                (Err(_), Some(name)) => (name.as_str(), LOCAL_VERSION),
+                (Err(error), None) => return Err(error.into()),
+            },
         };
         let parsed = semver::Version::parse(version)
             .map_err(|source| IdentityError::Version { version: version.to_owned(), source })?;
@@ -459,6 +464,12 @@ mod tests {
         }
         assert_eq!(name_of("./terraform-provider-1password", Some("onepassword")).unwrap(), "onepassword");
         assert_eq!(name_of("./terraform-provider-My_own-1", None).unwrap(), "My_own-1");
+        assert_eq!(name_of("./built/provider", Some("own")).unwrap(), "own");
+        let nameless = name_of("./built/provider", None).unwrap_err().to_string();
+        assert!(
+            nameless.contains("\"./built/provider\"") && nameless.contains("--provider-name"),
+            "{nameless}"
+        );
     }
 
     #[test]

@@ -28,16 +28,22 @@ pub const EXECUTABLE_PREFIX: &str = "terraform-provider-";
 /// The version of a package whose provider is a file: such a provider has none that could be known.
 pub const LOCAL_VERSION: &str = "0.0.0";
 
-/// The path names no provider.
+/// The path does not say which provider it is.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("expected path to end with \"terraform-provider-${{NAME}}\"")]
-pub struct NotAProviderPath;
+#[error(
+    "{path:?} is not the path of a file that is called terraform-provider-NAME, so there is no name for its package; name the file \
+     of a provider, or pass `--provider-name NAME` if the provider's file is called otherwise"
+)]
+pub struct NotAProviderPath {
+    /// As it was given.
+    pub path: String,
+}
 
 /// The type of the provider in a file: what follows the last `terraform-provider-` of its path.
 pub fn local_provider_type(path: &str) -> Result<&str, NotAProviderPath> {
     match path.rsplit_once(EXECUTABLE_PREFIX) {
         Some((_, provider_type)) if !provider_type.is_empty() => Ok(provider_type),
-        Some(_) | None => Err(NotAProviderPath),
+        Some(_) | None => Err(NotAProviderPath { path: path.to_owned() }),
     }
 }
 
@@ -50,10 +56,12 @@ mod tests {
         assert_eq!(local_provider_type("./bin/terraform-provider-random"), Ok("random"));
         assert_eq!(local_provider_type("/terraform-provider-a/terraform-provider-b_v1"), Ok("b_v1"));
         for path in ["./random", "./terraform-provider-"] {
-            assert_eq!(
-                local_provider_type(path).unwrap_err().to_string(),
-                "expected path to end with \"terraform-provider-${NAME}\""
+            let error = local_provider_type(path).unwrap_err().to_string();
+            assert!(
+                error.starts_with(&format!("{path:?} is not the path of a file that is called")),
+                "{error}"
             );
+            assert!(error.contains("`--provider-name NAME`"), "{error}");
         }
     }
 

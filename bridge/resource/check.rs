@@ -8,7 +8,7 @@ use isthmus_proto::property::{Struct, Value};
 use isthmus_provider::{Diagnostic, ProviderError};
 
 use super::autoname::{Naming, Unnamed, add_name};
-use super::{Failure, Inputs, OperationError, OperationWarnings, Place, Target};
+use super::{Failure, Inputs, OperationError, OperationWarnings, Place, Target, in_sentences};
 use crate::package::shape::{Field, ObjectShape, Shape};
 use crate::translate::attribute_paths::{field_at, property_path};
 use crate::translate::exact_numbers::doubtful_numbers;
@@ -163,14 +163,7 @@ fn failure(
         Some(_) | None => String::new(),
     };
     let detail = if complaint.detail == complaint.summary { "" } else { &complaint.detail };
-    let mut reason = String::new();
-    for sentence in [&complaint.summary, detail, &examine] {
-        let sentence = sentence.trim();
-        if !reason.is_empty() && !sentence.is_empty() {
-            reason.push_str(if reason.ends_with(['.', '!', '?', ':', ';']) { " " } else { ". " });
-        }
-        reason.push_str(sentence);
-    }
+    let reason = in_sentences(&[&complaint.summary, detail, &examine]);
     if examine.is_empty() { place.failure(reason) } else { place.failure_that_names_it(reason) }
 }
 

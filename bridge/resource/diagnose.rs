@@ -12,6 +12,8 @@ use crate::translate::attribute_paths::property_path;
 pub fn describe(diagnostic: &Diagnostic, shape: &ObjectShape) -> String {
     let mut text = diagnostic.summary.clone();
     if !diagnostic.detail.is_empty() && diagnostic.detail != diagnostic.summary {
+        // Some providers end it as a sentence.
+        text.truncate(text.trim_end().trim_end_matches([':', '.']).len());
         text.push_str(": ");
         text.push_str(&diagnostic.detail);
     }
@@ -20,6 +22,18 @@ pub fn describe(diagnostic: &Diagnostic, shape: &ObjectShape) -> String {
         text.push_str(&format!(" (at property `{path}`)"));
     }
     text
+}
+
+/// Texts one behind the other, each as a sentence, whether or not it ends as one. Empty ones are left out.
+pub fn in_sentences(texts: &[&str]) -> String {
+    let mut sentences = String::new();
+    for text in texts.iter().map(|text| text.trim()).filter(|text| !text.is_empty()) {
+        if !sentences.is_empty() {
+            sentences.push_str(if sentences.ends_with(['.', '!', '?', ':', ';']) { " " } else { ". " });
+        }
+        sentences.push_str(text);
+    }
+    sentences
 }
 
 impl Target<'_> {
@@ -85,5 +99,28 @@ fn is_outcome_unknown(error: &ProviderError) -> bool {
         | ProviderError::Stopped { .. }
         | ProviderError::Unsupported { .. }
         | ProviderError::InvalidSchema { .. } => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_ends_as_a_sentence_gets_no_second_full_stop() {
+        for (texts, expected) in [
+            (&["Bad", "Very bad", "See there."][..], "Bad. Very bad. See there."),
+            (&["Bad.", "Very bad.\n", "See there."], "Bad. Very bad. See there."),
+            (&["Bad?", "", "Very bad!", "See there."], "Bad? Very bad! See there."),
+            (&["", " "], ""),
+        ] {
+            assert_eq!(in_sentences(texts), expected);
+        }
+        for summary in ["Bad", "Bad.", "Bad: ", "Bad..."] {
+            let diagnostic = Diagnostic::error(summary, "Very bad.");
+            assert_eq!(describe(&diagnostic, &ObjectShape::default()), "Bad: Very bad.");
+            let alone = Diagnostic::error(summary, "");
+            assert_eq!(describe(&alone, &ObjectShape::default()), summary);
+        }
     }
 }

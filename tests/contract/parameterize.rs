@@ -45,6 +45,23 @@ on_both_protocols! {
         Ok(())
     }
 
+    async fn a_file_that_is_called_otherwise_takes_a_name_for_its_package(protocol) {
+        let host = Setup::sandbox(protocol).start().await;
+        let built = host.folder().join("built");
+        file(&built, &format!("#!/bin/sh\nexec '{}' \"$@\"\n", host.provider()), 0o755);
+        let built = built.to_str().expect("a path in UTF-8");
+        let folder = host.folder().to_str().expect("a path in UTF-8").to_owned();
+        for path in [built, &folder, "/bin/ls"] {
+            let session = host.greeted().await?;
+            let status = session.parameterize(&[path]).await.expect_err("it has no name");
+            assert_says(&status, &[path, "terraform-provider-NAME", "`--provider-name NAME`"]);
+        }
+        let session = host.greeted().await?;
+        assert_eq!(session.parameterize(&["--provider-name=boxes", built]).await?.name, "boxes");
+        assert!(session.schema().await?["resources"]["boxes:index/note:Note"].is_object());
+        Ok(())
+    }
+
     async fn a_session_has_one_provider(protocol) {
         let host = Setup::sandbox(protocol).start().await;
         let session = host.parameterized().await?;

@@ -150,7 +150,7 @@ const CHOICE: &[Entry] = &[
         id: "missing-file",
         what: "a file that is no provider",
         go_bridge: "names the folder, or a go-plugin error",
-        isthmus: "names the file, says what is wrong with it (missing, a folder, not executable, no provider, another platform) and what to do",
+        isthmus: "names the file, says what is wrong with it (missing, a folder, not executable, no provider, another platform) and what to do; one that is not called `terraform-provider-NAME` is taken with `--provider-name`",
         why: "the path is most often misspelt",
         back: NONE,
         shown: Shown::InAnswers(&[
@@ -167,7 +167,7 @@ const CHOICE: &[Entry] = &[
             Rule {
                 calls: &["Parameterize"],
                 path: &["error", "message"],
-                ours: Like(r#"expected path to end with "terraform-provider-\$\{NAME\}""#),
+                ours: Like(r#"".*" is not the path of a file that is called terraform-provider-NAME, .*"#),
                 theirs: Like("could not find executable file starting with terraform-provider-"),
             },
         ]),
@@ -940,8 +940,8 @@ const FAILURES: &[Entry] = &[
         id: "quoted-secrets",
         what: "a secret that a provider quotes: in diagnostics, warnings, statuses, log lines, the trace of a panic",
         go_bridge: "is printed",
-        isthmus: "`[secret]` in its place, also of its JSON, Go-quoted, URL and base64 forms",
-        why: "nothing that is secret belongs on a terminal, or in the log of a build",
+        isthmus: "`[secret]` in its place, also of its JSON, Go-quoted, URL and base64 forms, of each text of at least 8 characters in a secret JSON document, and of the password in a secret URL; not of what the provider makes up within a call, in lines that it logs (`TF_LOG`) before the call is answered",
+        why: "nothing that is secret belongs on a terminal, or in the log of a build; that a made-up value is secret is known from the answer",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Invoke"],
@@ -1177,7 +1177,7 @@ const USERS: &[Entry] = &[
         id: "detailed-differences",
         what: "detailed differences",
         go_bridge: "only with `PULUMI_TF_BRIDGE_ACCURATE_PF_BRIDGE_PREVIEW`",
-        isthmus: "always, as deep as the change is; elements of sets by what they are",
+        isthmus: "always, as deep as the change is; elements of sets by what they are; no keys of a map that is secret",
         why: "a preview says what changes",
         back: NONE,
         shown: Shown::Elsewhere("tests/contract/differences.rs"),

@@ -74,8 +74,7 @@ impl Play<'_> {
         let request = CheckRequest { r#type: self.token.clone(), properties: Some(inputs.clone()) };
         let (answer, step) = self.host.step("check", self.client.clone().check(request)).await?;
         if let Some(failure) = answer.failures.first() {
-            let reason = format!("{}: {}", failure.property, failure.reason);
-            return Err(DemoError::Call { step: step.name, reason });
+            return Err(DemoError::refused(step.name, &failure.property, &failure.reason));
         }
         self.report.step(step, "the inputs are right");
         let mut checked = answer.defaults.unwrap_or_default();

@@ -14,6 +14,8 @@ use super::DemoError;
 use super::host::{Host, package};
 use super::inputs::Role;
 use super::report::{Report, expect};
+use crate::names::casing::{lower_first, pulumi_to_terraform, upper_camel};
+use crate::names::tokens::{member_name, nearest};
 
 /// A resource as the engine keeps it.
 #[derive(Clone, Debug)]
@@ -310,22 +312,24 @@ fn refuse_failures(
 ) -> Result<(), DemoError> {
     match failures.first() {
         None => Ok(()),
-        Some(failure) => {
-            Err(DemoError::Call { step, reason: format!("{}: {}", failure.property, failure.reason) })
-        }
+        Some(failure) => Err(DemoError::refused(step, &failure.property, &failure.reason)),
     }
 }
 
 /// The token of the resource that Terraform calls `role.resource`, found as a user would: by its likeness.
-fn token<'a>(role: &Role, mut tokens: impl Iterator<Item = &'a String>) -> Result<String, DemoError> {
+fn token<'a>(role: &Role, tokens: impl Iterator<Item = &'a String>) -> Result<String, DemoError> {
     let package = package(role);
     let bare = role.resource.strip_prefix(&format!("{package}_")).unwrap_or(&role.resource);
-    let wanted = crate::names::casing::upper_camel(bare).to_lowercase();
-    tokens
-        .find(|token| crate::names::tokens::member_name(token).to_lowercase() == wanted)
-        .cloned()
-        .ok_or_else(|| DemoError::Call {
-            step: "schema",
-            reason: format!("the package {package} has no resource for {}", role.resource),
-        })
+    let wanted = upper_camel(bare).to_lowercase();
+    let tokens: Vec<&String> = tokens.collect();
+    if let Some(token) = tokens.iter().find(|token| member_name(token).to_lowercase() == wanted) {
+        return Ok((*token).clone());
+    }
+    let mut reason = format!("the package {package} has no resource for {}", role.resource);
+    if let Some(nearest) = nearest(&wanted, tokens.iter().map(|token| token.as_str())) {
+        // The schema has no Terraform types; this is one that leads to the token.
+        let name = pulumi_to_terraform(&lower_first(member_name(nearest)));
+        reason.push_str(&format!("; did you mean {:?}?", format!("{package}_{name}")));
+    }
+    Err(DemoError::Call { step: "schema", reason })
 }

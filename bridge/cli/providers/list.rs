@@ -4,7 +4,7 @@ use clap::Args;
 use isthmus_install::{Inventory, ProviderCache};
 use serde_json::{Value, json};
 
-use super::{Outcome, ProvidersError, open};
+use super::{Outcome, ProvidersError, note_if_empty, open};
 use crate::cli::table::{bytes, table};
 use crate::cli::{print, verification};
 
@@ -28,6 +28,7 @@ pub(super) struct List {
 impl List {
     pub(super) fn run(&self) -> Result<Outcome, ProvidersError> {
         let (cache, inventory) = open()?;
+        note_if_empty(&cache, &inventory);
         print(&if self.json { as_json(&cache, &inventory) } else { as_text(&cache, &inventory) });
         Ok(Outcome::Done)
     }
@@ -36,7 +37,7 @@ impl List {
 fn as_text(cache: &ProviderCache, inventory: &Inventory) -> String {
     let root = cache.root();
     let mut text = if inventory.packages.is_empty() {
-        format!("no provider is in {}\n", root.display())
+        String::new()
     } else {
         let rows = inventory.packages.iter().map(|package| {
             [

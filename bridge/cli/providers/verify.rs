@@ -6,7 +6,7 @@
 use clap::Args;
 use isthmus_install::{CachedPackage, FileSum, Installer, Platform, Verification, VersionConstraint};
 
-use super::{Outcome, ProvidersError, open, selection};
+use super::{Outcome, ProvidersError, note_if_empty, open, selection};
 use crate::cli::install::{Reporter, installer};
 use crate::cli::{print, verification, warn};
 use crate::settings::Settings;
@@ -51,6 +51,7 @@ impl Verify {
     pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, ProvidersError> {
         let (cache, inventory) = open()?;
         let selections = selection::parse_all(&self.providers, &cache, &inventory)?;
+        note_if_empty(&cache, &inventory);
         let is_selected =
             |package: &CachedPackage| selections.is_empty() || selections.iter().any(|one| one.has(package));
         let mut asked = None;

@@ -197,7 +197,7 @@ fn tokens_and_hosts_and_helpers_are_read_in_every_form() {
         let warnings: Vec<&str> = config.warnings.iter().map(|warning| warning.text.as_str()).collect();
         let [warning] = warnings[..] else { panic!("{warnings:?}") };
         assert!(
-            warning.starts_with("the CLI configuration names the credentials helper \"state_store\""),
+            warning.starts_with("the CLI configuration names the credentials helper \"vault\""),
             "{warning}"
         );
         assert_eq!(config.credentials, [("example.com".to_owned(), Secret::new("t".to_owned()))].into());

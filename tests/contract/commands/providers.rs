@@ -71,14 +71,20 @@ impl Machine {
 #[test]
 fn what_is_in_the_cache_is_listed_with_who_vouches_for_it() {
     let machine = Machine::new();
-    let empty = machine.isthmus(&["providers", "list"]).well();
-    assert_eq!(empty, format!("no provider is in {}\n", machine.cache().display()));
+    let note = format!("note: no providers are installed in {}\n", machine.cache().display());
+    for words in [&["providers", "list"][..], &["providers", "verify"], &["providers", "list", "--json"]] {
+        let empty = machine.isthmus(words);
+        assert_eq!((empty.code, &empty.stderr), (0, &note), "{words:?}: {empty:?}");
+        assert_eq!(empty.stdout.is_empty(), !words.contains(&"--json"), "{words:?}: {empty:?}");
+    }
 
     let program = machine.installed("random", "3.9.0", &[b'x'; 1234]);
     machine.leave("tls", "4.0.0", b"a program");
     let unfinished = Machine::size_of_left_over(&machine.left_over("tls", "4.0.0"));
     machine.write(machine.cache().join(format!("{HASHICORP}/tls/4.1.0/x\u{1b}/y")), b"");
-    let table = machine.isthmus(&["providers", "list"]).well();
+    let listed = machine.isthmus(&["providers", "list"]);
+    assert_eq!(listed.stderr, "");
+    let table = listed.well();
     let platform = Platform::CURRENT;
     let expected = format!(
         "PROVIDER          VERSION  PLATFORM     VERIFIED                    SIZE    PROGRAM\n\

@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use super::{Machine, Said};
+use crate::harness::json;
 
 /// Runs a line of a shell, with `isthmus` in it.
 fn shell(machine: &Machine, program: &str, line: &str) -> Said {
@@ -103,6 +104,39 @@ fn arguments_in_the_wrong_place_are_answered_with_the_right_one() {
         let said = machine.isthmus(words);
         assert!(said.code == code && said.stderr.contains(wanted), "{words:?}: {said:?}");
     }
+}
+
+#[test]
+fn a_demonstration_says_what_is_wrong_with_its_inputs() {
+    let machine = Machine::new();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_isthmus"), machine.path("terraform-provider-sandbox"))
+        .expect("a link");
+    let objects = machine.path("objects");
+    std::fs::create_dir(&objects).expect("a folder");
+    machine.write("config.json", json!({ "directory": objects }).to_string().as_bytes());
+    machine.write("right.json", b"{\"title\": \"x\"}");
+    machine.write("wrong.json", b"{\"title\": \"x\", \"bodi\": \"y\"}");
+    let demo = |resource, inputs| {
+        let words = [
+            "demo",
+            "--provider",
+            "./terraform-provider-sandbox",
+            "--resource",
+            resource,
+            "--inputs",
+            inputs,
+            "--config",
+            "config.json",
+        ];
+        machine.isthmus(&words).failed()
+    };
+    let misspelt = demo("sandbox_nte", "right.json");
+    let reason = "the package sandbox has no resource for sandbox_nte; did you mean \"sandbox_note\"?";
+    assert!(misspelt.contains(reason), "{misspelt}");
+    let unlike = demo("sandbox_xylophone_of_glass", "right.json");
+    assert!(!unlike.contains("did you mean"), "{unlike}");
+    let refused = demo("sandbox_note", "wrong.json");
+    assert!(refused.contains("check failed: bodi: "), "{refused}");
 }
 
 #[test]
