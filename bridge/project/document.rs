@@ -179,7 +179,7 @@ fn packages(packages: &Value) -> Result<Vec<RequestedPackage>, DocumentError> {
         let plugin_version = match &version {
             Value::Null => None,
             Value::String(text) if text.is_empty() => None,
-            Value::String(text) => Some(parse_version(text).map_err(|error| fault(Some(error)))?),
+            Value::String(text) => Some(parse_tolerantly(text).map_err(|error| fault(Some(error)))?),
             // Without quotes, 1.1 is a number.
             _ => return Err(fault(None)),
         };
@@ -207,6 +207,14 @@ fn sdk(plugin: &Value) -> Option<Sdk> {
 /// When it is not a semantic version.
 pub fn parse_version(text: &str) -> Result<Version, semver::Error> {
     Version::parse(text.strip_prefix('v').unwrap_or(text))
+}
+
+/// A version in a project file, which the Pulumi CLI reads tolerantly: parts that are missing are 0.
+fn parse_tolerantly(text: &str) -> Result<Version, semver::Error> {
+    let text = text.trim();
+    let parts = text.strip_prefix('v').unwrap_or(text).split('.').count();
+    let is_short = parts < 3 && !text.contains(['-', '+']);
+    parse_version(&if is_short { text.to_owned() + &".0".repeat(3 - parts) } else { text.to_owned() })
 }
 
 #[cfg(test)]
@@ -316,13 +324,14 @@ mod tests {
                 "{ source: terraform-provider, version: [1.1.3] }",
                 "is [\"1.1.3\"], which is not a semantic version",
             ),
-            ("terraform-provider@1", "is \"1\", which is not a semantic version, such as 1.1.3: "),
+            ("terraform-provider@1.x", "is \"1.x\", which is not a semantic version, such as 1.1.3: "),
         ] {
             let text = format!("packages:\n  random: {package}\n");
             let error = Named::parse(FileKind::Project, "Pulumi.yaml", &text).expect_err(package);
             let shown = isthmus_common::error_chain(&error);
             assert!(shown.starts_with(&format!("the version of package \"random\" {expected}")), "{shown}");
         }
+        assert_eq!(versions("Pulumi.yaml", "packages: { a: terraform-provider@v1.1 }"), ["1.1.0"]);
         for text in
             ["", "\n", "# nothing\n", "packages: { a: { source: a, version: 1.1 } }\n", "runtime: yaml\n"]
         {

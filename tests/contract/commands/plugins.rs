@@ -171,7 +171,7 @@ fn a_project_file_that_cannot_be_read_is_named() {
 #[test]
 fn a_version_in_the_project_file_that_is_none_is_named_with_its_package() {
     let user = User::new();
-    for (version, shown) in [("1.1", "1.1"), ("'1.1'", "\"1.1\""), ("latest", "\"latest\"")] {
+    for (version, shown) in [("1.1", "1.1"), ("'1.x'", "\"1.x\""), ("latest", "\"latest\"")] {
         user.project("work", version);
         let said = user.install_plugin("work", &[]).failed();
         let error = format!(
