@@ -51,7 +51,7 @@ on_both_protocols! {
         assert_eq!(property, "region");
         assert_eq!(
             reason,
-            "could not validate provider configuration: Invalid region. There is no region of that name.. Check `pulumi \
+            "could not validate provider configuration: Invalid region. There is no region of that name. Check `pulumi \
              config get conformance:region`."
         );
         Ok(())

@@ -168,7 +168,9 @@ const CHOICE: &[Entry] = &[
                 calls: &["Parameterize"],
                 path: &["error", "message"],
                 ours: Like(r#"".*" is not the path of a file that is called terraform-provider-NAME, .*"#),
-                theirs: Like("could not find executable file starting with terraform-provider-"),
+                theirs: Like(
+                    r#"could not find executable file starting with terraform-provider-|expected path to end with "terraform-provider-.*""#,
+                ),
             },
         ]),
     },
@@ -714,10 +716,10 @@ const INPUTS: &[Entry] = &[
         why: "it is read by people",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
-            calls: &["Check"],
+            calls: &["Check", "CheckConfig"],
             path: &["failures", "*", "reason"],
-            ours: Like(r".*[^.]\. Examine values at '.*'\."),
-            theirs: Like(r".*\.\. Examine values at '.*'\."),
+            ours: Like(r".*[^.]\. (Examine values at '.*'|Check `.*`)\."),
+            theirs: Like(r".*\.\. (Examine values at '.*'|Check `.*`)\."),
         }]),
     },
     Entry {
@@ -779,7 +781,7 @@ const INPUTS: &[Entry] = &[
             calls: &["Check"],
             path: &["failures", "*", "reason"],
             ours: Like(
-                "Missing required property '.*'|(.*: )?at (least|most) .* (needed|allowed) here, found .*|(.*: )?the provider sets this itself, .*",
+                "Missing required property '.*'|(.*: )?at (least|most) .* (needed|allowed) here, found .*|(.*: )?read-only output: .*",
             ),
             theirs: Like(r"(Missing attribute|Read-only attribute|Too few blocks|Too many blocks)\. .*"),
         }]),

@@ -23,7 +23,7 @@ impl Machine {
     }
 
     /// A provider with the record of an earlier installation.
-    fn installed(&self, name: &str, version: &str, content: &[u8]) -> PathBuf {
+    pub(super) fn installed(&self, name: &str, version: &str, content: &[u8]) -> PathBuf {
         let program = self.leave(name, version, content);
         let folder = program.parent().expect("a folder");
         let record = json!({

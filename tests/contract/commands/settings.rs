@@ -118,6 +118,7 @@ fn assert_refused(row: &Row, value: &[u8], text: &str) {
 #[test]
 fn a_command_understands_a_value_or_ends_with_a_usage_error() {
     let machine = Machine::new();
+    machine.installed("random", "3.7.0", b"a program");
     let list = |row: &Row, value: &[u8]| {
         let mut command = machine.command(env!("CARGO_BIN_EXE_isthmus"));
         Said::of(command.args(["providers", "list"]).env(row.name, OsStr::from_bytes(value)))
@@ -203,6 +204,7 @@ fn a_command_lists_all_that_is_wrong_at_once() {
 #[test]
 fn a_command_warns_of_variables_that_have_no_effect() {
     let machine = Machine::new();
+    machine.installed("random", "3.7.0", b"a program");
     for (name, value, warning) in [
         (
             "ISTHMUS_OFLINE",
