@@ -112,7 +112,7 @@ impl KnownSecrets {
         }
     }
 
-    /// `text` with [`REDACTED`](super::REDACTED) in place of every secret that is known.
+    /// `text` with [`REDACTED`](isthmus_common::REDACTED) in place of every secret that is known.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if !self.0.any.load(Ordering::Acquire) {
             return Cow::Borrowed(text);
