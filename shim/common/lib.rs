@@ -10,6 +10,8 @@
 //! It is a crate of its own because `isthmus-install` uses neither values nor providers: each of these stands once, below
 //! the crates that need it, and none of those needs another for it.
 
+#![warn(missing_docs)]
+
 mod chain;
 pub mod marker;
 pub mod permissions;

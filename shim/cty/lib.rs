@@ -4,6 +4,10 @@
 //! and unbounded, strings are NFC, sets have no order, and unknown values may carry refinements. A [`Value`] does not
 //! carry its type: every place where a value is read or written has a schema, so the type is walked beside the value.
 //! Only a value in a *dynamic* position brings its own type, as [`Value::Dynamic`].
+//!
+//! [`msgpack::decode`] and [`json::from_json`] read a value of a [`Type`]; `examples/decode.rs` is a whole program.
+
+#![warn(missing_docs)]
 
 mod convert;
 mod dynamic_value;

@@ -1,4 +1,11 @@
-//! Finding providers' programs: what a provider is called, which of its versions will do, and where it lies.
+//! Installs Terraform providers as `terraform init` and `tofu init` do.
+//!
+//! An [`Installer`] turns a [`ProviderAddress`] and a [`VersionConstraint`] into a verified provider binary in a
+//! [`ProviderCache`]. Where it looks is said by a [`CliConfig`]: registries, mirrors that are directories, servers or OCI
+//! repositories, and development overrides. What it installs is checked against checksums and signatures, and a [`LockFile`]
+//! may pin it. `examples/resolve.rs` is a whole program.
+
+#![warn(missing_docs)]
 
 mod address;
 mod cache;

@@ -4,6 +4,11 @@
 //! share nearly every field number, so that [`client`](Client) only has to know the names of the methods. [`Resource`] is the
 //! lifecycle of one managed resource: validate, plan, apply, read, import, upgrade. A [`Lease`] is an ephemeral resource that
 //! is open.
+//!
+//! Start with [`plugin::Plugin::launch`], which runs a provider binary, and [`Provider::start`], which reads its schema.
+//! `examples/plan.rs` is a whole program. The modules [`rules`] and [`schema`] are pure: no I/O, no clock, no async.
+
+#![warn(missing_docs)]
 
 mod action;
 mod client;

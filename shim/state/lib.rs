@@ -4,7 +4,9 @@
 //! Terraform's own stacks keep of an object (`tfstackdata1.StateResourceInstanceObjectV1`), encrypted as a whole, in a
 //! store that several processes share. A [`EncryptedStore`] is the way to it; [`Store`] is the seam beneath, of which a SQLite file
 //! is the usual form, and a PostgreSQL database that of several replicas. Every engine's changes are written down before
-//! they are made (`journal`), so that what was cut short is known.
+//! they are made (`journal`), so that what was cut short is known. `examples/list.rs` is a whole program.
+
+#![warn(missing_docs)]
 
 mod addresses;
 mod checksum;

@@ -1,0 +1,41 @@
+//! Installs the newest matching version of a provider into a directory, as `terraform init` would, and prints its binary and how it
+//! was verified:
+//!
+//! ```sh
+//! cargo run -p isthmus-install --example resolve -- hashicorp/random '~> 3.8' ./providers
+//! ```
+
+#![expect(clippy::print_stdout, reason = "it is a program for a terminal")]
+
+use std::error::Error;
+
+use isthmus_install::web::WebClient;
+use isthmus_install::{
+    CliConfig, Environment, Installer, OciAuthenticator, Origins, ProviderAddress, ProviderCache,
+    RegistryClient, SignaturePolicy, Sources, VersionConstraint,
+};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(address), Some(constraint), Some(directory)) =
+        (arguments.next(), arguments.next(), arguments.next())
+    else {
+        return Err("usage: resolve ADDRESS CONSTRAINT DIRECTORY".into());
+    };
+    let environment = Environment::current();
+    let config = CliConfig::load(&environment)?;
+    let sources = Sources::new(&config, environment.implied_mirrors(&std::env::current_dir()?));
+    let authenticator = OciAuthenticator::new(&config, &environment);
+    let web = WebClient::configured(&config, &environment);
+    let origins = Origins::new(sources, RegistryClient::new(web, config.hosts), authenticator);
+    let installer =
+        Installer::new(ProviderCache::new(directory), origins, SignaturePolicy::from_environment());
+    let (address, constraint) = (ProviderAddress::parse(&address)?, VersionConstraint::parse(&constraint)?);
+    let installed = installer
+        .install(&address, &constraint, &|_| {})
+        .await
+        .map_err(|error| isthmus_common::error_chain(&*error))?;
+    println!("{} {}, {}", installed.version, installed.executable.display(), installed.verification);
+    Ok(())
+}
