@@ -35,7 +35,7 @@ use crate::settings::{InvalidSettings, Settings};
 
 pub use calls::{Call, CallSnapshot, Calls};
 pub use home::{
-    HomeError, NoProviderCache, OpenStoreError, PlaceError, provider_cache, pulumi as pulumi_home,
+    HomeError, NoProviderCache, OpenStoreError, PlaceError, home, provider_cache, pulumi as pulumi_home,
     state_store,
 };
 pub use installation::{Installation, InstallationError};

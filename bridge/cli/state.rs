@@ -13,6 +13,7 @@ mod import;
 mod list;
 mod masking;
 mod record;
+mod rekey;
 mod rm;
 mod selector;
 mod show;
@@ -55,6 +56,7 @@ enum Commands {
     Show(show::Show),
     Export(export::Export),
     Import(import::Import),
+    Rekey(rekey::Rekey),
     Rm(rm::Rm),
     Dismiss(dismiss::Dismiss),
 }
@@ -84,6 +86,7 @@ pub(super) fn run(state: &State, settings: &Arc<Settings>) -> ExitCode {
             Commands::Show(show) => show.run(settings).await,
             Commands::Export(export) => export.run(settings).await,
             Commands::Import(import) => import.run(settings).await,
+            Commands::Rekey(rekey) => rekey.run(settings).await,
             Commands::Rm(rm) => rm.run(settings).await,
             Commands::Dismiss(dismiss) => dismiss.run(settings).await,
         }

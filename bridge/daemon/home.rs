@@ -44,23 +44,28 @@ pub enum OpenStoreError {
 #[error("there is no home folder to look for providers in; set {PROVIDER_CACHE} to a folder")]
 pub struct NoProviderCache;
 
+/// The directory of the state store's own key.
+///
+/// # Errors
+/// When there is none, or another user may write there.
+pub fn home(settings: &Settings) -> Result<PathBuf, PlaceError> {
+    let folder = folder(settings, |name| std::env::var_os(name))?;
+    require_trusted(&folder)?;
+    Ok(folder)
+}
+
 /// The store that the settings name; nothing is opened yet.
 ///
 /// # Errors
 /// When there is no place for it, or another user may write there.
 pub fn state_store(settings: &Settings) -> Result<LazyEncryptedStore, PlaceError> {
-    let trusted_folder = || -> Result<PathBuf, PlaceError> {
-        let folder = folder(settings, |name| std::env::var_os(name))?;
-        require_trusted(&folder)?;
-        Ok(folder)
-    };
     let address = match &settings.store {
         Some(address) => address.clone(),
-        None => StoreAddress::in_folder(&trusted_folder()?),
+        None => StoreAddress::in_folder(&home(settings)?),
     };
     let key = match &settings.key {
         Some(key) => key.clone(),
-        None => KeySource::Folder(trusted_folder()?),
+        None => KeySource::Folder(home(settings)?),
     };
     Ok(LazyEncryptedStore::new(address, key))
 }

@@ -59,6 +59,18 @@ pub(super) enum StateError {
         /// Which.
         numbers: String,
     },
+    /// The key is the user's own.
+    #[error(
+        "the key of the state store is set in the environment, so it is not replaced by a random one\nhelp: name the new key with \
+         --key-file or --passphrase"
+    )]
+    ConfiguredKey,
+    /// There is no home directory.
+    #[error(transparent)]
+    Home(#[from] crate::daemon::PlaceError),
+    /// No passphrase came.
+    #[error("no passphrase could be read from standard input")]
+    Passphrase(#[source] std::io::Error),
     /// A file cannot be read.
     #[error("{file} cannot be read", file = .file.display())]
     Read {

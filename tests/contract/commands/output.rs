@@ -16,7 +16,7 @@ use super::{Machine, Said};
 use crate::harness::{Json, json, processes, providers};
 
 /// Every command, with arguments that make it print something.
-const COMMANDS: [&[&str]; 14] = [
+const COMMANDS: [&[&str]; 15] = [
     &["demo"],
     &["install", "@thing@", "1.0.0"],
     &["install", "--plugin"],
@@ -31,6 +31,7 @@ const COMMANDS: [&[&str]; 14] = [
     &["state", "export"],
     &["state", "import", "given.tfstate", "--provider=random=./terraform-provider-random"],
     &["state", "list"],
+    &["state", "rekey"],
 ];
 
 /// The same, of those that need a record.

@@ -169,6 +169,7 @@ fn no_command_does_anything_with_a_setting_that_is_not_understood() {
         &["state", "export"],
         &["state", "import", "given.tfstate"],
         &["state", "list"],
+        &["state", "rekey"],
         &["state", "rm", "1"],
         &["state", "show", "1"],
     ] {

@@ -291,3 +291,30 @@ async fn changes_whose_end_is_not_known_are_listed() {
     let others = isthmus(folder.path(), &["state", "list", "--intents", "--type", "random_id"]).well().stdout;
     assert_eq!(others, "");
 }
+
+#[tokio::test]
+async fn the_store_is_encrypted_with_another_key() {
+    let (engine, password) = store_with_a_password().await;
+    let home = engine.home();
+    let key = || std::fs::read_to_string(home.join("state.key")).expect("a key");
+    let shown = |variables: &[(&'static str, String)]| {
+        isthmus_with(home, &["state", "show", "random_password/none", "--secrets"], variables)
+    };
+    let first = key();
+    let said = isthmus(home, &["state", "rekey"]).well().stdout;
+    assert!(said.ends_with("records are encrypted with the new key\n"), "{said}");
+    assert_ne!(key(), first);
+    assert!(shown(&[]).well().stdout.contains(&password));
+
+    let other = home.join("other.key");
+    std::fs::write(&other, "ab".repeat(32)).expect("written");
+    std::fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("a mode");
+    let other = other.to_str().expect("text");
+    let said = isthmus(home, &["state", "rekey", "--key-file", other]).well().stdout;
+    assert!(said.contains("set ISTHMUS_KEY_FILE"), "{said}");
+    assert_eq!(shown(&[]).code, 1, "the old key is of no use any more");
+    let configured = [("ISTHMUS_KEY_FILE", other.to_owned())];
+    assert!(shown(&configured).well().stdout.contains(&password));
+    let said = isthmus_with(home, &["state", "rekey"], &configured);
+    assert!(said.code == 1 && said.stderr.contains("--key-file or --passphrase"), "{said:?}");
+}

@@ -1,0 +1,70 @@
+//! `isthmus state rekey`: another encryption key for the state store.
+//!
+//! Plugins may use the store meanwhile. The command can be interrupted at any point and run again; until it has ended, both
+//! the old and the new key open the store.
+
+use std::io::BufRead as _;
+use std::path::PathBuf;
+
+use clap::Args;
+use isthmus_common::Secret;
+use isthmus_state::KeySource;
+
+use super::error::StateError;
+use super::{Outcome, open_existing_state_store, print};
+use crate::settings::Settings;
+
+const EXAMPLES: &str = "\
+Examples:
+  isthmus state rekey
+  isthmus state rekey --key-file /etc/isthmus/state.key
+  isthmus state rekey --passphrase < passphrase.txt
+
+Without an option, the random key in `state.key` in ISTHMUS_HOME is replaced by a new one. With one, set ISTHMUS_KEY_FILE or
+ISTHMUS_PASSPHRASE for every plugin and command afterwards; while the command runs, the old key is still the configured one.";
+
+/// Encrypt the state store with another key.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Rekey {
+    /// File of the new key, 64 hexadecimal digits.
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Read a new passphrase, one line, from standard input.
+    #[arg(long, conflicts_with = "key_file")]
+    passphrase: bool,
+}
+
+impl Rekey {
+    pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, StateError> {
+        let new = self.new_key()?;
+        let state_store = open_existing_state_store(settings).await?;
+        let (rotated, next) = match (&new, &settings.key) {
+            (Some(source), _) => {
+                let variable = if self.passphrase { "ISTHMUS_PASSPHRASE" } else { "ISTHMUS_KEY_FILE" };
+                (state_store.rotate(source).await?, format!("; set {variable} to the new key from now on"))
+            }
+            (None, Some(_)) => return Err(StateError::ConfiguredKey),
+            (None, None) => {
+                let directory = crate::daemon::home(settings)?;
+                (state_store.rotate_own_key(&directory).await?, String::new())
+            }
+        };
+        print(&format!("{} records are encrypted with the new key{next}\n", rotated.records));
+        Ok(Outcome::Done)
+    }
+
+    /// The new key that the options name; none: another random one.
+    fn new_key(&self) -> Result<Option<KeySource>, StateError> {
+        if self.passphrase {
+            let mut line = String::new();
+            std::io::stdin().lock().read_line(&mut line).map_err(StateError::Passphrase)?;
+            let passphrase = line.trim_end_matches(['\r', '\n']).to_owned();
+            if passphrase.is_empty() {
+                return Err(StateError::Passphrase(std::io::ErrorKind::UnexpectedEof.into()));
+            }
+            return Ok(Some(KeySource::Passphrase(Secret::new(passphrase))));
+        }
+        Ok(self.key_file.clone().map(KeySource::File))
+    }
+}
