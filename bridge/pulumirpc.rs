@@ -30,7 +30,7 @@ use crate::package::{mapping, schema};
 use crate::resource::{self, Comparison, Naming, Operation, OperationError, OperationWarnings};
 use crate::serve::{LARGEST_MESSAGE, connected_session, limit, run_to_completion, session_of as session};
 use crate::settings::WriteOnly;
-use crate::status;
+use crate::status::{self, RequestError};
 use crate::urn::Urn;
 use messages::{autonaming_mode, difference, failures, paths, strict_version};
 use work::Work;
@@ -87,7 +87,10 @@ impl ResourceProvider for PulumiService {
                 strict_version("the version in the SDK", &value.version)?;
                 session.parameterize_by_value(&value.value).await
             }
-            None => return Err(Status::invalid_argument("Parameterize has neither arguments nor a value")),
+            None => {
+                let text = "Parameterize has neither arguments nor a value".to_owned();
+                return Err(RequestError::Invalid(text).into());
+            }
         }
         .map_err(status::of_session)?;
         session.settle(false).await;
@@ -130,10 +133,7 @@ impl ResourceProvider for PulumiService {
         };
         if schema.len() > LARGEST_TEXT {
             let (size, most) = (schema.len() >> 20, LARGEST_TEXT >> 20);
-            return Err(Status::resource_exhausted(format!(
-                "the schema of this package has {size} MiB, and engines take {most}; choose the resources that you need \
-                 by `--include`, or leave out some by `--exclude`"
-            )));
+            return Err(RequestError::SchemaTooLarge { size, most }.into());
         }
         Ok(Response::new(GetSchemaResponse { schema }))
     }
@@ -283,7 +283,7 @@ impl ResourceProvider for PulumiService {
         if work.session.daemon().settings().write_only == WriteOnly::Hash {
             write_only
                 .hold(&request.urn, &mut checked.inputs, &olds, &target.shape.object)
-                .map_err(|error| Status::unavailable(isthmus_common::error_chain(&error)))?;
+                .map_err(RequestError::WriteOnly)?;
         }
         Ok(Response::new(CheckResponse {
             inputs: Some(checked.inputs),
@@ -463,7 +463,7 @@ impl ResourceProvider for PulumiService {
                 mapping::base_mapping(&plugin_version, &request.key, &request.provider)
             }
         }
-        .map_err(|error| Status::invalid_argument(error.to_string()))?;
+        .map_err(|error| RequestError::Invalid(error.to_string()))?;
         let Some(mapping) = mapping else { return Ok(Response::new(GetMappingResponse::default())) };
         for fault in &mapping.left_out {
             session.warn(fault.to_string(), "");

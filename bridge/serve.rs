@@ -18,6 +18,7 @@ use tonic::{Request, Status};
 use crate::daemon::{Call, Daemon, Session};
 use crate::package::shape::ObjectShape;
 use crate::resource::{self, OperationWarnings};
+use crate::status::RequestError;
 
 pub(crate) use access::own_connections;
 pub(crate) use listener::LARGEST_MESSAGE;
@@ -28,7 +29,7 @@ pub(crate) use redacted::redacted_status;
 pub(crate) fn session_of<Message>(request: &Request<Message>) -> Result<Arc<Session>, Status> {
     let session = connected_session(request)?;
     match session.daemon().invalid_settings() {
-        Some(invalid) => Err(Status::failed_precondition(invalid.to_string())),
+        Some(invalid) => Err(RequestError::Settings(invalid.clone()).into()),
         None => Ok(session),
     }
 }
@@ -36,11 +37,7 @@ pub(crate) fn session_of<Message>(request: &Request<Message>) -> Result<Arc<Sess
 /// The same, whatever the settings: for Handshake, GetPluginInfo and Cancel. Of a plugin that has not acknowledged Cancel, which the CLI
 /// only sends after the first two have succeeded, it says that it "exited prematurely", which "is *always* a bug in the provider".
 pub(crate) fn connected_session<Message>(request: &Request<Message>) -> Result<Arc<Session>, Status> {
-    request
-        .extensions()
-        .get::<Arc<Session>>()
-        .cloned()
-        .ok_or_else(|| Status::failed_precondition("the call came in on no connection of this daemon"))
+    request.extensions().get::<Arc<Session>>().cloned().ok_or_else(|| RequestError::NoConnection.into())
 }
 
 /// When a call is broken off: when nobody waits for it any longer.
@@ -54,7 +51,7 @@ pub(crate) async fn run_to_completion<Answer: Send + 'static>(
     daemon: &Daemon,
     work: impl Future<Output = Result<Answer, Status>> + Send + 'static,
 ) -> Result<Answer, Status> {
-    daemon.spawn(work).await.map_err(|error| Status::unknown(format!("the operation broke off: {error}")))?
+    daemon.spawn(work).await.map_err(RequestError::BrokenOff)?
 }
 
 /// Shows what a provider warned of while it did something about the resource `urn` (empty: about none), before the answer is given.

@@ -9,8 +9,89 @@ use prost::Message as _;
 use tonic::{Code, Status};
 
 use crate::config::MethodError;
-use crate::daemon::{ResolveError, SessionError};
-use crate::resource::{MissingKey, OperationError, Partial};
+use crate::daemon::{OpenStoreError, ResolveError, SessionError};
+use crate::lumirpc::stored_resource::StoredResourceError;
+use crate::resource::{MissingKey, NoSalt, OperationError, Partial};
+use crate::settings::InvalidSettings;
+
+/// A call that cannot be served, or whose answer cannot be given, whatever it is about.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RequestError {
+    /// The connection is of a user who is not served.
+    #[error("{0}")]
+    AccessDenied(String),
+    /// Nothing was read further, and nobody knows what became of the operation.
+    #[error("the operation broke off: {0}")]
+    BrokenOff(tokio::task::JoinError),
+    /// The request itself is wrong; the text says how.
+    #[error("{0}")]
+    Invalid(String),
+    /// The engine has left while the list was read.
+    #[error("the list was cancelled before all of it was read; begin it again")]
+    ListCancelled,
+    /// The session of a call is that of its connection.
+    #[error("the call came in on no connection of this daemon")]
+    NoConnection,
+    /// Engines do not take so large an answer. In MiB.
+    #[error(
+        "the schema of this package has {size} MiB, and engines take {most}; choose the resources that you need by `--include`, or \
+         leave out some by `--exclude`"
+    )]
+    SchemaTooLarge {
+        /// What it has.
+        size: usize,
+        /// What there may be.
+        most: usize,
+    },
+    /// The environment is not understood.
+    #[error("{0}")]
+    Settings(InvalidSettings),
+    /// The state store cannot be used.
+    #[error("{}", isthmus_common::error_chain(.0))]
+    StateStore(#[from] OpenStoreError),
+    /// Hashes of write-only values cannot be made.
+    #[error("{}", isthmus_common::error_chain(.0))]
+    WriteOnly(#[from] NoSalt),
+}
+
+impl From<RequestError> for Status {
+    fn from(error: RequestError) -> Self {
+        let text = error.to_string();
+        match error {
+            RequestError::AccessDenied(_) => Self::permission_denied(text),
+            RequestError::BrokenOff(_) => Self::unknown(text),
+            RequestError::Invalid(_) => Self::invalid_argument(text),
+            RequestError::ListCancelled => Self::cancelled(text),
+            RequestError::SchemaTooLarge { .. } => Self::resource_exhausted(text),
+            RequestError::NoConnection | RequestError::Settings(_) | RequestError::StateStore(_) => {
+                Self::failed_precondition(text)
+            }
+            RequestError::WriteOnly(_) => Self::unavailable(text),
+        }
+    }
+}
+
+pub(crate) fn of_stored_resource(error: StoredResourceError) -> Status {
+    let text = isthmus_common::error_chain(&error);
+    match error {
+        StoredResourceError::Operation(error) => of_operation(error),
+        StoredResourceError::Undone { .. } => Status::aborted(text),
+        StoredResourceError::LeftBehind { .. } | StoredResourceError::NotStored { .. } => {
+            Status::unknown(text)
+        }
+        StoredResourceError::EncryptedStore(_)
+        | StoredResourceError::Unknown { .. }
+        | StoredResourceError::Ambiguous { .. }
+        | StoredResourceError::Contradicted { .. }
+        | StoredResourceError::Unattributed { .. }
+        | StoredResourceError::Gone { .. } => Status::failed_precondition(text),
+    }
+}
+
+/// The same failure with other texts.
+pub(crate) fn with_texts(status: &Status, message: String, details: bytes::Bytes) -> Status {
+    Status::with_details(status.code(), message, details)
+}
 
 pub(super) fn of_operation(error: OperationError) -> Status {
     let text = error.to_string();

@@ -17,7 +17,7 @@ use tonic::{Request, Response, Status};
 use crate::daemon::Session;
 use crate::resource::{Operation, OperationWarnings};
 use crate::serve::session_of;
-use crate::status;
+use crate::status::{self, RequestError};
 
 use super::name::{resource_name, without_names};
 use super::work::Work;
@@ -60,7 +60,7 @@ impl ResourceProvider for LumiService {
         let request = request.into_inner();
         let configured = self.name_properties(&session, &request.r#type).await?;
         let name = resource_name(&request.r#type, &request.properties.unwrap_or_default(), configured)
-            .map_err(|error| Status::invalid_argument(error.to_string()))?;
+            .map_err(|error| RequestError::Invalid(error.to_string()))?;
         Ok(Response::new(NameResponse { name }))
     }
 

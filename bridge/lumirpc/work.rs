@@ -12,7 +12,7 @@ use crate::daemon::{Call, Instance, Session};
 use crate::resource::{OperationWarnings, Target, Timeouts};
 use crate::serve::{limit, run_to_completion, session_of, show_warnings};
 use crate::settings::SensitiveOutputs;
-use crate::status;
+use crate::status::{self, RequestError};
 
 /// When an answer counts as given. Handing it to the system takes microseconds, and then it arrives even if this process is
 /// killed.
@@ -34,12 +34,7 @@ impl Work {
     }
 
     pub(super) async fn keeper(&self, type_token: &str) -> Result<StoredResource<'_>, Status> {
-        let state_store = self
-            .session
-            .daemon()
-            .state_store()
-            .await
-            .map_err(|error| Status::failed_precondition(isthmus_common::error_chain(&error)))?;
+        let state_store = self.session.daemon().state_store().await.map_err(RequestError::StateStore)?;
         let shape = self
             .instance
             .package
@@ -102,7 +97,7 @@ impl Work {
         outcome: Result<T, StoredResourceError>,
     ) -> Result<T, Status> {
         show_warnings(&self.session, &notes, &keeper.target.shape.object, "").await;
-        outcome.map_err(of_kept)
+        outcome.map_err(status::of_stored_resource)
     }
 
     /// Does a piece of work to its end even if the engine stops listening.
@@ -116,22 +111,5 @@ impl Work {
     {
         let daemon = Arc::clone(self.session.daemon());
         run_to_completion(&daemon, work(Arc::new(self))).await.map(Response::new)
-    }
-}
-
-fn of_kept(error: StoredResourceError) -> Status {
-    let text = isthmus_common::error_chain(&error);
-    match error {
-        StoredResourceError::Operation(error) => status::of_operation(error),
-        StoredResourceError::Undone { .. } => Status::aborted(text),
-        StoredResourceError::LeftBehind { .. } | StoredResourceError::NotStored { .. } => {
-            Status::unknown(text)
-        }
-        StoredResourceError::EncryptedStore(_)
-        | StoredResourceError::Unknown { .. }
-        | StoredResourceError::Ambiguous { .. }
-        | StoredResourceError::Contradicted { .. }
-        | StoredResourceError::Unattributed { .. }
-        | StoredResourceError::Gone { .. } => Status::failed_precondition(text),
     }
 }

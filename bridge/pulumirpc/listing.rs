@@ -15,7 +15,7 @@ use tonic::Status;
 use crate::daemon::{Instance, Session};
 use crate::resource::{self, OperationWarnings};
 use crate::serve::{redacted_status, show_warnings};
-use crate::status;
+use crate::status::{self, RequestError};
 
 /// How many results of a list wait for the engine, before the provider waits.
 const LISTED_AHEAD: usize = 64;
@@ -75,8 +75,7 @@ pub(super) async fn send_page(
         tokio::select! {
             sent = results.results.send(answer) => if sent.is_err() { return },
             () = broken_off.cancelled() => {
-                let text = "the list was cancelled before all of it was read; begin it again";
-                return results.end(Err(Status::cancelled(text)));
+                return results.end(Err(RequestError::ListCancelled.into()));
             }
         }
     }

@@ -7,12 +7,13 @@ use isthmus_proto::pulumirpc::{CheckFailure, DiffResponse, PropertyDiff, diff_re
 use tonic::Status;
 
 use crate::resource::{AutonamingMode, Change, ChangeKind, Difference, Failure};
+use crate::status::RequestError;
 use crate::translate::property_path::PropertyPath;
 
 /// Engines send strict versions only.
 pub(super) fn strict_version(what: &str, version: &str) -> Result<semver::Version, Status> {
     semver::Version::parse(version)
-        .map_err(|error| Status::invalid_argument(format!("{what}: {version:?} is no version: {error}")))
+        .map_err(|error| RequestError::Invalid(format!("{what}: {version:?} is no version: {error}")).into())
 }
 
 /// What is wrong with inputs.
@@ -32,7 +33,7 @@ pub(super) fn paths(texts: &[String]) -> Result<Vec<PropertyPath>, Status> {
         .iter()
         .map(|text| {
             text.parse()
-                .map_err(|error| Status::invalid_argument(format!("ignoreChanges: {text:?}: {error}")))
+                .map_err(|error| RequestError::Invalid(format!("ignoreChanges: {text:?}: {error}")).into())
         })
         .collect()
 }

@@ -9,7 +9,7 @@ use super::parameterized;
 use crate::daemon::{Call, Instance, Session};
 use crate::resource::{Memory, OperationError, OperationWarnings, Target, Timeouts};
 use crate::serve::{limit, run_to_completion, show_warnings};
-use crate::status;
+use crate::status::{self, RequestError};
 use crate::urn::Urn;
 
 /// A call about one resource.
@@ -37,7 +37,8 @@ impl Work {
             _ if !type_token.is_empty() => type_token,
             Some(own) => own,
             None => {
-                return Err(Status::invalid_argument(format!("{:?} is not the URN of a resource", self.urn)));
+                let text = format!("{:?} is not the URN of a resource", self.urn);
+                return Err(RequestError::Invalid(text).into());
             }
         };
         let shape = self

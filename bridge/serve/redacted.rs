@@ -12,6 +12,7 @@ use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status};
 
 use super::connected_session;
+use crate::status::with_texts;
 use crate::translate::marked_secrets::note_secrets;
 
 /// The detail by which an engine keeps a resource that was half made, with the reasons.
@@ -119,7 +120,7 @@ pub(crate) fn redacted_status(status: Status, secrets: &KnownSecrets) -> Status 
         // There are none: those that are sent are made here (`status.rs`).
         Ok(_) | Err(_) => bytes::Bytes::new(),
     };
-    Status::with_details(status.code(), message, details)
+    with_texts(&status, message, details)
 }
 
 fn redact_reasons(detail: &mut prost_types::Any, secrets: &KnownSecrets) {

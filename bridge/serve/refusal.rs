@@ -19,9 +19,9 @@ use tonic::body::Body;
 use tonic::codegen::http::{Request, Response};
 use tonic::transport::Server;
 use tonic::transport::server::Connected;
-use tonic::{Code, Status};
 
 use super::access::AccessDenied;
+use crate::status::RequestError;
 
 /// How many connections are answered at a time.
 const MOST_CONNECTIONS: usize = 16;
@@ -80,7 +80,7 @@ impl Refuser {
 
 async fn refuse(request: Request<Body>) -> Result<Response<Body>, Infallible> {
     let reason = request.extensions().get::<AccessDenied>().map(ToString::to_string).unwrap_or_default();
-    Ok(Status::new(Code::PermissionDenied, reason).into_http())
+    Ok(tonic::Status::from(RequestError::AccessDenied(reason)).into_http())
 }
 
 impl Connected for RefusedConnection {

@@ -7,13 +7,15 @@
 use tonic::codegen::http::{HeaderMap, Response};
 use tonic::{Code, Status};
 
+use crate::status::RequestError;
+
 /// The answer with the code that the engine understands.
 pub(super) fn of_undecodable<Body>(mut response: Response<Body>) -> Response<Body> {
     // The status is among the headers exactly where there is nothing else to the answer.
     if let Some(status) = Status::from_header_map(response.headers())
         && status.code() == Code::Internal
     {
-        let invalid = Status::invalid_argument(format!("invalid request: {}", status.message()));
+        let invalid = Status::from(RequestError::Invalid(format!("invalid request: {}", status.message())));
         let mut headers = HeaderMap::new();
         // A text that came in a header fits into one.
         if invalid.add_header(&mut headers).is_ok() {

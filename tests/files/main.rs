@@ -1,3 +1,5 @@
+//! What must hold of the sources as a whole.
+//!
 //! `docs/files.md` lists every place in the program that may remove, replace or truncate a file, or change its mode.
 //!
 //! The sources are searched for the functions that can do so, and what is found is compared with the table of the page, in both
@@ -231,4 +233,48 @@ fn functions_that_change_files_go_by_their_own_names() {
             assert_eq!(renamed, None, "{file}: {line}");
         }
     }
+}
+
+/// The engine reads a meaning into codes, so one module chooses them (`docs/decisions/statuses.md`). A client makes its own.
+#[test]
+fn one_module_turns_failures_into_statuses() {
+    const CONSTRUCTORS: [&str; 19] = [
+        "new",
+        "with_details",
+        "cancelled",
+        "unknown",
+        "invalid_argument",
+        "deadline_exceeded",
+        "not_found",
+        "already_exists",
+        "permission_denied",
+        "resource_exhausted",
+        "failed_precondition",
+        "aborted",
+        "out_of_range",
+        "unimplemented",
+        "internal",
+        "unavailable",
+        "data_loss",
+        "unauthenticated",
+        "ok",
+    ];
+    let bridge = sources("bridge");
+    let mut places = Vec::new();
+    for (file, text) in &bridge {
+        for line in of_program(text) {
+            let made = line.match_indices("Status::").any(|(index, found)| {
+                let behind = &line[index + found.len()..];
+                CONSTRUCTORS
+                    .iter()
+                    .any(|name| behind.strip_prefix(name).is_some_and(|rest| rest.starts_with('(')))
+            });
+            if made && file != "bridge/status.rs" {
+                places.push(format!("{file}: {}", line.trim()));
+            }
+        }
+    }
+    let client = "bridge/engine.rs: ";
+    places.retain(|place| !place.starts_with(client));
+    assert_eq!(places, [""; 0], "these belong into bridge/status.rs");
 }
