@@ -47,16 +47,16 @@ pub(crate) enum RequestError {
     #[error("{0}")]
     Settings(InvalidSettings),
     /// The state store cannot be used.
-    #[error("{}", isthmus_common::error_chain(.0))]
+    #[error(transparent)]
     StateStore(#[from] OpenStoreError),
     /// Hashes of write-only values cannot be made.
-    #[error("{}", isthmus_common::error_chain(.0))]
+    #[error(transparent)]
     WriteOnly(#[from] NoSalt),
 }
 
 impl From<RequestError> for Status {
     fn from(error: RequestError) -> Self {
-        let text = error.to_string();
+        let text = isthmus_common::error_chain(&error);
         match error {
             RequestError::AccessDenied(_) => Self::permission_denied(text),
             RequestError::BrokenOff(_) => Self::unknown(text),

@@ -90,7 +90,7 @@ pub(crate) fn run(words: &[OsString]) -> ExitCode {
         Request::Help => return shown(USAGE),
     };
     if let Err(error) = open_files::ensure() {
-        return fail(&error.to_string());
+        return fail(&isthmus_common::error_chain(&error));
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -104,7 +104,7 @@ async fn serve(address: Option<String>, starter: Starter) -> ExitCode {
         None => None,
         Some(address) => match Engine::new(&address, Generation::Today) {
             Ok(engine) => Some(engine),
-            Err(error) => return fail(&error.to_string()),
+            Err(error) => return fail(&isthmus_common::error_chain(&error)),
         },
     };
     // Without an address, it waits for engines to attach, and outlives the process that has started it.
@@ -112,7 +112,7 @@ async fn serve(address: Option<String>, starter: Starter) -> ExitCode {
     let log = EngineLog::start(engine);
     let listener = match Listener::open().await {
         Ok(listener) => listener,
-        Err(error) => return fail(&error.to_string()),
+        Err(error) => return fail(&isthmus_common::error_chain(&error)),
     };
     let send = |severity, message| log.send(LogLine { severity, message, urn: String::new() });
     let configured = Settings::from_environment();
@@ -130,7 +130,7 @@ async fn serve(address: Option<String>, starter: Starter) -> ExitCode {
     }
     match serve_until_told(listener, &daemon, engine_process).await {
         Ok(code) => code,
-        Err(error) => fail(&error.to_string()),
+        Err(error) => fail(&isthmus_common::error_chain(&error)),
     }
 }
 

@@ -63,10 +63,10 @@ pub(super) enum Unnamed {
         what: &'static str,
     },
     /// There is nothing to make it from.
-    #[error("no name can be made up, because the engine did not say what the resource is called; set it")]
+    #[error("no name can be generated, because the engine did not send the name of the resource; set it")]
     Nameless,
     /// There is nothing to make it unique with.
-    #[error("no name can be made up, because {0}; set it")]
+    #[error("no name can be generated; set it")]
     Random(#[from] NoRandomNumbers),
 }
 

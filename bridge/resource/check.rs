@@ -89,7 +89,7 @@ fn missing(target: &Target<'_>, inputs: &Struct, unnamed: Option<&Unnamed>) -> V
         .map(|Missing { path, field }| {
             let is_name = autonamed.is_some_and(|name| std::ptr::eq(name, field));
             let cause = match unnamed {
-                Some(unnamed) if is_name => format!(" ({unnamed})"),
+                Some(unnamed) if is_name => format!(" ({})", isthmus_common::error_chain(unnamed)),
                 Some(_) | None => String::new(),
             };
             missing_failure(given.at(&path), &cause, &field.description)
@@ -115,7 +115,7 @@ fn read_only_failure(set: &SetProperty<'_>, given: Inputs<'_>) -> Failure {
 /// Says why a resource that can do without a name has none. Who has disabled names knows.
 fn report_unnamed(target: &Target<'_>, reason: &Unnamed, notes: &mut OperationWarnings) {
     if let (Some(name), false) = (target.shape.autonamed(), *reason == Unnamed::Disabled) {
-        let warning = Diagnostic::warning("The resource has no name", reason.to_string());
+        let warning = Diagnostic::warning("The resource has no name", isthmus_common::error_chain(reason));
         let path = AttributePath(vec![PathStep::Attribute(name.terraform.clone())]);
         notes.warnings.push(Diagnostic { path, ..warning });
     }

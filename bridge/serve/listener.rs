@@ -35,10 +35,10 @@ const WINDOW: u32 = 8 * 1024 * 1024;
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// No port could be had.
-    #[error("no port can be opened on 127.0.0.1: {0}")]
+    #[error("could not open a port on 127.0.0.1")]
     Bind(#[source] std::io::Error),
     /// The server ended by itself.
-    #[error("the server failed: {0}")]
+    #[error("the server failed")]
     Serve(#[source] tonic::transport::Error),
 }
 

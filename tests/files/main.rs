@@ -10,6 +10,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use regex::Regex;
+
 /// Functions that remove or replace something, open it for writing, or change who may use it.
 const OPERATIONS: [&str; 36] = [
     "remove_file",
@@ -277,4 +279,40 @@ fn one_module_turns_failures_into_statuses() {
     let client = "bridge/engine.rs: ";
     places.retain(|place| !place.starts_with(client));
     assert_eq!(places, [""; 0], "these belong into bridge/status.rs");
+}
+
+/// Whoever prints an error prints its causes as well (`error_chain`), so a text that has its cause's would say it twice.
+#[test]
+fn no_errors_text_holds_that_of_its_source() {
+    let variant =
+        Regex::new(r"(?s)#\[error\((.*?)\)\]\s*\n(.*?)(?:\n\s*///|\n\}|\n\s*#\[error)").expect("a pattern");
+    let named =
+        Regex::new(r"#\[(?:source|from)\]\s*(?:pub(?:\([^)]*\))?\s+)?(\w+):|\b(source):").expect("a pattern");
+    let unnamed = Regex::new(r"\(\s*#\[(?:source|from)\]").expect("a pattern");
+    let mut seen = 0;
+    let mut faults = Vec::new();
+    for (file, text) in ["shim", "bridge", "sandbox"].into_iter().flat_map(sources) {
+        let mut at = 0;
+        while let Some(found) = variant.captures_at(&text, at) {
+            let (shown, fields) = (&found[1], &found[2]);
+            at = found.get(1).expect("it took part").end();
+            let source = match named.captures(fields) {
+                _ if unnamed.is_match(fields) => "0".to_owned(),
+                Some(name) => name.get(1).or(name.get(2)).expect("one of them").as_str().to_owned(),
+                None => continue,
+            };
+            seen += 1;
+            let holds = [
+                format!("{{{source}}}"),
+                format!("{{{source}:"),
+                format!("error_chain(.{source})"),
+                format!("error_chain({source})"),
+            ];
+            if holds.iter().any(|held| shown.contains(held)) {
+                faults.push(format!("{file}: {shown}"));
+            }
+        }
+    }
+    assert!(seen > 100, "{seen}: the pattern finds them");
+    assert_eq!(faults, [""; 0], "each has its cause twice when it is printed");
 }
