@@ -14,7 +14,7 @@ use prost::Message as _;
 use prost_types::field_descriptor_proto::Type;
 use prost_types::{DescriptorProto, FileDescriptorSet};
 
-/// The contracts, one folder a family. A package may be spread over several files.
+/// The contracts, one directory a family. A package may be spread over several files.
 const CONTRACTS: [&str; 19] = [
     "google/rpc/status.proto",
     "goplugin/broker.proto",

@@ -35,7 +35,7 @@ const ORPHAN_GRACE: Duration = Duration::from_secs(3);
 /// How to start a bridge.
 #[derive(Debug)]
 pub(crate) struct BridgeSpec {
-    /// The file, whose name and folder say that it is a plugin.
+    /// The file, whose name and directory say that it is a plugin.
     pub(crate) executable: PathBuf,
     /// Where it finds its user's files, and keeps its own from one start to the next.
     pub(crate) home: PathBuf,

@@ -112,7 +112,7 @@ async fn measure(
         Contestant::GoBridge => &tools.go_bridge,
         Contestant::Floor => bail!("there is no floor for a package's schema"),
     };
-    let home = TempDir::with_prefix("isthmus-benches-home-").context("no temporary folder")?;
+    let home = TempDir::with_prefix("isthmus-benches-home-").context("no temporary directory")?;
     let spec = BridgeSpec {
         executable: executable.clone(),
         home: home.path().to_owned(),

@@ -128,7 +128,7 @@ impl std::fmt::Display for Contestant {
     }
 }
 
-/// The folder of the workspace, wherever the program is started.
+/// The directory of the workspace, wherever the program is started.
 pub(crate) fn workspace() -> &'static Path {
     const BENCHES: &str = env!("CARGO_MANIFEST_DIR");
     let benches = Path::new(BENCHES);

@@ -106,7 +106,7 @@ impl Phase {
 impl Field {
     /// Prepares to measure.
     pub(crate) async fn prepare(tools: Tools, options: &Options) -> anyhow::Result<Self> {
-        let homes = TempDir::with_prefix("isthmus-benches-homes-").context("no temporary folder")?;
+        let homes = TempDir::with_prefix("isthmus-benches-homes-").context("no temporary directory")?;
         let engine = EngineService::start().await?;
         Ok(Self { tools, engine, homes, count: options.count, concurrency: options.concurrency })
     }
@@ -130,7 +130,7 @@ impl Field {
         let first = match self.bridge(contestant) {
             Some(executable) => {
                 let home =
-                    TempDir::with_prefix_in("first-", self.homes.path()).context("no temporary folder")?;
+                    TempDir::with_prefix_in("first-", self.homes.path()).context("no temporary directory")?;
                 let spec = BridgeSpec {
                     executable: executable.to_owned(),
                     home: home.path().to_owned(),

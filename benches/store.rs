@@ -107,7 +107,7 @@ pub(crate) async fn run(
 }
 
 async fn measure(database: Database, objects: u64) -> anyhow::Result<Measured> {
-    // Beside the sources and not in the system's temporary folder, which may be in memory.
+    // Beside the sources and not in the system's temporary directory, which may be in memory.
     let folder = tempfile::Builder::new()
         .prefix("store-bench-")
         .tempdir_in(crate::options::workspace().join("target"))?;

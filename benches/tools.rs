@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::options::{Contestant, Options};
 
-/// The name by which isthmus knows that an engine started it, and the folder that tells it its plugin version.
+/// The name by which isthmus knows that an engine started it, and the directory that tells it its plugin version.
 const PLUGIN: &str = "pulumi-resource-terraform-provider";
 const PLUGIN_FOLDER: &str = "resource-terraform-provider-v1.1.3";
 
@@ -25,7 +25,7 @@ const LONGEST_MODULE_LIST: usize = 65_536;
 /// The programs, as they are run.
 #[derive(Debug)]
 pub(crate) struct Tools {
-    /// isthmus under its name as a plugin, in a folder of its own.
+    /// isthmus under its name as a plugin, in a directory of its own.
     pub(crate) isthmus: PathBuf,
     /// The Go bridge.
     pub(crate) go_bridge: PathBuf,
@@ -90,7 +90,7 @@ impl Tools {
         if !missing.is_empty() {
             bail!("programs are missing (or give their places by options, see --help):{missing}");
         }
-        let folder = TempDir::with_prefix("isthmus-benches-").context("no temporary folder")?;
+        let folder = TempDir::with_prefix("isthmus-benches-").context("no temporary directory")?;
         let isthmus = folder.path().join(PLUGIN_FOLDER).join(PLUGIN);
         if chosen(Contestant::Isthmus) {
             place(&options.isthmus, &isthmus)?;

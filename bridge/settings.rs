@@ -59,7 +59,7 @@ pub const STOP_GRACE_PERIOD: Setting = Setting {
 /// The grace where nothing is set.
 pub const DEFAULT_STOP_GRACE_PERIOD: Duration = Duration::from_secs(30);
 
-/// The folder that holds the store, keys and caches.
+/// The directory that holds the store, keys and caches.
 pub const HOME: Setting = Setting {
     name: "ISTHMUS_HOME",
     value: "a directory",

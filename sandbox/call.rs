@@ -29,7 +29,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// The surroundings of a call about a type with values of this kind. Without a folder the provider is not
+    /// The surroundings of a call about a type with values of this kind. Without a directory the provider is not
     /// configured. `cancelled` is both the client's going away and its wish that the provider stop.
     pub(crate) fn new(
         type_name: &str,
@@ -135,7 +135,7 @@ impl Call {
     /// The ids of all objects of the type.
     ///
     /// # Errors
-    /// When the provider is not configured, or the folder cannot be read.
+    /// When the provider is not configured, or the directory cannot be read.
     pub(crate) fn ids(&self) -> Result<Vec<String>, Diagnostic> {
         Ok(self.objects()?.ids(&self.type_name)?)
     }

@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn calls_are_read_back_in_order() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("calls");
         let first = CallRecord { prior_null: Some(true), ..CallRecord::of("PlanResourceChange") };
         let second =

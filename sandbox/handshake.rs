@@ -27,7 +27,7 @@ pub(crate) struct Environment {
     pub protocol_versions: Option<String>,
     /// `PLUGIN_CLIENT_CERT`: the client's certificate in PEM; with it, TLS is spoken.
     pub client_certificate: Option<String>,
-    /// The folder for the socket: `PLUGIN_UNIX_SOCKET_DIR`, else that for temporary files.
+    /// The directory for the socket: `PLUGIN_UNIX_SOCKET_DIR`, else that for temporary files.
     pub socket_folder: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! Where the sandbox keeps its objects: one folder, one JSON file an object.
+//! Where the sandbox keeps its objects: one directory, one JSON file an object.
 //!
 //! Files rather than memory, because a provider process lives for one operation only, and files rather than a
 //! database, so that whoever wants to see drift edits or deletes one with ordinary tools. A file is
@@ -11,7 +11,7 @@ use std::{fs, io};
 
 use crate::diagnostics::Diagnostic;
 
-/// The folder of objects.
+/// The directory of objects.
 #[derive(Clone, Debug)]
 pub(crate) struct Objects {
     folder: PathBuf,
@@ -31,7 +31,7 @@ pub(crate) enum ObjectsError {
     File {
         /// What was to be done.
         what: &'static str,
-        /// To which file or folder.
+        /// To which file or directory.
         path: PathBuf,
         /// Why not.
         source: io::Error,
@@ -39,14 +39,14 @@ pub(crate) enum ObjectsError {
 }
 
 impl Objects {
-    /// Opens a folder, and makes it if it is not there.
+    /// Opens a directory, and makes it if it is not there.
     ///
     /// # Errors
     /// When it cannot be made.
     pub(crate) fn open(folder: &Path) -> Result<Self, ObjectsError> {
         // Other users may not change the objects, even under a umask of 000.
         let created = fs::DirBuilder::new().recursive(true).mode(0o755).create(folder);
-        created.map_err(failed("make the folder", folder))?;
+        created.map_err(failed("make the directory", folder))?;
         Ok(Self { folder: folder.to_owned() })
     }
 
@@ -94,7 +94,7 @@ impl Objects {
     /// The ids of all objects of a type, sorted.
     ///
     /// # Errors
-    /// When the folder cannot be read.
+    /// When the directory cannot be read.
     pub(crate) fn ids(&self, type_name: &str) -> Result<Vec<String>, ObjectsError> {
         let fail = failed("list", &self.folder);
         let entries = match fs::read_dir(&self.folder) {
@@ -143,8 +143,8 @@ mod tests {
 
     #[test]
     fn an_object_is_there_until_it_is_removed() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let objects = Objects::open(folder.path()).expect("a folder that exists");
+        let folder = tempfile::tempdir().expect("a directory");
+        let objects = Objects::open(folder.path()).expect("a directory that exists");
 
         assert_eq!(objects.read("sandbox_note", "a").expect("readable"), None);
         objects.write("sandbox_note", "a", b"{}").expect("writable");
@@ -156,8 +156,8 @@ mod tests {
 
     #[test]
     fn only_objects_of_the_type_are_listed() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let objects = Objects::open(folder.path()).expect("a folder that exists");
+        let folder = tempfile::tempdir().expect("a directory");
+        let objects = Objects::open(folder.path()).expect("a directory that exists");
         for (type_name, id) in [("sandbox_note", "b"), ("sandbox_note", "a"), ("sandbox_notebook", "c")] {
             objects.write(type_name, id, b"{}").expect("writable");
         }
@@ -166,8 +166,8 @@ mod tests {
 
     #[test]
     fn an_id_cannot_lead_out_of_the_folder() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let objects = Objects::open(folder.path()).expect("a folder that exists");
+        let folder = tempfile::tempdir().expect("a directory");
+        let objects = Objects::open(folder.path()).expect("a directory that exists");
         for id in ["../escape", "", "a/b", "a.b", &"x".repeat(65)] {
             assert!(matches!(objects.read("sandbox_note", id), Err(ObjectsError::BadId { .. })), "{id:?}");
         }

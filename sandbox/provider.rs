@@ -218,7 +218,7 @@ impl Provider {
         let object = Object::from_value(config).unwrap_or_default();
         match object.text("directory") {
             Some("") => {
-                let detail = "Name a folder, or leave the attribute out and set SANDBOX_DIR.";
+                let detail = "Name a directory, or leave the attribute out and set SANDBOX_DIR.";
                 Diagnostic::error("The directory is empty", detail).at(at("directory")).into()
             }
             _ => Diagnostics::default(),
@@ -240,7 +240,7 @@ impl Provider {
         let unknown = matches!(object.value("directory"), Value::Unknown(_));
         let folder = object.text("directory").map(PathBuf::from).or_else(|| self.switches.directory.clone());
         if folder.is_none() && !unknown {
-            let detail = "Set the attribute directory, or the environment variable SANDBOX_DIR, to a folder.";
+            let detail = "Set the attribute directory, or the environment variable SANDBOX_DIR, to a directory.";
             return Diagnostic::error("Nowhere to keep objects", detail).at(at("directory")).into();
         }
         let folder = folder.filter(|_| !unknown);
@@ -336,7 +336,7 @@ fn meta_schema() -> Schema {
 fn schema() -> Schema {
     let attributes = vec![
         Attribute::optional("directory", Type::String)
-            .described("The folder in which objects are kept; otherwise the one in SANDBOX_DIR."),
+            .described("The directory in which objects are kept; otherwise the one in SANDBOX_DIR."),
         Attribute::optional("token", Type::String)
             .sensitive()
             .described("Not used; here because providers have one."),

@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_request_is_read_back_without_its_frame() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("requests");
         let requests = Requests::open(&path).expect("a new file");
 

@@ -570,7 +570,7 @@ mod tests {
 
     #[test]
     fn a_file_holds_more_switches_and_may_be_missing() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("switches");
         let read = || Switches::read([("SANDBOX_FILE".to_owned(), path.display().to_string())].into_iter());
         assert_eq!(read().expect("no file, no switches").schema, SchemaAnswer::Good);

@@ -18,7 +18,7 @@ use crate::package::mapping;
 use crate::serve::{Listener, ServeError};
 use crate::settings::Settings;
 
-/// The version that packages know this plugin by when it does not run from a plugin folder: that of the newest Go bridge, so
+/// The version that packages know this plugin by when it does not run from a plugin directory: that of the newest Go bridge, so
 /// that a machine without this program falls back to a version that exists.
 pub(crate) const PLUGIN_VERSION: semver::Version = semver::Version::new(1, 1, 3);
 
@@ -250,7 +250,7 @@ fn stdin_is_a_pipe() -> bool {
         .is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Fifo)
 }
 
-/// The version of the folder `resource-terraform-provider-vX` that the program runs from, or [`PLUGIN_VERSION`].
+/// The version of the directory `resource-terraform-provider-vX` that the program runs from, or [`PLUGIN_VERSION`].
 pub(crate) fn plugin_version() -> semver::Version {
     std::env::current_exe().ok().and_then(|program| version_of_folder(&program)).unwrap_or(PLUGIN_VERSION)
 }

@@ -48,10 +48,10 @@ enum Outcome {
 /// A command failed.
 #[derive(Debug, thiserror::Error)]
 enum ProvidersError {
-    /// There is no folder.
+    /// There is no directory.
     #[error(transparent)]
     NoCache(#[from] NoProviderCache),
-    /// The folder cannot be read.
+    /// The directory cannot be read.
     #[error("the cache of providers {path} cannot be read", path = .path.display())]
     Read {
         /// Which.
@@ -84,10 +84,10 @@ enum ProvidersError {
     #[error(transparent)]
     NoVersion(Box<NoVersion>),
     /// There is no place for archives.
-    #[error("no temporary folder can be made")]
+    #[error("no temporary directory can be made")]
     Temporary(#[source] io::Error),
     /// A mirror has no archive.
-    #[error("{path} is a folder, and only archives can be copied", path = .0.display())]
+    #[error("{path} is a directory, and only archives can be copied", path = .0.display())]
     Unpacked(PathBuf),
     /// A mirror cannot be written.
     #[error(transparent)]

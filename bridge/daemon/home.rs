@@ -1,4 +1,4 @@
-//! The folder that holds the store of objects, its key, and caches; and the one that holds providers.
+//! The directory that holds the store of objects, its key, and caches; and the one that holds providers.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,12 +9,12 @@ use isthmus_state::{EncryptedStoreError, KeySource, LazyEncryptedStore, StoreAdd
 
 use crate::settings::Settings;
 
-/// The Go bridge's variable for the folder of providers.
+/// The Go bridge's variable for the directory of providers.
 const PROVIDER_CACHE: &str = "PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR";
 
-/// There is no folder.
+/// There is no directory.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("there is no home folder to keep the store of objects in; set ISTHMUS_HOME to a folder")]
+#[error("there is no home directory to keep the store of objects in; set ISTHMUS_HOME to a directory")]
 pub struct HomeError;
 
 /// There is no directory for the state store and its key, or none to be trusted.
@@ -39,9 +39,9 @@ pub enum OpenStoreError {
     EncryptedStore(#[from] EncryptedStoreError),
 }
 
-/// There is no folder of providers.
+/// There is no directory of providers.
 #[derive(Debug, thiserror::Error)]
-#[error("there is no home folder to look for providers in; set {PROVIDER_CACHE} to a folder")]
+#[error("there is no home directory to look for providers in; set {PROVIDER_CACHE} to a directory")]
 pub struct NoProviderCache;
 
 /// The directory of the state store's own key.
@@ -70,7 +70,7 @@ pub fn state_store(settings: &Settings) -> Result<LazyEncryptedStore, PlaceError
     Ok(LazyEncryptedStore::new(address, key))
 }
 
-/// The folder of unpacked providers, which is shared with the Go bridge.
+/// The directory of unpacked providers, which is shared with the Go bridge.
 pub fn provider_cache() -> Result<PathBuf, NoProviderCache> {
     provider_folder(|name| std::env::var_os(name)).ok_or(NoProviderCache)
 }

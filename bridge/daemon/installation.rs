@@ -36,7 +36,7 @@ pub enum InstallationError {
 }
 
 impl Installation {
-    /// What the settings and the environment say, and files that they name. This reads files and folders.
+    /// What the settings and the environment say, and files that they name. This reads files and directories.
     pub fn configured(settings: &Settings) -> Self {
         let mut warnings = Vec::new();
         let installer = Self::installer(settings, &mut warnings);

@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn lines_are_added_to_what_is_there() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("log");
         std::fs::write(&path, "before\n").expect("a file");
         for message in ["one", "two"] {
@@ -211,10 +211,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_written_to_is_an_error_and_is_not_waited_for() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let pipe = folder.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
-        assert!(made.is_ok_and(|status| status.success()), "a pipe in a new folder");
+        assert!(made.is_ok_and(|status| status.success()), "a pipe in a new directory");
         for path in [folder.path(), &folder.path().join("none/log"), &pipe] {
             let error = LogFile::open(path, Format::Text).expect_err("it cannot be written to");
             assert!(error.to_string().contains("TF_LOG_PATH"), "{error}");

@@ -147,7 +147,7 @@ async fn find(
     Ok(Found { version: version.to_string(), program: Program::File(executable) })
 }
 
-/// Reads files and folders, which may take long where they are on another machine.
+/// Reads files and directories, which may take long where they are on another machine.
 async fn reading<T: Send + 'static>(read: impl FnOnce() -> T + Send + 'static) -> Result<T, ResolveError> {
     match tokio::task::spawn_blocking(read).await.map_err(JoinError::try_into_panic) {
         Ok(found) => Ok(found),

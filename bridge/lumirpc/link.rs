@@ -1,6 +1,6 @@
 //! `isthmus link`: puts a provider where a legacy engine looks for it. One that is named by its address is installed first.
 //!
-//! That engine starts `lumi-resource-PKG`, which it looks for on PATH and then in `packs/PKG` of its own folder. Two links do:
+//! That engine starts `lumi-resource-PKG`, which it looks for on PATH and then in `packs/PKG` of its own directory. Two links do:
 //! one of that name to this program, which knows by the name what to do, and one beside it to the provider. A link holds
 //! nothing that could grow old, and whoever looks at it sees where it leads.
 //!
@@ -25,7 +25,7 @@ use crate::settings::Settings;
 /// What the link to the provider is called, behind the plugin's name.
 pub(crate) const PROVIDER_LINK: &str = ".provider";
 
-/// The engine's own folder, and the variable that names another one.
+/// The engine's own directory, and the variable that names another one.
 const LUMI_ROOT: &str = "/usr/local/lumi";
 const LUMI_ROOT_VARIABLE: &str = "LUMIROOT";
 
@@ -53,7 +53,7 @@ pub(crate) struct Link {
     /// What the package is called; without it, like the provider's type.
     #[arg(long = "as", value_name = "PKG")]
     package: Option<String>,
-    /// Where to put the links; the engine finds them if this folder is on PATH.
+    /// Where to put the links; the engine finds them if this directory is on PATH.
     #[arg(long)]
     dir: Option<PathBuf>,
 }
@@ -82,17 +82,17 @@ enum LinkError {
     )]
     Name(String),
     #[error(
-        "{path} is there already, and is not a link of ours; remove it, or choose another folder with --dir",
+        "{path} is there already, and is not a link of ours; remove it, or choose another directory with --dir",
         path = .0.display()
     )]
     Foreign(PathBuf),
-    #[error("{path} cannot be written; choose another folder with --dir", path = .path.display())]
+    #[error("{path} cannot be written; choose another directory with --dir", path = .path.display())]
     Write {
         path: PathBuf,
         #[source]
         error: io::Error,
     },
-    #[error("the folder in which this is done, or this program itself, cannot be found")]
+    #[error("the directory in which this is done, or this program itself, cannot be found")]
     Here(#[source] io::Error),
 }
 
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn the_links_are_where_the_engine_looks() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let provider = program(folder.path(), "terraform-provider-random_v3.6.0_x5");
         let root = folder.path().join("lumi");
         let done =
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(std::fs::read_link(&plugin).ok(), std::env::current_exe().ok());
         let beside = root.join("packs/random/lumi-resource-random.provider");
         assert_eq!(std::fs::read_link(beside).expect("a link"), provider);
-        assert_eq!(std::fs::read_dir(plugin.parent().expect("a folder")).expect("a folder").count(), 2);
+        assert_eq!(std::fs::read_dir(plugin.parent().expect("a directory")).expect("a directory").count(), 2);
 
         let again = link(provider, None, None).made(Some(root.as_os_str())).expect("linked");
         assert!(again.starts_with("linked already: "), "{again}");
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_link_of_ours_is_replaced_and_nothing_else() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let old = program(folder.path(), "terraform-provider-acme_v1");
         let new = program(folder.path(), "terraform-provider-acme_v2");
         let dir = folder.path().join("bin");
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn what_is_no_provider_or_no_name_is_refused_with_what_to_do() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let provider = program(folder.path(), "terraform-provider-acme");
         let other = program(folder.path(), "acme");
         let said = |provider: &Path, package| {

@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_linked_provider_is_found_beside_the_name_that_the_program_was_started_by() {
-        let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+        let folders = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
         let path = std::env::join_paths(folders.iter().map(tempfile::TempDir::path)).expect("a path");
         let plugin = folders[1].path().join("lumi-resource-random");
         std::os::unix::fs::symlink("/opt/isthmus", &plugin).expect("a link");
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_provider_is_the_configured_one_or_the_first_executable_on_the_path() {
-        let folders = [(); 3].map(|()| tempfile::tempdir().expect("a folder"));
+        let folders = [(); 3].map(|()| tempfile::tempdir().expect("a directory"));
         let path = std::env::join_paths(folders.iter().map(tempfile::TempDir::path)).expect("a path");
         let file = |folder: usize| folders[folder].path().join("terraform-provider-random");
         assert_eq!(provider("random", None, Some(path.clone())), None);

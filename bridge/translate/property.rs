@@ -103,7 +103,7 @@ pub enum AssetSource<'a> {
 pub enum ArchiveSource<'a> {
     /// Asset by name.
     Assets(&'a Struct),
-    /// In a folder or archive file.
+    /// In a directory or archive file.
     Path(&'a str),
     /// Somewhere else.
     Uri(&'a str),

@@ -12,7 +12,7 @@ use crate::protocol::{Minor, Protocol};
 use crate::random;
 use crate::schema::{Attribute, Block, Schema};
 
-/// The resource. The state is all there is of it; nothing is kept in the folder.
+/// The resource. The state is all there is of it; nothing is kept in the directory.
 #[derive(Debug)]
 pub(super) struct Bucket;
 

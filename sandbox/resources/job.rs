@@ -22,7 +22,7 @@ use crate::object::Object;
 use crate::protocol::{Minor, Protocol};
 use crate::schema::{Attribute, Block, NestedBlock, Nesting, Presence, Schema};
 
-/// The resources. The state is all there is of a job; nothing is kept in the folder.
+/// The resources. The state is all there is of a job; nothing is kept in the directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Job {
     /// `sandbox_job`: a block.

@@ -205,7 +205,7 @@ impl NoteList {
     /// Finds at most so many notes, in the order of their ids. `call` is one about notes.
     ///
     /// # Errors
-    /// When the folder or a note cannot be read.
+    /// When the directory or a note cannot be read.
     pub(crate) fn read(call: &Call, config: &Object, limit: usize) -> Result<Vec<Object>, Diagnostic> {
         let prefix = config.text("title_prefix").unwrap_or_default();
         let mut found = Vec::new();
@@ -257,7 +257,7 @@ impl NoteLookup {
     /// Finds the first note, by id, of the title. `call` is one about notes.
     ///
     /// # Errors
-    /// When there is none, or the folder cannot be read.
+    /// When there is none, or the directory cannot be read.
     pub(crate) fn read(call: &Call, config: &Object) -> Result<Object, Diagnostic> {
         let title = config.text("title").unwrap_or_default();
         for id in call.ids()? {

@@ -1,7 +1,7 @@
 //! What a provider is called in the whole world: `host/namespace/type`.
 //!
 //! The grammar is that of OpenTofu and Terraform. Names are folded by the rules of internationalised domain names before
-//! anything is compared, and the folded name becomes folders on disk; so what folding makes of a name is judged once more
+//! anything is compared, and the folded name becomes directories on disk; so what folding makes of a name is judged once more
 //! (a full-width dot, for one, becomes a dot). A type alone is one of `hashicorp`'s, as Terraform has it.
 
 use std::borrow::Cow;
@@ -190,7 +190,7 @@ impl ProviderAddress {
     }
 }
 
-/// The full form, `host/namespace/type`: what is remembered, and what folders are named by.
+/// The full form, `host/namespace/type`: what is remembered, and what directories are named by.
 impl fmt::Display for ProviderAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}/{}/{}", self.host, self.namespace, self.provider_type)

@@ -1,7 +1,7 @@
-//! The folder of unpacked providers: `ROOT/HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/`.
+//! The directory of unpacked providers: `ROOT/HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/`.
 //!
 //! The layout is that of Terraform's filesystem mirrors, and the Go bridge's cache has it too, so that both can share one.
-//! Only the folder of the provider that is wanted is looked at: caches grow large, and what lies elsewhere in them must not
+//! Only the directory of the provider that is wanted is looked at: caches grow large, and what lies elsewhere in them must not
 //! keep a provider from being found. Anything may lie in a cache. What is there in place of a usable version is passed over,
 //! and told when nothing else is found.
 
@@ -32,7 +32,7 @@ const PROGRAM_PREFIX: &str = "terraform-provider-";
 /// How many things of one kind are listed in an error.
 const LISTED: usize = 10;
 
-/// A folder of providers.
+/// A directory of providers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderCache {
     root: PathBuf,
@@ -65,22 +65,22 @@ pub struct NotCached {
     pub skipped: Vec<Skipped>,
 }
 
-/// Something in a provider's folder that is no usable version of it.
+/// Something in a provider's directory that is no usable version of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Skipped {
-    /// Its name; for the folder itself that cannot be read, nothing.
+    /// Its name; for the directory itself that cannot be read, nothing.
     pub name: String,
     /// Why it was passed over.
     pub reason: String,
 }
 
 impl ProviderCache {
-    /// The cache in this folder, which need not exist, for the machine that this runs on.
+    /// The cache in this directory, which need not exist, for the machine that this runs on.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self::for_platform(root, Platform::CURRENT)
     }
 
-    /// The cache in this folder, for another kind of machine.
+    /// The cache in this directory, for another kind of machine.
     pub fn for_platform(root: impl Into<PathBuf>, platform: Platform) -> Self {
         Self { root: root.into(), platform }
     }
@@ -142,7 +142,7 @@ impl ProviderCache {
         }))
     }
 
-    /// What something in a provider's folder is: a version, nothing that anybody would miss, or the reason why it is none.
+    /// What something in a provider's directory is: a version, nothing that anybody would miss, or the reason why it is none.
     fn look_at(&self, address: &ProviderAddress, path: &Path) -> Result<Option<CachedProvider>, String> {
         let name = path.file_name().and_then(OsStr::to_str).ok_or("its name is not in UTF-8")?;
         let metadata = path.metadata().map_err(|error| error.to_string())?;
@@ -152,7 +152,7 @@ impl ProviderCache {
                     "it is still packed; unpack it into {}",
                     self.package_folder(address, &version).display()
                 )),
-                None if Version::parse(name).is_ok() => Err("it is not a folder".to_owned()),
+                None if Version::parse(name).is_ok() => Err("it is not a directory".to_owned()),
                 // Lock files, checksums, archives for other machines.
                 None => Ok(None),
             };
@@ -162,7 +162,7 @@ impl ProviderCache {
         let folder = path.join(self.platform.to_string());
         if !folder.is_dir() {
             return Err(match platforms(path) {
-                _ if folder.symlink_metadata().is_ok() => format!("{} in it is not a folder", self.platform),
+                _ if folder.symlink_metadata().is_ok() => format!("{} in it is not a directory", self.platform),
                 // What was removed has left its lock there.
                 Ok(others) if others.is_empty() && self.lock_of(&folder).exists() => return Ok(None),
                 Ok(others) if others.is_empty() => "it is empty".to_owned(),
@@ -223,7 +223,7 @@ fn more(formatter: &mut fmt::Formatter<'_>, count: usize) -> fmt::Result {
     if count > LISTED { write!(formatter, ", and {} more", count - LISTED) } else { Ok(()) }
 }
 
-/// The folders in a version's folder.
+/// The directories in a version's directory.
 fn platforms(folder: &Path) -> io::Result<Vec<String>> {
     let entries = std::fs::read_dir(folder)?.filter_map(Result::ok).filter(|entry| entry.path().is_dir());
     let names = entries.map(|entry| shown(&entry.file_name()));
@@ -256,7 +256,7 @@ mod tests {
 
     impl Fixture {
         fn new() -> Self {
-            Self { folder: tempfile::tempdir().expect("a folder") }
+            Self { folder: tempfile::tempdir().expect("a directory") }
         }
 
         fn cache(&self) -> ProviderCache {
@@ -268,14 +268,14 @@ mod tests {
         }
 
         fn folder(&self, path: &str) -> PathBuf {
-            fs::create_dir_all(self.path(path)).expect("a folder in a new folder");
+            fs::create_dir_all(self.path(path)).expect("a directory in a new directory");
             self.path(path)
         }
 
         fn file(&self, path: &str) -> PathBuf {
             let path = self.path(path);
-            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder in a new folder");
-            fs::write(&path, "").expect("a file in a new folder");
+            fs::create_dir_all(path.parent().expect("a directory")).expect("a directory in a new directory");
+            fs::write(&path, "").expect("a file in a new directory");
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is ours");
             path
         }
@@ -352,7 +352,7 @@ mod tests {
         cache.file("linux_amd64.lock");
         symlink("nowhere", cache.path("2.0.0")).expect("a link");
         symlink("2.1.0", cache.path("2.1.0")).expect("a link");
-        fs::create_dir(cache.path("").join(OsStr::from_bytes(b"2.2.0\xff"))).expect("a folder");
+        fs::create_dir(cache.path("").join(OsStr::from_bytes(b"2.2.0\xff"))).expect("a directory");
 
         let error = cache.find("").expect_err("nothing can be used");
         let reason = |name: &str| {
@@ -362,8 +362,8 @@ mod tests {
         assert!(reason("1.0.0").starts_with("there is no terraform-provider-random in "), "{error:?}");
         assert_eq!(reason("1.1.0"), "it is empty");
         assert_eq!(reason("1.2.0"), "it is for darwin_arm64, not for linux_amd64");
-        assert_eq!(reason("1.3.0"), "linux_amd64 in it is not a folder");
-        assert_eq!(reason("1.4.0"), "it is not a folder");
+        assert_eq!(reason("1.3.0"), "linux_amd64 in it is not a directory");
+        assert_eq!(reason("1.4.0"), "it is not a directory");
         assert!(reason("1.5.0").starts_with("there is no terraform-provider-random in "));
         assert!(reason("1.6.0").starts_with("there is no terraform-provider-random in "));
         assert!(reason("v1.7.0").starts_with("it is not named by a version"));

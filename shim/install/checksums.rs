@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_file_is_summed_up_as_others_do() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("a");
         std::fs::write(&path, "abc").expect("a file");
         assert_eq!(

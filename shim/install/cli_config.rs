@@ -36,9 +36,9 @@ pub use template::{OciRepository, RepositoryTemplate, TemplateFault};
 pub struct CliConfig {
     /// The files that it comes from, in the order in which they were read.
     pub files: Vec<PathBuf>,
-    /// A folder of unpacked providers that several projects share: `plugin_cache_dir` or `TF_PLUGIN_CACHE_DIR`.
+    /// A directory of unpacked providers that several projects share: `plugin_cache_dir` or `TF_PLUGIN_CACHE_DIR`.
     pub plugin_cache_dir: Option<PathBuf>,
-    /// What is in that folder may be used although the lock file does not know it.
+    /// What is in that directory may be used although the lock file does not know it.
     pub plugin_cache_may_break_dependency_lock_file: bool,
     /// Services by host, which are then not asked for by discovery. A service's address may be relative to its host.
     pub hosts: BTreeMap<String, BTreeMap<String, String>>,
@@ -74,7 +74,7 @@ pub struct CredentialsHelper {
     pub name: String,
     /// What it is started with, before what it is asked for.
     pub arguments: Vec<String>,
-    /// The folders in which it may lie, best first.
+    /// The directories in which it may lie, best first.
     pub folders: Vec<PathBuf>,
 }
 
@@ -99,7 +99,7 @@ impl CliConfig {
         }
         if let Some(folder) = config.plugin_cache_dir.as_ref().filter(|folder| !folder.is_dir()) {
             let text = format!(
-                "the plugin cache folder {} is not there; nothing is taken from it",
+                "the plugin cache directory {} is not there; nothing is taken from it",
                 folder.display()
             );
             config.warnings.push(ConfigWarning { file: None, position: None, text });

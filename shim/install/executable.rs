@@ -21,13 +21,13 @@ pub fn find_executable(prefix: &Path) -> PathBuf {
     find_in_folder(folder, name).ok().flatten().unwrap_or_else(|| prefix.to_owned())
 }
 
-/// The program in a folder whose name is `name`, or goes on behind it with `_` or `.`.
+/// The program in a directory whose name is `name`, or goes on behind it with `_` or `.`.
 ///
 /// The lexically first one counts, as Terraform has it, but files that may be executed go before the archives and checksums
 /// that lie beside them.
 ///
 /// # Errors
-/// When the folder cannot be read.
+/// When the directory cannot be read.
 pub(super) fn find_in_folder(folder: &Path, name: &str) -> std::io::Result<Option<PathBuf>> {
     let candidates = std::fs::read_dir(folder)?
         .filter_map(Result::ok)
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     fn folder(files: &[&str]) -> tempfile::TempDir {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         for file in files {
             std::fs::write(folder.path().join(file), "").expect("a file");
         }

@@ -1,8 +1,8 @@
 //! Sums by which a provider's package is known again: `h1:` and `zh:`, as lock files and mirrors have them.
 //!
 //! `zh:` is the sum of an archive, byte by byte. It is what registries sign, but nobody can tell it from what has been
-//! unpacked. `h1:` is a sum of names and contents, the same for an archive and for a folder; it comes from Go's module sums,
-//! and counts what they count: all entries of an archive, and all files of a folder, links as what they lead to.
+//! unpacked. `h1:` is a sum of names and contents, the same for an archive and for a directory; it comes from Go's module sums,
+//! and counts what they count: all entries of an archive, and all files of a directory, links as what they lead to.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -254,10 +254,10 @@ mod tests {
     const FILES: [(&str, &str); 3] = [("b", "two\n"), ("a/c", "three\n"), ("a.txt", "")];
 
     fn folder() -> tempfile::TempDir {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         for (name, text) in FILES {
             let path = folder.path().join(name);
-            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
             fs::write(path, text).expect("a file");
         }
         folder
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(of(LocalPackage::Archive(archive.path())), expected);
         fs::write(folder.path().join("b"), "two").expect("a file");
         assert_ne!(of(LocalPackage::Folder(folder.path())), expected);
-        let empty = tempfile::tempdir().expect("a folder");
+        let empty = tempfile::tempdir().expect("a directory");
         assert_eq!(of(LocalPackage::Folder(empty.path())), "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
     }
 

@@ -4,8 +4,8 @@
 //! user's configuration names; what a registry answered is remembered for a while. When they cannot be queried, the newest of the
 //! cache is taken, with a warning. A lock file goes before all of this.
 //!
-//! A version is put into the cache whole: it is downloaded and unpacked in a folder beside its place, and appears there by one
-//! rename, under the lock of the place. Whoever is killed on the way leaves nothing but that folder, which the next one who has
+//! A version is put into the cache whole: it is downloaded and unpacked in a directory beside its place, and appears there by one
+//! rename, under the lock of the place. Whoever is killed on the way leaves nothing but that directory, which the next one who has
 //! the lock removes. What is in the cache without a record of its verification was not installed by isthmus: it is fetched once more
 //! and compared. Where no origin can be reached, or none has it, it is started with a warning, each time; whatever else keeps it from
 //! being verified is a refusal, and it is not started ([`FailureClass`]).
@@ -222,7 +222,7 @@ impl Installer {
         }
     }
 
-    /// Fetches the package of a version for any machine into a folder, and puts nothing into the cache.
+    /// Fetches the package of a version for any machine into a directory, and puts nothing into the cache.
     ///
     /// # Errors
     /// When it cannot be had, or is not what it should be.
@@ -549,7 +549,7 @@ impl Installer {
     }
 
     /// The same, and which mirror has the provider of the same name from the other public registry. OpenTofu and Terraform make the same
-    /// folders with other hosts in them.
+    /// directories with other hosts in them.
     async fn beside_other_registry(
         &self,
         address: &ProviderAddress,

@@ -198,7 +198,7 @@ impl Default for LockFile {
 }
 
 impl LockFile {
-    /// The lock file in a folder; an empty one, where there is none.
+    /// The lock file in a directory; an empty one, where there is none.
     ///
     /// # Errors
     /// When it cannot be read or understood.

@@ -1,6 +1,6 @@
 //! Unpacks an archive whose sum is good but whose maker need not be.
 //!
-//! A good sum says that an archive is what somebody published, not that it means well. So it may put files only into the folder
+//! A good sum says that an archive is what somebody published, not that it means well. So it may put files only into the directory
 //! that is given, only files, and not more of them than any provider has. Nothing in it may depend on how a file system compares
 //! names: two that differ in case alone are refused everywhere. Modes are not imported but for one bit: whether a file is a program.
 
@@ -26,7 +26,7 @@ const PROGRAM_PREFIX: &str = "terraform-provider-";
 /// How much an archive may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnpackLimits {
-    /// The most files and folders.
+    /// The most files and directories.
     pub entries: usize,
     /// The most bytes of all files together.
     pub bytes: u64,
@@ -36,7 +36,7 @@ pub struct UnpackLimits {
     pub small: u64,
     /// The longest name in bytes.
     pub name: usize,
-    /// The deepest folder.
+    /// The deepest directory.
     pub depth: usize,
 }
 
@@ -84,15 +84,15 @@ pub enum UnpackFault {
     #[error("it unpacks to more than {0} times its size")]
     Ratio(u64),
     /// A name that leads elsewhere, or is none.
-    #[error("the name {0:?} in it does not lead into the folder that it is unpacked into")]
+    #[error("the name {0:?} in it does not lead into the directory that it is unpacked into")]
     Name(String),
     /// A link, a device, a pipe.
-    #[error("{0:?} in it is neither a file nor a folder")]
+    #[error("{0:?} in it is neither a file nor a directory")]
     Kind(String),
     /// Encrypted.
     #[error("{0:?} in it is encrypted")]
     Encrypted(String),
-    /// Two of one name, or a file where a folder is.
+    /// Two of one name, or a file where a directory is.
     #[error("{0:?} is in it twice, or differs from another name only in case")]
     Twice(String),
     /// More bytes than it says.
@@ -107,7 +107,7 @@ impl Default for UnpackLimits {
     }
 }
 
-/// Unpacks an archive into an empty folder that nobody else writes to.
+/// Unpacks an archive into an empty directory that nobody else writes to.
 ///
 /// # Errors
 /// When the archive is damaged or refused, or there is no place.
@@ -181,13 +181,13 @@ pub fn unpack(archive: &Path, folder: &Path, limits: &UnpackLimits) -> Result<()
             })?;
             file.write_all(&buffer[..count]).map_err(write)?;
         }
-        // Renaming the folder must not come to the disk before what is in it.
+        // Renaming the directory must not come to the disk before what is in it.
         file.sync_all().map_err(write)?;
     }
     Ok(())
 }
 
-/// The parts of a name that leads into the folder, whatever system reads it.
+/// The parts of a name that leads into the directory, whatever system reads it.
 fn parts<'a>(name: &'a str, limits: &UnpackLimits) -> Option<Vec<&'a str>> {
     const LONGEST_PART: usize = 255;
     let path = name.strip_suffix('/').unwrap_or(name);
@@ -199,7 +199,7 @@ fn parts<'a>(name: &'a str, limits: &UnpackLimits) -> Option<Vec<&'a str>> {
     (parts.len() <= limits.depth && !parts.iter().any(bad)).then_some(parts)
 }
 
-/// What is in the folder by now, without regard to case.
+/// What is in the directory by now, without regard to case.
 #[derive(Debug, Default)]
 struct Names(HashMap<String, Taken>);
 
@@ -210,7 +210,7 @@ struct Taken {
 }
 
 impl Names {
-    /// Takes a name, and those of the folders that it is in; false if something else has one of them.
+    /// Takes a name, and those of the directories that it is in; false if something else has one of them.
     fn take(&mut self, parts: &[&str], is_folder: bool) -> bool {
         let mut path = String::new();
         for (index, part) in parts.iter().enumerate() {

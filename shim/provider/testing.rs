@@ -109,9 +109,9 @@ impl Stage {
         script: Script,
         known: Option<&KnownSchema>,
     ) -> (Result<Self, ProviderError>, Vec<Diagnostic>) {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let socket = folder.path().join("provider.sock");
-        let listener = UnixListener::bind(&socket).expect("a socket in the test's own folder");
+        let listener = UnixListener::bind(&socket).expect("a socket in the test's own directory");
         let mut server = JoinSet::new();
         let router = tonic::transport::Server::builder()
             .add_service(Peer::<0>(healthy()))

@@ -179,7 +179,7 @@ pub enum EncryptedStoreError {
 }
 
 impl EncryptedStore {
-    /// Opens the state store in a folder, which is made where it is missing. Without a configured key file, one is kept beside
+    /// Opens the state store in a directory, which is made where it is missing. Without a configured key file, one is kept beside
     /// the store; it is made with a random key as long as there is nothing yet that another key was used for.
     ///
     /// # Errors

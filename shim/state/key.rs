@@ -14,7 +14,7 @@ use isthmus_common::permissions::{PRIVATE_DIRECTORY, PermissionsError, require_t
 use super::encryption::{CipherKey, random};
 use super::store::StoreKey;
 
-/// The key file's name in the store's folder, where no other key is configured.
+/// The key file's name in the store's directory, where no other key is configured.
 const FILE: &str = "state.key";
 
 /// What Argon2id costs: what OWASP recommends of it (19 MiB of memory, 2 passes, 1 lane), some 30 ms.
@@ -26,7 +26,7 @@ const MOST: Derivation = Derivation { memory: 1 << 20, passes: 64, lanes: 64 };
 /// Where the user's key comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeySource {
-    /// A random key in `state.key` in a folder, which is made when it is first needed, for its owner alone.
+    /// A random key in `state.key` in a directory, which is made when it is first needed, for its owner alone.
     Folder(PathBuf),
     /// A file of 64 hexadecimal digits.
     File(PathBuf),
@@ -78,7 +78,7 @@ pub enum KeyError {
         error: std::io::Error,
     },
     /// The file cannot be made.
-    #[error("the key file {path} cannot be made; set ISTHMUS_HOME to a folder that can be written to", path = path.display())]
+    #[error("the key file {path} cannot be made; set ISTHMUS_HOME to a directory that can be written to", path = path.display())]
     Create {
         /// Which file.
         path: PathBuf,
@@ -178,7 +178,7 @@ pub(super) struct MasterKey {
 }
 
 impl KeySource {
-    /// The file of a folder's own key.
+    /// The file of a directory's own key.
     pub(super) fn file_in(folder: &Path) -> PathBuf {
         folder.join(FILE)
     }
@@ -192,7 +192,7 @@ impl KeySource {
         }
     }
 
-    /// The key file of a folder, if there is one already.
+    /// The key file of a directory, if there is one already.
     pub(super) fn own_file(&self) -> Option<PathBuf> {
         match self {
             Self::Folder(folder) => Some(Self::file_in(folder)).filter(|path| path.exists()),
@@ -200,7 +200,7 @@ impl KeySource {
         }
     }
 
-    /// The key. `recipe` is how it is derived from a passphrase. A folder's key is made where it is missing and `store`,
+    /// The key. `recipe` is how it is derived from a passphrase. A directory's key is made where it is missing and `store`,
     /// which has nothing yet, is `None`.
     ///
     /// # Errors
@@ -300,7 +300,7 @@ mod tests {
     use super::*;
 
     fn folder() -> tempfile::TempDir {
-        tempfile::tempdir().expect("a folder")
+        tempfile::tempdir().expect("a directory")
     }
 
     fn load(source: &KeySource) -> Result<MasterKey, KeyError> {
@@ -314,7 +314,7 @@ mod tests {
         let path = folder.path().join("state.key");
         assert_eq!(std::fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600);
         assert_eq!(made.warning, None);
-        let names = std::fs::read_dir(folder.path()).expect("a folder").count();
+        let names = std::fs::read_dir(folder.path()).expect("a directory").count();
         assert_eq!(names, 1, "nothing else is left behind");
         assert_eq!(load(&KeySource::File(path)).expect("the same").cipher.id(), made.cipher.id());
     }

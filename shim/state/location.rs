@@ -11,7 +11,7 @@ use tokio_postgres::config::{Host, SslMode};
 
 use super::store::StoreError;
 
-/// The database's name in its folder.
+/// The database's name in its directory.
 const DATABASE: &str = "state.sqlite";
 
 /// How long a server may take to answer to a connection, unless the address says otherwise.
@@ -40,7 +40,7 @@ pub struct ServerAddress {
 }
 
 impl StoreAddress {
-    /// The store of a folder.
+    /// The store of a directory.
     pub fn in_folder(folder: &Path) -> Self {
         Self::File(folder.join(DATABASE))
     }

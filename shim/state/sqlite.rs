@@ -8,7 +8,7 @@
 //! found by an order of keys that shows when something is missing in it (`order`), and before all are listed, the file's
 //! structure has been checked once.
 //!
-//! The folder and the file belong to the user alone; SQLite gives its log and index files the mode of the database.
+//! The directory and the file belong to the user alone; SQLite gives its log and index files the mode of the database.
 
 mod format;
 mod order;
@@ -68,7 +68,7 @@ struct Reader {
 }
 
 impl SqliteStore {
-    /// Opens the file, and makes it and its folder where they are missing.
+    /// Opens the file, and makes it and its directory where they are missing.
     ///
     /// # Errors
     /// When the file cannot be made or used, or is of a newer format.
@@ -249,7 +249,7 @@ fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     }
 }
 
-/// Makes the folder and the file for the user alone, and sees to it that their names are on the disk as well: SQLite takes
+/// Makes the directory and the file for the user alone, and sees to it that their names are on the disk as well: SQLite takes
 /// care of what is in the file, not of where the file is.
 fn prepare_file(path: &Path) -> std::io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -327,8 +327,8 @@ pub trait Store: fmt::Debug + Send + Sync {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The folder or file cannot be made.
-    #[error("the store {path} cannot be made; set ISTHMUS_HOME to a folder that can be written to", path = path.display())]
+    /// The directory or file cannot be made.
+    #[error("the store {path} cannot be made; set ISTHMUS_HOME to a directory that can be written to", path = path.display())]
     Create {
         /// Where.
         path: PathBuf,

@@ -112,9 +112,9 @@ on_both_protocols! {
             "or name its file: `pulumi package add terraform-provider ./terraform-provider-sandbox`",
         ]);
 
-        std::fs::create_dir_all(&folder).expect("a folder in a folder of this test's own");
+        std::fs::create_dir_all(&folder).expect("a directory in a directory of this test's own");
         let archive = format!("terraform-provider-sandbox_1.2.3_{}.zip", Platform::CURRENT);
-        std::fs::write(folder.join(&archive), "PK").expect("a file in a new folder");
+        std::fs::write(folder.join(&archive), "PK").expect("a file in a new directory");
         host.place("registry.opentofu.org/acme/sandbox", "1.1.0");
         let status = session.parameterize(&["acme/sandbox", "~> 1.2"]).await.expect_err("it is packed");
         assert_says(&status, &["only 1.1.0", &format!("{archive}: it is still packed; unpack it into "), &expected]);
@@ -125,7 +125,7 @@ on_both_protocols! {
     }
 
     async fn the_cache_may_be_elsewhere(protocol) {
-        let elsewhere = tempfile::tempdir().expect("a folder");
+        let elsewhere = tempfile::tempdir().expect("a directory");
         let path = elsewhere.path().to_str().expect("a path in UTF-8");
         let host = Setup::sandbox(protocol).with("PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR", path).start().await;
         // Not this one.

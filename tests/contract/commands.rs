@@ -32,7 +32,7 @@ struct Said {
 
 impl Machine {
     fn new() -> Self {
-        Self { folder: tempfile::tempdir().expect("a folder") }
+        Self { folder: tempfile::tempdir().expect("a directory") }
     }
 
     fn path(&self, path: impl AsRef<Path>) -> PathBuf {
@@ -44,7 +44,7 @@ impl Machine {
         self.path(".pulumi/dynamic_tf_plugins")
     }
 
-    /// A command in the home's folder, with nothing of the real user's around it.
+    /// A command in the home's directory, with nothing of the real user's around it.
     fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
         command
@@ -62,7 +62,7 @@ impl Machine {
 
     fn write(&self, path: impl AsRef<Path>, content: &[u8]) -> PathBuf {
         let path = self.path(path);
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
         std::fs::write(&path, content).expect("a file");
         path
     }

@@ -29,7 +29,7 @@ fn last_private(host: &Host, name: &str) -> Json {
 
 fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("a folder") {
+    for entry in std::fs::read_dir(folder).expect("a directory") {
         let path = entry.expect("an entry").path();
         if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
     }
@@ -145,7 +145,7 @@ on_both_protocols! {
 
     async fn a_journal_that_cannot_be_read_is_warned_of(protocol) {
         let (host, session) = Setup::sandbox(protocol).session().await?;
-        std::fs::create_dir_all(journal(&host).parent().expect("a folder")).expect("a folder");
+        std::fs::create_dir_all(journal(&host).parent().expect("a directory")).expect("a directory");
         std::fs::write(journal(&host), "no database, but long enough to be taken for one".repeat(40)).expect("a file");
         let made = in_halves(&session).await?;
         assert!(!session.faulty().diff(&made, &made.inputs).await?.some);

@@ -25,7 +25,7 @@ fn written(host: &Host, kind: &str, id: &str) -> Json {
 /// Asks for what goes wrong with the objects of a name, once.
 fn trouble(host: &Host, name: &str, operation: &str, trouble: &str) {
     let file = file(host, "trouble", name);
-    std::fs::create_dir_all(file.parent().expect("it is in a folder")).expect("folders can be made");
+    std::fs::create_dir_all(file.parent().expect("it is in a directory")).expect("directories can be made");
     std::fs::write(file, json!({ operation: trouble, "once": true }).to_string())
         .expect("files can be written");
 }

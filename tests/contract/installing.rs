@@ -1,4 +1,4 @@
-//! Providers that are not on the machine yet: from registries, mirrors and folders, as the CLI configuration says.
+//! Providers that are not on the machine yet: from registries, mirrors and directories, as the CLI configuration says.
 //!
 //! The registry of these tests is on loopback with TLS, and takes the place of the public one by a `host` block. What it publishes
 //! is the provider beside the daemon: a script of its own that turns into it.
@@ -32,14 +32,14 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = tempfile::tempdir().expect("a temporary directory");
         let world = Self { registry: Registry::start(), key: PublisherKey::new(), folder };
         world.write("authority.pem", world.registry.authority_pem());
         world.configure("");
         world
     }
 
-    /// Makes this the CLI configuration, beside where the registry is. `{url}` in it is that, `{folder}` this world's folder.
+    /// Makes this the CLI configuration, beside where the registry is. `{url}` in it is that, `{folder}` this world's directory.
     fn configure(&self, text: &str) {
         let folder = self.folder.path().to_str().expect("a path in UTF-8");
         let text = text.replace("{url}", &self.registry.url()).replace("{folder}", folder);
@@ -56,7 +56,7 @@ impl World {
 
     fn write(&self, name: &str, content: impl AsRef<[u8]>) {
         let path = self.path(name);
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder of this test's own");
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory of this test's own");
         std::fs::write(path, content).expect("a file of this test's own");
     }
 
@@ -235,13 +235,13 @@ async fn a_program_that_was_altered_is_refused_at_the_next_start() -> Outcome {
             let status = session.parameterize(words).await.expect_err("it was altered");
             assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
             let repair = format!(
-                "Remove the folder {} to have it downloaded again",
+                "Remove the directory {} to have it downloaded again",
                 package(&host, "1.2.0").display()
             );
             says(&status, &[&program.display().to_string(), "was altered after it was installed", &repair]);
         }
     }
-    std::fs::remove_dir_all(package(&host, "1.2.0")).expect("a folder of this test's own");
+    std::fs::remove_dir_all(package(&host, "1.2.0")).expect("a directory of this test's own");
     let again = world.setup().beside(&host).start().await;
     assert_eq!(again.greeted().await?.parameterize(&["acme/sandbox", "1.2.0"]).await?.version, "1.2.0");
     Ok(())

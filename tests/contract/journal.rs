@@ -65,7 +65,7 @@ on_both_protocols! {
     async fn a_journal_that_cannot_be_written_is_warned_of_once(protocol) {
         let setup = Setup::sandbox(protocol);
         let host = setup.start().await;
-        std::fs::write(host.folder().join("isthmus"), "no folder").expect("a file in the folder's place");
+        std::fs::write(host.folder().join("isthmus"), "no directory").expect("a file in the directory's place");
         let session = host.session().await?;
         for name in ["one", "two", "three"] {
             let note = session.resource("sandbox:index/note:Note", name);

@@ -189,7 +189,7 @@ async fn an_offset_is_changed_in_place_with_its_base_time_from_the_store() {
 #[tokio::test]
 async fn a_file_moves_although_the_old_and_the_new_one_have_the_same_id() {
     let mut engine = Engine::with_tool("local").await;
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a directory");
     let path = |name: &str| folder.path().join(name);
     let file = |path: PathBuf, content: &str| {
         let inputs = [
@@ -293,11 +293,11 @@ async fn an_id_that_the_store_does_not_know_is_imported_or_the_way_out_is_told()
     assert!(kept(random.home()).await.is_empty() && kept(time.home()).await.is_empty());
 }
 
-/// An engine whose sandbox keeps its objects in the folder that is returned.
+/// An engine whose sandbox keeps its objects in the directory that is returned.
 async fn sandbox() -> (Engine, PathBuf) {
     let engine = Engine::with_sandbox().await;
     let objects = engine.home().join("objects");
-    std::fs::create_dir_all(&objects).expect("a folder");
+    std::fs::create_dir_all(&objects).expect("a directory");
     engine.configure(json!({ "directory": objects }));
     (engine, objects)
 }
@@ -341,7 +341,7 @@ async fn a_creation_that_fails_half_way_leaves_nothing() {
     let error = engine.deploy(&slow).await.expect_err("a failed creation");
     assert!(error.contains("did not boot within 1ms") && error.contains("was deleted again"), "{error}");
     assert_eq!(kept(engine.home()).await, []);
-    assert_eq!(std::fs::read_dir(&objects).expect("a folder").count(), 0, "half a server is left");
+    assert_eq!(std::fs::read_dir(&objects).expect("a directory").count(), 0, "half a server is left");
 }
 
 #[tokio::test]

@@ -87,7 +87,7 @@ on_both_protocols! {
         let host = Setup::sandbox(protocol).start().await;
         let cases: [NoProvider<'_>; 7] = [
             ("terraform-provider-missing", &|_| {}, &["does not exist"]),
-            ("terraform-provider-folder", &|path| std::fs::create_dir(path).expect("a folder"), &["directory"]),
+            ("terraform-provider-folder", &|path| std::fs::create_dir(path).expect("a directory"), &["directory"]),
             ("terraform-provider-plain", &|path| file(path, "#!/bin/sh\n", 0o644), &["not executable", "chmod +x"]),
             ("terraform-provider-text", &|path| file(path, "Hello there", 0o755), &["Hello there", "executable for"]),
             (
@@ -309,7 +309,7 @@ async fn a_value_that_makes_no_sense_is_refused() -> Outcome {
 }
 
 fn file(path: &Path, text: &str, mode: u32) {
-    std::fs::write(path, text).expect("a file in a new folder");
+    std::fs::write(path, text).expect("a file in a new directory");
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("a file of ours");
 }
 

@@ -33,10 +33,10 @@ fn switch(host: &Host, switches: &str) {
     switch_in(host, "", switches);
 }
 
-/// Changes the switches of providers that are started in a directory of the host's folder.
+/// Changes the switches of providers that are started in a directory of the host's directory.
 fn switch_in(host: &Host, directory: &str, switches: &str) {
     std::fs::write(host.folder().join(directory).join(SWITCHES), switches)
-        .expect("a file in the host's folder");
+        .expect("a file in the host's directory");
 }
 
 /// Takes a secret from Check to Delete.
@@ -176,7 +176,7 @@ on_both_protocols! {
         other.note().make(&json!({"title": "Other"})).await?;
         assert_eq!(host.provider_processes().len(), 3, "one that was met, and one for each session");
         for folder in ["one", "other"] {
-            assert_eq!(std::fs::read_dir(host.folder().join(folder)).expect("a folder").count(), 1);
+            assert_eq!(std::fs::read_dir(host.folder().join(folder)).expect("a directory").count(), 1);
         }
         Ok(())
     }
@@ -458,7 +458,7 @@ on_both_protocols! {
     async fn what_is_kept_is_for_its_owner_alone_and_may_be_lost_or_damaged(protocol) {
         let setup = Setup::sandbox(protocol);
         let first = acquainted(&setup).await?;
-        let files = || std::fs::read_dir(first.schemas()).expect("the folder").map(|entry| entry.expect("a file").path());
+        let files = || std::fs::read_dir(first.schemas()).expect("the directory").map(|entry| entry.expect("a file").path());
         for file in files() {
             let mode = std::fs::metadata(&file).expect("a file").permissions().mode();
             assert_eq!(mode & 0o777, 0o600, "{}", file.display());
@@ -470,7 +470,7 @@ on_both_protocols! {
         assert_eq!(second.provider_processes().len(), 2, "it was asked again");
         second.schema_is_kept().await;
 
-        std::fs::remove_dir_all(first.schemas()).expect("a folder of ours");
+        std::fs::remove_dir_all(first.schemas()).expect("a directory of ours");
         let third = setup.beside(&first).start().await;
         third.parameterized().await?;
         assert_eq!(third.provider_processes().len(), 3);
@@ -523,7 +523,7 @@ on_both_protocols! {
 
 #[tokio::test]
 async fn a_home_that_cannot_be_written_is_no_hindrance() -> Outcome {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a directory");
     let in_the_way = folder.path().join("file");
     std::fs::write(&in_the_way, "").expect("a file");
     let home = in_the_way.join("isthmus");
@@ -546,7 +546,7 @@ async fn a_script_is_not_remembered_because_it_runs_something_else() -> Outcome 
     let setup = Setup::sandbox(Protocol::V6);
     let host = setup.start().await.with_own_provider();
     let script = host.folder().join("scripts").join("terraform-provider-sandbox");
-    std::fs::create_dir(host.folder().join("scripts")).expect("a folder");
+    std::fs::create_dir(host.folder().join("scripts")).expect("a directory");
     std::fs::write(&script, format!("#!/bin/sh\nexec {}\n", host.provider())).expect("a file");
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("a file of ours");
     for time in 1..=2 {

@@ -8,7 +8,7 @@ const VARIABLE: &str = "PULUMI_TF_DEBUG_GRPC";
 
 on_both_protocols! {
     async fn every_call_is_in_the_log_and_no_value_is(protocol) {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let file = folder.path().join("calls.json");
         let host = Setup::conformance(protocol).with(VARIABLE, file.to_str().expect("UTF-8")).start().await;
         let session = host.parameterized().await?;

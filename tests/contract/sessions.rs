@@ -36,7 +36,7 @@ on_both_protocols! {
             let session = host.parameterized().await?;
             session.configure(&json!({"directory": directory.to_str()})).await?;
             session.note().make(&json!({"title": name})).await?;
-            objects.push(std::fs::read_dir(&directory).expect("the provider's folder").count());
+            objects.push(std::fs::read_dir(&directory).expect("the provider's directory").count());
         }
         assert_eq!(objects, [1, 1]);
         assert_eq!(host.provider_processes().len(), 2);

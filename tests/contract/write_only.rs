@@ -84,7 +84,7 @@ on_both_protocols! {
     }
 
     async fn values_are_in_no_difference_no_log_and_no_error(protocol) {
-        let calls = tempfile::tempdir().expect("a temporary folder");
+        let calls = tempfile::tempdir().expect("a temporary directory");
         let log = calls.path().join("calls");
         let setup = Setup::sandbox(protocol)
             .with("ISTHMUS_LOG_CALLS", "true")

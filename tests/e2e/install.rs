@@ -11,9 +11,9 @@ fn a_provider_is_added_by_the_documented_commands() {
     let project = Project::bare("the documented way", &[Provider::Random]);
     project.program("resources:\n  pet:\n    type: random:Pet\n");
     let executable = Bridge::usual().executable();
-    let executable = executable.to_str().expect("Cargo's folders have plain names");
+    let executable = executable.to_str().expect("Cargo's directories have plain names");
     let provider = project.provider(Provider::Random);
-    let provider = provider.to_str().expect("test folders have plain names");
+    let provider = provider.to_str().expect("test directories have plain names");
 
     project.run(&["plugin", "install", "resource", PLUGIN, PLUGIN_VERSION, "-f", executable]).succeeded();
     let listed = project.run(&["plugin", "ls", "--json"]).succeeded();
@@ -126,7 +126,7 @@ fn a_stack_that_was_made_with_the_go_bridge_finds_this_program_in_its_place() {
     let project = Project::bare("the plugin by the version of a stack", &[Provider::Random]);
     project.program(PETS);
     let bridge = plugin(&project, MADE_WITH);
-    create_folder(bridge.parent().expect("it has a folder"));
+    create_folder(bridge.parent().expect("it has a directory"));
     link(&Bridge::Go.executable(), &bridge);
     name_in_sdk(&project, MADE_WITH);
     project.create_stack();

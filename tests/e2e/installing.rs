@@ -36,7 +36,7 @@ fn a_provider_comes_from_its_registry_and_then_needs_no_network() {
     project.switch_to(Bridge::Ours);
     project.program(PROGRAM);
     project.create_stack();
-    let path = |file| project.path(file).to_str().expect("test folders have plain names").to_owned();
+    let path = |file| project.path(file).to_str().expect("test directories have plain names").to_owned();
     project.write("authority.pem", registry.authority_pem());
     project.write(
         "tofurc",
@@ -61,7 +61,7 @@ fn a_provider_comes_from_its_registry_and_then_needs_no_network() {
     assert_eq!(registry.count(&releases[0].archive_path()), 0, "{asked:?}");
 
     drop(registry);
-    fs::remove_dir_all(project.path("sdks")).expect("a folder of this test's own");
+    fs::remove_dir_all(project.path("sdks")).expect("a directory of this test's own");
     project.run(&words).succeeded();
     assert_eq!(project.read("sdks/random/random-3.9.0.yaml"), package);
     project.expect_no_changes();

@@ -62,7 +62,7 @@ fn told(outcome: &Outcome) -> Vec<String> {
 fn project(name: &'static str) -> Project {
     let project = Project::bare(name, &[Provider::Sandbox]);
     project.set("SANDBOX_ODD", "usable");
-    project.set("SANDBOX_DIR", project.path("").to_str().expect("test folders have plain names"));
+    project.set("SANDBOX_DIR", project.path("").to_str().expect("test directories have plain names"));
     project.set("LEAK_SECRET", SECRET);
     project.switch_to(Bridge::usual());
     project.add_package(Provider::Sandbox);
@@ -323,7 +323,7 @@ fn no_operation_on_what_there_is_prints_a_secret() {
 fn a_generated_password_of_the_wrong_type_is_not_printed() {
     let project = Project::new("a password for a number", &[Provider::Random, Provider::Sandbox]);
     project.set("SANDBOX_ODD", "usable");
-    project.set("SANDBOX_DIR", project.path("").to_str().expect("test folders have plain names"));
+    project.set("SANDBOX_DIR", project.path("").to_str().expect("test directories have plain names"));
     // The function gives back what it is given, of any type: the program would not be run with text for a number.
     project.program(
         "variables:\n  text: {fn::invoke: {function: sandbox:oddSame, arguments: {value: '${password.result}'}}}\n\

@@ -71,7 +71,7 @@ struct Bridge {
 impl Bridge {
     async fn start(executable: &Path, scene: &Scene, variables: &Variables) -> Self {
         let engine = Engine::start().await;
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = tempfile::tempdir().expect("a temporary directory");
         let mut variables = variables.clone();
         let cache = scene.cache.path().to_str().expect("a path in UTF-8").to_owned();
         variables.push(("PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR".to_owned(), cache));
@@ -118,7 +118,7 @@ struct Running {
 impl Running {
     fn start(executable: &Path, folder: &Path, engine: &str, variables: &Variables) -> Self {
         let plugin = folder.join(PLUGIN);
-        std::os::unix::fs::symlink(executable, &plugin).expect("a link in a new folder");
+        std::os::unix::fs::symlink(executable, &plugin).expect("a link in a new directory");
         let mut command = Command::new(plugin);
         command
             .arg(engine)

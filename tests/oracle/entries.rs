@@ -149,8 +149,8 @@ const CHOICE: &[Entry] = &[
     Entry {
         id: "missing-file",
         what: "a file that is no provider",
-        go_bridge: "names the folder, or a go-plugin error",
-        isthmus: "names the file, says what is wrong with it (missing, a folder, not executable, no provider, another platform) and what to do; one that is not called `terraform-provider-NAME` is taken with `--provider-name`",
+        go_bridge: "names the directory, or a go-plugin error",
+        isthmus: "names the file, says what is wrong with it (missing, a directory, not executable, no provider, another platform) and what to do; one that is not called `terraform-provider-NAME` is taken with `--provider-name`",
         why: "the path is most often misspelt",
         back: NONE,
         shown: Shown::InAnswers(&[
@@ -207,7 +207,7 @@ const CHOICE: &[Entry] = &[
         what: "an address whose part is a hyphen alone, or folds to nothing; an odd port",
         go_bridge: "taken",
         isthmus: "refused",
-        why: "no registry has such providers, and a name must not lead out of the cache's folders",
+        why: "no registry has such providers, and a name must not lead out of the cache's directories",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Parameterize"],

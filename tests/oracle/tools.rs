@@ -55,7 +55,7 @@ const CACHED: [(&str, &str, &str); 6] = [
 impl Cache {
     /// Fills one with the providers of the tests.
     pub(crate) fn filled(tools: &Tools) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = tempfile::tempdir().expect("a temporary directory");
         let system = match (std::env::consts::OS, std::env::consts::ARCH) {
             ("macos", "aarch64") => "darwin_arm64",
             ("macos", _) => "darwin_amd64",
@@ -65,9 +65,9 @@ impl Cache {
         for (address, version, suffix) in CACHED {
             let provider_type = address.rsplit('/').next().expect("an address has three parts");
             let place = folder.path().join(address).join(version).join(system);
-            std::fs::create_dir_all(&place).expect("folders in a new folder");
+            std::fs::create_dir_all(&place).expect("directories in a new directory");
             let link = place.join(format!("terraform-provider-{provider_type}{suffix}"));
-            std::os::unix::fs::symlink(tools.provider(provider_type), link).expect("a link in a new folder");
+            std::os::unix::fs::symlink(tools.provider(provider_type), link).expect("a link in a new directory");
         }
         Self { folder }
     }

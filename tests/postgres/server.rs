@@ -10,20 +10,20 @@ use std::process::{Child, Command, Stdio};
 pub(crate) struct PostgresServer {
     /// Its standard input keeps the server alive.
     process: Child,
-    /// The folder of its socket.
+    /// The directory of its socket.
     pub(crate) folder: PathBuf,
     /// The port, of the socket and of 127.0.0.1.
     pub(crate) port: u16,
 }
 
 impl PostgresServer {
-    /// Starts a server, with TLS if there is a folder with its certificate and key. Whether a commit waits for the disk
+    /// Starts a server, with TLS if there is a directory with its certificate and key. Whether a commit waits for the disk
     /// matters to who measures it; otherwise it only takes time.
     ///
     /// # Errors
     /// What the server or the script has said, such as what to install.
     pub(crate) fn start(certificates: Option<&Path>, waits_for_disk: bool) -> Result<Self, String> {
-        // The packages of this workspace are in its folders, or in that itself.
+        // The packages of this workspace are in its directories, or in that itself.
         let script = Path::new(env!("CARGO_MANIFEST_DIR"))
             .ancestors()
             .map(|folder| folder.join("tests/postgres/serve"))

@@ -16,7 +16,7 @@ pub enum Entry {
     File(u32),
     /// A symbolic link; its content is where it leads to.
     Link,
-    /// A folder.
+    /// A directory.
     Folder,
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Package {
 /// Where a package's provider comes from.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
-    /// The executable of this name, in the project's folder.
+    /// The executable of this name, in the project's directory.
     Local(&'static str),
     /// This address, from which it was fetched already.
     Remote(&'static str),
@@ -43,7 +43,7 @@ impl Package {
     pub(crate) fn parameters(&self, providers: &Path) -> Vec<String> {
         let source = match self.source {
             Source::Local(name) => {
-                providers.join(name).to_str().expect("test folders have plain names").to_owned()
+                providers.join(name).to_str().expect("test directories have plain names").to_owned()
             }
             Source::Remote(address) => address.to_owned(),
         };

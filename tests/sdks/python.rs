@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::packages::{self, Package};
 use crate::workshop::{Part, Workshop, sources};
 
-/// Installs the SDKs of these packages, from their folders and nowhere else, and returns where Python has to look for them and for
+/// Installs the SDKs of these packages, from their directories and nowhere else, and returns where Python has to look for them and for
 /// the modules that programs share.
 ///
 /// They have to be installed: an SDK reads its own version from what the installation leaves.
@@ -18,7 +18,7 @@ pub(crate) fn install(workshop: &Workshop, packages: &[Package]) -> OsString {
     pip.args(["--no-index", "--no-deps", "--no-build-isolation", "--no-compile"]).arg("--target").arg(&site);
     pip.args(packages.iter().map(|package| workshop.project.path(&format!("sdks/python/{}", package.name))));
     workshop.run("pip", &mut pip);
-    std::env::join_paths([site, sources().join("programs")]).expect("test folders have plain names")
+    std::env::join_paths([site, sources().join("programs")]).expect("test directories have plain names")
 }
 
 /// The interpreter that has Pulumi's library.

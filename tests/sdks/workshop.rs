@@ -30,7 +30,7 @@ impl Part {
         }
     }
 
-    /// The folder of what is installed, with this part in it. The first call installs it, unless it is there.
+    /// The directory of what is installed, with this part in it. The first call installs it, unless it is there.
     ///
     /// # Panics
     /// When it cannot be installed: a test that needs it fails with the reason, and is not skipped.
@@ -53,7 +53,7 @@ pub(crate) struct Ended {
     pub(crate) stderr: String,
 }
 
-/// A project whose SDKs lie in `sdks/LANGUAGE/PACKAGE` of its folder.
+/// A project whose SDKs lie in `sdks/LANGUAGE/PACKAGE` of its directory.
 #[derive(Debug)]
 pub(crate) struct Workshop {
     pub(crate) project: Project,
@@ -116,7 +116,7 @@ impl Workshop {
         outcome.stdout
     }
 
-    /// A program in the project's folder that Pulumi's library for its language finds the command line from.
+    /// A program in the project's directory that Pulumi's library for its language finds the command line from.
     pub(crate) fn at_home(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = self.project.at_home(program);
         let path = format!("{}:/usr/bin:/bin", with_own_tools().display());
@@ -151,7 +151,7 @@ impl Workshop {
         (ended, status.is_some_and(|status| status.success()))
     }
 
-    /// Copies a file that belongs to these tests into the project's folder.
+    /// Copies a file that belongs to these tests into the project's directory.
     pub(crate) fn take(&self, file: &str) {
         let name = Path::new(file).file_name().expect("a file of these tests");
         let text =
@@ -159,14 +159,14 @@ impl Workshop {
         self.project.write(name.to_str().expect("the files of these tests have plain names"), &text);
     }
 
-    /// All files below a folder of the project whose names end so.
+    /// All files below a directory of the project whose names end so.
     pub(crate) fn files(&self, folder: &str, end: &str) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut folders = vec![self.project.path(folder)];
         while let Some(folder) = folders.pop() {
             let entries =
                 std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-            for path in entries.map(|entry| entry.expect("the folder is ours").path()) {
+            for path in entries.map(|entry| entry.expect("the directory is ours").path()) {
                 if path.is_dir() {
                     folders.push(path);
                 } else if path.to_str().is_some_and(|path| path.ends_with(end)) {
@@ -178,12 +178,12 @@ impl Workshop {
     }
 }
 
-/// The folder of these tests' sources.
+/// The directory of these tests' sources.
 pub(crate) fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sdks")
 }
 
-/// The folder of the tools, those among them that only these tests use.
+/// The directory of the tools, those among them that only these tests use.
 fn with_own_tools() -> &'static Path {
     static OWN: std::sync::OnceLock<Result<PathBuf, String>> = std::sync::OnceLock::new();
     let folder = tools::folder();

@@ -51,7 +51,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) provider: &'a Path,
     /// What the provider, and the program before it, are told by their environment.
     pub(crate) variables: &'a [(String, String)],
-    /// An empty folder.
+    /// An empty directory.
     pub(crate) home: &'a Path,
     /// The provider's configuration.
     pub(crate) configuration: Struct,
@@ -103,7 +103,7 @@ impl Named {
 }
 
 impl Daemon {
-    /// Starts one for this provider and configures it. Several can share the folder.
+    /// Starts one for this provider and configures it. Several can share the directory.
     pub(crate) async fn start(
         tools: &Tools,
         provider: Provider,
@@ -112,7 +112,7 @@ impl Daemon {
         folder: &Path,
     ) -> Self {
         let home = folder.join(format!("daemon-{}", provider.name()));
-        std::fs::create_dir_all(folder.join("objects")).expect("a folder in a folder of ours");
+        std::fs::create_dir_all(folder.join("objects")).expect("a directory in a directory of ours");
         let providers = home.join("providers");
         tools.link_providers(&providers);
         let launch = Launch {
@@ -129,9 +129,9 @@ impl Daemon {
     pub(crate) async fn launch(launch: &Launch<'_>) -> Result<Self, String> {
         let Launch { bridge, provider, variables, home, configuration } = launch;
         let engine = Engine::start().await;
-        std::fs::create_dir_all(home).expect("a folder in a folder of ours");
+        std::fs::create_dir_all(home).expect("a directory in a directory of ours");
         let plugin = home.join(PLUGIN);
-        std::os::unix::fs::symlink(bridge, &plugin).expect("a link in a new folder");
+        std::os::unix::fs::symlink(bridge, &plugin).expect("a link in a new directory");
         let mut child = Command::new(plugin)
             .arg(engine.address())
             .env_clear()

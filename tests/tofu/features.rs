@@ -86,7 +86,7 @@ const FAMILIES: &[(&str, &[Feature])] = &[
 async fn the_table_of_features_is_what_is_seen() {
     let tools = Tools::built();
     let versions = versions(&tools);
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = tempfile::tempdir().expect("a temporary directory");
     let stage = Arc::new(Stage::new(tools, folder.path().to_owned()).await);
     let wanted = std::env::var("ISTHMUS_FEATURES").ok();
     let turns = Arc::new(Semaphore::new(AT_A_TIME));

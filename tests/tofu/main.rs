@@ -80,7 +80,7 @@ async fn resources_live_the_same_lives_under_opentofu() {
     while report.steps < wanted {
         let seed = seeds.next().expect("there is always another one");
         println!("a world of seed {seed}: {:?}", Setting::of(seed));
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = tempfile::tempdir().expect("a temporary directory");
         let mut world = World::new(seed, &tools, folder.path()).await;
         for _ in 0..if wanted >= FULL { ROUNDS } else { ROUNDS_OF_A_SLICE } {
             world.round(&mut report).await;

@@ -29,7 +29,7 @@ struct Project {
 impl Project {
     fn new() -> Self {
         let tofu = go_tools::build(&["tofu"]).unwrap_or_else(|reason| panic!("{reason}")).join("tofu");
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = tempfile::tempdir().expect("a temporary directory");
         let project = Self { folder, tofu };
         let writer = MirrorWriter::new(project.path("mirror"));
         for (address, version) in
@@ -52,7 +52,7 @@ impl Project {
         });
         let required: serde_json::Map<_, _> = required.into_iter().collect();
         let program = serde_json::json!({"terraform": {"required_providers": required}});
-        std::fs::create_dir(project.path("project")).expect("a folder of ours");
+        std::fs::create_dir(project.path("project")).expect("a directory of ours");
         std::fs::write(project.path("project/main.tf.json"), program.to_string()).expect("a file of ours");
         project
     }

@@ -33,7 +33,7 @@ impl Setting {
     }
 }
 
-/// Folders and programs.
+/// Directories and programs.
 #[derive(Clone, Debug)]
 pub(crate) struct Tools {
     folder: PathBuf,
@@ -67,12 +67,12 @@ impl Tools {
         }
     }
 
-    /// Makes a folder in which each provider has the name that it is found by.
+    /// Makes a directory in which each provider has the name that it is found by.
     pub(crate) fn link_providers(&self, folder: &Path) {
-        std::fs::create_dir_all(folder).expect("a folder in a folder of ours");
+        std::fs::create_dir_all(folder).expect("a directory in a directory of ours");
         for provider in Provider::ALL {
             let link = folder.join(format!("terraform-provider-{}", provider.name()));
-            std::os::unix::fs::symlink(self.provider(provider), link).expect("a link in a new folder");
+            std::os::unix::fs::symlink(self.provider(provider), link).expect("a link in a new directory");
         }
     }
 }
@@ -105,7 +105,7 @@ impl Schemas {
         setting: Setting,
         more: &[(&'static str, &str)],
     ) -> BTreeMap<Provider, Arc<Self>> {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = tempfile::tempdir().expect("a temporary directory");
         let programs = folder.path().join("providers");
         tools.link_providers(&programs);
         let mut all = BTreeMap::new();

@@ -45,10 +45,10 @@ pub(crate) struct InState {
 }
 
 impl Tofu {
-    /// An empty project in a folder of its own.
+    /// An empty project in a directory of its own.
     pub(crate) fn new(tools: &Tools, setting: Setting, folder: &Path) -> Self {
         let providers = folder.join("providers");
-        std::fs::create_dir_all(folder.join("objects")).expect("a folder in a folder of ours");
+        std::fs::create_dir_all(folder.join("objects")).expect("a directory in a directory of ours");
         tools.link_providers(&providers);
         let providers = providers.to_str().expect("a path in UTF-8").to_owned();
         let overrides = Provider::ALL
@@ -58,7 +58,7 @@ impl Tofu {
             "provider_installation {{\n  dev_overrides {{\n{}  }}\n  direct {{}}\n}}\n",
             overrides.concat()
         );
-        std::fs::write(&settings, text).expect("a file in a folder of ours");
+        std::fs::write(&settings, text).expect("a file in a directory of ours");
         let mut environment: Vec<(String, String)> =
             variables(setting, folder).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         let path = |path: &Path| path.to_str().expect("a path in UTF-8").to_owned();
@@ -126,7 +126,7 @@ impl Tofu {
             program["import"] = json!(imports);
         }
         let text = serde_json::to_string_pretty(&program).expect("JSON can be written");
-        std::fs::write(self.folder.join("main.tf.json"), text).expect("a file in a folder of ours");
+        std::fs::write(self.folder.join("main.tf.json"), text).expect("a file in a directory of ours");
     }
 
     /// Plans, and says what is to happen to which resource. What is not named there stays as it is.

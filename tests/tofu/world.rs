@@ -656,7 +656,7 @@ fn object_file(root: &Path, id: &str) -> Option<PathBuf> {
 fn files_below(root: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(root).into_iter().flatten() {
-        let path = entry.expect("a folder of ours can be read").path();
+        let path = entry.expect("a directory of ours can be read").path();
         if path.is_dir() {
             files.extend(files_below(&path));
         } else {

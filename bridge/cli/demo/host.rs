@@ -65,7 +65,7 @@ impl Host {
         address: impl Fn(u16) -> String,
     ) -> Result<Self, DemoError> {
         let folder = temporary_directory("demo-of-isthmus-")
-            .map_err(|source| machine("no temporary folder can be made", source))?;
+            .map_err(|source| machine("no temporary directory can be made", source))?;
         let program = std::env::current_exe()
             .map_err(|source| machine("the program does not know its file", source))?;
         let plugin = link(&program, folder.path(), &name)?;
@@ -75,7 +75,7 @@ impl Host {
         };
         let objects = folder.path().join("objects");
         std::fs::create_dir(&objects)
-            .map_err(|source| machine("no folder for objects can be made", source))?;
+            .map_err(|source| machine("no directory for objects can be made", source))?;
 
         let engine = Engine { config: role.config.clone(), ..Engine::default() };
         let listener = TcpListener::bind("127.0.0.1:0")

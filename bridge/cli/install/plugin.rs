@@ -3,7 +3,7 @@
 //! The lookup is by exact version: an SDK or a stack that was made with version 1.0.0 of the plugin asks for
 //! `resource-terraform-provider-v1.0.0` in the Pulumi home, and for nothing else. So the program is put there once for each
 //! version that the project's SDKs, its `Pulumi.yaml` and its stacks name; without a project, under the version that new packages get.
-//! Everybody who has the plugin that this one replaces has some of these folders already; what is in them is only replaced when that is
+//! Everybody who has the plugin that this one replaces has some of these directories already; what is in them is only replaced when that is
 //! asked for, and kept beside.
 
 use std::collections::BTreeSet;
@@ -30,7 +30,7 @@ use crate::project::{Project, ProjectError, stale};
 const MARK: &str = "isthmus.txt";
 
 /// What it begins with.
-const MARK_BEGINNING: &[u8] = b"The program in this folder is isthmus ";
+const MARK_BEGINNING: &[u8] = b"The program in this directory is isthmus ";
 
 /// How many programs of others are kept beside ours.
 const MOST_KEPT: usize = 100;
@@ -60,9 +60,9 @@ pub(super) struct Options {
 /// The program cannot be put there.
 #[derive(Debug, thiserror::Error)]
 enum PluginError {
-    #[error("there is no Pulumi home; set PULUMI_HOME to a folder")]
+    #[error("there is no Pulumi home; set PULUMI_HOME to a directory")]
     NoHome,
-    #[error("this program cannot find itself, or the folder that it was started in")]
+    #[error("this program cannot find itself, or the directory that it was started in")]
     Here(#[source] io::Error),
     #[error(transparent)]
     Project(#[from] ProjectError),
@@ -247,7 +247,7 @@ impl Source<'_> {
             fs::rename(&staged, &path)?;
         }
         write_mark(folder, self.sum)?;
-        // The Pulumi CLI leaves an empty file when an installation of its own is broken off, and then does not look into the folder.
+        // The Pulumi CLI leaves an empty file when an installation of its own is broken off, and then does not look into the directory.
         let mut partial = folder.as_os_str().to_owned();
         partial.push(".partial");
         match fs::symlink_metadata(&partial) {
@@ -268,7 +268,7 @@ fn kept(path: &Path) -> PathBuf {
 
 fn mark(sum: FileSum) -> String {
     let version = env!("CARGO_PKG_VERSION");
-    format!("The program in this folder is isthmus {version}.\n{MARK_SUM}{sum}\n")
+    format!("The program in this directory is isthmus {version}.\n{MARK_SUM}{sum}\n")
 }
 
 /// Gives a program of others a second name, so that at no time there is none. What was kept before stays.
@@ -324,7 +324,7 @@ fn is_own_mark(folder: &Path) -> bool {
     }
 }
 
-/// Whether the program in a folder is the one that was put there: others may have replaced it since.
+/// Whether the program in a directory is the one that was put there: others may have replaced it since.
 fn is_ours(folder: &Path) -> bool {
     let Ok(mark) = fs::read_to_string(folder.join(MARK)) else { return false };
     let sum = mark.lines().find_map(|line| FileSum::parse(line.strip_prefix(MARK_SUM)?).ok());
@@ -345,7 +345,7 @@ mod tests {
 
     impl Fixture {
         fn new() -> Self {
-            let folder = tempfile::tempdir().expect("a folder");
+            let folder = tempfile::tempdir().expect("a directory");
             fs::write(folder.path().join("isthmus"), "ours").expect("a file");
             Self { folder }
         }
@@ -354,7 +354,7 @@ mod tests {
             self.folder.path().join(path)
         }
 
-        /// What is said, without the folder.
+        /// What is said, without the directory.
         fn run(&self, versions: &[&str], force: bool) -> Result<Vec<String>, String> {
             let versions = versions.iter().map(|version| Version::parse(version).expect("a version"));
             let options = Options { project: None, stacks: Vec::new(), versions: Vec::new(), force };
@@ -371,7 +371,7 @@ mod tests {
 
         fn others(&self, path: &str, text: &str) {
             let path = self.path(path);
-            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
             fs::write(path, text).expect("a file");
         }
     }
@@ -400,7 +400,7 @@ mod tests {
         assert_eq!(fixture.run(&["1.1.3"], false), Ok(vec![installed("1.1.3")]));
         let folder = fixture.path("home/plugins/resource-terraform-provider-v1.1.3");
         assert_eq!(
-            fs::read_dir(folder).expect("a folder").count(),
+            fs::read_dir(folder).expect("a directory").count(),
             2,
             "nothing but the program and its mark"
         );
@@ -440,7 +440,7 @@ mod tests {
         fixture.others("elsewhere/plugin", "theirs");
         for (version, target) in [("1.0.0", "elsewhere/plugin"), ("1.1.0", "nowhere")] {
             let link = fixture.path(&path(version));
-            fs::create_dir_all(link.parent().expect("a folder")).expect("a folder");
+            fs::create_dir_all(link.parent().expect("a directory")).expect("a directory");
             std::os::unix::fs::symlink(fixture.path(target), &link).expect("a link");
             fixture.run(&[version], false).expect_err("it is another one");
             fixture.run(&[version], true).unwrap_or_else(|error| panic!("{error}"));
@@ -462,7 +462,7 @@ mod tests {
         assert_eq!(fixture.read(&format!("{folder}/isthmus.txt")), "notes of a user");
 
         // A link would have been written through.
-        fixture.others("precious.txt", "The program in this folder is isthmus 0\n");
+        fixture.others("precious.txt", "The program in this directory is isthmus 0\n");
         fs::remove_file(fixture.path(&format!("{folder}/isthmus.txt"))).expect("a file");
         std::os::unix::fs::symlink(
             fixture.path("precious.txt"),
@@ -470,7 +470,7 @@ mod tests {
         )
         .expect("a link");
         fixture.run(&["1.0.0"], true).expect_err("it is a link");
-        assert_eq!(fixture.read("precious.txt"), "The program in this folder is isthmus 0\n");
+        assert_eq!(fixture.read("precious.txt"), "The program in this directory is isthmus 0\n");
         fs::remove_file(fixture.path(&format!("{folder}/isthmus.txt"))).expect("a link");
 
         fixture.others(&format!("{folder}.partial"), "of a user, since the CLI writes nothing into it");
@@ -491,7 +491,7 @@ mod tests {
     fn a_home_that_cannot_be_written_is_told() {
         let fixture = Fixture::new();
         fixture.others("home/plugins", "a file");
-        let error = fixture.run(&["1.0.0"], false).expect_err("no folder can be there");
+        let error = fixture.run(&["1.0.0"], false).expect_err("no directory can be there");
         assert!(error.starts_with(&format!("{} cannot be written: ", path("1.0.0"))), "{error}");
     }
 }

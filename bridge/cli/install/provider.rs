@@ -66,7 +66,7 @@ pub(crate) enum ProviderError {
     #[error("the runtime cannot be started")]
     Runtime(#[source] std::io::Error),
     /// There is no place for archives.
-    #[error("no temporary folder can be made")]
+    #[error("no temporary directory can be made")]
     Temporary(#[source] std::io::Error),
 }
 

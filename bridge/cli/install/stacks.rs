@@ -81,7 +81,7 @@ pub(super) fn of_project(project: &Path, step: &dyn Fn(String)) -> Result<BTreeS
     })
 }
 
-/// What the Pulumi CLI answers in a project's folder.
+/// What the Pulumi CLI answers in a project's directory.
 async fn ask(project: &Path, words: &[&str]) -> io::Result<Vec<u8>> {
     let mut command = tokio::process::Command::new("pulumi");
     command.args(["--non-interactive", "--color", "never"]).args(words).current_dir(project);

@@ -20,7 +20,7 @@ nobody has signed; \"from MIRROR\" is whoever runs that mirror; \"unverified\" i
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct List {
-    /// Write a JSON object: the folder, the packages, and what is passed over.
+    /// Write a JSON object: the directory, the packages, and what is passed over.
     #[arg(long)]
     json: bool,
 }
@@ -46,7 +46,7 @@ fn as_text(cache: &ProviderCache, inventory: &Inventory) -> String {
                 package.platform.to_string(),
                 verification::shown(package.verification.as_ref()),
                 bytes(package.size),
-                // As long paths go, the folder is known from the other columns, and told below.
+                // As long paths go, the directory is known from the other columns, and told below.
                 package.executable.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             ]
         });

@@ -1,6 +1,6 @@
-//! `isthmus providers mirror`: copies providers into a folder, for networks that do not reach their registries.
+//! `isthmus providers mirror`: copies providers into a directory, for networks that do not reach their registries.
 //!
-//! The folder is what `tofu providers mirror` makes: a filesystem mirror for OpenTofu, Terraform and this program, and behind any server of
+//! The directory is what `tofu providers mirror` makes: a filesystem mirror for OpenTofu, Terraform and this program, and behind any server of
 //! files a network mirror.
 
 use std::collections::BTreeSet;
@@ -31,11 +31,11 @@ Providers come from where the CLI configuration says, and are verified as for an
 
 or, behind a server of files with TLS, by a network_mirror. What is in the folder already stays.";
 
-/// Copy providers into a folder that serves as a mirror.
+/// Copy providers into a directory that serves as a mirror.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Mirror {
-    /// The folder, which need not be there.
+    /// The directory, which need not be there.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     #[arg(

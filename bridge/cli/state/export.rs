@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_file_is_not_overwritten_without_being_asked_and_belongs_to_its_owner() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let file = folder.path().join("terraform.tfstate");
         write_private(&file, b"one", false).expect("written");
         assert_eq!(std::fs::metadata(&file).expect("a file").permissions().mode() & 0o777, 0o600);
@@ -225,6 +225,6 @@ mod tests {
         assert_eq!(std::fs::read(&file).expect("a file"), b"one");
         write_private(&file, b"two", true).expect("overwritten");
         assert_eq!(std::fs::read(&file).expect("a file"), b"two");
-        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a directory").count(), 1);
     }
 }

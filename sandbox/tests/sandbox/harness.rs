@@ -31,9 +31,9 @@ pub(crate) struct InProcess {
 impl InProcess {
     /// Serves a protocol in the clear. Objects are kept in `folder`.
     pub(crate) async fn start(protocol: Protocol, switches: Switches) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = tempfile::tempdir().expect("a temporary directory");
         let socket = folder.path().join("socket");
-        let listener = UnixListener::bind(&socket).expect("a socket in the temporary folder");
+        let listener = UnixListener::bind(&socket).expect("a socket in the temporary directory");
         let provider = Arc::new(Provider::new(protocol, switches).expect("a provider"));
         let ended = CancellationToken::new();
         let serving = ended.clone();
@@ -73,7 +73,7 @@ pub(crate) enum Tls {
 impl Process {
     /// Starts the executable as a client that speaks both protocols does.
     pub(crate) fn start(tls: Tls, switches: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = tempfile::tempdir().expect("a temporary directory");
         let client = ClientIdentity::generate();
         let mut command = executable();
         command
@@ -285,7 +285,7 @@ pub(crate) fn proposed(config: &Value, prior: &Value, computed: &[String]) -> Va
 /// Changes a file of the sandbox as a user would who makes drift.
 pub(crate) fn edit(folder: &Path, from: &str, to: &str) {
     let mut changed = 0;
-    for entry in std::fs::read_dir(folder).expect("the folder of objects") {
+    for entry in std::fs::read_dir(folder).expect("the directory of objects") {
         let path = entry.expect("an entry").path();
         let text = std::fs::read_to_string(&path).expect("a file of text");
         if text.contains(from) {

@@ -361,7 +361,7 @@ async fn a_server_that_does_not_boot_in_time_is_half_made() {
 
 #[tokio::test]
 async fn a_call_that_hangs_ends_when_the_provider_is_stopped() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a directory");
     let calls = folder.path().join("calls");
     let switches = Switches { calls: Some(calls.clone()), ..Switches::default() };
     let mut faulty = Subject::with_switches("sandbox_faulty", switches).await;
@@ -600,7 +600,7 @@ async fn without_a_configuration_there_are_no_objects() {
 
 #[tokio::test]
 async fn calls_are_recorded() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a directory");
     let calls = folder.path().join("calls");
     let switches = Switches { calls: Some(calls.clone()), ..Switches::default() };
     let mut notes = Subject::with_switches("sandbox_note", switches).await;

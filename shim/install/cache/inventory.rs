@@ -1,7 +1,7 @@
 //! What is in the cache: every version of every provider for every kind of machine, and what else lies there.
 //!
-//! Unlike a search, which looks at one provider's folder only, this walks through all of it; it is for people. Nothing is followed
-//! out of the cache but the folder of a version, which may be a link, as in Terraform's own folders of providers.
+//! Unlike a search, which looks at one provider's directory only, this walks through all of it; it is for people. Nothing is followed
+//! out of the cache but the directory of a version, which may be a link, as in Terraform's own directories of providers.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -30,7 +30,7 @@ pub struct CachedPackage {
     pub version: Version,
     /// For which machines.
     pub platform: Platform,
-    /// Its folder.
+    /// Its directory.
     pub folder: PathBuf,
     /// Its program.
     pub executable: PathBuf,
@@ -56,7 +56,7 @@ pub struct PassedOver {
 pub struct Unfinished {
     /// Where it is.
     pub path: PathBuf,
-    /// The folder that it is to become, or to belong to.
+    /// The directory that it is to become, or to belong to.
     pub(super) package: PathBuf,
     /// How many bytes it has so far.
     pub size: u64,
@@ -74,7 +74,7 @@ pub struct Inventory {
 }
 
 impl ProviderCache {
-    /// The folder.
+    /// The directory.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -82,7 +82,7 @@ impl ProviderCache {
     /// All that is in the cache, for machines of all kinds. A cache that is not there is empty.
     ///
     /// # Errors
-    /// When its folder cannot be read.
+    /// When its directory cannot be read.
     pub fn inventory(&self) -> io::Result<Inventory> {
         let mut inventory = Inventory::default();
         match fs::read_dir(&self.root) {
@@ -122,7 +122,7 @@ impl ProviderCache {
                 let reason = "it is still packed; unpack it into VERSION/OS_ARCH beside it".to_owned();
                 inventory.skip(&path, reason);
             } else if Version::parse(&name).is_ok() {
-                inventory.skip(&path, "it is not a folder".to_owned());
+                inventory.skip(&path, "it is not a directory".to_owned());
             }
         }
     }
@@ -209,7 +209,7 @@ impl Inventory {
         self.skipped.push(PassedOver { path: path.to_owned(), reason });
     }
 
-    /// What is in a folder, without what cannot be read.
+    /// What is in a directory, without what cannot be read.
     fn list(&mut self, folder: &Path) -> Vec<PathBuf> {
         match fs::read_dir(folder) {
             Ok(entries) => {
@@ -224,7 +224,7 @@ impl Inventory {
         }
     }
 
-    /// The folders in a folder; whatever else is there is in nobody's way.
+    /// The directories in a directory; whatever else is there is in nobody's way.
     fn folders(&mut self, folder: &Path) -> Vec<PathBuf> {
         let mut paths = self.list(folder);
         paths.retain(|path| path.is_dir() && !name(path).starts_with('.'));
@@ -232,7 +232,7 @@ impl Inventory {
     }
 }
 
-/// The provider whose folder this is, if it has the one name under which it is looked for.
+/// The provider whose directory this is, if it has the one name under which it is looked for.
 fn address(root: &Path, folder: &Path) -> Result<ProviderAddress, String> {
     let path = folder.strip_prefix(root).unwrap_or(folder);
     let parts: Option<Vec<&str>> = path.iter().map(OsStr::to_str).collect();
@@ -264,7 +264,7 @@ fn size(path: &Path) -> u64 {
 }
 
 /// The newest of what tells of a use. A system reads a program that it starts, and notes that at least once a day unless it is told not
-/// to; when a package was put there, its folder was made.
+/// to; when a package was put there, its directory was made.
 fn used(folder: &Path, executable: &Path, record: &Path) -> Option<SystemTime> {
     let made = |path: &Path| path.metadata().ok()?.modified().ok();
     let started = || executable.metadata().ok()?.accessed().ok();
@@ -285,7 +285,7 @@ pub(super) mod tests {
 
     impl Fixture {
         pub(in crate::cache) fn new() -> Self {
-            Self { folder: tempfile::tempdir().expect("a folder") }
+            Self { folder: tempfile::tempdir().expect("a directory") }
         }
 
         pub(in crate::cache) fn cache(&self) -> ProviderCache {
@@ -298,7 +298,7 @@ pub(super) mod tests {
 
         pub(in crate::cache) fn file(&self, path: &str, content: &str) -> PathBuf {
             let path = self.path(path);
-            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
             fs::write(&path, content).expect("a file");
             path
         }
@@ -308,7 +308,7 @@ pub(super) mod tests {
             let name = provider.rsplit('/').next().expect("a name");
             let path = format!("{provider}/{version}/linux_amd64/terraform-provider-{name}_v{version}");
             let program = self.file(&path, "a program");
-            let folder = program.parent().expect("a folder").to_owned();
+            let folder = program.parent().expect("a directory").to_owned();
             let record = Record::of(&program, None, Verification::Unsigned).expect("it can be read");
             record.write(&self.cache().record_of(&folder)).expect("it can be written");
             folder
@@ -379,13 +379,13 @@ pub(super) mod tests {
         ] {
             fixture.file(file, "");
         }
-        fs::create_dir(fixture.path(&format!("{RANDOM}/3.7.0"))).expect("a folder");
+        fs::create_dir(fixture.path(&format!("{RANDOM}/3.7.0"))).expect("a directory");
         symlink("nowhere", fixture.path(&format!("{RANDOM}/link"))).expect("a link");
         let said = fixture.skipped();
         let expected = [
             "Example.org/a/b: the provider is looked for in example.org/a/b",
             "example.org/a/b_c: \"example.org/a/b_c\" is not a provider's address, which is written",
-            "registry.opentofu.org/hashicorp/random/3.3.0: it is not a folder",
+            "registry.opentofu.org/hashicorp/random/3.3.0: it is not a directory",
             "registry.opentofu.org/hashicorp/random/3.4.0/linux_amd64: there is no terraform-provider-random in it",
             "registry.opentofu.org/hashicorp/random/3.5.0/my_machine: it is not named by an operating system",
             "registry.opentofu.org/hashicorp/random/3.7.0: it is empty",

@@ -1,6 +1,6 @@
-//! One at a time: who may change a version's folder.
+//! One at a time: who may change a version's directory.
 //!
-//! The lock is on the file `OS_ARCH.lock` beside the folder, and of the kind that OpenTofu and the Go bridge take (`fcntl`), so that all
+//! The lock is on the file `OS_ARCH.lock` beside the directory, and of the kind that OpenTofu and the Go bridge take (`fcntl`), so that all
 //! three keep out of each other's way. Such a lock belongs to a process and not to a thread, and is lost as soon as the process closes
 //! the file anywhere; hence within this process a lock of its own comes first. Whoever is killed loses the lock, and a lock
 //! says nothing of what it protects: the file stays, and is empty.
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_file_by_the_name_of_a_lock_is_neither_emptied_nor_reached_by_a_link() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let (path, link) = (folder.path().join("linux_amd64.lock"), folder.path().join("plan9_386.lock"));
         std::fs::write(&path, "of a user").expect("a file");
         drop(FolderLock::try_take(&path).expect("no error").expect("a lock"));
@@ -106,7 +106,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_at_a_time_has_a_lock() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("linux_amd64.lock");
         let first = FolderLock::take(&path, || panic!("nobody has it")).await.expect("a lock");
         let (told, waits) = tokio::sync::oneshot::channel();

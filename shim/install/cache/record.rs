@@ -1,7 +1,7 @@
 //! What is known of an installed provider: which program it is, and who vouches for it.
 //!
-//! The record lies beside the version's folder, in `OS_ARCH.verified.json`, and is written before the folder appears under its
-//! name; so a folder without a record is somebody else's, such as the Go bridge's. The program is known by its SHA-256. To read it at
+//! The record lies beside the version's directory, in `OS_ARCH.verified.json`, and is written before the directory appears under its
+//! name; so a directory without a record is somebody else's, such as the Go bridge's. The program is known by its SHA-256. To read it at
 //! every start would take longer than the start, so the record keeps what the file system said of the file as well, and only a
 //! file of which it says something else is read again. Whoever can change a file without that showing can change the record too.
 
@@ -22,7 +22,7 @@ const FORMAT: u32 = 1;
 const BEGINNING: &[u8] = b"{\"format\":";
 /// What the names of records begin with that are being written.
 const UNFINISHED: &str = ".record-";
-/// What the names of records end with, behind those of the folders that they are about.
+/// What the names of records end with, behind those of the directories that they are about.
 const RECORD: &str = ".verified.json";
 /// More bytes than a record has.
 const LARGEST: u64 = 1 << 20;
@@ -38,7 +38,7 @@ pub enum Verification {
     },
     /// Its registry: the archive is the one that it names, and nobody has signed it.
     Unsigned,
-    /// Whoever runs this mirror, which the user has configured: a folder, or the address of a server.
+    /// Whoever runs this mirror, which the user has configured: a directory, or the address of a server.
     Mirrored {
         /// The mirror.
         mirror: String,
@@ -127,7 +127,7 @@ pub enum AlteredError {
     Content {
         /// The program.
         program: PathBuf,
-        /// The folder of the version.
+        /// The directory of the version.
         folder: PathBuf,
         /// What it was.
         expected: FileSum,
@@ -142,7 +142,7 @@ pub enum AlteredError {
     Name {
         /// The program.
         program: PathBuf,
-        /// The folder of the version.
+        /// The directory of the version.
         folder: PathBuf,
         /// What the installed one is called.
         expected: String,
@@ -306,12 +306,12 @@ pub fn check_program(program: &Path) -> Result<Option<Verification>, AlteredErro
 }
 
 impl ProviderCache {
-    /// Where the record of a version's folder lies.
+    /// Where the record of a version's directory lies.
     pub(crate) fn record_of(&self, package: &Path) -> PathBuf {
         beside(package, RECORD)
     }
 
-    /// Where the lock of a version's folder lies.
+    /// Where the lock of a version's directory lies.
     pub(crate) fn lock_of(&self, package: &Path) -> PathBuf {
         beside(package, ".lock")
     }
@@ -333,7 +333,7 @@ mod tests {
     use super::*;
 
     fn installed() -> (tempfile::TempDir, PathBuf, PathBuf) {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let program = folder.path().join("terraform-provider-x");
         std::fs::write(&program, "program").expect("a file");
         let path = folder.path().join("record.json");
@@ -368,7 +368,7 @@ mod tests {
         std::fs::write(&program, "Program").expect("a file");
         let error =
             Record::read(&path).expect("a record").check(&program, &path).expect_err("altered").to_string();
-        let text = format!("Remove the folder {} to have it downloaded again", folder.path().display());
+        let text = format!("Remove the directory {} to have it downloaded again", folder.path().display());
         assert!(
             error.contains("was altered after it was installed: its SHA-256 is ") && error.ends_with(&text),
             "{error}"
@@ -380,9 +380,9 @@ mod tests {
 
     #[test]
     fn a_program_is_refused_by_the_record_beside_its_folder() {
-        let cache = tempfile::tempdir().expect("a folder");
+        let cache = tempfile::tempdir().expect("a directory");
         let package = cache.path().join("linux_amd64");
-        std::fs::create_dir(&package).expect("a folder");
+        std::fs::create_dir(&package).expect("a directory");
         let program = package.join("terraform-provider-x");
         std::fs::write(&program, "program").expect("a file");
         assert_eq!(check_program(&program).expect("nobody has recorded it"), None);

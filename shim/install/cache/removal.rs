@@ -1,7 +1,7 @@
 //! Taking versions out of the cache, without pulling them from under anybody.
 //!
-//! A version is removed under the lock of its folder, which whoever installs it holds too; if somebody has it, the version stays. It
-//! disappears in one step: its folder is renamed to what an installation that was broken off leaves, so that whoever is killed on the way
+//! A version is removed under the lock of its directory, which whoever installs it holds too; if somebody has it, the version stays. It
+//! disappears in one step: its directory is renamed to what an installation that was broken off leaves, so that whoever is killed on the way
 //! leaves nothing worse, and only then its record and its files go. The lock itself stays, and is empty: somebody may be waiting for it.
 
 use std::collections::BTreeSet;
@@ -37,7 +37,7 @@ impl RunningPrograms {
         Self(processes.filter_map(|process| fs::read_link(process.path().join("exe")).ok()).collect())
     }
 
-    /// Whether one of them is in this folder.
+    /// Whether one of them is in this directory.
     pub fn has_one_in(&self, folder: &Path) -> bool {
         // The system tells where programs are in the end.
         let Ok(folder) = folder.canonicalize() else { return false };
@@ -106,7 +106,7 @@ mod tests {
         fixture.install(B, "1.1.0");
         let package = fixture.inventory().packages.remove(1);
         assert_eq!(fixture.cache().remove(&package).expect("it can be removed"), Removal::Removed);
-        let left = fs::read_dir(fixture.path("example.com/a/b/1.0.0")).expect("a folder");
+        let left = fs::read_dir(fixture.path("example.com/a/b/1.0.0")).expect("a directory");
         let left: Vec<_> = left.map(|entry| entry.expect("an entry").file_name()).collect();
         assert_eq!(left, ["linux_amd64.lock"]);
         let after = fixture.inventory();
@@ -119,8 +119,8 @@ mod tests {
     fn of_a_link_only_the_link_is_removed() {
         let fixture = Fixture::new();
         let elsewhere = fixture.file("elsewhere/terraform-provider-b", "x");
-        fs::create_dir_all(fixture.path("example.com/a/b/1.0.0")).expect("a folder");
-        let target = elsewhere.parent().expect("a folder");
+        fs::create_dir_all(fixture.path("example.com/a/b/1.0.0")).expect("a directory");
+        let target = elsewhere.parent().expect("a directory");
         symlink(target, fixture.path("example.com/a/b/1.0.0/linux_amd64")).expect("a link");
         let package = fixture.inventory().packages.remove(0);
         assert_eq!(package.size, 1);
@@ -153,7 +153,7 @@ mod tests {
         }
         assert!(fixture.inventory().unfinished.is_empty());
         let mistaken = Unfinished {
-            path: notes.parent().expect("a folder").to_owned(),
+            path: notes.parent().expect("a directory").to_owned(),
             ..inventory.unfinished[0].clone()
         };
         let error = fixture.cache().remove_unfinished(&mistaken).expect_err("it is not ours");
@@ -175,17 +175,17 @@ mod tests {
 
     #[test]
     fn a_program_that_runs_is_known_by_its_folder() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let folder = folder.path().canonicalize().expect("it is there");
         for name in ["b", "bc"] {
-            fs::create_dir(folder.join(name)).expect("a folder");
+            fs::create_dir(folder.join(name)).expect("a directory");
         }
         let running = RunningPrograms([folder.join("bc/x")].into());
         assert!(running.has_one_in(&folder.join("bc")) && running.has_one_in(&folder));
         assert!(!running.has_one_in(&folder.join("b")) && !running.has_one_in(&folder.join("nowhere")));
         let here = std::env::current_exe().expect("this program");
         let now = RunningPrograms::now();
-        assert!(now.has_one_in(here.parent().expect("a folder")), "{now:?}");
+        assert!(now.has_one_in(here.parent().expect("a directory")), "{now:?}");
         assert!(!now.has_one_in(&folder));
     }
 }

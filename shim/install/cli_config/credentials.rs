@@ -127,7 +127,7 @@ fn host_of_variable(name: &str) -> Option<String> {
     normalise_any_host(&name.replace("__", "-").replace('_', ".")).ok()
 }
 
-/// The program of a helper: the newest one in any of the folders, `terraform-credentials-NAME[_vVERSION]`.
+/// The program of a helper: the newest one in any of the directories, `terraform-credentials-NAME[_vVERSION]`.
 fn find(helper: &CredentialsHelper) -> Option<PathBuf> {
     let mut found: Option<(Version, PathBuf)> = None;
     for folder in &helper.folders {
@@ -181,10 +181,10 @@ esac
 "#;
 
     fn home(config: &str, programs: &[&str]) -> (tempfile::TempDir, Environment) {
-        let home = tempfile::tempdir().expect("a folder");
+        let home = tempfile::tempdir().expect("a directory");
         fs::write(home.path().join(".tofurc"), config).expect("a file");
         let plugins = home.path().join(".terraform.d/plugins");
-        fs::create_dir_all(&plugins).expect("a folder");
+        fs::create_dir_all(&plugins).expect("a directory");
         for program in programs {
             fs::write(plugins.join(program), PROGRAM_TEXT).expect("a file");
             fs::set_permissions(plugins.join(program), fs::Permissions::from_mode(0o755)).expect("ours");

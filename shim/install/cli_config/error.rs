@@ -15,7 +15,7 @@ pub enum CliConfigError {
     /// A file is there, but cannot be read.
     #[error("the CLI configuration at {} cannot be read", path.display())]
     Read {
-        /// The file or folder.
+        /// The file or directory.
         path: PathBuf,
         /// Why not.
         #[source]

@@ -3,7 +3,7 @@
 //! First the main file: the one that `TF_CLI_CONFIG_FILE` (formerly `TERRAFORM_CONFIG`) names; else `~/.tofurc`, or
 //! `~/.terraformrc` if only that is there; else `$XDG_CONFIG_HOME/opentofu/tofurc`. Then, unless a variable named the main
 //! file, all `*.tfrc` and `*.tfrc.json` in `~/.terraform.d` (in `$XDG_CONFIG_HOME/opentofu` if only that is there), by name.
-//! On Windows the folder of application data takes the home's place, and the names lack the dots.
+//! On Windows the directory of application data takes the home's place, and the names lack the dots.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub(super) fn find(
     Ok(files)
 }
 
-/// The folders in which programs beside providers lie, best first: those that know tokens.
+/// The directories in which programs beside providers lie, best first: those that know tokens.
 pub(super) fn plugin_folders(environment: &Environment) -> Vec<PathBuf> {
     let folders = data_folders(environment).into_iter();
     folders
@@ -49,7 +49,7 @@ pub(super) fn plugin_folders(environment: &Environment) -> Vec<PathBuf> {
 }
 
 impl Environment {
-    /// The folders that are filesystem mirrors without anybody saying so, best first. Most are not there.
+    /// The directories that are filesystem mirrors without anybody saying so, best first. Most are not there.
     pub fn implied_mirrors(&self, working_folder: &Path) -> Vec<PathBuf> {
         let mut folders = vec![working_folder.join("terraform.d").join("plugins")];
         folders.extend(data_folders(self).into_iter().map(|folder| folder.join("plugins")));
@@ -81,7 +81,7 @@ fn folder(environment: &Environment) -> Option<PathBuf> {
     if folder.exists() { Some(folder) } else { own_folder(environment) }
 }
 
-/// OpenTofu's own folder, if there can be one.
+/// OpenTofu's own directory, if there can be one.
 fn own_folder(environment: &Environment) -> Option<PathBuf> {
     if cfg!(windows) { None } else { Some(environment.path("XDG_CONFIG_HOME")?.join("opentofu")) }
 }

@@ -13,7 +13,7 @@ use super::{ConfigFault, PatternError, ProviderPattern, RepositoryTemplate};
 /// From where which providers come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProviderInstallation {
-    /// Folders of providers that are used as they are, whatever version is wanted: for those who develop them.
+    /// Directories of providers that are used as they are, whatever version is wanted: for those who develop them.
     pub dev_overrides: BTreeMap<ProviderAddress, PathBuf>,
     /// Where else providers come from, best first.
     pub methods: Vec<InstallationMethod>,
@@ -40,14 +40,14 @@ pub enum MethodLocation {
         /// How often a download is repeated.
         download_retry_count: Option<u32>,
     },
-    /// A folder.
+    /// A directory.
     FilesystemMirror {
         /// It.
         path: PathBuf,
     },
     /// A server of files.
     NetworkMirror {
-        /// Where the folder of hosts is.
+        /// Where the directory of hosts is.
         url: String,
         /// How often a download is repeated.
         download_retry_count: Option<u32>,

@@ -15,7 +15,7 @@ struct Home {
 
 impl Home {
     fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let variables = vec![("HOME".to_owned(), folder.path().into())];
         Self { folder, variables }
     }
@@ -25,7 +25,7 @@ impl Home {
     }
 
     fn file(self, path: &str, text: &str) -> Self {
-        fs::create_dir_all(self.path(path).parent().expect("a folder")).expect("a folder");
+        fs::create_dir_all(self.path(path).parent().expect("a directory")).expect("a directory");
         fs::write(self.path(path), text).expect("a file");
         self
     }
@@ -44,7 +44,7 @@ impl Home {
         CliConfig::load(&self.environment()).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// The files that were read, without the folder.
+    /// The files that were read, without the directory.
     fn files(&self) -> Vec<String> {
         let files = self.load().files.into_iter();
         let inside =
@@ -52,7 +52,7 @@ impl Home {
         files.map(inside).collect()
     }
 
-    /// The error, without the folder.
+    /// The error, without the directory.
     fn error(&self) -> String {
         let error = CliConfig::load(&self.environment()).expect_err("it is wrong").to_string();
         error.replace(&format!("{}/", self.folder.path().display()), "")
@@ -89,7 +89,7 @@ fn files_are_found_where_opentofu_finds_them() {
     assert_eq!(home.files()[0], ".terraformrc");
     assert_eq!(home.files()[1..], in_folder);
 
-    // A user without any file of Terraform's has OpenTofu's own folder.
+    // A user without any file of Terraform's has OpenTofu's own directory.
     let home = Home::new().variable("XDG_CONFIG_HOME", ".config").file(".config/opentofu/tofurc", "");
     let home = home.file(".config/opentofu/x.tfrc", "");
     assert_eq!(home.files(), [".config/opentofu/tofurc", ".config/opentofu/x.tfrc"]);
@@ -218,7 +218,7 @@ fn of_several_files_the_first_setting_and_the_last_token_count() {
         .file(".tofurc", "plugin_cache_dir = \"$HOME/one\"\ncredentials \"h\" { token = \"main\" }\nregistry_protocols { retry_count = 3 }")
         .file(".terraform.d/a.tfrc", "plugin_cache_dir = \"/two\"\ncredentials \"h\" { token = \"folder\" }\nregistry_protocols { retry_count = 4 request_timeout_seconds = \"5\" }")
         .file(".terraform.d/b.tfrc", "plugin_cache_may_break_dependency_lock_file = true\ncredentials \"i\" { token = \"i\" }");
-    fs::create_dir(home.path("one")).expect("a folder");
+    fs::create_dir(home.path("one")).expect("a directory");
     let config = home.load();
     assert_eq!(config.plugin_cache_dir, Some(home.path("one")));
     assert!(config.plugin_cache_may_break_dependency_lock_file);
@@ -230,7 +230,7 @@ fn of_several_files_the_first_setting_and_the_last_token_count() {
 
     let home = home.variable("TF_PLUGIN_CACHE_DIR", "three");
     assert_eq!(home.load().plugin_cache_dir, Some(home.path("three")));
-    assert_eq!(home.warnings(), ["the plugin cache folder three is not there; nothing is taken from it"]);
+    assert_eq!(home.warnings(), ["the plugin cache directory three is not there; nothing is taken from it"]);
 }
 
 #[test]
@@ -338,7 +338,7 @@ fn what_has_no_meaning_is_refused_with_its_place() {
         assert!(fault.starts_with(".tofurc:") && fault.contains(expected), "{text}\n{fault}");
     }
     let home = Home::new();
-    fs::create_dir(home.path(".tofurc")).expect("a folder");
+    fs::create_dir(home.path(".tofurc")).expect("a directory");
     assert_eq!(home.error(), "the CLI configuration at .tofurc cannot be read");
 }
 

@@ -27,7 +27,7 @@ const LARGEST_SIGNATURE: u64 = 1 << 16;
 /// A package on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// It: an archive, or the folder of a mirror that has it unpacked.
+    /// It: an archive, or the directory of a mirror that has it unpacked.
     pub package: PackageForm,
     /// Who vouches for it.
     pub verification: Verification,

@@ -49,7 +49,7 @@ pub enum InstallError {
     /// No place has it, each for its own reason.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Nowhere(Vec<Self>),
-    /// A folder that is a mirror cannot be used.
+    /// A directory that is a mirror cannot be used.
     #[error("{}", isthmus_common::error_chain(.0))]
     Mirror(MirrorError),
     /// A mirror behind a network cannot be used.
@@ -90,20 +90,20 @@ pub enum InstallError {
     /// A package cannot be summed up.
     #[error("{}", isthmus_common::error_chain(.0))]
     Sum(SumError),
-    /// A folder that developers name has no provider.
-    #[error("dev_overrides at {place} names the folder {}, which holds no program that is called {program}; build it there", folder.display())]
+    /// A directory that developers name has no provider.
+    #[error("dev_overrides at {place} names the directory {}, which holds no program that is called {program}; build it there", folder.display())]
     NoOverride {
-        /// The folder.
+        /// The directory.
         folder: PathBuf,
         /// What the program would be called.
         program: String,
-        /// Where the folder is named.
+        /// Where the directory is named.
         place: String,
     },
-    /// A folder that developers name cannot be read.
-    #[error("dev_overrides at {place} names the folder {}, which cannot be read", folder.display())]
+    /// A directory that developers name cannot be read.
+    #[error("dev_overrides at {place} names the directory {}, which cannot be read", folder.display())]
     Override {
-        /// The folder.
+        /// The directory.
         folder: PathBuf,
         /// Where it is named.
         place: String,
@@ -185,7 +185,7 @@ pub enum InstallError {
         source: io::Error,
     },
     /// There is no place for it.
-    #[error("{} cannot be written; set PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR to a folder that can", path.display())]
+    #[error("{} cannot be written; set PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR to a directory that can", path.display())]
     Write {
         /// Where.
         path: PathBuf,

@@ -1,7 +1,7 @@
 //! What a registry answered lately: which versions of a provider there are.
 //!
 //! Engines start a plugin several times in one run, and each start that names no exact version would ask for the same. The answer
-//! lies in the provider's folder of the cache; one that is old, damaged, of another format or from the future is none.
+//! lies in the provider's directory of the cache; one that is old, damaged, of another format or from the future is none.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;

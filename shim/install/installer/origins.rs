@@ -35,7 +35,7 @@ struct Network {
     authority: Arc<OciAuthenticator>,
 }
 
-/// A provider that is used as it lies in a folder, because its developers want that.
+/// A provider that is used as it lies in a directory, because its developers want that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overridden {
     /// Its program.
@@ -70,7 +70,7 @@ pub(super) enum Offer {
     Published { registry: RegistryClient, package: RegistryPackage },
     /// By a mirror behind a network, with sums or without.
     Mirrored { web: WebClient, package: RemotePackage },
-    /// By a folder.
+    /// By a directory.
     Local(PackageForm),
 }
 

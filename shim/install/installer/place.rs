@@ -13,7 +13,7 @@ use super::super::unpack::{UnpackLimits, unpack};
 use super::super::{FileSum, PackageForm, Verification};
 use super::InstallError;
 
-/// The most files and folders that are copied from a mirror's unpacked package, as with archives.
+/// The most files and directories that are copied from a mirror's unpacked package, as with archives.
 const MOST_ENTRIES: usize = 100_000;
 
 /// Where a version goes.
@@ -102,7 +102,7 @@ fn keep_beside(package: &Path) -> io::Result<PathBuf> {
     Ok(kept)
 }
 
-/// Copies a folder's files; links as what they lead to, so that the copy needs nothing else.
+/// Copies a directory's files; links as what they lead to, so that the copy needs nothing else.
 fn copy(folder: &Path, into: &Path) -> io::Result<()> {
     let mut left = vec![(folder.to_owned(), into.to_owned())];
     let mut entries = 0;

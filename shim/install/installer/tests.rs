@@ -36,7 +36,7 @@ impl Fixture {
     fn new() -> Self {
         Self {
             registry: Registry::start(),
-            folder: tempfile::tempdir().expect("a folder"),
+            folder: tempfile::tempdir().expect("a directory"),
             clock: Arc::new(SteppedClock::at(seconds(SystemTime::now()))),
             key: PublisherKey::new(),
         }
@@ -106,7 +106,7 @@ impl Fixture {
     /// What the Go bridge leaves: a program, and no record.
     fn leave(&self, version: &str, content: &[u8]) -> PathBuf {
         let folder = self.package(version);
-        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::create_dir_all(&folder).expect("a directory");
         let program = folder.join("terraform-provider-b_v1_x5");
         std::fs::write(&program, content).expect("a file");
         program

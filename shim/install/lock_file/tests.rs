@@ -61,7 +61,7 @@ fn a_lock_keeps_its_sums_until_its_version_changes() {
     lock.lock(random(), other("3.7.0"));
     assert_eq!(lock.provider(&random()).map(|lock| lock.hashes.len()), Some(2));
     lock.unlock(&ProviderAddress::parse("example.com:8443/a/b").expect("an address"));
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join(LOCK_FILE_NAME);
     lock.write(&path).unwrap_or_else(|error| panic!("{error:?}"));
     assert_eq!(
@@ -71,16 +71,16 @@ fn a_lock_keeps_its_sums_until_its_version_changes() {
          \"h1:new\",\n    \"zh:01\",\n  ]\n}\n"
     );
     assert_eq!(LockFile::read(&path).map_err(|error| error.to_string()), Ok(lock));
-    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a directory").count(), 1);
 }
 
 #[test]
 fn where_there_is_no_file_nothing_is_locked() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a directory");
     let lock = LockFile::read(&folder.path().join(LOCK_FILE_NAME)).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(lock, LockFile::default());
     assert!(lock.to_string().starts_with("# This file is maintained automatically by \"isthmus"), "{lock}");
-    let error = LockFile::read(folder.path()).expect_err("a folder").to_string();
+    let error = LockFile::read(folder.path()).expect_err("a directory").to_string();
     assert!(error.contains("cannot be read"), "{error}");
 }
 
@@ -161,7 +161,7 @@ fn what_is_wrong_is_told_with_its_place() {
 
 #[test]
 fn a_package_that_is_not_locked_is_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a directory");
     std::fs::write(folder.path().join("terraform-provider-random"), "x").expect("a file");
     let package = LocalPackage::Folder(folder.path());
     let sum = PackageHash::of_contents(package).unwrap_or_else(|error| panic!("{error}"));

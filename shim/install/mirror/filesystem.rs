@@ -1,9 +1,9 @@
-//! A folder of providers, packed or unpacked, in the layout that Terraform made up.
+//! A directory of providers, packed or unpacked, in the layout that Terraform made up.
 //!
-//! Unpacked, a package is the folder `HOST/NAMESPACE/TYPE/VERSION/OS_ARCH`; packed, the file
-//! `HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip`. One folder may hold both. A project's own
+//! Unpacked, a package is the directory `HOST/NAMESPACE/TYPE/VERSION/OS_ARCH`; packed, the file
+//! `HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip`. One directory may hold both. A project's own
 //! `.terraform/providers` has the unpacked layout, and so has a plugin cache; so each of them can be a source. What else lies
-//! there is passed over, as OpenTofu does it; but a folder that is not there or cannot be read is an error, because somebody
+//! there is passed over, as OpenTofu does it; but a directory that is not there or cannot be read is an error, because somebody
 //! has named it.
 
 use std::collections::BTreeSet;
@@ -14,16 +14,16 @@ use semver::Version;
 
 use super::super::{CliConfig, LocalPackage, Platform, ProviderAddress};
 
-/// More entries than any folder of a mirror has.
+/// More entries than any directory of a mirror has.
 const MOST_ENTRIES: usize = 100_000;
 
-/// A folder of providers.
+/// A directory of providers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilesystemMirror {
     root: PathBuf,
 }
 
-/// A package in such a folder.
+/// A package in such a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MirroredPackage {
     /// Of which version.
@@ -49,7 +49,7 @@ pub enum MirrorError {
     /// It is not there, or cannot be read.
     #[error("the filesystem mirror {} cannot be read", path.display())]
     Read {
-        /// The folder.
+        /// The directory.
         path: PathBuf,
         /// Why not.
         #[source]
@@ -58,7 +58,7 @@ pub enum MirrorError {
     /// It cannot be written.
     #[error("the filesystem mirror cannot be written to {}", path.display())]
     Write {
-        /// The file or folder.
+        /// The file or directory.
         path: PathBuf,
         /// Why not.
         #[source]
@@ -80,7 +80,7 @@ impl PackageForm {
 }
 
 impl FilesystemMirror {
-    /// The mirror in this folder.
+    /// The mirror in this directory.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
@@ -90,7 +90,7 @@ impl FilesystemMirror {
         Self::new(folder.join(".terraform").join("providers"))
     }
 
-    /// The folder of unpacked providers that several projects of Terraform's or OpenTofu's share, if one is configured and is there.
+    /// The directory of unpacked providers that several projects of Terraform's or OpenTofu's share, if one is configured and is there.
     /// One that is configured and is not there is among the configuration's warnings.
     ///
     /// Those who put something there have verified it, but nothing in it says so. Terraform and OpenTofu take a provider from it only
@@ -99,12 +99,12 @@ impl FilesystemMirror {
         config.plugin_cache_dir.as_ref().map(Self::new)?.if_there()
     }
 
-    /// Nothing, if the folder is not there. For folders that nobody has named, and that most people do not have.
+    /// Nothing, if the directory is not there. For directories that nobody has named, and that most people do not have.
     pub fn if_there(self) -> Option<Self> {
         self.root.is_dir().then_some(self)
     }
 
-    /// The folder.
+    /// The directory.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -169,7 +169,7 @@ impl FilesystemMirror {
                     let Ok(path) = provider.strip_prefix(&self.root) else { continue };
                     let parts: Option<Vec<&str>> = path.iter().map(|part| part.to_str()).collect();
                     let Some(text) = parts.map(|parts| parts.join("/")) else { continue };
-                    // Folders with other than the normal names are not looked into when a provider is wanted either.
+                    // Directories with other than the normal names are not looked into when a provider is wanted either.
                     let address = ProviderAddress::parse(&text).ok();
                     let Some(address) = address.filter(|address| address.to_string() == text) else {
                         continue;
@@ -237,10 +237,10 @@ mod tests {
     use super::*;
 
     fn mirror(files: &[&str]) -> (tempfile::TempDir, FilesystemMirror) {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         for file in files {
             let path = folder.path().join(file);
-            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
             fs::write(path, "").expect("a file");
         }
         let mirror = FilesystemMirror::new(folder.path());
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(FilesystemMirror::of_project(&project).if_there(), None);
         // A project has a link into the cache, where there is one.
         let (in_cache, in_project) = (folder.path().join("cache"), project.join(".terraform/providers"));
-        fs::create_dir_all(in_project.join(random_path)).expect("a folder");
+        fs::create_dir_all(in_project.join(random_path)).expect("a directory");
         let version = |root: &Path| root.join(random_path).join("linux_amd64");
         std::os::unix::fs::symlink(version(&in_cache), version(&in_project)).expect("a link");
         let mut config = CliConfig { plugin_cache_dir: Some(in_cache.clone()), ..CliConfig::default() };

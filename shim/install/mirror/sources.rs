@@ -1,7 +1,7 @@
 //! From where a provider comes, in which order: what the CLI configuration says, or what goes without saying.
 //!
 //! The rules are OpenTofu's. With a `provider_installation` block, those of its methods count that have the provider. Without,
-//! some folders count that are there, and then the provider's registry, unless one of the folders has any version of it. A
+//! some directories count that are there, and then the provider's registry, unless one of the directories has any version of it. A
 //! version may come from any source that counts; where several have the same one, the first does.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,11 +40,11 @@ pub enum SourceKind {
         /// How often a download is repeated, if it is said.
         download_retry_count: Option<u32>,
     },
-    /// A folder.
+    /// A directory.
     Filesystem(FilesystemMirror),
     /// A server of files.
     Network {
-        /// Where the folder of hosts is.
+        /// Where the directory of hosts is.
         url: String,
         /// How often a download is repeated, if it is said.
         download_retry_count: Option<u32>,
@@ -55,17 +55,17 @@ pub enum SourceKind {
     Oci(RepositoryTemplate),
 }
 
-/// A provider that is used as it lies in a folder.
+/// A provider that is used as it lies in a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DevOverride<'a> {
-    /// The folder, which holds its program.
+    /// The directory, which holds its program.
     pub folder: &'a Path,
     /// What the user is to be told, since no version and no sum is looked at.
     pub warning: String,
 }
 
 impl Sources {
-    /// What a configuration says. Where it says nothing, those of the implied folders count that are there.
+    /// What a configuration says. Where it says nothing, those of the implied directories count that are there.
     pub fn new(config: &CliConfig, implied: impl IntoIterator<Item = PathBuf>) -> Self {
         if let Some(installation) = &config.provider_installation {
             let sources = installation.methods.iter().map(Source::of_method).collect();
@@ -86,7 +86,7 @@ impl Sources {
         Self { overrides: BTreeMap::new(), place: String::new(), sources }
     }
 
-    /// With a folder that goes before all others, such as the providers that a project has already.
+    /// With a directory that goes before all others, such as the providers that a project has already.
     #[must_use]
     pub fn with_first(mut self, mirror: FilesystemMirror) -> Self {
         self.sources.insert(0, Source::of(SourceKind::Filesystem(mirror)));
@@ -150,7 +150,7 @@ mod tests {
     use crate::Environment;
 
     fn config(text: &str) -> (tempfile::TempDir, CliConfig) {
-        let home = tempfile::tempdir().expect("a folder");
+        let home = tempfile::tempdir().expect("a directory");
         fs::write(home.path().join(".tofurc"), text).expect("a file");
         let config = CliConfig::load(&Environment::from_pairs([("HOME", home.path())]));
         (home, config.unwrap_or_else(|error| panic!("{error}")))
@@ -203,11 +203,11 @@ mod tests {
     fn without_a_block_folders_that_are_there_go_before_the_registry() {
         let (home, config) = config("");
         let package = home.path().join("two/registry.opentofu.org/hashicorp/random/3.0.0/linux_amd64");
-        fs::create_dir_all(package).expect("a folder");
-        fs::create_dir_all(home.path().join("three")).expect("a folder");
+        fs::create_dir_all(package).expect("a directory");
+        fs::create_dir_all(home.path().join("three")).expect("a directory");
         let folders = ["one", "two", "three"].map(|name| home.path().join(name));
         let sources = Sources::new(&config, folders);
-        // A provider that is in any of the folders does not come from its registry as well.
+        // A provider that is in any of the directories does not come from its registry as well.
         assert_eq!(kinds(&sources, "random"), ["two", "three"]);
         assert_eq!(kinds(&sources, "tls"), ["two", "three", "registry"]);
     }

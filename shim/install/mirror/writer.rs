@@ -1,6 +1,6 @@
-//! Fills a folder so that it serves as a filesystem mirror, and behind any server of files as a network mirror.
+//! Fills a directory so that it serves as a filesystem mirror, and behind any server of files as a network mirror.
 //!
-//! Layout and index files are those of `tofu providers mirror`. Whoever reads the folder meanwhile finds whole archives and
+//! Layout and index files are those of `tofu providers mirror`. Whoever reads the directory meanwhile finds whole archives and
 //! whole indexes only, and an index only names archives that are there.
 
 use std::collections::BTreeMap;
@@ -15,19 +15,19 @@ use serde_json::json;
 use super::{FilesystemMirror, MirrorError, PackageForm};
 use crate::{LocalPackage, PackageHash, Platform, ProviderAddress};
 
-/// Fills a folder.
+/// Fills a directory.
 #[derive(Clone, Debug)]
 pub struct MirrorWriter {
     mirror: FilesystemMirror,
 }
 
 impl MirrorWriter {
-    /// Fills this folder, which need not be there.
+    /// Fills this directory, which need not be there.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { mirror: FilesystemMirror::new(root) }
     }
 
-    /// The folder as what it becomes.
+    /// The directory as what it becomes.
     pub fn mirror(&self) -> &FilesystemMirror {
         &self.mirror
     }
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_file_of_others_in_the_place_of_an_index_stays() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let writer = MirrorWriter::new(folder.path());
         let address = ProviderAddress::parse("example.com/a/b").expect("an address");
         let (version, platform) =
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_mirror_has_archives_and_indexes_that_name_them() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let writer = MirrorWriter::new(folder.path().join("new"));
         let address = ProviderAddress::parse("example.com/a/b").expect("an address");
         let platform = |text| Platform::parse(text).expect("a platform");
@@ -183,7 +183,7 @@ mod tests {
         let index: serde_json::Value = serde_json::from_str(&read("1.0.0.json")).expect("JSON");
         assert_eq!(index["archives"].as_object().map(serde_json::Map::len), Some(2));
         // Nothing else is left behind.
-        assert_eq!(fs::read_dir(&provider).expect("a folder").count(), 6);
+        assert_eq!(fs::read_dir(&provider).expect("a directory").count(), 6);
         assert_eq!(writer.mirror().packages(&address).expect("it can be read").len(), 3);
     }
 }

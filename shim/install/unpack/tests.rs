@@ -5,11 +5,11 @@ use isthmus_test_registry::{Archive, Entry};
 use super::*;
 
 fn unpacked(bytes: &[u8], limits: &UnpackLimits) -> Result<tempfile::TempDir, UnpackError> {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a directory");
     let archive = folder.path().join("a.zip");
     std::fs::write(&archive, bytes).expect("a file");
     let into = folder.path().join("into");
-    std::fs::create_dir(&into).expect("a folder");
+    std::fs::create_dir(&into).expect("a directory");
     unpack(&archive, &into, limits).map(|()| folder)
 }
 
@@ -49,7 +49,7 @@ fn nothing_leads_out_of_the_folder() {
         ["../x", "/etc/x", "a/../../x", "a//b", "./x", "a/.", "..\\x", "C:x", "C:/x", "a\nb", "..", "/"]
     {
         let text = refused(Archive::default().with(name, Entry::File(0o644), b""));
-        assert!(text.contains("does not lead into the folder"), "{name}: {text}");
+        assert!(text.contains("does not lead into the directory"), "{name}: {text}");
     }
     let deep = vec!["a"; 40].join("/");
     assert!(refused(Archive::default().with(&deep, Entry::File(0o644), b"")).contains("does not lead"));
@@ -60,7 +60,7 @@ fn nothing_leads_out_of_the_folder() {
 #[test]
 fn links_and_devices_are_refused() {
     let text = refused(Archive::default().with("link", Entry::Link, b"/etc/passwd"));
-    assert_eq!(text, "\"link\" in it is neither a file nor a folder");
+    assert_eq!(text, "\"link\" in it is neither a file nor a directory");
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn what_is_damaged_anywhere_is_no_archive() {
         let mut damaged = whole.clone();
         damaged[at] ^= 1;
         if let Ok(folder) = unpacked(&damaged, &UnpackLimits::default()) {
-            for entry in std::fs::read_dir(folder.path().join("into")).expect("a folder") {
+            for entry in std::fs::read_dir(folder.path().join("into")).expect("a directory") {
                 let path = entry.expect("an entry").path();
                 if path.file_name().is_some_and(|name| name == "terraform-provider-x") {
                     let content = std::fs::read(&path).expect("a file");

@@ -1,7 +1,7 @@
 //! Whom to trust: the certificate authorities of the system, or those that SSL_CERT_FILE and SSL_CERT_DIR name.
 //!
 //! On Linux the rules are those of Go programs, so that whatever OpenTofu trusts is trusted here: SSL_CERT_FILE takes the place of
-//! the system's file alone, and SSL_CERT_DIR that of its folders. So a file with nothing but the authority of one's own company is
+//! the system's file alone, and SSL_CERT_DIR that of its directories. So a file with nothing but the authority of one's own company is
 //! enough, and the rest of the world stays known. A file that is named and cannot be read is no error by itself, because everything
 //! that is needed may be known without it; but it is told when somebody turns up whom nobody vouches for.
 
@@ -33,7 +33,7 @@ const SYSTEM_FOLDERS: [&str; 2] = ["/etc/ssl/certs", "/etc/pki/tls/certs"];
 pub struct Authorities {
     /// A file of certificates in PEM, in place of the system's.
     pub file: Option<PathBuf>,
-    /// Folders of such files, in place of the system's; none means the system's.
+    /// Directories of such files, in place of the system's; none means the system's.
     pub folders: Vec<PathBuf>,
 }
 
@@ -79,7 +79,7 @@ impl Authorities {
             take(load_native_certs(), None);
         }
         certificates.extend(others.iter().cloned());
-        // Folders hold what is in the file once more.
+        // Directories hold what is in the file once more.
         certificates.sort_unstable_by(|one, other| one.as_ref().cmp(other.as_ref()));
         certificates.dedup();
         certificates.retain(|certificate| anchor_from_trusted_cert(certificate).is_ok());
@@ -123,12 +123,12 @@ mod tests {
 
     #[test]
     fn what_is_named_is_trusted_and_what_cannot_be_read_is_told() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let (one, other) = (Registry::start(), Registry::start());
         let (file, empty) = (folder.path().join("one.pem"), folder.path().join("empty"));
         fs::write(&file, one.authority_pem()).expect("a file");
-        fs::create_dir(&empty).expect("a folder");
-        // Without the system's, which are in its folders if no others are named.
+        fs::create_dir(&empty).expect("a directory");
+        // Without the system's, which are in its directories if no others are named.
         let folders = vec![empty];
         let known = |authorities: &Authorities, others: &[CertificateDer<'static>]| {
             authorities.read(others).map(|trusted| (trusted.certificates.len(), trusted.unread))

@@ -107,7 +107,7 @@ impl HttpTransport {
     async fn ready(&self) -> Result<&Ready, TransportError> {
         let build = async || {
             let settings = self.settings.clone();
-            // Whom to trust is read from some hundred files, in folders that may be on another machine.
+            // Whom to trust is read from some hundred files, in directories that may be on another machine.
             let built = tokio::task::spawn_blocking(move || build(&settings)).await;
             built.unwrap_or_else(|error| Err(TransportError::new(TransportFault::Setup, error.to_string())))
         };

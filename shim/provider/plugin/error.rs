@@ -38,7 +38,7 @@ pub enum LaunchProblem {
     /// The file cannot be a provider.
     #[error(transparent)]
     Executable(#[from] ExecutableError),
-    /// The folder that it should run in.
+    /// The directory that it should run in.
     #[error("its working directory {folder} cannot be entered", folder = folder.display())]
     WorkingDirectory {
         /// As given.

@@ -23,13 +23,13 @@ pub enum ExecutableError {
         /// The file that was perhaps meant.
         similar: Option<PathBuf>,
     },
-    /// A folder is there, as when the folder of an unpacked archive was named.
+    /// A directory is there, as when the directory of an unpacked archive was named.
     #[error("it is a directory; name the executable inside it")]
     Directory,
     /// A socket, a device, a named pipe.
     #[error("it is not a regular file")]
     NotAFile,
-    /// No permission to execute, on the file, on a folder above it, or on the whole file system.
+    /// No permission to execute, on the file, on a directory above it, or on the whole file system.
     #[error(
         "it is not executable for this user; allow it with `chmod +x`, and see that its file system allows execution"
     )]

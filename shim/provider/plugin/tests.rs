@@ -1,4 +1,4 @@
-//! Real processes, well-behaved and not: shell scripts in a folder of each test's own.
+//! Real processes, well-behaved and not: shell scripts in a directory of each test's own.
 
 mod peer;
 
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use super::*;
 use peer::{Manner, Peer, companion, number};
 
-/// A folder of scripts, and the log of what they say.
+/// A directory of scripts, and the log of what they say.
 struct Workshop {
     folder: TempDir,
     records: Arc<Mutex<Vec<LogRecord>>>,
@@ -23,7 +23,7 @@ struct Workshop {
 
 impl Workshop {
     fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a folder for a test");
+        let folder = tempfile::tempdir().expect("a directory for a test");
         Self { folder, records: Arc::default() }
     }
 
@@ -33,7 +33,7 @@ impl Workshop {
 
     fn file(&self, name: &str, content: &[u8], mode: u32) -> PathBuf {
         let path = self.path(name);
-        std::fs::write(&path, content).expect("the folder can be written to");
+        std::fs::write(&path, content).expect("the directory can be written to");
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("the file is ours");
         path
     }
@@ -78,7 +78,7 @@ fn gone(process: u32) -> bool {
     }
 }
 
-/// The folder for the socket of a running provider, as its environment tells it.
+/// The directory for the socket of a running provider, as its environment tells it.
 fn socket_folder(process: u32) -> PathBuf {
     let environment = std::fs::read(format!("/proc/{process}/environ")).expect("the process is ours");
     let text = String::from_utf8_lossy(&environment).into_owned();
@@ -116,7 +116,7 @@ async fn a_missing_working_directory_is_not_taken_for_a_missing_file() {
     let workshop = Workshop::new();
     let mut spec = LaunchSpec::new("peer", workshop.script("provider", "exit 0\n"));
     spec.working_directory = Some(workshop.path("absent"));
-    let error = Plugin::launch(spec, workshop.sink()).await.expect_err("there is no such folder");
+    let error = Plugin::launch(spec, workshop.sink()).await.expect_err("there is no such directory");
     assert!(matches!(error.problem(), LaunchProblem::WorkingDirectory { .. }), "{error}");
     assert!(error.source().is_some(), "the system's reason is kept");
 }
@@ -321,7 +321,7 @@ async fn dropping_a_plugin_kills_its_process_and_removes_its_folder() {
     let (process, helper, folder) = (peer.process(), peer.helper(), socket_folder(peer.process()));
     drop(plugin);
     until("both processes are gone", || gone(process) && gone(helper)).await;
-    until("the folder is gone", || !folder.exists()).await;
+    until("the directory is gone", || !folder.exists()).await;
     let entry = format!("/proc/{process}");
     until("no zombie is left", || !Path::new(&entry).exists()).await;
 }

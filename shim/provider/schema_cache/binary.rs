@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     fn program(content: &[u8]) -> (Option<Program>, tempfile::TempDir) {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("terraform-provider-x");
         std::fs::write(&path, content).expect("a file");
         (Program::look(&path), folder)

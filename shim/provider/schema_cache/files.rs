@@ -334,7 +334,7 @@ mod tests {
                 });
             }
         });
-        let left = std::fs::read_dir(files.folder()).expect("the folder").count();
+        let left = std::fs::read_dir(files.folder()).expect("the directory").count();
         assert_eq!(left, 1, "nothing unfinished is left");
     }
 }

@@ -26,12 +26,12 @@ impl Shelf {
     }
 
     fn with_limits(limits: Limits) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let cache = SchemaCache::with_limits(folder.path().join("cache"), limits);
         Self { folder, cache }
     }
 
-    /// Puts a program into the folder, as if it had been there for long.
+    /// Puts a program into the directory, as if it had been there for long.
     fn program(&self, name: &str, content: &str) -> Program {
         let path = self.folder.path().join(name);
         std::fs::write(&path, content).expect("a file");
@@ -108,7 +108,7 @@ fn a_kept_answer_is_found_for_the_same_program_in_the_same_environment() {
     let here = environment("here");
     assert!(shelf.cache.find(&program, &here).is_none());
     let kept = answer(&["x_a", "x_b"]);
-    shelf.cache.keep(&program, &here, &kept).expect("the folder can be written");
+    shelf.cache.keep(&program, &here, &kept).expect("the directory can be written");
     let known = shelf.cache.find(&program, &here).expect("it was kept");
     assert_eq!(known.fingerprint, kept.fingerprint());
     assert_eq!(names(Some(known)), Some(vec!["x_a".to_owned(), "x_b".to_owned()]));
@@ -147,7 +147,7 @@ fn the_same_program_is_known_elsewhere_but_not_under_another_name() {
     let here = environment("here");
     let program = shelf.program("terraform-provider-x", "\x7fELF one");
     shelf.cache.keep(&program, &here, &answer(&["x_a"])).expect("it is kept");
-    std::fs::create_dir(shelf.folder.path().join("copy")).expect("a folder");
+    std::fs::create_dir(shelf.folder.path().join("copy")).expect("a directory");
     let copy = shelf.program("copy/terraform-provider-x", "\x7fELF one");
     assert!(shelf.cache.find(&copy, &here).is_some());
     let namesake = shelf.program("terraform-provider-y", "\x7fELF one");
@@ -247,7 +247,7 @@ fn a_variable_executable_is_never_kept_again_wherever_it_is() {
         }
     }
     shelf.cache.mark_variable(&program).expect("it is marked");
-    std::fs::create_dir(shelf.folder.path().join("copy")).expect("a folder");
+    std::fs::create_dir(shelf.folder.path().join("copy")).expect("a directory");
     let copy = shelf.program("copy/terraform-provider-z", "\x7fELF one");
     for program in [&program, &copy] {
         for context in [environment("here"), environment("there"), directory("/elsewhere"), directory("/new")]
@@ -420,6 +420,6 @@ fn what_cannot_be_written_is_an_error_that_names_the_folder() {
     let cache = SchemaCache::new(in_the_way.clone());
     let here = environment("here");
     assert!(cache.find(&program, &here).is_none());
-    let error = cache.keep(&program, &here, &answer(&["x_a"])).expect_err("a file is no folder");
+    let error = cache.keep(&program, &here, &answer(&["x_a"])).expect_err("a file is no directory");
     assert!(error.to_string().contains(&in_the_way.display().to_string()), "{error}");
 }

@@ -22,7 +22,7 @@ impl LazyEncryptedStore {
         Self { address, key, encrypted_store: OnceCell::new() }
     }
 
-    /// The state store in a folder, with the key in a file, or with the folder's own.
+    /// The state store in a directory, with the key in a file, or with the directory's own.
     pub fn in_folder(folder: &Path, key_file: Option<&Path>) -> Self {
         let key = match key_file {
             Some(path) => KeySource::File(path.to_owned()),

@@ -39,7 +39,7 @@ impl EncryptedStore {
         self.rotate_and(new, || async { Ok(()) }).await
     }
 
-    /// Gives a store another random key in its folder's key file.
+    /// Gives a store another random key in its directory's key file.
     ///
     /// # Errors
     /// As of [`Self::rotate`].

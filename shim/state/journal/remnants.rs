@@ -125,7 +125,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_left_is_found_by_what_was_sent() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let encrypted_store = EncryptedStore::open(folder.path(), None).await.expect("a state store");
         encrypted_store.keep_remnant(&key(), &[1; 32], left("one")).await.expect("kept");
         encrypted_store.keep_remnant(&key(), &[2; 32], left("two")).await.expect("kept");
@@ -146,7 +146,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_oldest_remnants_of_a_resource_go_first() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let encrypted_store = EncryptedStore::open(folder.path(), None).await.expect("a state store");
         for sent in 0..10 {
             encrypted_store.keep_remnant(&key(), &[sent; 32], left("something")).await.expect("kept");
@@ -158,13 +158,13 @@ mod tests {
 
     #[tokio::test]
     async fn no_file_holds_a_remnant_in_the_clear() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         let encrypted_store = EncryptedStore::open(folder.path(), None).await.expect("a state store");
         encrypted_store
             .keep_remnant(&key(), b"a digest of all that was sent!!!", left("hunter2"))
             .await
             .expect("kept");
-        for entry in std::fs::read_dir(folder.path()).expect("a folder") {
+        for entry in std::fs::read_dir(folder.path()).expect("a directory") {
             let path = entry.expect("an entry").path();
             let bytes = std::fs::read(&path).expect("a file");
             for text in [&b"hunter2"[..], b"a digest of all"] {

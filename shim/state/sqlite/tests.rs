@@ -15,7 +15,7 @@ fn key(id: &str) -> StoreKey {
 }
 
 fn folder() -> tempfile::TempDir {
-    tempfile::tempdir().expect("a folder")
+    tempfile::tempdir().expect("a directory")
 }
 
 fn add(id: &str) -> Batch {
@@ -66,7 +66,7 @@ async fn databases_of_other_programs_are_refused_and_stay_as_they_are() {
         assert!(matches!(error, StoreError::Foreign { .. }), "{statements}: {error}");
         assert!(error.to_string().contains("others.db"), "{error}");
         assert!(std::fs::read(&path).expect("its bytes") == before, "{statements}: it was changed");
-        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1, "{statements}");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a directory").count(), 1, "{statements}");
     }
 }
 
@@ -93,7 +93,7 @@ async fn nobody_else_can_read_the_files() {
     let mode = |path: &Path| std::fs::metadata(path).expect("a file").permissions().mode() & 0o777;
     assert_eq!(mode(&home), 0o700);
     let mut names = Vec::new();
-    for entry in std::fs::read_dir(&home).expect("a folder") {
+    for entry in std::fs::read_dir(&home).expect("a directory") {
         let path = entry.expect("an entry").path();
         assert_eq!(mode(&path), 0o600, "{}", path.display());
         names.push(path);
@@ -109,7 +109,7 @@ async fn no_file_holds_a_secret_in_the_clear() {
     encrypted_store.add(&key("none"), &saved).await.expect("kept");
     let words = KeySource::Passphrase(Secret::new("hunter2 as words".to_owned()));
     encrypted_store.rotate(&words).await.expect("rotated");
-    for entry in std::fs::read_dir(folder.path()).expect("a folder") {
+    for entry in std::fs::read_dir(folder.path()).expect("a directory") {
         let path = entry.expect("an entry").path();
         let bytes = std::fs::read(&path).expect("a file");
         assert!(!bytes.windows(7).any(|window| window == b"hunter2"), "{}", path.display());

@@ -221,7 +221,7 @@ async fn the_own_key_file_is_replaced(world: &World) {
     let old = world.folder().join("old");
     std::fs::write(&old, before).expect("written");
     assert!(is_wrong_key(&open(world, &KeySource::File(old)).await));
-    let names = std::fs::read_dir(world.folder()).expect("a folder").filter_map(Result::ok);
+    let names = std::fs::read_dir(world.folder()).expect("a directory").filter_map(Result::ok);
     let keys = names.filter(|entry| entry.file_name().to_string_lossy().contains("key")).count();
     assert_eq!(keys, 1, "no other key is left behind");
 }

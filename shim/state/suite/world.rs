@@ -17,7 +17,7 @@ use crate::{
 #[path = "../../../tests/postgres/server.rs"]
 mod server;
 
-/// A database for one test, and the folder of its keys.
+/// A database for one test, and the directory of its keys.
 pub(crate) struct World {
     folder: TempDir,
     database: Database,
@@ -40,7 +40,7 @@ impl Server {
     pub(crate) fn shared() -> &'static Self {
         static SERVER: OnceLock<Server> = OnceLock::new();
         SERVER.get_or_init(|| {
-            let certificates = tempfile::tempdir().expect("a folder");
+            let certificates = tempfile::tempdir().expect("a directory");
             let key = rcgen::KeyPair::generate().expect("a key");
             let certificate = rcgen::CertificateParams::new(["localhost".to_owned()])
                 .and_then(|parameters| parameters.self_signed(&key))
@@ -83,7 +83,7 @@ impl Server {
 
 impl World {
     pub(crate) fn sqlite() -> Self {
-        Self { folder: tempfile::tempdir().expect("a folder"), database: Database::File }
+        Self { folder: tempfile::tempdir().expect("a directory"), database: Database::File }
     }
 
     pub(crate) async fn postgres() -> Self {
@@ -91,7 +91,7 @@ impl World {
         let name = format!("test_{}", COUNT.fetch_add(1, Ordering::Relaxed));
         let server = tokio::task::spawn_blocking(Server::shared).await.expect("the server");
         server.execute("postgres", &format!("CREATE DATABASE {name} TEMPLATE template0")).await;
-        Self { folder: tempfile::tempdir().expect("a folder"), database: Database::Server(name) }
+        Self { folder: tempfile::tempdir().expect("a directory"), database: Database::Server(name) }
     }
 
     /// Where keys are.
@@ -124,7 +124,7 @@ impl World {
         self.try_store().await.expect("a store")
     }
 
-    /// A state store over the database, with the folder's own key.
+    /// A state store over the database, with the directory's own key.
     pub(crate) async fn encrypted_store(&self) -> EncryptedStore {
         EncryptedStore::over(self.store().await, &self.own_key()).await.expect("a state store")
     }

@@ -200,7 +200,7 @@ fn what_is_not_as_it_is_locked_is_refused() {
 fn a_provider_that_its_developers_have_put_somewhere_is_told() {
     let network = Network::new();
     let program = network.machine.write("dev/terraform-provider-thing", b"x");
-    let folder = program.parent().expect("a folder").display();
+    let folder = program.parent().expect("a directory").display();
     network.configure(&format!(
         "provider_installation {{\n dev_overrides {{ {:?} = \"{folder}\" }}\n direct {{}}\n}}\n",
         network.address()

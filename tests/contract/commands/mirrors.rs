@@ -8,11 +8,11 @@ use isthmus_test_registry::Document;
 use super::network::{Network, OTHER};
 
 impl Network {
-    /// Has the registry's server serve a folder as a network mirror, and gives its address.
+    /// Has the registry's server serve a directory as a network mirror, and gives its address.
     fn serve(&self, folder: &Path) -> String {
         let mut folders = vec![folder.to_owned()];
         while let Some(current) = folders.pop() {
-            for entry in std::fs::read_dir(&current).expect("a folder") {
+            for entry in std::fs::read_dir(&current).expect("a directory") {
                 let path = entry.expect("an entry").path();
                 if path.is_dir() {
                     folders.push(path);
@@ -71,7 +71,7 @@ fn opentofu_installs_from_the_mirror_that_we_make() {
     let mirror = network.machine.path("mirror");
     let url = network.serve(&mirror);
     for (name, method) in [
-        ("by folder", format!("filesystem_mirror {{ path = {mirror:?} }}")),
+        ("by directory", format!("filesystem_mirror {{ path = {mirror:?} }}")),
         ("by server", format!("network_mirror {{ url = {url:?} }}")),
     ] {
         network.only_from(&method);
@@ -82,7 +82,7 @@ fn opentofu_installs_from_the_mirror_that_we_make() {
         let project = network.project(&format!("{name}, locked"), "~> 1.0");
         let platforms = [format!("-platform={OTHER}"), format!("-platform={current}")];
         let source = match name {
-            "by folder" => format!("-fs-mirror={}", mirror.display()),
+            "by directory" => format!("-fs-mirror={}", mirror.display()),
             _ => format!("-net-mirror={url}"),
         };
         network

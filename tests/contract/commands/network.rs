@@ -104,13 +104,13 @@ impl Network {
         self.isthmus_in("", words)
     }
 
-    /// In a folder of the user's.
+    /// In a directory of the user's.
     pub(super) fn isthmus_in(&self, folder: impl AsRef<Path>, words: &[&str]) -> Said {
         let mut command = self.machine.command(env!("CARGO_BIN_EXE_isthmus"));
         self.on(command.args(words).current_dir(self.machine.path(folder)))
     }
 
-    /// OpenTofu, in a folder of the user's.
+    /// OpenTofu, in a directory of the user's.
     pub(super) fn tofu(&self, folder: impl AsRef<Path>, words: &[&str]) -> Said {
         let mut command = self.machine.command(providers::tool("tofu"));
         self.on(command.args(words).current_dir(self.machine.path(folder)))
@@ -121,6 +121,6 @@ impl Network {
         let required = json!({ "thing": { "source": self.address(), "version": constraint } });
         let program = json!({ "terraform": { "required_providers": required } });
         let file = self.machine.write(Path::new(name).join("main.tf.json"), program.to_string().as_bytes());
-        file.parent().expect("a folder").to_owned()
+        file.parent().expect("a directory").to_owned()
     }
 }

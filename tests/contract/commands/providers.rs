@@ -25,7 +25,7 @@ impl Machine {
     /// A provider with the record of an earlier installation.
     pub(super) fn installed(&self, name: &str, version: &str, content: &[u8]) -> PathBuf {
         let program = self.leave(name, version, content);
-        let folder = program.parent().expect("a folder");
+        let folder = program.parent().expect("a directory");
         let record = json!({
             "program": program.file_name().expect("a name").to_str().expect("text"),
             "sha256": hex::encode(Sha256::digest(content)),
@@ -45,13 +45,13 @@ impl Machine {
     fn left_over(&self, name: &str, version: &str) -> PathBuf {
         let name = format!("{HASHICORP}/{name}/{version}/.{}.unfinished-x", Platform::CURRENT);
         let left = self.write(self.cache().join(name).join("archive.zip"), b"half of it");
-        mark(left.parent().expect("a folder"), "an installation in progress");
+        mark(left.parent().expect("a directory"), "an installation in progress");
         left
     }
 
     /// The bytes that an installation has left, with its marker.
     fn size_of_left_over(left: &std::path::Path) -> u64 {
-        let files = std::fs::read_dir(left.parent().expect("a folder")).expect("a folder");
+        let files = std::fs::read_dir(left.parent().expect("a directory")).expect("a directory");
         files.map(|file| file.expect("a file").metadata().expect("a file").len()).sum()
     }
 
@@ -107,7 +107,7 @@ fn what_is_in_the_cache_is_listed_with_who_vouches_for_it() {
             "platform": platform.to_string(),
             "verification": { "kind": "signed", "key": KEY },
             "size": 1234,
-            "folder": program.parent().expect("a folder"),
+            "folder": program.parent().expect("a directory"),
             "program": program,
         })
     );

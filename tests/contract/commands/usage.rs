@@ -112,7 +112,7 @@ fn a_demonstration_says_what_is_wrong_with_its_inputs() {
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_isthmus"), machine.path("terraform-provider-sandbox"))
         .expect("a link");
     let objects = machine.path("objects");
-    std::fs::create_dir(&objects).expect("a folder");
+    std::fs::create_dir(&objects).expect("a directory");
     machine.write("config.json", json!({ "directory": objects }).to_string().as_bytes());
     machine.write("right.json", b"{\"title\": \"x\"}");
     machine.write("wrong.json", b"{\"title\": \"x\", \"bodi\": \"y\"}");

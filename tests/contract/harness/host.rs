@@ -38,7 +38,7 @@ pub(crate) struct Setup {
     starter: Starter,
     wrapper: Option<String>,
     shell: Option<String>,
-    /// Where it works within its folder.
+    /// Where it works within its directory.
     directory: PathBuf,
 }
 
@@ -179,14 +179,14 @@ impl Setup {
         Self { folder: Some(Arc::clone(directory)), ..self }
     }
 
-    /// In the folder of a host that was started the same way, and therefore with the same environment, the same provider,
+    /// In the directory of a host that was started the same way, and therefore with the same environment, the same provider,
     /// and whatever the host has kept on disk.
     pub(crate) fn beside(mut self, host: &Host) -> Self {
         self.folder = Some(Arc::clone(&host.folder));
         self
     }
 
-    /// In a working directory within its folder.
+    /// In a working directory within its directory.
     pub(crate) fn working_in(self, name: &str) -> Self {
         Self { directory: PathBuf::from(name), ..self }
     }
@@ -228,7 +228,7 @@ impl Host {
     async fn start(setup: Setup) -> Self {
         let engine = Engine::start().await;
         let folder = setup.folder.clone();
-        let folder = folder.unwrap_or_else(|| Arc::new(tempfile::tempdir().expect("a temporary folder")));
+        let folder = folder.unwrap_or_else(|| Arc::new(tempfile::tempdir().expect("a temporary directory")));
         let program = match setup.bridge {
             Bridge::Ours => link(Path::new(env!("CARGO_BIN_EXE_isthmus")), folder.path(), &setup.program),
             Bridge::Go => link(&providers::tool("go-bridge"), folder.path(), &setup.program),
@@ -236,7 +236,7 @@ impl Host {
         let provider = match setup.provider {
             Provider::Sandbox if setup.wrapper.is_some() => {
                 let real = folder.path().join("real");
-                std::fs::create_dir_all(&real).expect("a folder in a folder of ours");
+                std::fs::create_dir_all(&real).expect("a directory in a directory of ours");
                 let real = link(Path::new(env!("CARGO_BIN_EXE_isthmus")), &real, SANDBOX);
                 let script = setup.wrapper.as_deref().unwrap_or_default();
                 script_at(&folder.path().join(SANDBOX), &format!("REAL='{}'\n{script}", real.display()))
@@ -249,7 +249,7 @@ impl Host {
             }
         };
         let objects = folder.path().join("objects");
-        std::fs::create_dir_all(&objects).expect("a folder in a folder of ours");
+        std::fs::create_dir_all(&objects).expect("a directory in a directory of ours");
         let mut command = match setup.starter {
             Starter::Test => match &setup.shell {
                 Some(script) => {
@@ -276,7 +276,7 @@ impl Host {
             }
         };
         let directory = folder.path().join(&setup.directory);
-        std::fs::create_dir_all(&directory).expect("a folder in a folder of ours");
+        std::fs::create_dir_all(&directory).expect("a directory in a directory of ours");
         command
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -373,12 +373,12 @@ impl Host {
         self.provider.to_str().expect("a path in UTF-8").to_owned()
     }
 
-    /// A folder of this host's own.
+    /// A directory of this host's own.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Puts the provider beside the daemon into the cache of providers, as an unpacked release, and returns its folder.
+    /// Puts the provider beside the daemon into the cache of providers, as an unpacked release, and returns its directory.
     pub(crate) fn place(&self, address: &str, version: &str) -> PathBuf {
         place(&self.provider, &self.folder.path().join("pulumi/dynamic_tf_plugins"), address, version)
     }
@@ -406,7 +406,7 @@ impl Host {
     pub(crate) async fn schemas_have(&self, prefix: &str, count: usize) {
         let have = async {
             while self.schema_files(prefix) != count {
-                // They appear in a folder; there is nothing else to wait on.
+                // They appear in a directory; there is nothing else to wait on.
                 tokio::time::sleep(std::time::Duration::from_millis(5)).await;
             }
         };
@@ -580,10 +580,10 @@ impl Drop for Host {
     }
 }
 
-/// Puts a provider's program into a cache of providers, as an unpacked release, and returns its folder.
+/// Puts a provider's program into a cache of providers, as an unpacked release, and returns its directory.
 pub(crate) fn place(program: &Path, cache: &Path, address: &str, version: &str) -> PathBuf {
     let folder = cache.join(address).join(version).join(Platform::CURRENT.to_string());
-    std::fs::create_dir_all(&folder).expect("a folder in a cache of this test's own");
+    std::fs::create_dir_all(&folder).expect("a directory in a cache of this test's own");
     let provider_type = address.rsplit_once('/').expect("an address has several parts").1;
     link(program, &folder, &format!("terraform-provider-{provider_type}_v{version}"));
     folder
@@ -594,9 +594,9 @@ fn script_at(path: &Path, body: &str) -> PathBuf {
     use std::os::unix::fs::PermissionsExt as _;
     // Written under another name, so that nothing is started that is still open for writing.
     let new = path.with_extension("new");
-    std::fs::write(&new, format!("#!/bin/sh\n{body}")).expect("a file in a folder of ours");
+    std::fs::write(&new, format!("#!/bin/sh\n{body}")).expect("a file in a directory of ours");
     std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755)).expect("the file is ours");
-    std::fs::rename(&new, path).expect("a name in a folder of ours");
+    std::fs::rename(&new, path).expect("a name in a directory of ours");
     path.to_owned()
 }
 
@@ -607,7 +607,7 @@ pub(crate) async fn channel(port: u16) -> Channel {
     endpoint.connect().await.expect("the port accepts connections")
 }
 
-/// Gives a program a name in a folder.
+/// Gives a program a name in a directory.
 fn link(program: &Path, folder: &Path, name: &str) -> PathBuf {
     let link = folder.join(name);
     if link.exists() {
@@ -615,7 +615,7 @@ fn link(program: &Path, folder: &Path, name: &str) -> PathBuf {
     }
     // A second name where the file systems allow it, because that is what installing makes.
     if std::fs::hard_link(program, &link).is_err() {
-        std::os::unix::fs::symlink(program, &link).expect("a link in a new folder");
+        std::os::unix::fs::symlink(program, &link).expect("a link in a new directory");
     }
     link
 }
@@ -647,7 +647,7 @@ fn follow(stderr: OwnedFd, collected: Arc<watch::Sender<String>>) {
 }
 
 fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("a folder of objects") {
+    for entry in std::fs::read_dir(folder).expect("a directory of objects") {
         let path = entry.expect("an entry").path();
         if path.is_dir() {
             collect_files(&path, files);

@@ -90,7 +90,7 @@ impl Engine {
         let folder = engine.folder.path();
         // What was there is out of the way: nothing but the link leads to the provider.
         let elsewhere = folder.join("elsewhere");
-        std::fs::create_dir(&elsewhere).expect("a folder");
+        std::fs::create_dir(&elsewhere).expect("a directory");
         let provider = elsewhere.join(format!("terraform-provider-{package}"));
         std::fs::rename(folder.join(format!("terraform-provider-{package}")), &provider).expect("moved");
         std::fs::remove_file(folder.join(format!("lumi-resource-{package}"))).expect("removed");
@@ -103,7 +103,7 @@ impl Engine {
     }
 
     async fn new(package: &str, provider: &Path) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a directory");
         // Both are found by name: the plugin by the engine, the provider by the plugin on its PATH.
         let plugin = folder.path().join(format!("lumi-resource-{package}"));
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_isthmus"), plugin).expect("a link");
@@ -126,7 +126,7 @@ impl Engine {
         Self { home: home.to_owned(), ..self }
     }
 
-    /// The folder with the plugin's store.
+    /// The directory with the plugin's store.
     pub(crate) fn home(&self) -> &Path {
         &self.home
     }

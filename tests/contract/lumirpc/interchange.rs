@@ -22,7 +22,7 @@ fn bag(members: impl Into<Struct>) -> Value {
 /// What the conformance provider is told: where its objects are, and where it notes its calls.
 fn conformance(folder: &Path) -> Vec<(&'static str, String)> {
     let inside = |name: &str| folder.join(name).to_str().expect("a path in UTF-8").to_owned();
-    std::fs::create_dir_all(folder.join("objects")).expect("a folder");
+    std::fs::create_dir_all(folder.join("objects")).expect("a directory");
     vec![("CONFORMANCE_DIR", inside("objects")), ("CONFORMANCE_LOG", inside("calls"))]
 }
 
@@ -42,7 +42,7 @@ fn instance<'a>(state: &'a TfState, address: &str) -> &'a Instance {
 
 #[tokio::test]
 async fn what_the_engine_of_2017_has_made_is_planned_by_opentofu_without_a_change() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a directory");
     let home = folder.path().join("home");
     let settings = conformance(folder.path());
     let greeting = folder.path().join("greeting");
@@ -186,7 +186,7 @@ fn record_of_opentofu() -> Json {
 
 #[tokio::test]
 async fn what_opentofu_has_applied_is_known_to_the_service_of_2017_without_a_change() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a directory");
     let home = folder.path().join("home");
     let settings = conformance(folder.path());
     let project = Project::new(&folder.path().join("project"), settings.clone()).await;

@@ -97,7 +97,7 @@ fn change(wishes: &mut [Option<Wish>], all: &[Option<Wish>], dice: &mut Dice) {
 
 /// The ids of the objects that the provider has.
 fn existing(objects: &Path) -> BTreeSet<String> {
-    let names = std::fs::read_dir(objects).expect("the provider's folder");
+    let names = std::fs::read_dir(objects).expect("the provider's directory");
     let names = names.map(|entry| entry.expect("an entry").file_name().into_string().expect("text"));
     names
         .filter_map(|name| Some(name.strip_prefix("sandbox_note.")?.strip_suffix(".json")?.to_owned()))

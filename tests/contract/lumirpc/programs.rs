@@ -35,7 +35,7 @@ fn steps(step: impl Fn(usize) -> Step) -> Vec<(String, Step)> {
 #[tokio::test]
 async fn a_program_of_twenty_resources_is_planned_deployed_changed_and_deleted() {
     let (mut engine, objects) = sandbox().await;
-    let count = || std::fs::read_dir(&objects).expect("the provider's folder").count();
+    let count = || std::fs::read_dir(&objects).expect("the provider's directory").count();
     let first = program(|_| "a".to_owned(), |_| "red");
     let created = steps(|_| Step::Create);
     assert_eq!(engine.plan(&first).await.expect("a plan"), created, "ids are unknown in it");

@@ -104,7 +104,7 @@ async fn records_are_listed_and_removed_and_what_is_not_there_is_told_by_the_exi
 
 #[tokio::test]
 async fn flat_attributes_of_old_sdks_go_through_the_providers_upgrade() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a directory");
     let flat = json!([{
         "schema_version": 0,
         "attributes_flat": { "id": "old-1", "name": "old", "old_title": "from 2017", "size": "7", "labels": "a,b" },
@@ -128,7 +128,7 @@ async fn flat_attributes_of_old_sdks_go_through_the_providers_upgrade() {
 
 #[tokio::test]
 async fn what_cannot_be_taken_over_is_told_and_does_not_keep_the_rest_away() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a directory");
     let home = folder.path().join("home");
     let pet = |id: &str| json!([{ "schema_version": 0, "attributes": { "id": id, "length": 2, "separator": "-" } }]);
     let mut data = resource("random_pet", "looked_up", pet("d"));
@@ -171,7 +171,7 @@ async fn what_cannot_be_taken_over_is_told_and_does_not_keep_the_rest_away() {
 #[tokio::test]
 async fn another_form_of_an_object_is_left_alone_until_it_is_said_what_to_do() {
     let (engine, password) = store_with_a_password().await;
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a directory");
     let given = |result: &str| json!([{ "schema_version": 3, "attributes": { "id": "none", "length": 3, "result": result } }]);
     let result = |number: &str| {
         let shown = isthmus(engine.home(), &["state", "show", "--json", "--secrets", number]).well().stdout;
@@ -246,7 +246,7 @@ async fn records_of_a_stack_go_out_and_come_in_again() {
     let said = isthmus(engine.home(), &words).well();
     assert!(said.stderr.contains("private") && said.stderr.contains("may change"), "{said:?}");
 
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a directory");
     let home = folder.path().join("home");
     let said = import(&home, out, &[]).await.well();
     assert!(said.stdout.starts_with("random_password.none: added, id \"none\""), "{said:?}");
@@ -271,7 +271,7 @@ async fn records_of_a_stack_go_out_and_come_in_again() {
 
 #[tokio::test]
 async fn changes_whose_end_is_not_known_are_listed() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a directory");
     let state_store = EncryptedStore::open(folder.path(), None).await.expect("a store");
     let key =
         StoreKey { package: "random".to_owned(), type_name: "random_pet".to_owned(), id: String::new() };

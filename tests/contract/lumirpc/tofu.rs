@@ -30,13 +30,13 @@ pub(crate) struct Said {
 }
 
 impl Project {
-    /// An empty project in a folder. Building OpenTofu, where it is missing, takes minutes.
+    /// An empty project in a directory. Building OpenTofu, where it is missing, takes minutes.
     pub(crate) async fn new(folder: &Path, settings: Vec<(&'static str, String)>) -> Self {
         let folder = folder.to_owned();
-        std::fs::create_dir_all(folder.join("providers")).expect("a folder");
+        std::fs::create_dir_all(folder.join("providers")).expect("a directory");
         let link = |file: PathBuf, name: &str| {
             let link = folder.join("providers").join(name);
-            std::os::unix::fs::symlink(file, link).expect("a link in a new folder");
+            std::os::unix::fs::symlink(file, link).expect("a link in a new directory");
         };
         let tools = tokio::task::spawn_blocking(|| {
             let provider = |name: &str| providers::tool(&format!("terraform-provider-{name}"));

@@ -30,7 +30,7 @@ fn goals(engine: usize, round: usize) -> Vec<Goal> {
 
 #[tokio::test]
 async fn what_nothing_tells_apart_gets_ids_of_its_own_if_it_is_made_in_the_same_moment() {
-    let home = tempfile::tempdir().expect("a folder");
+    let home = tempfile::tempdir().expect("a directory");
     let mut deploying = tokio::task::JoinSet::new();
     for _ in 0..ENGINES {
         let mut engine = Engine::with_tool("random").await.with_store_in(home.path());
@@ -59,7 +59,7 @@ async fn what_nothing_tells_apart_gets_ids_of_its_own_if_it_is_made_in_the_same_
 
 #[tokio::test]
 async fn eight_plugins_work_on_one_store_and_keep_their_objects_apart() {
-    let home = tempfile::tempdir().expect("a folder");
+    let home = tempfile::tempdir().expect("a directory");
     let mut engines = Vec::new();
     for _ in 0..ENGINES {
         engines.push(Engine::with_tool("random").await.with_store_in(home.path()));

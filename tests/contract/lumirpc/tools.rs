@@ -7,7 +7,7 @@ pub(crate) fn provider(provider_type: &str) -> PathBuf {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tools/build");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .parent()
-        .expect("Cargo puts this folder below its target folder");
+        .expect("Cargo puts this directory below its target directory");
     let folder = std::env::var_os("ISTHMUS_TOOLS_DIR").map_or_else(|| target.join("tools"), PathBuf::from);
     let built = std::process::Command::new(&script)
         .arg(provider_type)

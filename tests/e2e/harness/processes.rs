@@ -1,6 +1,6 @@
 //! The processes that a project has started, found by where their executables lie.
 //!
-//! Every project runs plugins and providers from its own folder (by hard links), so that a process that outlives its daemon
+//! Every project runs plugins and providers from its own directory (by hard links), so that a process that outlives its daemon
 //! can be told from those of tests running beside it, without asking anyone who started it. This reads `/proc`.
 
 use std::fmt;

@@ -123,8 +123,8 @@ impl Project {
         let temporary = tempfile::Builder::new().prefix("isthmus-e2e-").tempdir();
         let project = Self {
             name,
-            folder: folder.expect("a folder can be made in Cargo's folder for tests"),
-            temporary: temporary.expect("a folder can be made in the system's temporary folder"),
+            folder: folder.expect("a directory can be made in Cargo's directory for tests"),
+            temporary: temporary.expect("a directory can be made in the system's temporary directory"),
             variables: RefCell::default(),
             commands: AtomicU32::new(0),
             begin: Instant::now(),
@@ -146,11 +146,11 @@ impl Project {
 
     /// Makes `body` the program. `@folder@` in it becomes [`Project::path`] of nothing.
     pub(crate) fn program(&self, body: &str) {
-        let body = body.replace("@folder@", self.path("").to_str().expect("test folders have plain names"));
+        let body = body.replace("@folder@", self.path("").to_str().expect("test directories have plain names"));
         self.write("Pulumi.yaml", &format!("name: e2e\nruntime: yaml\n{body}"));
     }
 
-    /// Where `file` of the project's folder lies.
+    /// Where `file` of the project's directory lies.
     pub(crate) fn path(&self, file: &str) -> PathBuf {
         self.folder.path().join("program").join(file)
     }
@@ -184,14 +184,14 @@ impl Project {
     /// Writes an object of the conformance provider: drift, a trouble, a prerequisite.
     pub(crate) fn write_object(&self, object: &str, content: &Value) {
         let path = self.object_path(object);
-        create_folder(path.parent().expect("a kind has a folder"));
+        create_folder(path.parent().expect("a kind has a directory"));
         fs::write(&path, content.to_string()).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     }
 
     /// The ids of all objects of a kind that the conformance provider has.
     pub(crate) fn objects(&self, kind: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.object_path(kind)) else { return Vec::new() };
-        let files = entries.map(|entry| entry.expect("a folder of ours").path());
+        let files = entries.map(|entry| entry.expect("a directory of ours").path());
         let mut ids: Vec<String> =
             files.filter_map(|file| Some(file.file_stem()?.to_str()?.to_owned())).collect();
         ids.sort_unstable();
@@ -375,7 +375,7 @@ impl Project {
         self.at_home(tools::folder().join("pulumi"))
     }
 
-    /// A program in this project's folder, in an environment that holds nothing of the user's, and with which the command line
+    /// A program in this project's directory, in an environment that holds nothing of the user's, and with which the command line
     /// never asks the network.
     pub(crate) fn at_home(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let home = self.folder.path().join("home");
@@ -405,10 +405,10 @@ impl Project {
         command
     }
 
-    /// What commands have left in the folder for temporary files: sockets, and the folders that they are in.
+    /// What commands have left in the directory for temporary files: sockets, and the directories that they are in.
     pub(crate) fn temporary_files(&self) -> Vec<PathBuf> {
-        let entries = fs::read_dir(self.temporary.path()).expect("the folder is ours");
-        entries.map(|entry| entry.expect("the folder is ours").path()).collect()
+        let entries = fs::read_dir(self.temporary.path()).expect("the directory is ours");
+        entries.map(|entry| entry.expect("the directory is ours").path()).collect()
     }
 
     /// The plugins of this project that run.

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 /// What `tests/tools/build` is asked for; the rest of what it can build is for other tests.
 const NEEDED: [&str; 8] = ["pulumi", "yaml", "random", "tls", "time", "local", "conformance", "go-bridge"];
 
-/// The folder of the tools, all of which exist when this returns. The first call builds what is missing, which from nothing
+/// The directory of the tools, all of which exist when this returns. The first call builds what is missing, which from nothing
 /// takes minutes; later ones, and other tests meanwhile, wait for it.
 pub(crate) fn folder() -> &'static Path {
     static FOLDER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
@@ -18,7 +18,7 @@ pub(crate) fn folder() -> &'static Path {
     }
 }
 
-/// Builds the tools of those names, unless they are there, and returns their folder; the reason why it could not otherwise.
+/// Builds the tools of those names, unless they are there, and returns their directory; the reason why it could not otherwise.
 pub(crate) fn build(names: &[&str]) -> Result<PathBuf, String> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tools/build");
     let folder = std::env::var_os("ISTHMUS_TOOLS_DIR").map_or_else(|| target().join("tools"), PathBuf::from);
@@ -41,8 +41,8 @@ pub(crate) fn run(script: &mut Command) -> Result<(), String> {
     Ok(())
 }
 
-/// Cargo's target folder, wherever the user has put it.
+/// Cargo's target directory, wherever the user has put it.
 pub(crate) fn target() -> &'static Path {
     let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    temporary.parent().expect("Cargo puts this folder below the target folder")
+    temporary.parent().expect("Cargo puts this directory below the target directory")
 }

@@ -180,7 +180,7 @@ impl Life {
         life
     }
 
-    /// Starts what stands before the provider anew, with more variables, in a folder of this life's own.
+    /// Starts what stands before the provider anew, with more variables, in a directory of this life's own.
     pub(crate) async fn start(&mut self, provider: Provider, more: &[(&str, &str)]) -> Result<(), String> {
         self.provider = provider;
         self.starts += 1;
@@ -206,8 +206,8 @@ impl Life {
         folder: &std::path::Path,
         home: &std::path::Path,
     ) -> Result<Daemon, String> {
-        std::fs::create_dir_all(folder.join("objects")).expect("a folder in a folder of ours");
-        std::fs::create_dir_all(home).expect("a folder in a folder of ours");
+        std::fs::create_dir_all(folder.join("objects")).expect("a directory in a directory of ours");
+        std::fs::create_dir_all(home).expect("a directory in a directory of ours");
         let programs = home.join("providers");
         self.stage.tools.link_providers(&programs);
         let mut all: Vec<(String, String)> =
@@ -351,7 +351,7 @@ impl Life {
     /// Asks the provider to go wrong with this resource.
     pub(crate) fn trouble(&self, troubles: &Json) {
         let folder = self.folder.join("objects/trouble");
-        std::fs::create_dir_all(&folder).expect("a folder in a folder of ours");
+        std::fs::create_dir_all(&folder).expect("a directory in a directory of ours");
         std::fs::write(folder.join(format!("{}.json", self.name)), troubles.to_string())
             .expect("a file of ours");
     }

@@ -142,7 +142,7 @@ fn quoted(text: &str) -> String {
     format!("“{}”", short.replace('*', "\\*"))
 }
 
-/// Without what would break a cell, and without what is another one in each run: folders, ports.
+/// Without what would break a cell, and without what is another one in each run: directories, ports.
 fn one_line(text: &str) -> String {
     let temporary = std::env::temp_dir();
     let temporary = temporary.to_string_lossy();

@@ -42,13 +42,13 @@ async fn a_program_that_was_altered_is_refused_until_it_is_removed() {
         assert!(
             error.contains("was altered after it was installed")
                 && error.ends_with(&format!(
-                    "Remove the folder {} to have it downloaded again",
+                    "Remove the directory {} to have it downloaded again",
                     folder.display()
                 )),
             "{error}"
         );
     }
-    std::fs::remove_dir_all(fixture.package("1.0.0")).expect("a folder");
+    std::fs::remove_dir_all(fixture.package("1.0.0")).expect("a directory");
     assert_eq!(fixture.install("1.0.0").await, Ok(installed));
 }
 
@@ -85,7 +85,7 @@ async fn a_directory_without_a_program_that_is_in_the_way_is_kept_beside() {
     let fixture = Fixture::new();
     fixture.publish("1.0.0");
     let notes = fixture.package("1.0.0").join("notes/todo.txt");
-    std::fs::create_dir_all(notes.parent().expect("a folder")).expect("a folder");
+    std::fs::create_dir_all(notes.parent().expect("a directory")).expect("a directory");
     std::fs::write(&notes, "of a user").expect("a file");
     let installed = fixture.install("1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(std::fs::read(&installed.executable).expect("a file"), PROGRAM);

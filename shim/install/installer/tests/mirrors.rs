@@ -6,7 +6,7 @@ use super::*;
 use crate::{Environment, LockFile, MirrorWriter, ProviderLock};
 
 impl Fixture {
-    /// An installer by a CLI configuration, in which `{url}` is the server's address and `{folder}` is the folder `mirror`.
+    /// An installer by a CLI configuration, in which `{url}` is the server's address and `{folder}` is the directory `mirror`.
     fn configured(&self, config: &str) -> Installer {
         Installer::new(self.cache(), self.origins(config), SignaturePolicy::default())
     }
@@ -17,7 +17,7 @@ impl Fixture {
     }
 
     fn sources(&self, config: &str) -> Sources {
-        let home = tempfile::tempdir().expect("a folder");
+        let home = tempfile::tempdir().expect("a directory");
         let folder = self.mirror();
         let config = config
             .replace("{url}", &self.registry.url())
@@ -32,7 +32,7 @@ impl Fixture {
         self.folder.path().join("mirror")
     }
 
-    /// Puts a version into the folder, packed; where its archive is.
+    /// Puts a version into the directory, packed; where its archive is.
     fn put_in_mirror(&self, version: &str, program: &[u8]) -> PathBuf {
         let archive = self.folder.path().join(format!("{version}.zip"));
         fs::write(&archive, Archive::of_programs(&[("terraform-provider-b_v1_x5", program)]))
@@ -44,10 +44,10 @@ impl Fixture {
         put.unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Serves what is in the folder under `/m/`.
+    /// Serves what is in the directory under `/m/`.
     fn serve_mirror(&self) {
         let provider = self.mirror().join(self.address().to_string());
-        for file in fs::read_dir(&provider).expect("a folder").filter_map(Result::ok) {
+        for file in fs::read_dir(&provider).expect("a directory").filter_map(Result::ok) {
             let path = format!("/m/{}/{}", self.address(), file.file_name().to_string_lossy());
             self.registry.put(&path, Document::of(fs::read(file.path()).expect("a file")));
         }
@@ -77,7 +77,7 @@ async fn a_packed_and_an_unpacked_mirror_need_no_network() {
         .join(fixture.address().to_string())
         .join("1.1.0")
         .join(Platform::CURRENT.to_string());
-    fs::create_dir_all(unpacked.join("docs")).expect("a folder");
+    fs::create_dir_all(unpacked.join("docs")).expect("a directory");
     fs::write(unpacked.join("terraform-provider-b_v1_x5"), b"\x7fELF another").expect("a file");
     fs::write(unpacked.join("docs/a.md"), "text").expect("a file");
     let origins = Origins::offline(fixture.sources(FOLDER), "a test says so");
@@ -92,7 +92,7 @@ async fn a_packed_and_an_unpacked_mirror_need_no_network() {
     let error = install(&installer, &address, "1.2.0").await.expect_err("it is nowhere");
     assert_eq!(error, format!("no version of {address} satisfies \"1.2.0\"; there are 1.1.0, 1.0.0"));
     // From here on it is the cache's own: the mirror may be gone.
-    fs::remove_dir_all(fixture.mirror()).expect("a folder");
+    fs::remove_dir_all(fixture.mirror()).expect("a directory");
     let again = install_one(&installer, &address, "1.1.0").await;
     assert_eq!(from_mirror(&again), fixture.mirror().display().to_string());
     assert_eq!(fixture.registry.requests(), [""; 0]);
@@ -190,9 +190,9 @@ async fn an_override_is_a_folder_with_a_program() {
     let fixture = Fixture::new();
     let config = "provider_installation {\n  dev_overrides { \"{address}\" = \"{folder}\" }\n}";
     let (installer, address) = (fixture.configured(config), fixture.address());
-    let error = installer.overridden(&address).expect_err("there is no folder");
-    assert!(isthmus_common::error_chain(&*error).contains(".tofurc:1:1 names the folder "), "{error}");
-    fs::create_dir(fixture.mirror()).expect("a folder");
+    let error = installer.overridden(&address).expect_err("there is no directory");
+    assert!(isthmus_common::error_chain(&*error).contains(".tofurc:1:1 names the directory "), "{error}");
+    fs::create_dir(fixture.mirror()).expect("a directory");
     let error = installer.overridden(&address).expect_err("there is no program").to_string();
     assert!(
         error.ends_with("holds no program that is called terraform-provider-b; build it there"),
@@ -214,7 +214,7 @@ async fn a_lock_file_fixes_version_and_package() {
         fixture.publish(version);
     }
     let (address, path) = (fixture.address(), fixture.folder.path().join(".terraform.lock.hcl"));
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a directory");
     let version = Version::new(1, 0, 0);
     let delivered =
         fixture.installer().deliver(&address, &version, Platform::CURRENT, folder.path(), &|_| {}).await;
@@ -247,7 +247,7 @@ async fn a_lock_file_fixes_version_and_package() {
     let error =
         install(&locked_to(other.clone()), &address, "").await.expect_err("another package is in the cache");
     assert!(error.contains("is not the one that the lock file knows: it has the sum h1:"), "{error}");
-    fs::remove_dir_all(fixture.package("1.0.0").parent().expect("a folder")).expect("a folder");
+    fs::remove_dir_all(fixture.package("1.0.0").parent().expect("a directory")).expect("a directory");
     let error =
         install(&locked_to(other), &address, "").await.expect_err("another package is in the registry");
     assert!(error.contains("is not the one that the lock file knows: it has the sum h1:"), "{error}");
@@ -297,7 +297,7 @@ async fn a_mirror_that_has_the_provider_of_the_other_public_registry_is_named() 
             );
         }
     }
-    // What is offline is no network mirror's word, but a folder's.
+    // What is offline is no network mirror's word, but a directory's.
     let origins = Origins::offline(fixture.sources(FOLDER), "a test says so");
     let offline = Installer::new(fixture.cache(), origins, SignaturePolicy::default());
     let error = install(&offline, &opentofu, "").await.expect_err("other name");
@@ -319,7 +319,7 @@ async fn what_a_mirror_refuses_is_not_started_from_the_cache() {
             ),
             "is not the sum",
         ),
-        // The folder does not have it; the server, which is asked next, refuses it.
+        // The directory does not have it; the server, which is asked next, refuses it.
         (both, Document::status(401), "401"),
     ] {
         let fixture = Fixture::new();
@@ -330,7 +330,7 @@ async fn what_a_mirror_refuses_is_not_started_from_the_cache() {
         assert!(error.contains(why), "{why}: {error}");
         assert_eq!(fs::read(program).expect("it is left alone"), b"\x7fELF left");
     }
-    // A folder that is configured and is not there has been unmounted, or misspelt.
+    // A directory that is configured and is not there has been unmounted, or misspelt.
     let fixture = Fixture::new();
     fixture.leave("1.0.0", b"\x7fELF left");
     for constraint in ["", "1.0.0"] {

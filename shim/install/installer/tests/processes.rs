@@ -95,13 +95,13 @@ async fn whoever_is_killed_leaves_a_usable_cache() {
                 .unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(std::fs::read(&installed.executable).expect("it is there"), program);
             assert!(matches!(installed.verification, Verification::Signed { .. }), "{installed:?}");
-            std::fs::remove_dir_all(fixture.package("1.0.0")).expect("a folder");
+            std::fs::remove_dir_all(fixture.package("1.0.0")).expect("a directory");
         }
     }
     assert!(killed > 3, "only {killed} were killed while they were busy");
     let installed = fixture.install("1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(std::fs::read(&installed.executable).expect("it is there"), program);
     let version = fixture.package("1.0.0");
-    let left = std::fs::read_dir(version.parent().expect("a folder")).expect("a folder").count();
-    assert_eq!(left, 3, "the folder, its record and its lock");
+    let left = std::fs::read_dir(version.parent().expect("a directory")).expect("a directory").count();
+    assert_eq!(left, 3, "the directory, its record and its lock");
 }

@@ -84,7 +84,7 @@ async fn an_archive_of_something_else_is_refused() {
             Archive::of_programs(&[("terraform-provider-c", PROGRAM)]),
             "holds no program that is called terraform-provider-b",
         ),
-        (Archive::of_programs(&[("../terraform-provider-b", PROGRAM)]), "does not lead into the folder"),
+        (Archive::of_programs(&[("../terraform-provider-b", PROGRAM)]), "does not lead into the directory"),
     ] {
         let fixture = Fixture::new();
         fixture.registry.publish(&Release::new("a/b", "1.0.0", archive).signed_by(&fixture.key));

@@ -299,7 +299,7 @@ async fn a_cache_that_cannot_be_written_is_no_reason_to_start_what_an_origin_has
         let fixture = Fixture::with_unrecorded(change);
         // Whoever these tests run as: the file of the lock cannot be opened.
         let lock = fixture.cache().lock_of(&fixture.package("1.0.0"));
-        std::fs::create_dir(lock).expect("a folder");
+        std::fs::create_dir(lock).expect("a directory");
         fixture
     };
     let fixture = unwritable(|_, _| {});

@@ -349,9 +349,9 @@ mod tests {
 
     #[tokio::test]
     async fn who_asks_is_found_where_it_fits_best() {
-        let home = tempfile::tempdir().expect("a folder");
+        let home = tempfile::tempdir().expect("a directory");
         let path = |path: &str| home.path().join(path);
-        std::fs::create_dir(path(".docker")).expect("a folder");
+        std::fs::create_dir(path(".docker")).expect("a directory");
         let auth = |text: &str| serde_json::json!({"auth": STANDARD.encode(text)});
         let docker = serde_json::json!({"auths": {
             "e.com": auth("docker:p:q"), "e.com/a": auth("docker-a:p"), "e.com/a/b/c": auth("docker-c:p"),

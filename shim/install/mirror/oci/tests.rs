@@ -19,7 +19,7 @@ struct Registry {
 
 impl Registry {
     fn new(config: &str) -> Self {
-        let home = tempfile::tempdir().expect("a folder");
+        let home = tempfile::tempdir().expect("a directory");
         std::fs::write(home.path().join(".tofurc"), config).expect("a file");
         let environment = Environment::from_pairs([("HOME", home.path())]);
         let config = CliConfig::load(&environment).unwrap_or_else(|error| panic!("{error}"));

@@ -22,7 +22,7 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
-        let (registry, folder) = (Registry::start(), tempfile::tempdir().expect("a folder"));
+        let (registry, folder) = (Registry::start(), tempfile::tempdir().expect("a directory"));
         fs::write(folder.path().join("authority.pem"), registry.authority_pem()).expect("a file");
         Self { registry, folder }
     }
@@ -143,7 +143,7 @@ async fn a_server_that_says_nothing_is_not_waited_for_without_end() {
 
 #[tokio::test]
 async fn a_server_that_shows_its_own_authority_is_trusted_if_that_is_named() {
-    let (registry, folder) = (Registry::self_signed(), tempfile::tempdir().expect("a folder"));
+    let (registry, folder) = (Registry::self_signed(), tempfile::tempdir().expect("a directory"));
     let url = format!("{}/.well-known/terraform.json", registry.url());
     let fixture = Fixture { registry, folder };
     fs::write(fixture.folder.path().join("authority.pem"), fixture.registry.authority_pem()).expect("a file");

@@ -54,7 +54,7 @@ pub(super) struct Peer {
 impl Peer {
     pub(super) fn start(workshop: &Workshop, manner: Manner) -> Self {
         let socket = workshop.path("peer.sock");
-        let listener = UnixListener::bind(&socket).expect("a socket in the test's own folder");
+        let listener = UnixListener::bind(&socket).expect("a socket in the test's own directory");
         let (certificate, key) = self_signed(&rcgen::PKCS_ECDSA_P521_SHA512).expect("can make a certificate");
         let announced = match manner {
             Manner::Honest => STANDARD_NO_PAD.encode(certificate.der()),
