@@ -240,7 +240,8 @@ impl Provider {
         let unknown = matches!(object.value("directory"), Value::Unknown(_));
         let folder = object.text("directory").map(PathBuf::from).or_else(|| self.switches.directory.clone());
         if folder.is_none() && !unknown {
-            let detail = "Set the attribute directory, or the environment variable SANDBOX_DIR, to a directory.";
+            let detail =
+                "Set the attribute directory, or the environment variable SANDBOX_DIR, to a directory.";
             return Diagnostic::error("Nowhere to keep objects", detail).at(at("directory")).into();
         }
         let folder = folder.filter(|_| !unknown);

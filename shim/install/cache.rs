@@ -162,7 +162,9 @@ impl ProviderCache {
         let folder = path.join(self.platform.to_string());
         if !folder.is_dir() {
             return Err(match platforms(path) {
-                _ if folder.symlink_metadata().is_ok() => format!("{} in it is not a directory", self.platform),
+                _ if folder.symlink_metadata().is_ok() => {
+                    format!("{} in it is not a directory", self.platform)
+                }
                 // What was removed has left its lock there.
                 Ok(others) if others.is_empty() && self.lock_of(&folder).exists() => return Ok(None),
                 Ok(others) if others.is_empty() => "it is empty".to_owned(),

@@ -67,7 +67,8 @@ impl Cache {
             let place = folder.path().join(address).join(version).join(system);
             std::fs::create_dir_all(&place).expect("directories in a new directory");
             let link = place.join(format!("terraform-provider-{provider_type}{suffix}"));
-            std::os::unix::fs::symlink(tools.provider(provider_type), link).expect("a link in a new directory");
+            std::os::unix::fs::symlink(tools.provider(provider_type), link)
+                .expect("a link in a new directory");
         }
         Self { folder }
     }

@@ -23,13 +23,13 @@ Examples:
   isthmus providers mirror ./mirror hashicorp/random hashicorp/tls@4.0.5
   isthmus providers mirror /srv/providers 'hashicorp/aws@~> 5.0' --platform linux_amd64 --platform darwin_arm64
 
-Providers come from where the CLI configuration says, and are verified as for an installation. The folder is used by
+Providers come from where the CLI configuration says, and are verified as for an installation. The directory is used by
 
   provider_installation {
     filesystem_mirror { path = \"/srv/providers\" }
   }
 
-or, behind a server of files with TLS, by a network_mirror. What is in the folder already stays.";
+or, behind a server of files with TLS, by a network_mirror. What is in the directory already stays.";
 
 /// Copy providers into a directory that serves as a mirror.
 #[derive(Debug, Args)]

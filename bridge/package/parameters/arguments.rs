@@ -108,7 +108,7 @@ Flags:
                 "\
       --fullDocs              accepted, without effect: documentation from the provider's repository
       --upstreamRepoPath DIR  accepted, without effect: the provider's repository, for a provider in a file
-      --indexDocOutDir DIR    accepted, without effect: a folder for the package's _index.md
+      --indexDocOutDir DIR    accepted, without effect: a directory for the package's _index.md
 ",
             );
         }

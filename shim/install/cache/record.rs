@@ -121,7 +121,7 @@ struct State {
 pub enum AlteredError {
     /// It has another content.
     #[error(
-        "the program {} was altered after it was installed: its SHA-256 is {found}, and was {expected}. Remove the folder {} \
+        "the program {} was altered after it was installed: its SHA-256 is {found}, and was {expected}. Remove the directory {} \
          to have it downloaded again", program.display(), folder.display()
     )]
     Content {
@@ -136,7 +136,7 @@ pub enum AlteredError {
     },
     /// Another file goes before it.
     #[error(
-        "the program {} is not the one that was installed, which is called {expected}. Remove the folder {} to have it \
+        "the program {} is not the one that was installed, which is called {expected}. Remove the directory {} to have it \
          downloaded again", program.display(), folder.display()
     )]
     Name {

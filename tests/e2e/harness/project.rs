@@ -146,7 +146,8 @@ impl Project {
 
     /// Makes `body` the program. `@folder@` in it becomes [`Project::path`] of nothing.
     pub(crate) fn program(&self, body: &str) {
-        let body = body.replace("@folder@", self.path("").to_str().expect("test directories have plain names"));
+        let body =
+            body.replace("@folder@", self.path("").to_str().expect("test directories have plain names"));
         self.write("Pulumi.yaml", &format!("name: e2e\nruntime: yaml\n{body}"));
     }
 
