@@ -53,7 +53,7 @@ fn expect_everything_made(workshop: &Workshop, up: &Value) {
     assert_eq!(value("public key read"), value("public key"));
     assert_eq!(text("later"), "2026-11-30T00:00:00Z");
     assert_eq!(text("month"), "November");
-    assert_eq!(*value("directory exists"), json!(true));
+    assert_eq!(*value("folder exists"), json!(true));
     assert_eq!(text("record"), "record-1");
     assert_eq!(
         *value("record's extra"),
