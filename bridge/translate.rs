@@ -16,6 +16,7 @@ pub mod property;
 pub mod property_path;
 pub mod raw_state;
 mod secret_paths;
+pub mod set_matching;
 pub mod sets;
 #[cfg(test)]
 pub(crate) mod testing;

@@ -136,7 +136,7 @@ impl Provider for Edge {
         &self,
         request: Request<message::move_resource_state::Request>,
     ) -> Answer<message::move_resource_state::Response> {
-        self.take_over(request.into_inner()).await.map(Response::new)
+        self.move_state(request.into_inner()).await.map(Response::new)
     }
 
     async fn read_data_source(

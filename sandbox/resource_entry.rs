@@ -173,10 +173,10 @@ impl ResourceEntry {
     }
 
     /// Takes over the stored state of another provider's or another type's object.
-    pub(crate) fn take_over(&self, source: &str, stored: &[u8]) -> Outcome {
+    pub(crate) fn move_state(&self, source: &str, stored: &[u8]) -> Outcome {
         let taken = serde_json::from_slice(stored).ok();
-        let taken =
-            taken.and_then(|stored: Map<String, serde_json::Value>| self.resource.take_over(source, &stored));
+        let taken = taken
+            .and_then(|stored: Map<String, serde_json::Value>| self.resource.move_state(source, &stored));
         match taken {
             Some(taken) => self.understand_object(taken),
             None => {

@@ -98,7 +98,7 @@ pub(crate) trait Resource: Debug + Send + Sync {
     }
 
     /// Takes over the stored form of another type; `None` when it cannot.
-    fn take_over(
+    fn move_state(
         &self,
         source: &str,
         stored: &Map<String, serde_json::Value>,

@@ -146,6 +146,9 @@ pub(crate) async fn serve_until_told(
     daemon: &Arc<Daemon>,
     engine_process: Option<Starter>,
 ) -> Result<ExitCode, ServeError> {
+    // Before the first connection is served, so that no signal ends the process by itself. The same streams serve for the first
+    // and the second signal: one that comes in between is queued in them.
+    let mut signals = Signals::new();
     let told = CancellationToken::new();
     let ended = async {
         told.cancelled().await;
@@ -168,8 +171,6 @@ pub(crate) async fn serve_until_told(
         served
     };
     let told_twice = async {
-        // The same streams for both times: a signal that comes in between is queued in them.
-        let mut signals = Signals::new();
         tokio::select! {
             () = signals.next() => {}
             () = engine_ended(engine_process) => {}

@@ -319,7 +319,7 @@ impl StoredResource<'_> {
             // The object exists, and providers do without.
             Err(error) => {
                 let title = "The resource's identity is not stored";
-                notes.warnings.push(Diagnostic::warning(title, self.target.words(&error)));
+                notes.warnings.push(Diagnostic::warning(title, self.target.message(&error)));
                 None
             }
         };

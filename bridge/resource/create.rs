@@ -74,7 +74,7 @@ async fn carry_out(
             // What was made is reported, marked as tainted, so that the engine keeps it and replaces it next time.
             let (id, properties, obstacle) =
                 as_stored(target, &object, config, inputs, Condition::Tainted, notes).await?;
-            let reasons = std::iter::once(target.words(&failure.error)).chain(obstacle).collect();
+            let reasons = std::iter::once(target.message(&failure.error)).chain(obstacle).collect();
             Err(OperationError::Partial(Box::new(Partial { id, properties, reasons })))
         }
     }

@@ -40,7 +40,7 @@ impl Target<'_> {
     /// The error of an operation that has changed nothing unless `error` says that the provider died while applying.
     pub(crate) fn failed(&self, error: ProviderError) -> OperationError {
         OperationError::Provider {
-            text: self.words(&error),
+            text: self.message(&error),
             outcome_unknown: is_outcome_unknown(&error),
             error: Box::new(error),
         }
@@ -48,7 +48,7 @@ impl Target<'_> {
 
     /// What `error` says to a user. It is redacted here already, because some of it goes into the journal, and is told by a
     /// later process that does not know the secrets.
-    pub(crate) fn words(&self, error: &ProviderError) -> String {
+    pub(crate) fn message(&self, error: &ProviderError) -> String {
         self.provider.secrets().redact(&self.words_in_full(error)).into_owned()
     }
 

@@ -85,7 +85,7 @@ impl Target<'_> {
             Err(error) => {
                 notes
                     .warnings
-                    .push(Diagnostic::warning("The resource's identity is not stored", self.words(&error)));
+                    .push(Diagnostic::warning("The resource's identity is not stored", self.message(&error)));
                 None
             }
         }

@@ -216,7 +216,7 @@ impl Target<'_> {
         };
         let resource =
             self.provider.resource(&self.shape.terraform_type).map_err(|error| self.failed(error))?;
-        resource.take_over(&foreign, &mut notes.warnings).await.map_err(|error| self.failed(error))
+        resource.move_state(&foreign, &mut notes.warnings).await.map_err(|error| self.failed(error))
     }
 }
 

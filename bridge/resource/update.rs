@@ -95,7 +95,7 @@ async fn carry_out(
             let (properties, obstacle) =
                 properties_in_any_case(target, &object, identity, look, Condition::Whole)?;
             target.overtake_failed_delete(id, &properties, notes).await;
-            let reasons = std::iter::once(target.words(&failure.error)).chain(obstacle).collect();
+            let reasons = std::iter::once(target.message(&failure.error)).chain(obstacle).collect();
             Err(OperationError::Partial(Box::new(Partial { id: id.to_owned(), properties, reasons })))
         }
     }

@@ -7,12 +7,9 @@
 use isthmus_cty::Value;
 use isthmus_proto::property::{Struct, Value as Property};
 
-use super::inputs::{Unknowns, value_from_property};
 use super::property::{PropertyView, unwrap};
+use super::set_matching::match_elements;
 use crate::package::shape::{ObjectShape, Shape};
-
-/// More comparisons than this are not made to find the elements of a set in a list.
-const MAXIMUM_COMPARISONS: usize = 250_000;
 
 /// `value`, an object of the shape, with the elements of its sets in the order that their lists have in `like`. It is for
 /// showing only: values are compared and sent with their sets in Terraform's order.
@@ -60,7 +57,7 @@ fn order(value: &mut Value, shape: &Shape, like: Option<&Property>) {
         }
         (Shape::Set(element), Value::Set(values)) => {
             let list = list_of(like);
-            let places = places(list, values, element);
+            let places = match_elements(list, values, element);
             let mut placed: Vec<(usize, Value)> = places.into_iter().zip(std::mem::take(values)).collect();
             placed.sort_by_key(|(place, _)| *place);
             for (place, mut value) in placed {
@@ -69,77 +66,6 @@ fn order(value: &mut Value, shape: &Shape, like: Option<&Property>) {
             }
         }
         _ => {}
-    }
-}
-
-/// Where in a program's (or the state's) list each element of a set stands. An element that is not in the list, because the
-/// provider made it, has a place behind those that are, or one that nothing else has. Elements that are too many to be
-/// found are where they are.
-pub fn places(list: &[Property], elements: &[Value], shape: &Shape) -> Vec<usize> {
-    if list.len().saturating_mul(elements.len()) > MAXIMUM_COMPARISONS {
-        return (0..elements.len()).collect();
-    }
-    let candidates: Vec<Option<Value>> = list
-        .iter()
-        .map(|property| value_from_property(property, "", shape, Unknowns::Keep).ok().map(|read| read.value))
-        .collect();
-    let mut is_taken = vec![false; list.len()];
-    let mut found: Vec<Option<usize>> = vec![None; elements.len()];
-    // First those that are there to the letter, so that no other takes their place.
-    for (element, found) in elements.iter().zip(&mut found) {
-        let is_it = |(index, candidate): &(usize, &Option<Value>)| {
-            !is_taken[*index] && candidate.as_ref() == Some(element) && element.is_wholly_known()
-        };
-        if let Some((index, _)) = candidates.iter().enumerate().find(is_it) {
-            is_taken[index] = true;
-            *found = Some(index);
-        }
-    }
-    for (element, found) in elements.iter().zip(&mut found).filter(|(_, found)| found.is_none()) {
-        let best = candidates
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| !is_taken[*index])
-            .filter_map(|(index, candidate)| Some((agreement(candidate.as_ref()?, element)?, index)))
-            // Of equals the first, as a reader would take it.
-            .max_by_key(|(agreement, index)| (*agreement, std::cmp::Reverse(*index)))
-            .map(|(_, index)| index);
-        if let Some(index) = best {
-            is_taken[index] = true;
-        }
-        *found = best;
-    }
-    let mut free = (0..).filter(|index| !is_taken.get(*index).copied().unwrap_or(false));
-    found.into_iter().map(|place| place.or_else(|| free.next()).unwrap_or(usize::MAX)).collect()
-}
-
-/// How many leaves of what a program wrote are in `element`; `None` if one is there with another value. What was not
-/// written, or is unknown, may be anything.
-fn agreement(written: &Value, element: &Value) -> Option<usize> {
-    let (written, element) = (written.inner(), element.inner());
-    if written.is_null() || !written.is_known() || !element.is_known() {
-        return Some(0);
-    }
-    match (written.entries(), element.entries()) {
-        (Some(entries), Some(others)) => {
-            return entries.iter().try_fold(0, |sum, (name, value)| match others.get(name) {
-                Some(other) => Some(sum + agreement(value, other)?),
-                None => value.is_null().then_some(sum),
-            });
-        }
-        (None, None) => {}
-        _ => return None,
-    }
-    match (written.elements(), element.elements()) {
-        (Some(ours), Some(others)) if ours.len() == others.len() => {
-            if matches!(written, Value::Set(_)) {
-                let agrees = |one: &Value| others.iter().filter_map(|other| agreement(one, other)).max();
-                return ours.iter().try_fold(1, |sum, one| Some(sum + agrees(one)?));
-            }
-            ours.iter().zip(others).try_fold(1, |sum, (one, other)| Some(sum + agreement(one, other)?))
-        }
-        (None, None) => (written == element).then_some(1),
-        _ => None,
     }
 }
 

@@ -240,7 +240,7 @@ impl Edge {
         }))
     }
 
-    pub(crate) async fn take_over(
+    pub(crate) async fn move_state(
         &self,
         request: message::move_resource_state::Request,
     ) -> Answered<message::move_resource_state::Response> {
@@ -253,7 +253,7 @@ impl Edge {
                 source: Some(format!("{} {}", request.source_provider_address, request.source_type_name)),
                 ..CallRecord::of("MoveResourceState")
             });
-            let outcome = entry.take_over(&request.source_type_name, &stored_json(request.source_state));
+            let outcome = entry.move_state(&request.source_type_name, &stored_json(request.source_state));
             Ok(Response {
                 target_identity: identity_of_answer(provider, entry, &outcome.state)?,
                 target_state: encode(provider, entry, outcome.state)?,

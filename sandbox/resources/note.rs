@@ -98,7 +98,7 @@ impl Resource for Note {
         stored
     }
 
-    fn take_over(
+    fn move_state(
         &self,
         source: &str,
         stored: &Map<String, serde_json::Value>,

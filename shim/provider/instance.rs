@@ -9,10 +9,10 @@ use isthmus_cty::Value;
 use isthmus_proto::tfplugin6;
 use tokio::sync::{Mutex, OnceCell};
 
+use super::chunks::{Chunks, Watch};
 use super::deferral::DeferralSupport;
 use super::diagnostics::errors_of;
 use super::limit::{Entered, InFlight, Limit};
-use super::pieces::{Pieces, Watch};
 use super::{
     CallMessages, CallObserver, CallReport, Client, Deferral, Diagnostic, Interruption, ProviderError,
     Resource, Rpc, dynamic,
@@ -247,7 +247,7 @@ impl Provider {
         &self,
         rpc: Rpc,
         request: Request,
-    ) -> Result<Pieces<Piece>, ProviderError>
+    ) -> Result<Chunks<Piece>, ProviderError>
     where
         Request: prost::Message + Send + Sync + 'static,
         Piece: prost::Message + Default + Send + Sync + 'static,
@@ -477,7 +477,7 @@ impl Caller<'_> {
         ProviderError::Interruption { provider: self.name.to_owned(), operation, during, cut }
     }
 
-    async fn stream<Request, Piece>(self, rpc: Rpc, request: Request) -> Result<Pieces<Piece>, ProviderError>
+    async fn stream<Request, Piece>(self, rpc: Rpc, request: Request) -> Result<Chunks<Piece>, ProviderError>
     where
         Request: prost::Message + Send + Sync + 'static,
         Piece: prost::Message + Default + Send + Sync + 'static,
@@ -487,7 +487,7 @@ impl Caller<'_> {
         let entered = self.in_flight.enter().await;
         let mut watch = Watch::new(self.observer.clone(), self.client.version(), rpc, request_shown);
         match self.part(rpc, self.client.stream(rpc, request)).await {
-            Ok(Ok(pieces)) => Ok(Pieces::new(pieces, watch, entered)),
+            Ok(Ok(pieces)) => Ok(Chunks::new(pieces, watch, entered)),
             Ok(Err(status)) => {
                 watch.end(Err(&status));
                 Err(self.failure(rpc, status).await)

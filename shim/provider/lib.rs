@@ -11,6 +11,7 @@
 #![warn(missing_docs)]
 
 mod action;
+mod chunks;
 mod client;
 mod deferral;
 mod diagnostics;
@@ -25,7 +26,6 @@ mod limit;
 mod list;
 mod meta;
 mod observer;
-mod pieces;
 pub mod plugin;
 mod resource;
 pub mod rules;

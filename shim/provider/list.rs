@@ -10,7 +10,7 @@ use isthmus_cty::{Type, Value};
 use isthmus_proto::tfplugin6;
 use isthmus_proto::tfplugin6::list_resource::Event;
 
-use super::pieces::Pieces;
+use super::chunks::Chunks;
 use super::{Diagnostic, IdentitySchema, Provider, ProviderError, Rpc, dynamic};
 use crate::Retention;
 use crate::schema::Schema;
@@ -34,7 +34,7 @@ pub struct Listing {
     type_name: Arc<str>,
     identity: IdentitySchema,
     object: Arc<Schema>,
-    events: Pieces<Event>,
+    events: Chunks<Event>,
     /// How many more are wanted.
     left: Option<u64>,
 }

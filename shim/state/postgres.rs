@@ -30,7 +30,7 @@ use super::store::{
     Store, StoreError, StoreKey,
 };
 use batch::{CommitEvidence, Failure};
-use connection::{Connection, Pool, is_passing};
+use connection::{Connection, Pool, is_retryable};
 use tls::Tls;
 
 /// How long a call goes on trying while the server is not there. A restart takes seconds, a switch to a standby some ten.
@@ -130,7 +130,7 @@ impl Server {
             };
             match timeout_at(deadline, attempt).await {
                 Ok(Ok(result)) => return Ok(result),
-                Ok(Err(error)) if is_passing(&error) && Instant::now() + pause < deadline => {}
+                Ok(Err(error)) if is_retryable(&error) && Instant::now() + pause < deadline => {}
                 Ok(Err(error)) => return Err(self.failed(doing, error)),
                 Err(late) => return Err(self.failed(doing, late)),
             }
@@ -156,9 +156,9 @@ impl Server {
             match timeout_at(deadline, attempt).await {
                 Ok(Ok(committed)) => return Ok(committed),
                 Ok(Err(Failure::Before(error)))
-                    if is_passing(&error) && Instant::now() + pause < deadline => {}
+                    if is_retryable(&error) && Instant::now() + pause < deadline => {}
                 Ok(Err(Failure::Before(error))) => return Err(self.failed(doing, error)),
-                Ok(Err(Failure::AtCommit(error, _))) if error.code().is_some() && !is_passing(&error) => {
+                Ok(Err(Failure::AtCommit(error, _))) if error.code().is_some() && !is_retryable(&error) => {
                     // The server has refused it.
                     return Err(self.failed(doing, error));
                 }

@@ -18,7 +18,8 @@ async fn idle_connections_do_not_keep_a_daemon_alive_that_is_told_to_end() {
         std::io::Write::write_all(&mut connection, said).expect("sent");
         host.greeted().await.expect("it serves others meanwhile");
         host.signal(Signal::TERM);
-        assert!(host.exit().await.success(), "{said:?}");
+        let status = host.exit().await;
+        assert!(status.success(), "{said:?}: {status}");
         drop(connection);
     }
 }

@@ -86,7 +86,7 @@ enum ObjectError {
 
 impl ObjectError {
     /// What the user is told. An operation's errors tell their causes themselves.
-    fn words(&self) -> String {
+    fn message(&self) -> String {
         match self {
             Self::Kept(StoredResourceError::Operation(error)) => error.to_string(),
             error => isthmus_common::error_chain(error),
@@ -173,7 +173,7 @@ impl Import {
         let provider = providers.of(&config.provider).await?;
         let keeper = keeper(&provider, type_name, state_store)?;
         let mut notes = OperationWarnings::default();
-        let taken = keeper.take_over(foreign, self.conflicts(), &mut notes).await;
+        let taken = keeper.import_object(foreign, self.conflicts(), &mut notes).await;
         for warning in &notes.warnings {
             warn(&providers.secrets().redact(&describe(warning, &keeper.target.shape.object)));
         }
@@ -268,7 +268,7 @@ impl Counts {
             }
             Err(error) => {
                 self.failed += 1;
-                warn(&format!("{name}: not imported: {}", secrets.redact(&error.words())));
+                warn(&format!("{name}: not imported: {}", secrets.redact(&error.message())));
             }
         }
     }

@@ -69,7 +69,7 @@ pub(crate) enum Conflicts {
 
 impl StoredResource<'_> {
     /// Keeps an object, unless it is kept already.
-    pub(crate) async fn take_over(
+    pub(crate) async fn import_object(
         &self,
         foreign: Foreign,
         conflicts: Conflicts,

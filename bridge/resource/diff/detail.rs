@@ -15,7 +15,7 @@ use super::elements::{self, ElementChange};
 use crate::package::shape::{ObjectShape, Shape};
 use crate::translate::property::{PropertyView, unwrap};
 use crate::translate::property_path::{PropertyPath, PropertyStep};
-use crate::translate::sets::places;
+use crate::translate::set_matching::match_elements;
 
 /// The changes that lead from `prior` to `planned`, which must be objects of the shape: each place once, and none that lies
 /// within another. Nothing differs where both are equal, sets in whatever order.
@@ -154,7 +154,7 @@ impl Walk {
             return self.note(ChangeKind::Update);
         };
         let lists = properties.map(list_of);
-        let places = [places(lists[0], prior, shape), places(lists[1], planned, shape)];
+        let places = [match_elements(lists[0], prior, shape), match_elements(lists[1], planned, shape)];
         let fates = elements::in_a_set([prior, planned], &places);
         self.elements(shape, [prior, planned], lists, fates);
     }

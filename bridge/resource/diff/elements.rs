@@ -41,7 +41,7 @@ pub(super) fn in_a_list(prior: &[Value], planned: &[Value]) -> BTreeMap<usize, E
 }
 
 /// Elements of sets are themselves wherever they stand: what is on both sides stays, and the others are told by their
-/// places (see [`crate::translate::sets::places`]).
+/// places (see [`crate::translate::set_matching::match_elements`]).
 pub(super) fn in_a_set(sides: [&[Value]; 2], places: &[Vec<usize>; 2]) -> BTreeMap<usize, ElementChange> {
     let [prior, planned] = sides;
     let mut staying: HashMap<&Value, usize> = HashMap::with_capacity(planned.len());

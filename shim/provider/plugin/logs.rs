@@ -204,7 +204,7 @@ impl Reading {
         Self { logs, origin, panicking: false, held: String::new(), hiding: false }
     }
 
-    /// Understands one line, remembers it, and hands it on. Pieces of a line that is too long are cut where no secret is.
+    /// Understands one line, remembers it, and hands it on. Chunks of a line that is too long are cut where no secret is.
     pub(super) fn piece(&mut self, piece: Piece<'_>) {
         if piece.whole {
             return self.line(piece);

@@ -34,7 +34,7 @@ impl Resource<'_> {
     /// # Errors
     /// [`ProviderError::Move`] when the provider cannot or does not want to, or answers with something unusable; nothing has
     /// changed then.
-    pub async fn take_over(
+    pub async fn move_state(
         &self,
         foreign: &ForeignObject,
         warnings: &mut Vec<Diagnostic>,

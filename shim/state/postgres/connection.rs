@@ -92,7 +92,7 @@ impl Connection {
 
 /// Whether the connection was lost or the server is restarting, or the transaction stood in another one's way: all of
 /// which is different the next time.
-pub(super) fn is_passing(error: &Error) -> bool {
+pub(super) fn is_retryable(error: &Error) -> bool {
     match error.code() {
         Some(code) => {
             let passing = [

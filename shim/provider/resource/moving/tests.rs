@@ -72,7 +72,7 @@ fn memo() -> ForeignObject {
 
 async fn taken(stage: &Stage) -> Result<Object, ProviderError> {
     let resource = stage.provider.resource(NOTE).expect("there is one");
-    resource.take_over(&memo(), &mut Vec::new()).await
+    resource.move_state(&memo(), &mut Vec::new()).await
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
-//! An answer that comes in pieces, one message after the other.
+//! An answer that comes in chunks, one message after the other.
 //!
-//! It is watched like any other call: the observer is told once that it is over, when the last piece has come or none will come
-//! any more, and sees each piece as it comes. Nothing is kept of the pieces, however many there are. Whoever reads them names
+//! It is watched like any other call: the observer is told once that it is over, when the last chunk has come or none will come
+//! any more, and sees each chunk as it comes. Nothing is kept of the chunks, however many there are. Whoever reads them names
 //! the provider each time, because an answer may be read on long after the call that began it.
 
 use std::time::Instant;
@@ -11,10 +11,10 @@ use super::limit::Entered;
 use super::{CallMessages, CallObserver, CallReport, ProviderError, Rpc};
 use crate::plugin::ProtocolVersion;
 
-/// The pieces of one answer, as they come. Dropping them tells the provider that nobody wants the rest.
+/// The chunks of one answer, as they come. Dropping them tells the provider that nobody wants the rest.
 #[derive(Debug)]
-pub(super) struct Pieces<Piece> {
-    pieces: tonic::Streaming<Piece>,
+pub(super) struct Chunks<Chunk> {
+    chunks: tonic::Streaming<Chunk>,
     watch: Watch,
     /// As long as it is open, the provider is busy with it.
     _entered: Entered,
@@ -36,33 +36,33 @@ pub(super) struct Watch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
     /// Nothing.
-    Begun,
-    /// A piece or more.
+    Started,
+    /// A chunk or more.
     UnderWay,
     /// That it is over.
     Over,
 }
 
-impl<Piece: prost::Message> Pieces<Piece> {
-    /// The pieces of a call that has begun.
-    pub(super) fn new(pieces: tonic::Streaming<Piece>, watch: Watch, entered: Entered) -> Self {
-        Self { pieces, watch, _entered: entered }
+impl<Chunk: prost::Message> Chunks<Chunk> {
+    /// The chunks of a call that has begun.
+    pub(super) fn new(chunks: tonic::Streaming<Chunk>, watch: Watch, entered: Entered) -> Self {
+        Self { chunks, watch, _entered: entered }
     }
 
-    /// The next piece; none when the provider, which is `caller`'s, has ended its answer.
-    pub(super) async fn next(&mut self, caller: Caller<'_>) -> Result<Option<Piece>, ProviderError> {
+    /// The next chunk; none when the provider, which is `caller`'s, has ended its answer.
+    pub(super) async fn next(&mut self, caller: Caller<'_>) -> Result<Option<Chunk>, ProviderError> {
         let rpc = self.watch.rpc;
-        let piece = match caller.part(rpc, self.pieces.message()).await {
-            Ok(piece) => piece,
+        let chunk = match caller.part(rpc, self.chunks.message()).await {
+            Ok(chunk) => chunk,
             Err(cut) => {
                 self.watch.end(Err(&tonic::Status::cancelled("the call was broken off")));
                 return Err(cut);
             }
         };
-        match piece {
-            Ok(Some(piece)) => {
-                self.watch.see(&piece);
-                Ok(Some(piece))
+        match chunk {
+            Ok(Some(chunk)) => {
+                self.watch.see(&chunk);
+                Ok(Some(chunk))
             }
             Ok(None) => {
                 self.watch.end(Ok(()));
@@ -84,12 +84,12 @@ impl Watch {
         rpc: Rpc,
         request: Option<Vec<u8>>,
     ) -> Self {
-        Self { observer, version, rpc, begun: Instant::now(), request, progress: Progress::Begun }
+        Self { observer, version, rpc, begun: Instant::now(), request, progress: Progress::Started }
     }
 
-    fn see(&mut self, piece: &impl prost::Message) {
+    fn see(&mut self, chunk: &impl prost::Message) {
         if self.request.is_some() {
-            self.show(Ok(&piece.encode_to_vec()));
+            self.show(Ok(&chunk.encode_to_vec()));
         }
         self.progress = Progress::UnderWay;
     }
@@ -104,7 +104,7 @@ impl Watch {
         self.observer.report(CallReport { operation, elapsed: self.begun.elapsed(), answered });
         match outcome {
             Err(status) => self.show(Err(status)),
-            Ok(()) if before == Progress::Begun => self.show(Ok(&[])),
+            Ok(()) if before == Progress::Started => self.show(Ok(&[])),
             Ok(()) => {}
         }
     }
@@ -153,7 +153,7 @@ mod tests {
         (Watch::new(observer, ProtocolVersion::V6, Rpc::ListResource, request), told)
     }
 
-    fn piece(name: &str) -> Event {
+    fn chunk(name: &str) -> Event {
         Event { display_name: name.to_owned(), ..Event::default() }
     }
 
@@ -164,9 +164,9 @@ mod tests {
     #[test]
     fn each_piece_is_seen_as_it_comes_and_the_end_is_told_once() {
         let (mut watch, told) = watched(true);
-        watch.see(&piece("a"));
+        watch.see(&chunk("a"));
         assert_eq!(lines(&told), ["saw 3 bytes"]);
-        watch.see(&piece("long"));
+        watch.see(&chunk("long"));
         watch.end(Ok(()));
         drop(watch);
         assert_eq!(lines(&told), ["saw 3 bytes", "saw 6 bytes", "ListResource answered: true"]);
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn a_failure_is_seen_and_told_however_many_pieces_came_before() {
         let (mut watch, told) = watched(true);
-        watch.see(&piece("a"));
+        watch.see(&chunk("a"));
         watch.end(Err(&tonic::Status::internal("broken")));
         drop(watch);
         assert_eq!(lines(&told), ["saw 3 bytes", "ListResource answered: false", "saw Internal"]);
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn what_nobody_reads_on_is_over_too() {
         let (mut watch, told) = watched(false);
-        watch.see(&piece("a"));
+        watch.see(&chunk("a"));
         drop(watch);
         assert_eq!(lines(&told), ["ListResource answered: true"]);
     }
