@@ -108,7 +108,7 @@ pub const PASSPHRASE: Setting = Setting {
     effect: "Passphrase that the encryption key of the state store is derived from (Argon2id).",
 };
 
-/// Where the store of objects is.
+/// Where the state store is.
 pub const STORE: Setting = Setting {
     name: "ISTHMUS_STORE",
     value: "a file, or `postgres://USER:PASSWORD@HOST/DATABASE`",

@@ -68,6 +68,11 @@ pub(super) enum StateError {
     /// There is no home directory.
     #[error(transparent)]
     Home(#[from] crate::daemon::PlaceError),
+    /// A terminal would show the passphrase.
+    #[error(
+        "a passphrase is not read from a terminal, which would show it\nhelp: redirect standard input from a file or a pipe"
+    )]
+    Terminal,
     /// No passphrase came.
     #[error("no passphrase could be read from standard input")]
     Passphrase(#[source] std::io::Error),

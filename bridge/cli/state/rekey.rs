@@ -3,7 +3,7 @@
 //! Plugins may use the store meanwhile. The command can be interrupted at any point and run again; until it has ended, both
 //! the old and the new key open the store.
 
-use std::io::BufRead as _;
+use std::io::{BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -57,6 +57,10 @@ impl Rekey {
     /// The new key that the options name; none: another random one.
     fn new_key(&self) -> Result<Option<KeySource>, StateError> {
         if self.passphrase {
+            // What is typed there is shown.
+            if std::io::stdin().is_terminal() {
+                return Err(StateError::Terminal);
+            }
             let mut line = String::new();
             std::io::stdin().lock().read_line(&mut line).map_err(StateError::Passphrase)?;
             let passphrase = line.trim_end_matches(['\r', '\n']).to_owned();

@@ -98,8 +98,8 @@ fn without_a_project_the_default_version_is_installed_and_no_project_below_is_to
 #[test]
 fn a_project_is_searched_without_what_is_not_its_own() {
     let user = User::new();
-    user.project("work/Pulumi is here", "1.0.0");
-    let project = |path: &str| format!("work/Pulumi is here/{path}");
+    user.project("app/Pulumi is here", "1.0.0");
+    let project = |path: &str| format!("app/Pulumi is here/{path}");
     user.sdk(&project("sdks/random"), "1.0.1");
     user.sdk(&project("a/b/c"), "1.0.2");
     // A component within the project, which the project's own commands run.
@@ -115,16 +115,16 @@ fn a_project_is_searched_without_what_is_not_its_own() {
     user.write(&project("venv/pyvenv.cfg"), "");
     user.project(&project("other"), "9.0.1");
     user.write(&project("json/Pulumi.json"), "{}");
-    user.sdk("work", "9.0.2");
+    user.sdk("app", "9.0.2");
     // Links that lead back, out of the project, and nowhere.
-    for (link, target) in [("loop", "."), ("a/up", ".."), ("out", "../../work"), ("dead.yaml", "nowhere")] {
+    for (link, target) in [("loop", "."), ("a/up", ".."), ("out", "../../app"), ("dead.yaml", "nowhere")] {
         symlink(target, user.machine.path(project(link))).expect("a link");
     }
     let said = user.install_plugin(project("a/b"), &[]);
     assert!(said.stderr.contains("searching ") && said.stderr.contains("listing the stacks of "), "{said:?}");
     said.well();
     assert_eq!(user.installed(), ["1.0.0", "1.0.1", "1.0.2", "1.0.3"]);
-    assert_eq!(user.calls(), ["work/Pulumi is here --non-interactive --color never stack ls --json"]);
+    assert_eq!(user.calls(), ["app/Pulumi is here --non-interactive --color never stack ls --json"]);
 }
 
 #[test]
@@ -152,17 +152,17 @@ fn the_project_may_be_named_and_its_file_may_have_any_name_that_the_pulumi_cli_t
 #[test]
 fn a_project_file_that_cannot_be_read_is_named() {
     let user = User::new();
-    user.write("work/Pulumi.yaml", "packages: [terraform-provider\nconfig:\n  password: hunter2\n");
-    let said = user.install_plugin("work", &[]).failed();
-    let error = "/work/Pulumi.yaml: not a YAML document: ";
+    user.write("app/Pulumi.yaml", "packages: [terraform-provider\nconfig:\n  password: hunter2\n");
+    let said = user.install_plugin("app", &[]).failed();
+    let error = "/app/Pulumi.yaml: not a YAML document: ";
     assert!(said.contains(error) && !said.contains("hunter2"), "{said}");
     assert_eq!((user.installed(), user.calls()), (Vec::new(), Vec::new()), "nothing is done");
 
     // The file of a component is not the project's, and is warned about.
-    user.project("work", "1.0.0");
-    user.write("work/component/PulumiPlugin.yaml", "packages: [terraform-provider\n");
-    let said = user.install_plugin("work", &[]);
-    let warning = "/work/component/PulumiPlugin.yaml: not a YAML document: ";
+    user.project("app", "1.0.0");
+    user.write("app/component/PulumiPlugin.yaml", "packages: [terraform-provider\n");
+    let said = user.install_plugin("app", &[]);
+    let warning = "/app/component/PulumiPlugin.yaml: not a YAML document: ";
     assert!(said.stderr.contains("warning: ") && said.stderr.contains(warning), "{said:?}");
     said.well();
     assert_eq!(user.installed(), ["1.0.0"]);
@@ -172,30 +172,30 @@ fn a_project_file_that_cannot_be_read_is_named() {
 fn a_version_in_the_project_file_that_is_none_is_named_with_its_package() {
     let user = User::new();
     for (version, shown) in [("1.1", "1.1"), ("'1.x'", "\"1.x\""), ("latest", "\"latest\"")] {
-        user.project("work", version);
-        let said = user.install_plugin("work", &[]).failed();
+        user.project("app", version);
+        let said = user.install_plugin("app", &[]).failed();
         let error = format!(
-            "/work/Pulumi.yaml: the version of package \"x\" is {shown}, which is not a semantic version, such as 1.1.3"
+            "/app/Pulumi.yaml: the version of package \"x\" is {shown}, which is not a semantic version, such as 1.1.3"
         );
         assert!(said.contains(&error), "{said}");
         assert_eq!((user.installed(), user.calls()), (Vec::new(), Vec::new()), "nothing is done");
     }
-    user.write("work/Pulumi.yaml", "name: [\n");
-    user.install_plugin("work", &[]).failed();
+    user.write("app/Pulumi.yaml", "name: [\n");
+    user.install_plugin("app", &[]).failed();
     assert_eq!(user.installed(), [""; 0]);
 }
 
 #[test]
 fn each_stack_that_is_read_is_shown_and_named_versions_are_installed() {
     let user = User::new();
-    user.write("work/Pulumi.yaml", "name: x\nruntime: yaml\n");
+    user.write("app/Pulumi.yaml", "name: x\nruntime: yaml\n");
     let provider = json!({ "type": "pulumi:providers:terraform-provider", "inputs": { "version": "1.0.4" } });
     user.write("export.json", &json!({ "deployment": { "resources": [provider] } }).to_string());
     let export = user.machine.path("export.json");
     user.pulumi(&format!(
         "case \"$*\" in *'stack ls'*) echo '[{{\"name\":\"dev\"}},{{\"name\":\"prod\"}}]' ;; *) cat {export:?} ;; esac"
     ));
-    let said = user.install_plugin("work", &[]);
+    let said = user.install_plugin("app", &[]);
     assert!(
         said.stderr.contains("reading the stack dev (1 of 2)\nreading the stack prod (2 of 2)\n"),
         "{said:?}"
@@ -210,22 +210,22 @@ fn an_sdk_that_the_parameters_have_left_behind_is_named() {
     let package = |constraint: &str| {
         let parameters = format!("parameters: [hashicorp/random, {constraint}]");
         let package = format!("random: {{ source: terraform-provider, version: 1.1.3, {parameters} }}");
-        user.write("work/Pulumi.yaml", &format!("name: x\nruntime: yaml\npackages:\n  {package}\n"));
+        user.write("app/Pulumi.yaml", &format!("name: x\nruntime: yaml\npackages:\n  {package}\n"));
     };
     package("~> 3.8");
     // {"remote":{"url":"registry.opentofu.org/hashicorp/random","version":"3.8.0"}}
     let value = "eyJyZW1vdGUiOnsidXJsIjoicmVnaXN0cnkub3BlbnRvZnUub3JnL2hhc2hpY29ycC9yYW5kb20iLCJ2ZXJzaW9uIjoiMy44LjAifX0=";
     user.write(
-        "work/sdks/random/random-3.8.0.yaml",
+        "app/sdks/random/random-3.8.0.yaml",
         &format!(
             "packageDeclarationVersion: 1\nname: terraform-provider\nversion: 1.1.3\nparameterization:\n  name: random\n  version: \
              3.8.0\n  value: {value}\n"
         ),
     );
-    let said = user.install_plugin("work", &[]);
+    let said = user.install_plugin("app", &[]);
     assert!(!said.stderr.contains("warning"), "{said:?}");
     package("~> 3.9");
-    let said = user.install_plugin("work", &[]);
+    let said = user.install_plugin("app", &[]);
     let warning = "warning: sdks/random/random-3.8.0.yaml overrides package \"random\" of Pulumi.yaml: it was generated for \
                    hashicorp/random 3.8.0, the parameters ask for hashicorp/random ~> 3.9\nhelp: ";
     assert!(said.stderr.contains(warning), "{said:?}");

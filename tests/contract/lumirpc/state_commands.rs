@@ -315,6 +315,8 @@ async fn the_store_is_encrypted_with_another_key() {
     assert_eq!(shown(&[]).code, 1, "the old key is of no use any more");
     let configured = [("ISTHMUS_KEY_FILE", other.to_owned())];
     assert!(shown(&configured).well().stdout.contains(&password));
+    let said = isthmus_with(home, &["state", "rekey", "--passphrase"], &configured);
+    assert!(said.code == 1 && said.stderr.contains("no passphrase could be read"), "{said:?}");
     let said = isthmus_with(home, &["state", "rekey"], &configured);
     assert!(said.code == 1 && said.stderr.contains("--key-file or --passphrase"), "{said:?}");
 }
