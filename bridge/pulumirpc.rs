@@ -27,7 +27,9 @@ use crate::config;
 use crate::daemon::{Instance, Session, SessionError};
 use crate::invoke::{self, Invocation};
 use crate::package::{mapping, schema};
-use crate::resource::{self, Comparison, Naming, Operation, OperationError, OperationWarnings};
+use crate::resource::{
+    self, Changes, Comparison, EngineState, Naming, Operation, OperationError, OperationWarnings,
+};
 use crate::serve::{LARGEST_MESSAGE, connected_session, limit, run_to_completion, session_of as session};
 use crate::settings::WriteOnly;
 use crate::status::{self, RequestError};
@@ -298,20 +300,25 @@ impl ResourceProvider for PulumiService {
         let target = target.known_as(&request.id).compared(request.old_inputs.as_ref());
         let ignored = paths(&request.ignore_changes)?;
         let mut notes = OperationWarnings::default();
+        let olds = request.olds.unwrap_or_default();
         let comparison = Comparison {
-            olds: &request.olds.unwrap_or_default(),
+            olds: &olds,
             news: work.reveal(&target, request.news),
             ignore_changes: &ignored,
             name_is_made_up: work.instance.autonames.contains(&request.urn),
         };
-        let changes = work.limited(&target, resource::diff(&target, comparison, &mut notes)).await;
+        let comparing = async {
+            let prior = target.prior(&olds, &mut notes).await?;
+            resource::diff(&target, &prior, comparison, &mut notes).await
+        };
+        let changes = work.limited(&target, comparing).await;
         Ok(Response::new(difference(work.finish(&target, notes, changes).await?)))
     }
 
     async fn create(&self, request: Request<CreateRequest>) -> Result<Response<CreateResponse>, Status> {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
-        work.through(move |work| async move {
+        work.run_to_completion(move |work| async move {
             let target = work.configured_target(&request.r#type).await?;
             let target = target.timed(Operation::Create, request.timeout, None);
             let mut notes = OperationWarnings::default();
@@ -322,7 +329,9 @@ impl ResourceProvider for PulumiService {
                 let properties = Some(work.finish(&target, notes, planned).await?);
                 return Ok(CreateResponse { id: String::new(), properties, refresh_before_update: false });
             }
-            let created = work.limited(&target, resource::create(&target, &inputs, &mut notes)).await;
+            let nothing = Struct::new();
+            let state = EngineState { target: &target, id: "", olds: &nothing, inputs: &nothing };
+            let created = work.limited(&target, resource::create(&target, &state, &inputs, &mut notes)).await;
             let created = work.finish(&target, notes, created).await?;
             Ok(CreateResponse {
                 id: created.id,
@@ -398,7 +407,7 @@ impl ResourceProvider for PulumiService {
     async fn update(&self, request: Request<UpdateRequest>) -> Result<Response<UpdateResponse>, Status> {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
-        work.through(move |work| async move {
+        work.run_to_completion(move |work| async move {
             let target = work.configured_target(&request.r#type).await?;
             let target = target.known_as(&request.id).timed(
                 Operation::Update,
@@ -409,11 +418,15 @@ impl ResourceProvider for PulumiService {
             let olds = request.olds.unwrap_or_default();
             let news = work.reveal(&target, request.news);
             let ignored = paths(&request.ignore_changes)?;
+            let inputs = request.old_inputs.clone().unwrap_or_default();
+            let state = EngineState { target: &target, id: &request.id, olds: &olds, inputs: &inputs };
+            let changes = Changes { olds: &olds, news, ignore_changes: &ignored };
             let updating = async {
+                let prior = target.prior(&olds, &mut notes).await?;
                 if request.preview {
-                    resource::preview_update(&target, &olds, news, &ignored, &mut notes).await
+                    resource::preview_update(&target, &prior, changes, &mut notes).await
                 } else {
-                    resource::update(&target, &request.id, &olds, news, &ignored, &mut notes).await
+                    resource::update(&target, &state, prior, changes, &mut notes).await
                 }
             };
             let updated = work.limited(&target, updating).await;
@@ -426,7 +439,7 @@ impl ResourceProvider for PulumiService {
     async fn delete(&self, request: Request<DeleteRequest>) -> Result<Response<()>, Status> {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
-        work.through(move |work| async move {
+        work.run_to_completion(move |work| async move {
             let target = work.configured_target(&request.r#type).await?;
             let target = target.known_as(&request.id).timed(
                 Operation::Delete,
@@ -436,8 +449,12 @@ impl ResourceProvider for PulumiService {
             let mut notes = OperationWarnings::default();
             let olds = request.properties.unwrap_or_default();
             let inputs = request.old_inputs.clone().unwrap_or_default();
-            let deleted = resource::delete(&target, &inputs, &olds, &mut notes);
-            let deleted = work.limited(&target, deleted).await;
+            let state = EngineState { target: &target, id: &request.id, olds: &olds, inputs: &inputs };
+            let deleting = async {
+                let prior = target.prior(&olds, &mut notes).await?;
+                resource::delete(&target, &state, &prior, &mut notes).await
+            };
+            let deleted = work.limited(&target, deleting).await;
             work.finish(&target, notes, deleted).await
         })
         .await

@@ -1,7 +1,8 @@
 //! Managed resources: one file an operation, each between a Pulumi request and the Terraform calls beneath it.
 //!
-//! Nothing here knows gRPC: the services in `serve` translate messages to and from these functions, so that today's engine
-//! and that of 2017 share them.
+//! Nothing here knows gRPC: the two services translate messages to and from these functions. An operation gets the
+//! resource's prior state from its caller, and hands the outcome to a [`StateManager`]: both are the engine's, or the state
+//! store's for the legacy engine.
 
 mod autoname;
 mod check;
@@ -10,6 +11,7 @@ mod deferral;
 mod delete;
 mod diagnose;
 mod diff;
+mod engine_state;
 mod error;
 mod failure;
 mod identity;
@@ -19,6 +21,7 @@ mod list;
 mod plan_memory;
 mod read;
 mod state;
+mod state_manager;
 mod stored_inputs;
 pub(crate) mod timeouts;
 mod update;
@@ -27,27 +30,33 @@ mod write_only;
 use std::sync::Arc;
 
 use isthmus_proto::property::Struct;
-use isthmus_provider::{Diagnostic, Provider};
+use isthmus_provider::{ApplyFailure, Diagnostic, Object, Plan, Provider, ProviderError, Resource};
 
 use crate::package::catalogue::Identity;
 use crate::package::shape::ResourceShape;
 use crate::translate::inputs::{Config, Unknowns, config_from_inputs};
+use crate::translate::outputs::OutputError;
 
 pub use autoname::{AutonamingMode, Naming};
 pub use check::{Checked, check};
-pub use create::{Created, create, preview_create};
-pub use delete::delete;
+pub(crate) use create::{create, preview_create};
+pub(crate) use delete::delete;
 pub use diagnose::{describe, in_sentences};
-pub use diff::{Change, ChangeKind, Comparison, Difference, diff};
+pub(crate) use diff::META;
+pub(crate) use diff::diff;
+pub use diff::{Change, ChangeKind, Comparison, Difference};
+pub(crate) use engine_state::EngineState;
 pub use error::{MissingKey, OperationError, Partial};
 pub use failure::{Failure, Inputs, Place, may_hold_secret};
 pub use journal::FailedDeletes;
 pub use list::{Page, Query, Started, begin_list};
 pub use plan_memory::{Memory, PlanMemory};
-pub use read::{Found, import, refresh};
+pub(crate) use read::{import, read, refresh};
+pub(crate) use state::Prior;
 pub use state::StateError;
+pub(crate) use state_manager::{Outcome, StateManager};
 pub use timeouts::{Operation, Timeouts};
-pub use update::{preview_update, update};
+pub(crate) use update::{Changes, preview_update, update};
 pub use write_only::{NoSalt, WriteOnlyValues};
 
 /// What every operation on one resource works with.
@@ -87,6 +96,26 @@ impl<'a> Target<'a> {
             memory.id = id;
         }
         self
+    }
+
+    /// The provider's resource type.
+    pub(crate) fn resource(&self) -> Result<Resource<'_>, OperationError> {
+        self.provider.resource(&self.shape.terraform_type).map_err(|error| self.failed(error))
+    }
+
+    /// Applies a plan that is to leave an object: that object, and why the provider did not complete the apply, if so.
+    async fn apply(
+        &self,
+        plan: &Plan,
+        notes: &mut OperationWarnings,
+    ) -> Result<(Object, Option<ProviderError>), OperationError> {
+        match self.resource()?.apply(plan, &mut notes.warnings).await {
+            Ok(applied) => Ok((applied.object.ok_or(OutputError::NoObject)?, None)),
+            Err(failure) => match *failure {
+                ApplyFailure { object: Some(object), error } => Ok((object, Some(error))),
+                ApplyFailure { object: None, error } => Err(self.failed(error)),
+            },
+        }
     }
 
     /// The configuration that `inputs` stand for.

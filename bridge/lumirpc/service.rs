@@ -15,7 +15,7 @@ use isthmus_proto::property::Struct;
 use tonic::{Request, Response, Status};
 
 use crate::daemon::Session;
-use crate::resource::{Operation, OperationWarnings};
+use crate::resource::{self, AutonamingMode, Naming, Operation, OperationWarnings};
 use crate::serve::session_of;
 use crate::status::{self, RequestError};
 
@@ -66,15 +66,21 @@ impl ResourceProvider for LumiService {
 
     async fn check(&self, request: Request<CheckRequest>) -> Result<Response<CheckResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
-        let keeper = work.keeper(&request.r#type).await?;
+        let stored = work.resource(&request.r#type).await?;
         let mut notes = OperationWarnings::default();
         let properties = request.properties.unwrap_or_default();
         let configured = self.name_properties(&work.session, &request.r#type).await?;
         // A resource that cannot be named was refused before this call.
         let name = resource_name(&request.r#type, &properties, configured).unwrap_or_default();
-        let inputs = without_names(Some(properties), &keeper.target.shape);
-        let checked = work.limited(&keeper, keeper.check(&name, inputs.clone(), &mut notes)).await;
-        let checked = work.finish(&keeper, notes, checked).await?;
+        let inputs = without_names(Some(properties), &stored.target.shape);
+        // A name that was made up before is among the inputs: the engine has stored it, and sends it until it replaces the
+        // resource.
+        let naming =
+            Naming { resource: &name, olds: &Struct::new(), seed: &[], autonaming_mode: AutonamingMode::Any };
+        let checking =
+            async { Ok(resource::check(&stored.target, inputs.clone(), Some(&naming), &mut notes).await?) };
+        let checked = work.limited(&stored, checking).await;
+        let checked = work.finish(&stored, notes, checked).await?;
         // Only what comes on top of the inputs, which is a made-up name: the engine stores it and sends it again. A provider's
         // own defaults are not among it: it fills them in by itself, the same each time, and the engine would hold on to
         // them when a newer provider has others.
@@ -97,25 +103,26 @@ impl ResourceProvider for LumiService {
 
     async fn diff(&self, request: Request<DiffRequest>) -> Result<Response<DiffResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
-        let keeper = work.configured_keeper(&request.r#type).await?;
+        let mut stored = work.configured_resource(&request.r#type).await?;
         let mut notes = OperationWarnings::default();
-        let olds = without_names(request.olds, &keeper.target.shape);
-        let news = without_names(request.news, &keeper.target.shape);
-        let replaces = work.limited(&keeper, keeper.diff(&request.id, &olds, &news, &mut notes)).await;
-        let replaces = work.finish(&keeper, notes, replaces).await?;
+        let olds = without_names(request.olds, &stored.target.shape);
+        let news = without_names(request.news, &stored.target.shape);
+        stored.target = stored.target.compared(Some(&olds));
+        let replaces = work.limited(&stored, stored.diff(&request.id, &olds, news, &mut notes)).await;
+        let replaces = work.finish(&stored, notes, replaces).await?;
         Ok(Response::new(DiffResponse { replaces }))
     }
 
     async fn create(&self, request: Request<CreateRequest>) -> Result<Response<CreateResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
         let subject = self.subject(&work, &request.r#type, request.properties.as_ref()).await;
-        work.through(move |work| async move {
-            let keeper = work.configured_keeper(&request.r#type).await?.doing(Operation::Create);
+        work.run_to_completion(move |work| async move {
+            let stored = work.configured_resource(&request.r#type).await?;
+            let stored = stored.doing(Operation::Create, subject, None);
             let mut notes = OperationWarnings::default();
-            let keeper = keeper.of(subject);
-            let inputs = without_names(request.properties, &keeper.target.shape);
-            let made = work.limited(&keeper, keeper.create(&inputs, &mut notes)).await;
-            let made = work.finish(&keeper, notes, made).await?;
+            let inputs = without_names(request.properties, &stored.target.shape);
+            let made = work.limited(&stored, stored.create(&inputs, &mut notes)).await;
+            let made = work.finish(&stored, notes, made).await?;
             work.answered_soon(made.unanswered);
             Ok(CreateResponse { id: made.id, properties: Some(made.outputs) })
         })
@@ -124,24 +131,25 @@ impl ResourceProvider for LumiService {
 
     async fn get(&self, request: Request<GetRequest>) -> Result<Response<GetResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
-        let keeper = work.configured_keeper(&request.r#type).await?.doing(Operation::Read);
+        let stored = work.configured_resource(&request.r#type).await?;
+        let stored = stored.doing(Operation::Read, String::new(), None);
         let mut notes = OperationWarnings::default();
-        let properties = work.limited(&keeper, keeper.get(&request.id, &mut notes)).await;
-        let properties = work.finish(&keeper, notes, properties).await?;
+        let properties = work.limited(&stored, stored.get(&request.id, &mut notes)).await;
+        let properties = work.finish(&stored, notes, properties).await?;
         Ok(Response::new(GetResponse { properties }))
     }
 
     async fn update(&self, request: Request<UpdateRequest>) -> Result<Response<UpdateResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
         let subject = self.subject(&work, &request.r#type, request.news.as_ref()).await;
-        work.through(move |work| async move {
-            let keeper = work.configured_keeper(&request.r#type).await?.doing(Operation::Update);
+        work.run_to_completion(move |work| async move {
+            let stored = work.configured_resource(&request.r#type).await?;
             let mut notes = OperationWarnings::default();
-            let keeper = keeper.of(subject);
-            let olds = without_names(request.olds, &keeper.target.shape);
-            let news = without_names(request.news, &keeper.target.shape);
-            let outputs = work.limited(&keeper, keeper.update(&request.id, &olds, &news, &mut notes)).await;
-            let outputs = work.finish(&keeper, notes, outputs).await?;
+            let olds = without_names(request.olds, &stored.target.shape);
+            let stored = stored.doing(Operation::Update, subject, Some(&olds));
+            let news = without_names(request.news, &stored.target.shape);
+            let outputs = work.limited(&stored, stored.update(&request.id, &olds, news, &mut notes)).await;
+            let outputs = work.finish(&stored, notes, outputs).await?;
             Ok(UpdateResponse { properties: Some(outputs) })
         })
         .await
@@ -150,13 +158,13 @@ impl ResourceProvider for LumiService {
     async fn delete(&self, request: Request<DeleteRequest>) -> Result<Response<()>, Status> {
         let (work, request) = Work::begin(request).await?;
         let subject = self.subject(&work, &request.r#type, request.properties.as_ref()).await;
-        work.through(move |work| async move {
-            let keeper = work.configured_keeper(&request.r#type).await?.doing(Operation::Delete);
+        work.run_to_completion(move |work| async move {
+            let stored = work.configured_resource(&request.r#type).await?;
+            let stored = stored.doing(Operation::Delete, subject, None);
             let mut notes = OperationWarnings::default();
-            let keeper = keeper.of(subject);
-            let properties = without_names(request.properties, &keeper.target.shape);
-            let deleted = work.limited(&keeper, keeper.delete(&request.id, &properties, &mut notes)).await;
-            work.finish(&keeper, notes, deleted).await
+            let properties = without_names(request.properties, &stored.target.shape);
+            let deleted = work.limited(&stored, stored.delete(&request.id, &properties, &mut notes)).await;
+            work.finish(&stored, notes, deleted).await
         })
         .await
     }

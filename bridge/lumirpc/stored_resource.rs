@@ -1,11 +1,10 @@
-//! Resources whose objects are kept in the daemon's store, because their engine cannot hold them.
+//! Resources whose state is in the state store, because their engine cannot hold it.
 //!
 //! The legacy engine knows of a resource its id, the inputs and the outputs, and sends of these only the inputs when a
 //! change is compared or made. So what a provider made is stored before the engine has the answer, and the prior state of
 //! every later call is looked up by the id. Objects that are not in the store (it was lost, or the resource was made by
-//! something else) are imported by their id.
+//! something else) are imported by their id. The operations themselves are those of [`crate::resource`].
 
-mod create;
 mod delete;
 mod error;
 mod import_object;
@@ -13,33 +12,34 @@ mod last_reported;
 mod lookup;
 mod prior;
 mod report;
+mod stored_state;
 mod unconfirmed;
 
 use bytes::Bytes;
 use isthmus_cty::AttributePath;
 use isthmus_proto::property::Struct;
 use isthmus_provider::rules::sensitive_paths;
-use isthmus_provider::{Action, Diagnostic, Limit, Object, Resource};
+use isthmus_provider::{Diagnostic, Limit, Object};
 use isthmus_state::{
-    Condition, EncryptedStore, Intent, IntentGuard, ObjectAddress, OperationKind, ProviderConfigAddress,
-    RecordRef, Saved, SavedObject, Status, StoreKey,
+    Condition, EncryptedStore, ObjectAddress, OperationKind, ProviderConfigAddress, Saved, SavedObject,
+    Status, StoreKey,
 };
 use prost::Message as _;
 
-use crate::resource::intents::{complain, settle};
+use crate::resource::intents::complain;
 use crate::resource::timeouts::Remedy;
 use crate::resource::{
-    AutonamingMode, Checked, Naming, Operation, OperationError, OperationWarnings, StateError, Target,
+    self, Changes, Comparison, Operation, OperationError, OperationWarnings, StateError, Target,
 };
-use crate::translate::attribute_paths::{property_path, top_level_property};
-use crate::translate::inputs::Unknowns;
-use crate::translate::outputs::{OutputError, OutputOptions, outputs_from_state};
+use crate::translate::outputs::{OutputOptions, outputs_from_state};
 use crate::translate::raw_state::raw_state;
 pub(crate) use error::StoredResourceError;
 pub(crate) use import_object::{Conflicts, Foreign, TakenOver};
 use last_reported::LastReported;
 use lookup::LookupPurpose;
-use prior::Prior;
+use prior::Record;
+pub(crate) use stored_state::Made;
+use stored_state::StoredState;
 pub(crate) use unconfirmed::UnconfirmedCreations;
 
 /// The property that stands for a replacement which no property asks for.
@@ -78,29 +78,11 @@ struct Annotations {
 }
 
 impl StoredResource<'_> {
-    /// The same, about to do this. The engine sets it no time.
+    /// The same for an operation on the resource of this name. The engine sets it no time; `olds` are the inputs that it has
+    /// stored, where it sends them.
     #[must_use]
-    pub(crate) fn doing(self, operation: Operation) -> Self {
-        Self { target: self.target.timed(operation, 0.0, None), ..self }
-    }
-
-    /// The same for the resource of this name.
-    #[must_use]
-    pub(crate) fn of(self, subject: String) -> Self {
-        Self { subject, ..self }
-    }
-
-    /// Judges inputs of the resource `name`. What is to be added to them stands in [`Checked::inputs`] beside them. A name
-    /// that was made up before is among the inputs: the engine has stored it, and sends it until it replaces the resource.
-    pub(crate) async fn check(
-        &self,
-        name: &str,
-        inputs: Struct,
-        notes: &mut OperationWarnings,
-    ) -> Result<Checked, StoredResourceError> {
-        let naming =
-            Naming { resource: name, olds: &Struct::new(), seed: &[], autonaming_mode: AutonamingMode::Any };
-        Ok(crate::resource::check(&self.target, inputs, Some(&naming), notes).await?)
+    pub(crate) fn doing(self, operation: Operation, subject: String, olds: Option<&Struct>) -> Self {
+        Self { target: self.target.timed(operation, 0.0, olds), subject, ..self }
     }
 
     /// The properties for which the resource would have to be replaced.
@@ -108,30 +90,30 @@ impl StoredResource<'_> {
         &self,
         id: &str,
         olds: &Struct,
-        news: &Struct,
+        news: Struct,
         notes: &mut OperationWarnings,
     ) -> Result<Vec<String>, StoredResourceError> {
-        let config = self.target.config(news, Unknowns::Keep)?;
-        let Some(prior) = self.prior(id, LookupPurpose::Comparison(olds), notes).await? else {
+        let Some((prior, _)) = self.prior(id, LookupPurpose::Comparison(olds), notes).await? else {
             // It has gone behind the engine's back: only a new one can be what is asked for.
             return Ok(vec![ID.to_owned()]);
         };
-        if prior.status == Status::Damaged {
-            return Ok(vec![ID.to_owned()]);
-        }
-        let resource = self.resource()?;
-        let plan = resource
-            .plan(Some(&prior.object), &config.value, &mut notes.warnings)
-            .await
-            .map_err(|error| self.target.failed(error))?;
-        let Action::Replace(paths) = plan.action else { return Ok(Vec::new()) };
-        let mut replaces: Vec<String> = paths
-            .iter()
-            .map(|path| top_level_property(path, &self.target.shape.object).unwrap_or(ID).to_owned())
+        let comparison = Comparison { olds, news, ignore_changes: &[], name_is_made_up: false };
+        let difference = resource::diff(&self.target, &prior, comparison, notes).await?;
+        let replacing = difference.changes.iter().filter(|(_, change)| change.replaces);
+        let mut replaces: Vec<String> = replacing
+            .map(|(path, _)| path.top_level().filter(|name| *name != resource::META).unwrap_or(ID).to_owned())
             .collect();
-        replaces.sort();
         replaces.dedup();
         Ok(replaces)
+    }
+
+    /// Creates the resource.
+    pub(crate) async fn create(
+        &self,
+        inputs: &Struct,
+        notes: &mut OperationWarnings,
+    ) -> Result<Made, StoredResourceError> {
+        resource::create(&self.target, &StoredState::new(self, inputs), inputs, notes).await
     }
 
     /// Changes the resource in place, and yields its outputs.
@@ -139,80 +121,15 @@ impl StoredResource<'_> {
         &self,
         id: &str,
         olds: &Struct,
-        news: &Struct,
+        news: Struct,
         notes: &mut OperationWarnings,
     ) -> Result<Struct, StoredResourceError> {
-        let config = self.target.config(news, Unknowns::Reject)?;
-        let prior = self.prior(id, LookupPurpose::Change(olds), notes).await?;
-        let prior = prior.ok_or_else(|| StoredResourceError::Gone { key: self.key(id) })?;
-        let earlier = prior.told.before_update(olds);
-        let resource = self.resource()?;
-        let plan = resource
-            .plan(Some(&prior.object), &config.value, &mut notes.warnings)
-            .await
-            .map_err(|error| self.target.failed(error))?;
-        let mut begun = None;
-        let object = match &plan.action {
-            // This engine sends an update for every difference of inputs, even where none of them means anything.
-            Action::NoOp if plan.deferral.is_none() => prior.object,
-            Action::Replace(paths) if plan.deferral.is_none() => {
-                let paths = paths.iter().map(|path| property_path(path, &self.target.shape.object)).collect();
-                return Err(OperationError::NeedsReplacement(paths).into());
-            }
-            // What is put off fails when it is applied.
-            Action::NoOp | Action::Replace(_) | Action::Create | Action::Update | Action::Delete => {
-                let begun =
-                    begun.insert(self.begin(OperationKind::Update, id, Some(&prior), news, notes).await?);
-                match resource.apply(&plan, &mut notes.warnings).await {
-                    Ok(applied) => {
-                        applied.object.ok_or(OutputError::NoObject).map_err(OperationError::from)?
-                    }
-                    Err(failure) => {
-                        // What became of it half-way is kept, with what the engine was told before: it will send that
-                        // again.
-                        let error = self.target.failed(failure.error);
-                        match &failure.object {
-                            Some(object) => {
-                                let saved = self
-                                    .saved(
-                                        object,
-                                        prior.status,
-                                        &config.secrets,
-                                        &prior.told,
-                                        prior.annotations,
-                                        notes,
-                                    )
-                                    .await?;
-                                begun.store(prior.place, &self.key(id), &saved).await?;
-                            }
-                            None => settle(begun, &error, notes).await,
-                        }
-                        return Err(error.into());
-                    }
-                }
-            }
-        };
-        let outputs = self.outputs(&object, id, notes)?;
-        let told = LastReported { inputs: Some(news.clone()), outputs: Some(outputs.clone()), earlier };
-        let saved =
-            self.saved(&object, prior.status, &config.secrets, &told, prior.annotations, notes).await?;
-        let key = self.key(id);
-        let superseded = self.superseded(id, &told).await.map_err(|error| error.after("changed", &key))?;
-        let kept = match &mut begun {
-            Some(begun) => {
-                begun.supersede(superseded);
-                begun.store(prior.place, &key, &saved).await.map_err(StoredResourceError::from)
-            }
-            None => match self.keep(id, prior.place, &saved).await {
-                Ok(place) => {
-                    self.state_store.remove_tombstones(&superseded).await.map(|()| place).map_err(Into::into)
-                }
-                failed => failed,
-            },
-        };
-        kept.map_err(|error| error.after("changed", &key))?;
-        self.resolve(id, notes).await;
-        Ok(outputs)
+        let found = self.prior(id, LookupPurpose::Change(olds), notes).await?;
+        let (prior, record) = found.ok_or_else(|| StoredResourceError::Gone { key: self.key(id) })?;
+        let sent = news.clone();
+        let state = StoredState { id, record, olds, ..StoredState::new(self, &sent) };
+        let changes = Changes { olds, news, ignore_changes: &[] };
+        resource::update(&self.target, &state, prior, changes, notes).await
     }
 
     /// Reads the resource as it is now. `None`: there is none. Nothing is stored: the engine looks it up, and does not
@@ -222,15 +139,13 @@ impl StoredResource<'_> {
         id: &str,
         notes: &mut OperationWarnings,
     ) -> Result<Option<Struct>, StoredResourceError> {
-        let Some(prior) = self.prior(id, LookupPurpose::Lookup, notes).await? else { return Ok(None) };
-        let object = match prior.place {
+        let Some((prior, record)) = self.prior(id, LookupPurpose::Lookup, notes).await? else {
+            return Ok(None);
+        };
+        let object = match record.place {
             // Importing has read it just now.
             None => Some(prior.object),
-            Some(_) => self
-                .resource()?
-                .read(&prior.object, &mut notes.warnings)
-                .await
-                .map_err(|error| self.target.failed(error))?,
+            Some(_) => resource::read(&self.target, &prior, notes).await?,
         };
         object.map(|object| self.outputs(&object, id, notes)).transpose()
     }
@@ -243,35 +158,6 @@ impl StoredResource<'_> {
             }
             other => other,
         }
-    }
-
-    /// Writes down what is about to be done, before the provider hears of it. Where the object has a record, that is what it
-    /// was before; it changes only together with the end of this.
-    async fn begin(
-        &self,
-        intention: OperationKind,
-        id: &str,
-        prior: Option<&Prior>,
-        inputs: &Struct,
-        notes: &mut OperationWarnings,
-    ) -> Result<IntentGuard, StoredResourceError> {
-        let imported = match prior {
-            Some(Prior { object, status, told, place: None, .. }) => {
-                let annotations = Annotations::default();
-                Some(self.saved(object, *status, &[], told, annotations, notes).await?)
-            }
-            Some(_) | None => None,
-        };
-        let told = LastReported { inputs: Some(inputs.clone()), ..LastReported::default() };
-        let intent = Intent {
-            intention,
-            key: self.key(id),
-            subject: self.subject.clone(),
-            prior: imported,
-            companion: Bytes::from(told.encode_to_vec()),
-        };
-        let record = prior.and_then(|prior| prior.place).map(|place| place.number);
-        Ok(self.state_store.begin(intent, record).await?)
     }
 
     /// A change has come to an end that is known, so nobody need be told any more of those of the same object that did not.
@@ -290,19 +176,6 @@ impl StoredResource<'_> {
         complain("A change that was overtaken is still in the journal", resolved.await, notes);
     }
 
-    async fn keep(
-        &self,
-        id: &str,
-        place: Option<RecordRef>,
-        saved: &Saved,
-    ) -> Result<RecordRef, StoredResourceError> {
-        let key = self.key(id);
-        Ok(match place {
-            Some(place) => self.state_store.replace(place, &key, saved).await?,
-            None => self.state_store.add(&key, saved).await?,
-        })
-    }
-
     /// The object as it is kept. `secrets` are places that are secret beyond what the schema says.
     async fn saved(
         &self,
@@ -310,11 +183,11 @@ impl StoredResource<'_> {
         status: Status,
         secrets: &[AttributePath],
         told: &LastReported,
-        annotations: Annotations,
+        annotations: &Annotations,
         notes: &mut OperationWarnings,
     ) -> Result<Saved, OperationError> {
         let value = raw_state(&object.value, &self.target.shape).map_err(StateError::from)?;
-        let identity = match self.resource()?.identity_to_store(object, &mut notes.warnings).await {
+        let identity = match self.target.resource()?.identity_to_store(object, &mut notes.warnings).await {
             Ok(identity) => identity,
             // The object exists, and providers do without.
             Err(error) => {
@@ -333,7 +206,7 @@ impl StoredResource<'_> {
             let address = format!("registry.terraform.io/hashicorp/{}", self.provider_type);
             ProviderConfigAddress::new(address).to_string()
         } else {
-            annotations.provider
+            annotations.provider.clone()
         };
         let object = SavedObject {
             value,
@@ -342,10 +215,10 @@ impl StoredResource<'_> {
             identity,
             status,
             sensitive_paths: paths,
-            dependencies: annotations.dependencies,
+            dependencies: annotations.dependencies.clone(),
             create_before_destroy: annotations.create_before_destroy,
             provider,
-            address: annotations.address,
+            address: annotations.address.clone(),
         };
         Ok(Saved { object, companion: Bytes::from(told.encode_to_vec()) })
     }
@@ -363,11 +236,6 @@ impl StoredResource<'_> {
         let (outputs, warnings) = report::tell(outputs, &shape.terraform_type, id, self.withhold_sensitive);
         notes.warnings.extend(warnings);
         Ok(outputs)
-    }
-
-    fn resource(&self) -> Result<Resource<'_>, OperationError> {
-        let resource = self.target.provider.resource(&self.target.shape.terraform_type);
-        resource.map_err(|error| self.target.failed(error))
     }
 
     fn key(&self, id: &str) -> StoreKey {

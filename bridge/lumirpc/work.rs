@@ -33,7 +33,7 @@ impl Work {
         Ok((Self { session, instance, call }, request.into_inner()))
     }
 
-    pub(super) async fn keeper(&self, type_token: &str) -> Result<StoredResource<'_>, Status> {
+    pub(super) async fn resource(&self, type_token: &str) -> Result<StoredResource<'_>, Status> {
         let state_store = self.session.daemon().state_store().await.map_err(RequestError::StateStore)?;
         let shape = self
             .instance
@@ -60,9 +60,9 @@ impl Work {
         })
     }
 
-    pub(super) async fn configured_keeper(&self, type_token: &str) -> Result<StoredResource<'_>, Status> {
+    pub(super) async fn configured_resource(&self, type_token: &str) -> Result<StoredResource<'_>, Status> {
         self.limit().within(self.instance.require_configured()).await.map_err(status::of_operation)?;
-        self.keeper(type_token).await
+        self.resource(type_token).await
     }
 
     /// Notes that the engine has the answer, when it has. If this process is killed before, the next one tells of the object.
@@ -82,26 +82,26 @@ impl Work {
     /// Does an operation for as long as somebody waits for it.
     pub(super) async fn limited<T>(
         &self,
-        keeper: &StoredResource<'_>,
+        stored: &StoredResource<'_>,
         operation: impl Future<Output = Result<T, StoredResourceError>>,
     ) -> Result<T, StoredResourceError> {
         let limit = self.limit();
-        limit.within(operation).await.map_err(|error| keeper.explained(error, &limit))
+        limit.within(operation).await.map_err(|error| stored.explained(error, &limit))
     }
 
     /// Shows the provider's warnings, and turns the error where there is one.
     pub(super) async fn finish<T>(
         &self,
-        keeper: &StoredResource<'_>,
+        stored: &StoredResource<'_>,
         notes: OperationWarnings,
         outcome: Result<T, StoredResourceError>,
     ) -> Result<T, Status> {
-        show_warnings(&self.session, &notes, &keeper.target.shape.object, "").await;
+        show_warnings(&self.session, &notes, &stored.target.shape.object, "").await;
         outcome.map_err(status::of_stored_resource)
     }
 
     /// Does a piece of work to its end even if the engine stops listening.
-    pub(super) async fn through<Answer, Doing>(
+    pub(super) async fn run_to_completion<Answer, Doing>(
         self,
         work: impl FnOnce(Arc<Self>) -> Doing,
     ) -> Result<Response<Answer>, Status>

@@ -98,7 +98,7 @@ impl Work {
     }
 
     /// Does a piece of work to its end even if the engine stops listening.
-    pub(super) async fn through<Answer, Doing>(
+    pub(super) async fn run_to_completion<Answer, Doing>(
         self,
         work: impl FnOnce(Arc<Self>) -> Doing,
     ) -> Result<Response<Answer>, Status>

@@ -127,8 +127,7 @@ async fn validate(
     config: &cty::Value,
     notes: &mut OperationWarnings,
 ) -> Result<Vec<Diagnostic>, OperationError> {
-    let resource =
-        target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
+    let resource = target.resource()?;
     match resource.validate(config, &mut notes.warnings).await {
         Ok(()) => Ok(Vec::new()),
         Err(ProviderError::Diagnostics { diagnostics, .. }) => Ok(diagnostics),

@@ -1,42 +1,29 @@
 //! Delete.
 
-use isthmus_proto::property::Struct;
 use isthmus_state::OperationKind;
 
-use super::{OperationError, OperationWarnings, Target};
+use super::state::Prior;
+use super::state_manager::StateManager;
+use super::{OperationWarnings, Target};
 
-/// Deletes the resource. Its stored state is upgraded and its end is planned first, as core does: a provider finds the
-/// timeouts and its private data there.
-///
-/// What is left by a deletion that fails is kept for the next attempt; `inputs`, those that the engine has stored, tell what
-/// of it is secret.
-pub async fn delete(
+/// Deletes the resource. Its end is planned first, as core does: a provider finds the timeouts and its private data there.
+pub(crate) async fn delete<State: StateManager>(
     target: &Target<'_>,
-    inputs: &Struct,
-    olds: &Struct,
+    state: &State,
+    prior: &Prior,
     notes: &mut OperationWarnings,
-) -> Result<(), OperationError> {
-    let prior = target.prior(olds, notes).await?;
+) -> Result<(), State::Error> {
     let sent = target.allow_in_state(&prior.object);
     let sent = sent.as_ref().unwrap_or(&prior.object);
-    let resource =
-        target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
+    let resource = target.resource()?;
     let plan =
         resource.plan_destroy(sent, &mut notes.warnings).await.map_err(|error| target.failed(error))?;
-    let written = target.begin(OperationKind::Delete, notes).await;
-    let deleted = match resource.apply(&plan, &mut notes.warnings).await {
-        Ok(_) => {
-            target.forget_failed_delete(olds, notes).await;
-            Ok(())
-        }
+    let intent = state.begin(OperationKind::Delete, Some(prior), notes).await?;
+    match resource.apply(&plan, &mut notes.warnings).await {
+        Ok(_) => state.deleted(intent, notes).await,
         Err(failure) => {
-            if let Some(left) = failure.object {
-                let left = target.without_timeout(left, sent, &prior.object);
-                target.keep_what_is_left(&left, &prior, inputs, olds, notes).await;
-            }
-            Err(target.failed(failure.error))
+            let left = failure.object.map(|left| target.without_timeout(left, sent, &prior.object));
+            state.not_deleted(intent, prior, left, target.failed(failure.error), notes).await
         }
-    };
-    written.ended(&deleted, notes).await;
-    deleted
+    }
 }

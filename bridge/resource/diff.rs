@@ -8,9 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use isthmus_cty::Value;
 use isthmus_proto::property::Struct;
 use isthmus_provider::Action;
+use isthmus_state::Status;
 
 use super::failure::Inputs;
-use super::state::Condition;
+use super::state::Prior;
 use super::{OperationError, OperationWarnings, Target};
 use crate::package::shape::{Field, ObjectShape, Shape};
 use crate::translate::attribute_paths::property_path;
@@ -18,7 +19,7 @@ use crate::translate::inputs::Unknowns;
 use crate::translate::property_path::PropertyPath;
 
 /// The key that stands for a change that no property shows.
-const META: &str = "__meta";
+pub(crate) const META: &str = "__meta";
 
 /// What an update would do.
 #[derive(Debug, Default)]
@@ -81,17 +82,17 @@ pub struct Comparison<'a> {
 }
 
 /// Compares the stored resource with what is asked for.
-pub async fn diff(
+pub(crate) async fn diff(
     target: &Target<'_>,
+    prior: &Prior,
     comparison: Comparison<'_>,
     notes: &mut OperationWarnings,
 ) -> Result<Difference, OperationError> {
     let Comparison { olds, mut news, ignore_changes, name_is_made_up } = comparison;
-    let prior = target.prior(olds, notes).await?;
-    let resource = target.ignoring(&mut news, olds, &prior, ignore_changes)?;
+    let resource = target.ignoring(&mut news, olds, prior, ignore_changes)?;
     let mut config = target.config_as_far_as_it_fits(&news, Unknowns::Keep)?;
     target.keep_timeouts(&mut config.value, &prior.object.value);
-    if prior.condition == Condition::Tainted {
+    if prior.status == Status::Damaged {
         // Nobody knows in which state a failed creation left it: like core, start over, with nothing handed on.
         target.forget_changes();
         let replace = Change { kind: ChangeKind::Update, replaces: true };

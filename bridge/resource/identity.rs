@@ -100,8 +100,7 @@ impl Target<'_> {
         // Somebody may have edited the state; providers do without an identity.
         let Ok(json) = Json::parse(stored.json.as_bytes()) else { return Ok(None) };
         let stored = isthmus_cty::StoredIdentity { schema_version: stored.schema_version, json };
-        let resource =
-            self.provider.resource(&self.shape.terraform_type).map_err(|error| self.failed(error))?;
+        let resource = self.resource()?;
         resource.identity_from_store(&stored, &mut notes.warnings).await.map_err(|error| self.failed(error))
     }
 

@@ -15,13 +15,17 @@ use super::{OperationError, OperationWarnings, Target};
 
 /// A change for today's engine that is written down, if it could be.
 #[derive(Debug)]
-pub(super) struct Written(Option<IntentGuard>);
+pub(crate) struct EngineIntent(Option<IntentGuard>);
 
 impl Target<'_> {
     /// Writes down what is about to be done.
-    pub(super) async fn begin(&self, intention: OperationKind, notes: &mut OperationWarnings) -> Written {
+    pub(super) async fn begin(
+        &self,
+        intention: OperationKind,
+        notes: &mut OperationWarnings,
+    ) -> EngineIntent {
         // What is worked with is no resource.
-        let Some(memory) = self.memory else { return Written(None) };
+        let Some(memory) = self.memory else { return EngineIntent(None) };
         let intent = Intent {
             intention,
             key: StoreKey {
@@ -35,23 +39,23 @@ impl Target<'_> {
             companion: Bytes::new(),
         };
         match memory.failed_deletes.begin(intent).await {
-            Ok(begun) => Written(Some(begun)),
+            Ok(begun) => EngineIntent(Some(begun)),
             Err(reason) => {
                 let consequence = "Should the program end before a change has, nobody will report it.";
                 memory.failed_deletes.complain("The journal cannot be written", &reason, consequence, notes);
-                Written(None)
+                EngineIntent(None)
             }
         }
     }
 }
 
-impl Written {
+impl EngineIntent {
     /// The change has ended: the engine is about to be told how.
-    pub(super) async fn ended<T>(self, outcome: &Result<T, OperationError>, notes: &mut OperationWarnings) {
+    pub(super) async fn ended(self, error: Option<&OperationError>, notes: &mut OperationWarnings) {
         let Some(mut begun) = self.0 else { return };
-        match outcome {
-            Ok(_) => end(&mut begun, notes).await,
-            Err(error) => settle(&mut begun, error, notes).await,
+        match error {
+            None => end(&mut begun, notes).await,
+            Some(error) => settle(&mut begun, error, notes).await,
         }
     }
 }

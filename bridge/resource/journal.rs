@@ -138,7 +138,7 @@ impl Target<'_> {
         let secrets = self.secrets_of(inputs);
         let look = RenderOptions { secrets: &secrets, like: sent };
         let kept = async {
-            let (properties, _) = properties_in_any_case(self, left, identity, look, prior.condition)
+            let (properties, _) = properties_in_any_case(self, left, identity, look, prior.status)
                 .map_err(|error| isthmus_common::error_chain(&error))?;
             let left = Bytes::from(properties.encode_to_vec());
             let journal = journal.opened().await.map_err(|error| isthmus_common::error_chain(&error))?;

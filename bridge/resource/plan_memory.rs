@@ -110,10 +110,7 @@ impl Target<'_> {
     /// Remembers a plan that is not carried out in this call.
     pub(super) fn note(&self, plan: &Plan) -> Result<(), OperationError> {
         if let Some(memory) = &self.memory {
-            memory.note(
-                &self.provider.resource(&self.shape.terraform_type).map_err(|error| self.failed(error))?,
-                plan,
-            );
+            memory.note(&self.resource()?, plan);
         }
         Ok(())
     }
@@ -126,8 +123,7 @@ impl Target<'_> {
         if plan.deferral.is_some() {
             return Ok(());
         }
-        let resource =
-            self.provider.resource(&self.shape.terraform_type).map_err(|error| self.failed(error))?;
+        let resource = self.resource()?;
         let checked = earlier.iter().try_for_each(|earlier| resource.check_final(earlier, plan));
         checked.map_err(|error| self.failed(error))
     }

@@ -5,8 +5,10 @@ mod imported_inputs;
 use std::borrow::Cow;
 
 use isthmus_proto::property::{Struct, Value as Property};
+use isthmus_provider::Object;
+use isthmus_state::Status;
 
-use super::state::{Condition, RenderOptions, properties_of};
+use super::state::{Prior, RenderOptions, properties_of};
 use super::{OperationError, OperationWarnings, Target};
 use crate::package::shape::{IdRule, ResourceShape, Shape};
 use crate::translate::exact_numbers::with_exact_numbers;
@@ -17,7 +19,7 @@ use crate::translate::sets::in_order_of;
 
 /// A resource that was found.
 #[derive(Debug)]
-pub struct Found {
+pub(crate) struct Found {
     /// Its id.
     pub id: String,
     /// Its properties.
@@ -26,10 +28,23 @@ pub struct Found {
     pub inputs: Struct,
 }
 
+/// The object as the provider reads it now. `None`: it is gone.
+pub(crate) async fn read(
+    target: &Target<'_>,
+    prior: &Prior,
+    notes: &mut OperationWarnings,
+) -> Result<Option<Object>, OperationError> {
+    let sent = target.allow_in_state(&prior.object);
+    let sent = sent.as_ref().unwrap_or(&prior.object);
+    let read = target.resource()?.read(sent, &mut notes.warnings).await;
+    let read = read.map_err(|error| target.failed(error))?;
+    Ok(read.map(|object| target.without_timeout(object, sent, &prior.object)))
+}
+
 /// Reads the resource again. `None`: it is gone.
 ///
 /// `properties` may be a program's own description of a resource that it looks up, as in `.get` with a state.
-pub async fn refresh(
+pub(crate) async fn refresh(
     target: &Target<'_>,
     id: &str,
     inputs: &Struct,
@@ -37,19 +52,13 @@ pub async fn refresh(
     notes: &mut OperationWarnings,
 ) -> Result<Option<Found>, OperationError> {
     let prior = target.stored(&with_id(properties, id, &target.shape), notes).await?;
-    let resource =
-        target.provider.resource(&target.shape.terraform_type).map_err(|error| target.failed(error))?;
-    let sent = target.allow_in_state(&prior.object);
-    let sent = sent.as_ref().unwrap_or(&prior.object);
-    let read = resource.read(sent, &mut notes.warnings).await.map_err(|error| target.failed(error))?;
-    let Some(object) = read else { return Ok(None) };
-    let object = target.without_timeout(object, sent, &prior.object);
+    let Some(object) = read(target, &prior, notes).await? else { return Ok(None) };
     let secrets = target.secrets_of(inputs);
     let identity = target.identity_of(&object, notes).await;
     let id = target.id_after_refresh(&object, id, identity.as_ref(), &secrets, notes);
     let look = RenderOptions { secrets: &secrets, like: properties };
     let value = in_order_of(&object.value, &target.shape.object, properties);
-    let properties = properties_of(target, &object, identity, look, prior.condition)?;
+    let properties = properties_of(target, &object, identity, look, prior.status)?;
     let exact = with_exact_numbers(properties.clone(), &value, &target.shape.object);
     let inputs = inputs_after_refresh(inputs, &exact, &target.shape);
     target.overtake_failed_delete(&id, &properties, notes).await;
@@ -76,7 +85,7 @@ fn with_id<'a>(properties: &'a Struct, id: &str, shape: &ResourceShape) -> Cow<'
 }
 
 /// Takes over the resource that the provider knows by `id`, which may be an identity in JSON. `None`: there is none.
-pub async fn import(
+pub(crate) async fn import(
     target: &Target<'_>,
     id: &str,
     notes: &mut OperationWarnings,
@@ -86,7 +95,7 @@ pub async fn import(
     let identity = target.identity_of(&object, notes).await;
     let id = target.new_id(&object, identity.as_ref(), Some(id), &[], notes);
     let look = RenderOptions { secrets: &[], like: &Struct::default() };
-    let properties = properties_of(target, &object, identity, look, Condition::Whole)?;
+    let properties = properties_of(target, &object, identity, look, Status::Ready)?;
     let exact = with_exact_numbers(properties.clone(), &object.value, &target.shape.object);
     let inputs = target.inputs_of_imported(&object, &exact).await;
     target.overtake_failed_delete(&id, &properties, notes).await;

@@ -4,6 +4,7 @@ use isthmus_cty::AttributePath;
 use isthmus_cty::json::Json;
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Diagnostic, ForeignObject, Object, Resource, StoredObject};
+use isthmus_state::Status;
 
 use super::{OperationError, OperationWarnings, Target};
 use crate::translate::exact_numbers::with_exact_numbers;
@@ -42,20 +43,11 @@ pub enum StateError {
     },
 }
 
-/// Whether an object is what its configuration asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Condition {
-    /// As far as anybody knows.
-    Whole,
-    /// Its creation failed half-way; it is to be replaced.
-    Tainted,
-}
-
-/// The object that stored properties stand for.
+/// What a resource was before the call.
 #[derive(Debug)]
-pub(super) struct Prior {
-    pub(super) object: Object,
-    pub(super) condition: Condition,
+pub(crate) struct Prior {
+    pub(crate) object: Object,
+    pub(crate) status: Status,
     /// The properties of the object, where they are not those that the engine has.
     own: Option<Struct>,
     /// Whether it has been an object of another type until now.
@@ -63,6 +55,11 @@ pub(super) struct Prior {
 }
 
 impl Prior {
+    /// An object by the provider's current schema.
+    pub(crate) fn current(object: Object, status: Status) -> Self {
+        Self { object, status, own: None, is_moved: false }
+    }
+
     /// The resource's properties before the call, of which `stored` are those that the engine has.
     pub(super) fn properties<'a>(&'a self, stored: &'a Struct) -> &'a Struct {
         self.own.as_ref().unwrap_or(stored)
@@ -80,8 +77,7 @@ impl Target<'_> {
         paths: &[PropertyPath],
     ) -> Result<Resource<'_>, OperationError> {
         let shape = &self.shape.object;
-        let resource = self.provider.resource(&self.shape.terraform_type);
-        let resource = resource.map_err(|error| self.failed(error))?;
+        let resource = self.resource()?;
         if paths.is_empty() {
             return Ok(resource);
         }
@@ -97,7 +93,7 @@ impl Target<'_> {
 
     /// What the resource was before the call. As when something is imported, an object that has just become one of this type
     /// is read: what takes it over leaves to that what it cannot know (core refreshes before it plans).
-    pub(super) async fn prior(
+    pub(crate) async fn prior(
         &self,
         properties: &Struct,
         notes: &mut OperationWarnings,
@@ -106,13 +102,12 @@ impl Target<'_> {
         if !prior.is_moved {
             return Ok(prior);
         }
-        let resource =
-            self.provider.resource(&self.shape.terraform_type).map_err(|error| self.failed(error))?;
+        let resource = self.resource()?;
         let read =
             resource.read(&prior.object, &mut notes.warnings).await.map_err(|error| self.failed(error))?;
         // Whether it is gone is for the operation itself to find out, as with any other resource.
         let Some(object) = read else { return Ok(prior) };
-        self.with_own_properties(object, prior.condition)
+        self.with_own_properties(object, prior.status)
     }
 
     /// What the resource was before the call, as far as that is stored: by a deletion that has failed, or else by the engine.
@@ -135,23 +130,23 @@ impl Target<'_> {
         notes: &mut OperationWarnings,
     ) -> Result<Prior, OperationError> {
         let meta = Meta::from_properties(properties).map_err(StateError::from)?;
-        let condition = if meta.tainted { Condition::Tainted } else { Condition::Whole };
+        let status = if meta.tainted { Status::Damaged } else { Status::Ready };
         match &meta.source {
             Some(source) if *source.resource_type != *self.shape.terraform_type => {
                 let object = self.moved(properties, &meta, source, notes).await?;
-                self.with_own_properties(object, condition)
+                self.with_own_properties(object, status)
             }
             _ => {
                 let object = self.upgraded(properties, &meta, notes).await?;
-                Ok(Prior { object, condition, own: None, is_moved: false })
+                Ok(Prior::current(object, status))
             }
         }
     }
 
-    fn with_own_properties(&self, object: Object, condition: Condition) -> Result<Prior, OperationError> {
+    fn with_own_properties(&self, object: Object, status: Status) -> Result<Prior, OperationError> {
         let options = OutputOptions { keep_secrets: true, secrets: &[], unknowns: false };
         let own = Some(outputs_from_state(&object.value, &self.shape, options)?);
-        Ok(Prior { object, condition, own, is_moved: true })
+        Ok(Prior { object, status, own, is_moved: true })
     }
 
     async fn upgraded(
@@ -160,8 +155,7 @@ impl Target<'_> {
         meta: &Meta,
         notes: &mut OperationWarnings,
     ) -> Result<Object, OperationError> {
-        let resource =
-            self.provider.resource(&self.shape.terraform_type).map_err(|error| self.failed(error))?;
+        let resource = self.resource()?;
         let writer = meta.source.as_ref().and_then(|source| source.provider_version.as_deref());
         resource.refuse_newer(meta.schema_version, writer).map_err(|error| self.failed(error))?;
         let (value, source) = stored_raw_state(properties, &self.shape).map_err(StateError::from)?;
@@ -214,8 +208,7 @@ impl Target<'_> {
             private: meta.private.clone(),
             identity,
         };
-        let resource =
-            self.provider.resource(&self.shape.terraform_type).map_err(|error| self.failed(error))?;
+        let resource = self.resource()?;
         resource.move_state(&foreign, &mut notes.warnings).await.map_err(|error| self.failed(error))
     }
 }
@@ -235,12 +228,12 @@ pub(super) fn properties_of(
     object: &Object,
     identity: Option<StoredIdentity>,
     look: RenderOptions<'_>,
-    condition: Condition,
+    status: Status,
 ) -> Result<Struct, OperationError> {
     let options = OutputOptions { keep_secrets: target.keep_secrets, secrets: look.secrets, unknowns: false };
     let value = in_order_of(&object.value, &target.shape.object, look.like);
     let mut properties = outputs_from_state(&value, &target.shape, options)?;
-    let meta = meta_of(target, object, identity, condition);
+    let meta = meta_of(target, object, identity, status);
     add_stored_properties(&mut properties, &meta, &value, &target.shape, target.keep_secrets)
         .map_err(StateError::from)?;
     Ok(properties)
@@ -253,16 +246,16 @@ pub(super) fn properties_in_any_case(
     object: &Object,
     identity: Option<StoredIdentity>,
     look: RenderOptions<'_>,
-    condition: Condition,
+    status: Status,
 ) -> Result<(Struct, Option<String>), OperationError> {
-    match properties_of(target, object, identity.clone(), look, condition) {
+    match properties_of(target, object, identity.clone(), look, status) {
         Ok(properties) => Ok((properties, None)),
         Err(error) => {
             let Ok(delta) = raw_state_as_delta(&object.value, &target.shape, target.keep_secrets) else {
                 return Err(error);
             };
             let mut properties = Struct::new();
-            if let Some(meta) = meta_of(target, object, identity, condition).to_property() {
+            if let Some(meta) = meta_of(target, object, identity, status).to_property() {
                 properties.insert(META_KEY, meta);
             }
             properties.insert(DELTA_KEY, delta);
@@ -271,16 +264,11 @@ pub(super) fn properties_in_any_case(
     }
 }
 
-fn meta_of(
-    target: &Target<'_>,
-    object: &Object,
-    identity: Option<StoredIdentity>,
-    condition: Condition,
-) -> Meta {
+fn meta_of(target: &Target<'_>, object: &Object, identity: Option<StoredIdentity>, status: Status) -> Meta {
     Meta {
         private: object.private.clone(),
         schema_version: target.shape.schema.version,
-        tainted: condition == Condition::Tainted,
+        tainted: status == Status::Damaged,
         identity,
         source: Some(Source {
             resource_type: target.shape.terraform_type.to_string(),

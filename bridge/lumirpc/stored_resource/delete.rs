@@ -16,31 +16,23 @@ use std::time::SystemTime;
 use isthmus_cty::json::Json;
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Object, StoredObject};
-use isthmus_state::{Deletion, OperationKind, RecordNumber};
+use isthmus_state::{Deletion, OperationKind, RecordNumber, Status};
 
 use super::error::Contradiction;
 use super::last_reported::{LastReported, digest_of};
 use super::lookup::{Candidate, Chosen, LookupPurpose, choose, retain_known};
-use super::prior::{Owner, Prior};
+use super::prior::{Owner, Record};
+use super::stored_state::StoredState;
 use super::{ID, StoredResource, StoredResourceError};
 use crate::package::shape::IdRule;
-use crate::resource::intents::settle;
-use crate::resource::{OperationError, OperationWarnings, StateError};
+use crate::resource::{self, OperationError, OperationWarnings, Prior, StateError, StateManager as _};
 use crate::translate::raw_state::raw_state_without_delta;
-
-/// A deletion that failed.
-#[derive(Debug)]
-pub(super) struct DestroyFailure {
-    pub(super) error: OperationError,
-    /// What it has become half-way.
-    pub(super) object: Option<Object>,
-}
 
 /// What a deletion is about.
 #[derive(Debug)]
 enum PriorForDelete {
     /// This object. It is the only one that can have its id, unless others have records as well.
-    Object(Box<Prior>, Vec<Candidate>),
+    Object(Box<(Prior, Record)>, Vec<Candidate>),
     /// Nothing any more: there was no record, and the provider has nothing under the id.
     Gone,
     /// Nothing: it was deleted before.
@@ -55,43 +47,28 @@ impl StoredResource<'_> {
         properties: &Struct,
         notes: &mut OperationWarnings,
     ) -> Result<(), StoredResourceError> {
-        let (prior, others) = match self.prior_for_delete(id, properties, notes).await? {
-            PriorForDelete::Object(prior, others) => (*prior, others),
+        let ((prior, record), others) = match self.prior_for_delete(id, properties, notes).await? {
+            PriorForDelete::Object(found, others) => (*found, others),
             PriorForDelete::Gone => {
                 let deletion = deletion(&LastReported::default(), properties);
                 return Ok(self.state_store.bury(&self.key(id), &deletion).await?);
             }
             PriorForDelete::Buried => return Ok(()),
         };
-        let is_there = match self.owner(&prior, &others, notes).await? {
-            Owner::This => true,
-            Owner::Nobody | Owner::Another => false,
-            Owner::Unknown => {
-                return Err(StoredResourceError::Unattributed {
-                    doing: "delete",
-                    key: self.key(id),
-                    count: others.len() + 1,
-                });
+        let owner = self.owner(&prior, &record.told, &others, notes).await?;
+        let state = StoredState { id, record, ..StoredState::new(self, properties) };
+        match owner {
+            Owner::This => resource::delete(&self.target, &state, &prior, notes).await,
+            // The object is gone already, and only its record is removed.
+            Owner::Nobody | Owner::Another => {
+                let intent = state.begin(OperationKind::Delete, Some(&prior), notes).await?;
+                state.deleted(intent, notes).await
             }
-        };
-        let mut begun = self.begin(OperationKind::Delete, id, Some(&prior), properties, notes).await?;
-        let destroyed = if is_there { self.destroy(&prior.object, notes).await } else { Ok(()) };
-        match destroyed {
-            Ok(()) => {
-                begun.remove(prior.place, &deletion(&prior.told, properties)).await?;
-                self.resolve(id, notes).await;
-                Ok(())
-            }
-            Err(failure) => {
-                if let (Some(object), Some(place)) = (&failure.object, prior.place) {
-                    let saved =
-                        self.saved(object, prior.status, &[], &prior.told, prior.annotations, notes).await?;
-                    begun.store(Some(place), &self.key(id), &saved).await?;
-                } else {
-                    settle(&mut begun, &failure.error, notes).await;
-                }
-                Err(failure.error.into())
-            }
+            Owner::Unknown => Err(StoredResourceError::Unattributed {
+                doing: "delete",
+                key: self.key(id),
+                count: others.len() + 1,
+            }),
         }
     }
 
@@ -115,8 +92,8 @@ impl StoredResource<'_> {
         match choose(candidates.clone(), LookupPurpose::Deletion(properties)) {
             Chosen::One(one) | Chosen::Doubtful(one, _) => {
                 candidates.retain(|(place, _, _)| *place != one.0);
-                let prior = self.prior_of_record(*one, notes).await?;
-                Ok(PriorForDelete::Object(Box::new(prior), candidates))
+                let found = self.prior_of_record(*one, notes).await?;
+                Ok(PriorForDelete::Object(Box::new(found), candidates))
             }
             Chosen::Contradicted(differences) => Err(contradicted(differences)),
             Chosen::Ambiguous(count) => Err(StoredResourceError::Ambiguous { key: self.key(id), count }),
@@ -130,7 +107,8 @@ impl StoredResource<'_> {
                 if !differing.is_empty() {
                     return Err(contradicted(vec![Contradiction { record: None, properties: differing }]));
                 }
-                Ok(PriorForDelete::Object(Box::new(Prior::without_record(object)), Vec::new()))
+                let found = (Prior::current(object, Status::Ready), Record::default());
+                Ok(PriorForDelete::Object(Box::new(found), Vec::new()))
             }
         }
     }
@@ -148,7 +126,7 @@ impl StoredResource<'_> {
             Err(error @ StoredResourceError::Unknown { .. }) => error,
             found => return found,
         };
-        let resource = self.resource()?;
+        let resource = self.target.resource()?;
         let described = match self.object_from_properties(id, properties) {
             Ok(stored) => resource.upgrade(&stored, &mut notes.warnings).await.ok(),
             Err(_) => None,
@@ -195,29 +173,33 @@ impl StoredResource<'_> {
         Ok(same.map(|tombstone| tombstone.number).collect())
     }
 
-    /// Ends an object. An object of which the provider then knows nothing has ended, whatever it said.
+    /// Deletes an object that no engine knows of.
     pub(super) async fn destroy(
         &self,
         object: &Object,
         notes: &mut OperationWarnings,
-    ) -> Result<(), DestroyFailure> {
-        let unchanged = |error| DestroyFailure { error, object: None };
-        let resource = self.resource().map_err(unchanged)?;
+    ) -> Result<(), OperationError> {
+        let resource = self.target.resource()?;
         let plan = resource
             .plan_destroy(object, &mut notes.warnings)
             .await
-            .map_err(|error| unchanged(self.target.failed(error)))?;
+            .map_err(|error| self.target.failed(error))?;
         let Err(failure) = resource.apply(&plan, &mut notes.warnings).await else { return Ok(()) };
-        let left = failure.object.as_ref().unwrap_or(object);
-        if let Ok(None) = resource.read(left, &mut Vec::new()).await {
+        if self.is_gone(failure.object.as_ref().unwrap_or(object)).await {
             return Ok(());
         }
-        Err(DestroyFailure { error: self.target.failed(failure.error), object: failure.object })
+        Err(self.target.failed(failure.error))
+    }
+
+    /// Whether the provider knows nothing of the object any more. Then it has ended, whatever became of its deletion.
+    pub(super) async fn is_gone(&self, object: &Object) -> bool {
+        let Ok(resource) = self.target.resource() else { return false };
+        matches!(resource.read(object, &mut Vec::new()).await, Ok(None))
     }
 }
 
 /// What a tombstone says of a deletion that is completed now.
-fn deletion(told: &LastReported, properties: &Struct) -> Deletion {
+pub(super) fn deletion(told: &LastReported, properties: &Struct) -> Deletion {
     let version = told.versions().find(|told| told.contradicted_by(properties).is_empty());
     let inputs = version.and_then(|told| told.inputs.as_ref()).map(digest_of);
     Deletion { properties: digest_of(properties), inputs, at: SystemTime::now() }

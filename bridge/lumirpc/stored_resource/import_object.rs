@@ -80,6 +80,7 @@ impl StoredResource<'_> {
             None => self.current(saved.clone(), notes).await?,
             Some(flat) => {
                 let object = self
+                    .target
                     .resource()?
                     .upgrade_flat(&flat, saved.schema_version, saved.private.clone(), &mut notes.warnings)
                     .await

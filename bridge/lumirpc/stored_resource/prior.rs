@@ -12,18 +12,17 @@ use super::error::Contradiction;
 use super::last_reported::{LastReported, digest_of};
 use super::lookup::{Candidate, Chosen, LookupPurpose, choose, differing, retain_known};
 use super::{Annotations, StoredResource, StoredResourceError, import_object};
-use crate::resource::{OperationError, OperationWarnings};
+use crate::resource::{OperationError, OperationWarnings, Prior};
 use crate::translate::inputs::Unknowns;
 use crate::translate::outputs::{OutputOptions, outputs_from_state};
 
-/// What a resource was before the call.
+/// What is stored of a resource beside its object.
 #[derive(Debug)]
-pub(super) struct Prior {
-    pub(super) object: Object,
+pub(super) struct Record {
+    /// Where it is stored; `None`: nowhere.
+    pub(super) place: Option<RecordRef>,
     pub(super) status: Status,
     pub(super) told: LastReported,
-    /// Its record; `None`: it was imported.
-    pub(super) place: Option<RecordRef>,
     pub(super) annotations: Annotations,
 }
 
@@ -40,11 +39,11 @@ pub(super) enum Owner {
     Unknown,
 }
 
-impl Prior {
-    /// An object of which there is no record.
-    pub(super) fn without_record(object: Object) -> Self {
-        let (status, told, annotations) = (Status::Ready, LastReported::default(), Annotations::default());
-        Self { object, status, told, place: None, annotations }
+impl Default for Record {
+    /// There is none.
+    fn default() -> Self {
+        let (told, annotations) = (LastReported::default(), Annotations::default());
+        Self { place: None, status: Status::Ready, told, annotations }
     }
 }
 
@@ -57,7 +56,7 @@ impl StoredResource<'_> {
         id: &str,
         sought: LookupPurpose<'_>,
         notes: &mut OperationWarnings,
-    ) -> Result<Option<Prior>, StoredResourceError> {
+    ) -> Result<Option<(Prior, Record)>, StoredResourceError> {
         let (doing, inputs) = match sought {
             LookupPurpose::Comparison(inputs) => ("compare", Some(inputs)),
             LookupPurpose::Change(inputs) => ("update", Some(inputs)),
@@ -76,12 +75,12 @@ impl StoredResource<'_> {
             Chosen::One(one) => {
                 retain_known(&mut candidates);
                 candidates.retain(|(place, _, _)| *place != one.0);
-                let prior = self.prior_of_record(*one, notes).await?;
+                let (prior, record) = self.prior_of_record(*one, notes).await?;
                 if !matches!(sought, LookupPurpose::Change(_)) {
-                    return Ok(Some(prior));
+                    return Ok(Some((prior, record)));
                 }
-                return match self.owner(&prior, &candidates, notes).await? {
-                    Owner::This => Ok(Some(prior)),
+                return match self.owner(&prior, &record.told, &candidates, notes).await? {
+                    Owner::This => Ok(Some((prior, record))),
                     Owner::Another | Owner::Nobody => Ok(None),
                     Owner::Unknown => {
                         let count = candidates.len() + 1;
@@ -90,13 +89,13 @@ impl StoredResource<'_> {
                 };
             }
             Chosen::Doubtful(one, difference) => {
-                let prior = self.prior_of_record(*one, notes).await?;
+                let (prior, record) = self.prior_of_record(*one, notes).await?;
                 return match inputs {
                     Some(inputs) if self.was_deleted_with(id, inputs).await? => Ok(None),
                     Some(inputs) if !self.is_described_by(&prior.object, inputs, notes).await => {
                         Err(contradicted(vec![difference]))
                     }
-                    _ => Ok(Some(prior)),
+                    _ => Ok(Some((prior, record))),
                 };
             }
             Chosen::Contradicted(differences) => return Err(contradicted(differences)),
@@ -111,7 +110,7 @@ impl StoredResource<'_> {
             return Ok(None);
         }
         let Some(object) = self.imported(id, notes).await? else { return Ok(None) };
-        let mut prior = Prior::without_record(object);
+        let (prior, mut record) = (Prior::current(object, Status::Ready), Record::default());
         if let Some(inputs) = inputs {
             let outputs = self.plain_outputs(&prior.object)?;
             let properties = differing(&outputs, inputs);
@@ -119,10 +118,10 @@ impl StoredResource<'_> {
                 return Err(contradicted(vec![Contradiction { record: None, properties }]));
             }
             // Should the answer to an update be lost, the engine still has these.
-            prior.told =
+            record.told =
                 LastReported { inputs: Some(inputs.clone()), outputs: Some(outputs), earlier: Vec::new() };
         }
-        Ok(Some(prior))
+        Ok(Some((prior, record)))
     }
 
     /// The records of an id, newest first.
@@ -161,13 +160,14 @@ impl StoredResource<'_> {
     pub(super) async fn owner(
         &self,
         prior: &Prior,
+        told: &LastReported,
         others: &[Candidate],
         notes: &mut OperationWarnings,
     ) -> Result<Owner, StoredResourceError> {
         if others.is_empty() {
             return Ok(Owner::This);
         }
-        let read = self.resource()?.read(&prior.object, &mut notes.warnings).await;
+        let read = self.target.resource()?.read(&prior.object, &mut notes.warnings).await;
         let Some(found) = read.map_err(|error| self.target.failed(error))? else { return Ok(Owner::Nobody) };
         let outputs = self.plain_outputs(&found)?;
         let is_of = |told: &LastReported| {
@@ -175,7 +175,7 @@ impl StoredResource<'_> {
                 .map(LastReported::outputs_alone)
                 .any(|told| told.outputs.is_some() && told.contradicted_by(&outputs).is_empty())
         };
-        Ok(if is_of(&prior.told) {
+        Ok(if is_of(told) {
             Owner::This
         } else if others.iter().any(|(_, _, told)| is_of(told)) {
             Owner::Another
@@ -189,7 +189,7 @@ impl StoredResource<'_> {
         &self,
         (place, saved, told): Candidate,
         notes: &mut OperationWarnings,
-    ) -> Result<Prior, StoredResourceError> {
+    ) -> Result<(Prior, Record), StoredResourceError> {
         let saved = saved.object;
         let status = saved.status;
         let annotations = Annotations {
@@ -200,7 +200,7 @@ impl StoredResource<'_> {
             secrets: saved.sensitive_paths.clone(),
         };
         let object = self.current(saved, notes).await?;
-        Ok(Prior { object, status, told, place: Some(place), annotations })
+        Ok((Prior::current(object, status), Record { place: Some(place), status, told, annotations }))
     }
 
     /// A saved object by the provider's current schemas.
@@ -209,7 +209,7 @@ impl StoredResource<'_> {
         saved: SavedObject,
         notes: &mut OperationWarnings,
     ) -> Result<Object, OperationError> {
-        let resource = self.resource()?;
+        let resource = self.target.resource()?;
         let identity = match &saved.identity {
             Some(identity) => resource
                 .identity_from_store(identity, &mut notes.warnings)
@@ -257,7 +257,7 @@ impl StoredResource<'_> {
     /// the inputs count as those of another object.
     async fn is_described_by(&self, object: &Object, inputs: &Struct, notes: &mut OperationWarnings) -> bool {
         let Ok(config) = self.target.config(inputs, Unknowns::Reject) else { return false };
-        let Ok(resource) = self.resource() else { return false };
+        let Ok(resource) = self.target.resource() else { return false };
         let plan = resource.plan(Some(object), &config.value, &mut notes.warnings).await;
         plan.is_ok_and(|plan| matches!(plan.action, Action::NoOp) && plan.deferral.is_none())
     }
