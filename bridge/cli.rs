@@ -6,6 +6,7 @@ pub(crate) mod open_files;
 pub(crate) mod output;
 pub(crate) mod plugin;
 mod providers;
+pub(crate) mod runtime;
 pub(crate) mod shell;
 pub(crate) mod starter;
 mod state;
@@ -20,21 +21,17 @@ use std::sync::Arc;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
+use crate::lumirpc;
 use crate::lumirpc::{link, plugin as plugin_of_lumi};
 use crate::settings::Settings;
+use output::USAGE_ERROR;
 pub(crate) use output::{fail, print, warn};
 
 /// The name that today's engines look for.
 pub const PULUMI_PLUGIN: &str = "pulumi-resource-terraform-provider";
 
-/// What the names that the legacy engine looks for start with; the package's name follows.
-pub const LUMI_PLUGIN_PREFIX: &str = "lumi-resource-";
-
 /// The name that starts the sandbox provider.
 pub const SANDBOX_PROVIDER: &str = "terraform-provider-sandbox";
-
-/// The exit code of a command that is used wrongly, as clap has it.
-const USAGE_ERROR: u8 = 2;
 
 /// What the name that the program was started by asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -153,7 +150,7 @@ fn role(program: &Path) -> Role {
     match stem {
         PULUMI_PLUGIN => Role::Plugin,
         _ if is_sandbox(stem) => Role::Sandbox,
-        _ => match stem.strip_prefix(LUMI_PLUGIN_PREFIX) {
+        _ => match stem.strip_prefix(lumirpc::PLUGIN_PREFIX) {
             Some(package) if !package.is_empty() => Role::Lumi(package.to_owned()),
             _ => Role::Command,
         },

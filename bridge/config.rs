@@ -16,17 +16,17 @@ use crate::daemon::Instance;
 use crate::package::shape::ObjectShape;
 use crate::resource::{OperationError, Target, Timeouts};
 
-pub use check::check;
-pub use configure::{Arguments, configure};
-pub use diff::diff;
-pub use terraform_config::{MethodError, call};
+pub(crate) use check::check;
+pub(crate) use configure::{Arguments, configure};
+pub(crate) use diff::diff;
+pub(crate) use terraform_config::{MethodError, call};
 
 /// Keys that engines put among the configuration, and that no provider knows: its version, and (until engines got a place
 /// of their own for them) where the plugin is from, which plugin it is really, and the parameter.
 const ENGINE_KEYS: [&str; 4] = ["version", "pluginDownloadURL", "name", "parameterization"];
 
 /// Whether there is nothing in a configuration but what engines put there.
-pub fn is_empty(config: &Struct) -> bool {
+pub(crate) fn is_empty(config: &Struct) -> bool {
     sorted(config, &ObjectShape::default()).1.is_empty()
 }
 

@@ -2,7 +2,6 @@
 
 mod autonames;
 mod calls;
-mod home;
 mod installation;
 mod instance;
 mod leases;
@@ -17,6 +16,7 @@ mod resolve;
 mod rpc_log;
 mod session;
 mod start;
+mod unconfirmed;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -29,29 +29,25 @@ use tokio::task::JoinSet;
 use tokio_util::task::TaskTracker;
 
 use crate::engine::{EngineLog, LogLine, Severity};
-use crate::lumirpc::stored_resource::UnconfirmedCreations;
+use crate::home::{self, OpenStoreError, PlaceError};
 use crate::resource::FailedDeletes;
 use crate::settings::{InvalidSettings, Settings};
 
-pub use calls::{Call, CallSnapshot, Calls};
-pub use home::{
-    HomeError, NoProviderCache, OpenStoreError, PlaceError, home, provider_cache, pulumi as pulumi_home,
-    state_store,
-};
-pub use installation::{Installation, InstallationError};
-pub use instance::Instance;
-pub use leases::{Leases, MOST_LEASES, NoRoom};
-pub use listings::{Listings, Paused};
-pub use progress_reporter::ProgressReporter;
-pub use provider_log::CALL_MARK;
-pub use reattach::ReattachVariableError;
-pub use resolve::ResolveError;
-pub use session::{Session, SessionError};
-pub use start::{Program, ProviderSource, StartError, start, unverified};
+pub(crate) use calls::{Call, CallSnapshot, Calls};
+pub(crate) use installation::{Installation, InstallationError};
+pub(crate) use instance::Instance;
+pub(crate) use leases::{Leases, MOST_LEASES, NoRoom};
+pub(crate) use listings::{Listings, Paused};
+pub(crate) use progress_reporter::ProgressReporter;
+pub(crate) use provider_log::CALL_MARK;
+pub(crate) use resolve::ResolveError;
+pub(crate) use session::{Session, SessionError};
+pub(crate) use start::{ProviderSource, StartError, start, unverified};
+pub(crate) use unconfirmed::UnconfirmedCreations;
 
 /// One process that serves engines.
 #[derive(Debug)]
-pub struct Daemon {
+pub(crate) struct Daemon {
     /// Where sessions log before their engine has introduced itself.
     log: EngineLog,
     /// The version of this plugin as packages refer to it.
@@ -72,7 +68,7 @@ pub struct Daemon {
     /// What failed deletions have left.
     failed_deletes: FailedDeletes,
     /// What was made by earlier processes that may not have told their engine.
-    unanswered: UnconfirmedCreations,
+    unconfirmed: UnconfirmedCreations,
     /// What providers have said of themselves before.
     schemas: Option<SchemaCache>,
     /// Whether somebody was told that nothing can be added to it.
@@ -83,7 +79,7 @@ pub struct Daemon {
 
 impl Daemon {
     /// A daemon without sessions.
-    pub fn new(
+    pub(crate) fn new(
         log: EngineLog,
         plugin_version: semver::Version,
         configured: Result<Settings, InvalidSettings>,
@@ -92,7 +88,7 @@ impl Daemon {
             Ok(settings) => (settings, None),
             Err(invalid) => (Settings::default(), Some(invalid)),
         };
-        let state_store = state_store(&settings).map(Arc::new);
+        let state_store = home::state_store(&settings).map(Arc::new);
         Arc::new(Self {
             log,
             plugin_version,
@@ -100,7 +96,7 @@ impl Daemon {
             next_session: AtomicU64::new(0),
             only_instance: OnceLock::new(),
             failed_deletes: FailedDeletes::new(state_store.clone()),
-            unanswered: UnconfirmedCreations::default(),
+            unconfirmed: UnconfirmedCreations::default(),
             state_store,
             state_store_complained: AtomicBool::new(false),
             schemas: home::schema_cache(&settings),
@@ -112,12 +108,12 @@ impl Daemon {
     }
 
     /// Shows a warning that concerns no resource.
-    pub fn warn(&self, message: String) {
+    pub(crate) fn warn(&self, message: String) {
         self.log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
     }
 
     /// A session for a new connection.
-    pub fn open_session(self: &Arc<Self>) -> Arc<Session> {
+    pub(crate) fn open_session(self: &Arc<Self>) -> Arc<Session> {
         let number = self.next_session.fetch_add(1, Ordering::Relaxed);
         let session = Arc::new(Session::new(Arc::clone(self), number));
         self.sessions.insert(number, Arc::downgrade(&session));
@@ -130,7 +126,7 @@ impl Daemon {
     }
 
     /// Asks every call of every session to come to an end.
-    pub async fn cancel(&self) {
+    pub(crate) async fn cancel(&self) {
         let mut asking = JoinSet::new();
         for session in self.open_sessions() {
             asking.spawn(async move { session.cancel().await });
@@ -140,7 +136,7 @@ impl Daemon {
     }
 
     /// Sees to it that whoever waits for a call is told what is known of it by now, and waits no longer.
-    pub async fn break_off(&self) {
+    pub(crate) async fn break_off(&self) {
         if let Some(instance) = self.only_instance.get() {
             instance.calls.close();
         }
@@ -155,33 +151,33 @@ impl Daemon {
     }
 
     /// What the environment configures.
-    pub fn settings(&self) -> &Arc<Settings> {
+    pub(crate) fn settings(&self) -> &Arc<Settings> {
         &self.settings
     }
 
     /// What of the environment is not understood.
-    pub fn invalid_settings(&self) -> Option<&InvalidSettings> {
+    pub(crate) fn invalid_settings(&self) -> Option<&InvalidSettings> {
         self.invalid_settings.as_ref()
     }
 
     /// How long a call that was asked to end may take.
-    pub fn stop_grace_period(&self) -> Duration {
+    pub(crate) fn stop_grace_period(&self) -> Duration {
         self.settings.stop_grace_period
     }
 
     /// The version of this plugin as packages refer to it.
-    pub fn plugin_version(&self) -> &semver::Version {
+    pub(crate) fn plugin_version(&self) -> &semver::Version {
         &self.plugin_version
     }
 
     /// Gives every session a provider from the start: a process that was started for one package has no other. Only the
     /// first call has an effect.
-    pub fn serve_only(&self, instance: Arc<Instance>) {
+    pub(crate) fn serve_only(&self, instance: Arc<Instance>) {
         let _ = self.only_instance.set(instance);
     }
 
     /// The store of objects that an engine cannot hold itself.
-    pub async fn state_store(&self) -> Result<&EncryptedStore, OpenStoreError> {
+    pub(crate) async fn state_store(&self) -> Result<&EncryptedStore, OpenStoreError> {
         let state_store = self.state_store.as_ref().map_err(PlaceError::clone)?.open().await?;
         if !self.state_store_complained.swap(true, Ordering::Relaxed) {
             for message in state_store.warnings() {
@@ -192,12 +188,12 @@ impl Daemon {
     }
 
     /// What was made by earlier processes that may not have told their engine, as far as it was found.
-    pub fn unanswered(&self) -> &UnconfirmedCreations {
-        &self.unanswered
+    pub(crate) fn unconfirmed(&self) -> &UnconfirmedCreations {
+        &self.unconfirmed
     }
 
     /// What failed deletions have left, which an engine cannot be told.
-    pub fn failed_deletes(&self) -> &FailedDeletes {
+    pub(crate) fn failed_deletes(&self) -> &FailedDeletes {
         &self.failed_deletes
     }
 
@@ -207,7 +203,7 @@ impl Daemon {
     }
 
     /// Waits until every change is finished and every provider has ended. New sessions must not come any more.
-    pub async fn finish(&self) {
+    pub(crate) async fn finish(&self) {
         self.tasks.close();
         self.tasks.wait().await;
         if let Some(instance) = self.only_instance.get() {

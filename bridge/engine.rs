@@ -11,14 +11,14 @@ use isthmus_proto::property::Struct;
 use isthmus_proto::{lumirpc, pulumirpc};
 use tonic::transport::{Channel, Endpoint};
 
-pub use log::{EngineLog, LogLine, Severity};
+pub(crate) use log::{EngineLog, LogLine, Severity};
 
 /// How long one call to the engine may take. Logging is not worth more of a user's time.
 const DEADLINE: Duration = Duration::from_secs(5);
 
 /// Which contract the engine serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Generation {
+pub(crate) enum Generation {
     /// `pulumirpc.Engine`.
     Today,
     /// `lumirpc.Engine`.
@@ -27,7 +27,7 @@ pub enum Generation {
 
 /// A connection to an engine. Cloning it shares the connection.
 #[derive(Clone, Debug)]
-pub struct Engine {
+pub(crate) struct Engine {
     channel: Channel,
     generation: Generation,
     address: String,
@@ -35,7 +35,7 @@ pub struct Engine {
 
 /// An engine's address cannot be used, or the engine did not answer.
 #[derive(Debug, thiserror::Error)]
-pub enum EngineError {
+pub(crate) enum EngineError {
     /// The address is not one.
     #[error("{0:?} is not the address of an engine; it must look like 127.0.0.1:12345")]
     Address(String),
@@ -54,7 +54,7 @@ pub enum EngineError {
 impl Engine {
     /// Prepares a connection to `address`: `HOST:PORT`, or `:PORT` as the legacy engine writes it. Nothing is dialled
     /// before the first call.
-    pub fn new(address: &str, generation: Generation) -> Result<Self, EngineError> {
+    pub(crate) fn new(address: &str, generation: Generation) -> Result<Self, EngineError> {
         let invalid = || EngineError::Address(address.to_owned());
         let (host, port) = address.rsplit_once(':').ok_or_else(invalid)?;
         let port: u16 = port.parse().map_err(|_| invalid())?;
@@ -66,12 +66,12 @@ impl Engine {
     }
 
     /// Which contract the engine serves.
-    pub fn generation(&self) -> Generation {
+    pub(crate) fn generation(&self) -> Generation {
         self.generation
     }
 
     /// Shows a message to the user. `urn` ties it to a resource, and may be empty.
-    pub async fn log(&self, severity: Severity, message: &str, urn: &str) -> Result<(), EngineError> {
+    pub(crate) async fn log(&self, severity: Severity, message: &str, urn: &str) -> Result<(), EngineError> {
         let call = async {
             match self.generation {
                 Generation::Today => {
@@ -101,7 +101,7 @@ impl Engine {
     }
 
     /// Asks a legacy engine for all variables of a module, such as `random:config/vars`.
-    pub async fn read_locations(&self, token: &str) -> Result<Struct, EngineError> {
+    pub(crate) async fn read_locations(&self, token: &str) -> Result<Struct, EngineError> {
         let request = lumirpc::ReadLocationsRequest { token: token.to_owned() };
         let call = async {
             lumirpc::engine_client::EngineClient::new(self.channel.clone())

@@ -33,7 +33,7 @@ struct Asked {
 
 /// What an engine has asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Invocation<'a> {
+pub(crate) struct Invocation<'a> {
     /// Whose engine it is.
     pub session: &'a Arc<Session>,
     /// The session's provider.
@@ -47,7 +47,7 @@ pub struct Invocation<'a> {
 }
 
 /// Reads the data source, calls the function, opens the ephemeral resource or carries out the action that the token names.
-pub async fn invoke(
+pub(crate) async fn invoke(
     invocation: Invocation<'_>,
     notes: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
@@ -81,7 +81,7 @@ pub async fn invoke(
 }
 
 /// Whether what the token names must not be broken off once it has begun: something would be left open, or half done.
-pub fn must_end(package: &Package, token: &str) -> bool {
+pub(crate) fn must_end(package: &Package, token: &str) -> bool {
     matches!(Kind::of(package, token), Ok(Kind::EphemeralResource(_) | Kind::Action(_)))
 }
 

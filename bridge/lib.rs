@@ -1,18 +1,22 @@
 //! The Pulumi side of isthmus: it serves Pulumi's resource-provider contracts and drives providers through [`isthmus_provider`] beneath.
+//!
+//! It is a program. What is public is what its tests compare with.
 
 pub mod cli;
-pub mod config;
-pub mod daemon;
-pub mod engine;
-pub mod invoke;
+mod config;
+mod daemon;
+mod engine;
+mod home;
+mod invoke;
+mod list;
 mod lumirpc;
-pub mod names;
+mod names;
 pub mod package;
-pub mod project;
+mod project;
 mod pulumirpc;
-pub mod resource;
-pub mod serve;
+mod resource;
+mod serve;
 pub mod settings;
 mod status;
 pub mod translate;
-pub mod urn;
+mod urn;

@@ -11,4 +11,7 @@ mod service;
 pub(crate) mod stored_resource;
 mod work;
 
+/// What the plugin of a legacy engine is called, before the package.
+pub(crate) const PLUGIN_PREFIX: &str = "lumi-resource-";
+
 pub(crate) use service::LumiService;

@@ -9,10 +9,10 @@
 //! lets one of two things stand for both; here the later one (in the order of Terraform's names) gets a number, so that
 //! every provider has a package.
 
-pub mod casing;
+pub(crate) mod casing;
 #[cfg(test)]
 mod go_bridge_tests;
-pub mod inflector;
-pub mod properties;
-pub mod random_digits;
-pub mod tokens;
+pub(crate) mod inflector;
+pub(crate) mod properties;
+pub(crate) mod random_digits;
+pub(crate) mod tokens;

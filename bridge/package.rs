@@ -1,11 +1,11 @@
 //! A Terraform provider seen as a Pulumi package: its names, its schema, its parameterization.
 
 pub mod catalogue;
-pub mod function;
-pub mod mapping;
+pub(crate) mod function;
+pub(crate) mod mapping;
 pub mod parameters;
-pub mod schema;
-pub mod selection;
+pub(crate) mod schema;
+pub(crate) mod selection;
 pub mod shape;
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 //! and other file systems are left out, links to directories are not followed (the Pulumi CLI does not either), and depth and number of
 //! entries are limited.
 
-pub mod document;
-pub mod stale;
+pub(crate) mod document;
+pub(crate) mod stale;
 
 use std::fs::{self, DirEntry};
 use std::io::{self, Read as _};
@@ -29,7 +29,7 @@ const MOST_ENTRIES: usize = 200_000;
 
 /// A directory, with or without a project file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Project {
+pub(crate) struct Project {
     pub directory: PathBuf,
     /// The project file, if there is one: only then do stacks belong to the directory.
     pub file: Option<PathBuf>,
@@ -37,7 +37,7 @@ pub struct Project {
 
 /// What the files of a project name.
 #[derive(Debug, Default)]
-pub struct Contents {
+pub(crate) struct Contents {
     /// Each file that names anything, in the order of the paths.
     pub files: Vec<(PathBuf, Named)>,
     /// What the user should know of the search.
@@ -46,7 +46,7 @@ pub struct Contents {
 
 /// A project cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub enum ProjectError {
+pub(crate) enum ProjectError {
     /// Its directory cannot be read.
     #[error("failed to read the project directory {path}", path = .path.display())]
     Directory {
@@ -69,7 +69,7 @@ pub enum ProjectError {
 
 /// A file cannot be read or understood.
 #[derive(Debug, thiserror::Error)]
-pub enum FileError {
+pub(crate) enum FileError {
     /// It cannot be read.
     #[error(transparent)]
     Read(io::Error),
@@ -80,12 +80,12 @@ pub enum FileError {
 
 impl Project {
     /// The directory itself, whether or not it has a project file.
-    pub fn at(directory: &Path) -> Self {
+    pub(crate) fn at(directory: &Path) -> Self {
         Self { directory: directory.to_owned(), file: project_file(directory) }
     }
 
     /// The project that a directory belongs to: the nearest one upwards.
-    pub fn around(directory: &Path) -> Option<Self> {
+    pub(crate) fn around(directory: &Path) -> Option<Self> {
         directory.ancestors().map(Self::at).find(|project| project.file.is_some())
     }
 
@@ -94,7 +94,7 @@ impl Project {
     ///
     /// # Errors
     /// When the project directory cannot be read, or its project file cannot be read or understood. What cannot be read below is left out: anything may be there.
-    pub fn read(&self, progress: &dyn Fn(usize)) -> Result<Contents, ProjectError> {
+    pub(crate) fn read(&self, progress: &dyn Fn(usize)) -> Result<Contents, ProjectError> {
         let failed = |error| ProjectError::Directory { path: self.directory.clone(), error };
         let device = fs::metadata(&self.directory).map_err(failed)?.dev();
         let mut search = Search { project: self, device, entries: 0, contents: Contents::default() };

@@ -26,6 +26,7 @@ use tonic::{Request, Response, Status};
 use crate::config;
 use crate::daemon::{Instance, Session, SessionError};
 use crate::invoke::{self, Invocation};
+use crate::list;
 use crate::package::{mapping, schema};
 use crate::resource::{
     self, Changes, Comparison, EngineState, Naming, Operation, OperationError, OperationWarnings,
@@ -230,7 +231,7 @@ impl ResourceProvider for PulumiService {
         let request = request.into_inner();
         let call = instance.calls.begin("");
         let must_end = invoke::must_end(&instance.package, &request.tok);
-        let daemon = Arc::clone(session.daemon());
+        let running = Arc::clone(&session);
         let work = async move {
             let mut notes = OperationWarnings::default();
             let arguments = request.args.unwrap_or_default();
@@ -252,8 +253,7 @@ impl ResourceProvider for PulumiService {
                 Err(error) => Err(status::of_operation(error)),
             }
         };
-        let done = if must_end { run_to_completion(&daemon, work).await } else { work.await };
-        done.map(Response::new)
+        if must_end { run_to_completion(running, work).await } else { work.await.map(Response::new) }
     }
 
     async fn call(&self, request: Request<CallRequest>) -> Result<Response<CallResponse>, Status> {
@@ -318,7 +318,7 @@ impl ResourceProvider for PulumiService {
     async fn create(&self, request: Request<CreateRequest>) -> Result<Response<CreateResponse>, Status> {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
-        work.run_to_completion(move |work| async move {
+        run_to_completion(Arc::clone(&work.session), async move {
             let target = work.configured_target(&request.r#type).await?;
             let target = target.timed(Operation::Create, request.timeout, None);
             let mut notes = OperationWarnings::default();
@@ -377,7 +377,7 @@ impl ResourceProvider for PulumiService {
         let call = instance.calls.begin("");
         let ListRequest { token, query, limit, page_size, continuation_token } = request.into_inner();
         let at_least_one = |number| u64::try_from(number).ok().filter(|number| *number > 0);
-        let query = resource::Query {
+        let query = list::Query {
             token,
             query: query.unwrap_or_default(),
             limit: at_least_one(limit),
@@ -386,15 +386,15 @@ impl ResourceProvider for PulumiService {
         };
         let mut notes = OperationWarnings::default();
         let waited_for = crate::serve::limit(&session, &call);
-        let begun = waited_for.within(resource::begin_list(&instance, query, &mut notes)).await;
+        let begun = waited_for.within(list::begin_list(&instance, query, &mut notes)).await;
         report(&session, &instance, &notes, "").await;
         let begun = begun.map_err(status::of_operation)?;
         let (results, stream) = listing::results();
         let daemon = Arc::clone(session.daemon());
         daemon.spawn(async move {
             match begun {
-                resource::Started::Unknown => results.computed(),
-                resource::Started::Page(page) => {
+                list::Started::Unknown => results.computed(),
+                list::Started::Page(page) => {
                     let sending = listing::send_page(&session, &instance, *page, results, call.broken_off());
                     waited_for.within(sending).await;
                 }
@@ -407,7 +407,7 @@ impl ResourceProvider for PulumiService {
     async fn update(&self, request: Request<UpdateRequest>) -> Result<Response<UpdateResponse>, Status> {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
-        work.run_to_completion(move |work| async move {
+        run_to_completion(Arc::clone(&work.session), async move {
             let target = work.configured_target(&request.r#type).await?;
             let target = target.known_as(&request.id).timed(
                 Operation::Update,
@@ -439,7 +439,7 @@ impl ResourceProvider for PulumiService {
     async fn delete(&self, request: Request<DeleteRequest>) -> Result<Response<()>, Status> {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
-        work.run_to_completion(move |work| async move {
+        run_to_completion(Arc::clone(&work.session), async move {
             let target = work.configured_target(&request.r#type).await?;
             let target = target.known_as(&request.id).timed(
                 Operation::Delete,

@@ -17,7 +17,6 @@ mod failure;
 mod identity;
 pub(crate) mod intents;
 pub(crate) mod journal;
-mod list;
 mod plan_memory;
 mod read;
 mod state;
@@ -37,31 +36,31 @@ use crate::package::shape::ResourceShape;
 use crate::translate::inputs::{Config, Unknowns, config_from_inputs};
 use crate::translate::outputs::OutputError;
 
-pub use autoname::{AutonamingMode, Naming};
-pub use check::{Checked, check};
+pub(crate) use autoname::{AutonamingMode, Naming};
+pub(crate) use check::missing_failure;
+pub(crate) use check::{Checked, check};
 pub(crate) use create::{create, preview_create};
 pub(crate) use delete::delete;
-pub use diagnose::{describe, in_sentences};
+pub(crate) use diagnose::{describe, in_sentences};
 pub(crate) use diff::META;
 pub(crate) use diff::diff;
-pub use diff::{Change, ChangeKind, Comparison, Difference};
+pub(crate) use diff::{Change, ChangeKind, Comparison, Difference};
 pub(crate) use engine_state::EngineState;
-pub use error::{MissingKey, OperationError, Partial};
-pub use failure::{Failure, Inputs, Place, may_hold_secret};
-pub use journal::FailedDeletes;
-pub use list::{Page, Query, Started, begin_list};
-pub use plan_memory::{Memory, PlanMemory};
+pub(crate) use error::{MissingKey, OperationError, Partial};
+pub(crate) use failure::{Failure, Inputs, Place};
+pub(crate) use journal::FailedDeletes;
+pub(crate) use plan_memory::{Memory, PlanMemory};
 pub(crate) use read::{import, read, refresh};
 pub(crate) use state::Prior;
-pub use state::StateError;
+pub(crate) use state::StateError;
 pub(crate) use state_manager::{Outcome, StateManager};
-pub use timeouts::{Operation, Timeouts};
+pub(crate) use timeouts::{Operation, Timeouts};
 pub(crate) use update::{Changes, preview_update, update};
-pub use write_only::{NoSalt, WriteOnlyValues};
+pub(crate) use write_only::{NoSalt, WriteOnlyValues};
 
 /// What every operation on one resource works with.
 #[derive(Debug)]
-pub struct Target<'a> {
+pub(crate) struct Target<'a> {
     /// The configured provider.
     pub provider: &'a Provider,
     /// The resource type.
@@ -79,7 +78,7 @@ pub struct Target<'a> {
 
 /// What an operation yields besides its result.
 #[derive(Debug, Default)]
-pub struct OperationWarnings {
+pub(crate) struct OperationWarnings {
     /// The provider's warnings, each once.
     pub warnings: Vec<Diagnostic>,
     /// Warnings that are in the user's words already.
@@ -91,7 +90,7 @@ pub struct OperationWarnings {
 impl<'a> Target<'a> {
     /// The same with the id that the engine knows the resource by.
     #[must_use]
-    pub fn known_as(mut self, id: &'a str) -> Self {
+    pub(crate) fn known_as(mut self, id: &'a str) -> Self {
         if let Some(memory) = &mut self.memory {
             memory.id = id;
         }

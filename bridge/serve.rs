@@ -5,6 +5,7 @@
 
 mod accept;
 mod access;
+mod connection;
 mod listener;
 mod redacted;
 mod refusal;
@@ -13,16 +14,16 @@ mod rejection;
 use std::sync::Arc;
 
 use isthmus_provider::Limit;
-use tonic::{Request, Status};
+use tonic::{Request, Response, Status};
 
-use crate::daemon::{Call, Daemon, Session};
+use crate::daemon::{Call, Session};
 use crate::package::shape::ObjectShape;
 use crate::resource::{self, OperationWarnings};
 use crate::status::RequestError;
 
 pub(crate) use access::own_connections;
 pub(crate) use listener::LARGEST_MESSAGE;
-pub use listener::{Listener, ServeError};
+pub(crate) use listener::{Listener, ServeError};
 pub(crate) use redacted::redacted_status;
 
 /// The session of the connection that a call came in on, unless settings are not understood: then nothing is served.
@@ -48,10 +49,10 @@ pub(crate) fn limit(session: &Session, call: &Call) -> Limit {
 /// Does a piece of work to its end, whoever still listens: what a provider has begun must be finished, not broken off in the
 /// middle.
 pub(crate) async fn run_to_completion<Answer: Send + 'static>(
-    daemon: &Daemon,
+    session: Arc<Session>,
     work: impl Future<Output = Result<Answer, Status>> + Send + 'static,
-) -> Result<Answer, Status> {
-    daemon.spawn(work).await.map_err(RequestError::BrokenOff)?
+) -> Result<Response<Answer>, Status> {
+    session.daemon().spawn(work).await.map_err(RequestError::BrokenOff)?.map(Response::new)
 }
 
 /// Shows what a provider warned of while it did something about the resource `urn` (empty: about none), before the answer is given.

@@ -9,7 +9,8 @@ use prost::Message as _;
 use tonic::{Code, Status};
 
 use crate::config::MethodError;
-use crate::daemon::{OpenStoreError, ResolveError, SessionError};
+use crate::daemon::{ResolveError, SessionError};
+use crate::home::OpenStoreError;
 use crate::lumirpc::stored_resource::StoredResourceError;
 use crate::resource::{MissingKey, NoSalt, OperationError, Partial};
 use crate::settings::InvalidSettings;

@@ -4,23 +4,23 @@
 
 /// A URN, or what an engine has sent for one.
 #[derive(Clone, Copy, Debug)]
-pub struct Urn<'a>(pub &'a str);
+pub(crate) struct Urn<'a>(pub &'a str);
 
 impl<'a> Urn<'a> {
     /// The resource's type, without those of what it is in. None where this is no URN.
-    pub fn resource_type(self) -> Option<&'a str> {
+    pub(crate) fn resource_type(self) -> Option<&'a str> {
         let types = self.0.split("::").nth(2)?;
         Some(types.rsplit_once('$').map_or(types, |(_, own)| own))
     }
 
     /// The stack and its project, as they begin the names of all that is in them. None where this is no URN.
-    pub fn stack(self) -> Option<&'a str> {
+    pub(crate) fn stack(self) -> Option<&'a str> {
         let (project, _) = self.0.match_indices("::").nth(1)?;
         self.0.starts_with("urn:pulumi:").then(|| &self.0[..project])
     }
 
     /// What the program calls the resource, which may be anything; empty where this is no URN.
-    pub fn name(self) -> &'a str {
+    pub(crate) fn name(self) -> &'a str {
         self.0.splitn(4, "::").nth(3).unwrap_or_default()
     }
 }

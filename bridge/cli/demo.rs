@@ -15,6 +15,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use super::runtime::{self, RuntimeError};
 use super::{fail, print};
 use host::Host;
 use inputs::Role;
@@ -61,6 +62,8 @@ enum DemoError {
         #[source]
         source: std::io::Error,
     },
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
     /// A file of inputs cannot be used.
     #[error("{file} cannot be used as inputs: {reason}")]
     Inputs {
@@ -91,13 +94,8 @@ enum DemoError {
 }
 
 pub(super) fn run(demo: &Demo) -> ExitCode {
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(source) => {
-            return end(Err(DemoError::Machine { what: "the runtime cannot be started".into(), source }));
-        }
-    };
-    end(runtime.block_on(play(demo)))
+    let played = runtime::block_on(play(demo));
+    end(played.unwrap_or_else(|error| Err(error.into())))
 }
 
 async fn play(demo: &Demo) -> Result<usize, DemoError> {

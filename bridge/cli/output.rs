@@ -13,7 +13,8 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
-use super::USAGE_ERROR;
+/// The exit code of a usage error, as clap's.
+pub(crate) const USAGE_ERROR: u8 = 2;
 
 /// The first failure of standard output. The process has one standard output, so it is one for the process.
 static FAILURE: OnceLock<io::Error> = OnceLock::new();

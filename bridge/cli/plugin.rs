@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::open_files;
 use super::output::{self, fail, print};
+use super::runtime;
 use super::starter::Starter;
 use crate::daemon::Daemon;
 use crate::engine::{Engine, EngineLog, Generation, LogLine, Severity};
@@ -22,7 +23,7 @@ use crate::settings::Settings;
 /// that a machine without this program falls back to a version that exists.
 pub(crate) const PLUGIN_VERSION: semver::Version = semver::Version::new(1, 1, 3);
 
-/// The flags of engines that have a value, which may be the next word: those of Go's logging, and where traces go.
+/// The flags of engines that have a value, which may be the next argument: those of Go's logging, and where traces go.
 const FLAGS_WITH_VALUE: [&str; 8] =
     ["log_backtrace_at", "log_dir", "log_link", "logbuflevel", "stderrthreshold", "tracing", "v", "vmodule"];
 
@@ -54,20 +55,20 @@ enum Request {
 
 impl Request {
     /// Engines put flags of their own logging and tracing before the address; those are accepted and have no effect.
-    fn parse(words: &[OsString]) -> Self {
+    fn parse(arguments: &[OsString]) -> Self {
         let mut engine = None;
-        let mut words = words.iter().map(|word| word.to_string_lossy());
-        while let Some(word) = words.next() {
+        let mut arguments = arguments.iter().map(|argument| argument.to_string_lossy());
+        while let Some(argument) = arguments.next() {
             // Go programs take flags with one hyphen or two.
-            let Some(flag) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')) else {
-                engine = Some(word.into_owned());
+            let Some(flag) = argument.strip_prefix("--").or_else(|| argument.strip_prefix('-')) else {
+                engine = Some(argument.into_owned());
                 continue;
             };
             match flag {
                 "version" => return Self::Version,
                 "get-provider-info" => return Self::ProviderInfo,
                 "help" | "h" => return Self::Help,
-                flag if FLAGS_WITH_VALUE.contains(&flag) => drop(words.next()),
+                flag if FLAGS_WITH_VALUE.contains(&flag) => drop(arguments.next()),
                 _ => {}
             }
         }
@@ -80,9 +81,9 @@ fn shown(text: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-pub(crate) fn run(words: &[OsString]) -> ExitCode {
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let starter = Starter::note();
-    let engine = match Request::parse(words) {
+    let engine = match Request::parse(arguments) {
         Request::Serve(engine) => engine,
         // With a `v`, as the Go bridge prints it.
         Request::Version => return shown(&format!("v{}", plugin_version())),
@@ -92,11 +93,7 @@ pub(crate) fn run(words: &[OsString]) -> ExitCode {
     if let Err(error) = open_files::ensure() {
         return fail(&isthmus_common::error_chain(&error));
     }
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&format!("the runtime cannot be started: {error}")),
-    };
-    runtime.block_on(serve(engine, starter))
+    runtime::run(serve(engine, starter))
 }
 
 async fn serve(address: Option<String>, starter: Starter) -> ExitCode {

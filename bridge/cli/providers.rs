@@ -19,7 +19,9 @@ use isthmus_install::{
 
 use super::fail;
 use super::output::inform;
-use crate::daemon::{self, InstallationError, NoProviderCache};
+use crate::cli::runtime;
+use crate::daemon::InstallationError;
+use crate::home::{self, NoProviderCache};
 use crate::settings::Settings;
 
 /// What is to be done.
@@ -113,23 +115,19 @@ impl ProvidersError {
 }
 
 pub(super) fn run(providers: &Providers, settings: &Settings) -> ExitCode {
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&format!("the runtime cannot be started: {error}")),
-    };
-    let done = runtime.block_on(async {
-        match &providers.command {
+    runtime::run(async {
+        let done = match &providers.command {
             Commands::List(list) => list.run(),
             Commands::Mirror(mirror) => mirror.run(settings).await,
             Commands::Verify(verify) => verify.run(settings).await,
             Commands::Prune(prune) => prune.run(),
+        };
+        match done {
+            Ok(Outcome::Done) => ExitCode::SUCCESS,
+            Ok(Outcome::Faulty) => ExitCode::FAILURE,
+            Err(error) => fail(&isthmus_common::with_help(isthmus_common::error_chain(&error), error.help())),
         }
-    });
-    match done {
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Faulty) => ExitCode::FAILURE,
-        Err(error) => fail(&isthmus_common::with_help(isthmus_common::error_chain(&error), error.help())),
-    }
+    })
 }
 
 /// Says that there is nothing to be told of, so that an empty cache is not taken for a well one.
@@ -141,7 +139,7 @@ fn note_if_empty(cache: &ProviderCache, inventory: &Inventory) {
 
 /// The cache that the environment names, and all that is in it.
 fn open() -> Result<(ProviderCache, Inventory), ProvidersError> {
-    let cache = ProviderCache::new(daemon::provider_cache()?);
+    let cache = ProviderCache::new(home::provider_cache()?);
     match cache.inventory() {
         Ok(inventory) => Ok((cache, inventory)),
         Err(error) => Err(ProvidersError::Read { path: cache.root().to_owned(), error }),

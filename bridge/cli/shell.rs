@@ -8,7 +8,7 @@ use std::path::Path;
 
 use isthmus_install::VersionConstraint;
 
-use super::warn;
+use super::output::warn;
 
 /// An operator of version constraints without its version.
 pub(crate) fn is_lone_operator(argument: &OsStr) -> bool {

@@ -26,7 +26,8 @@ use isthmus_state::EncryptedStore;
 
 use super::output::inform;
 use super::{fail, print, warn};
-use crate::daemon::{self, OpenStoreError};
+use crate::cli::runtime;
+use crate::home::{self, OpenStoreError};
 use crate::settings::Settings;
 use error::StateError;
 
@@ -76,12 +77,8 @@ impl Outcome {
 }
 
 pub(super) fn run(state: &State, settings: &Arc<Settings>) -> ExitCode {
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&format!("the runtime cannot be started: {error}")),
-    };
-    let done = runtime.block_on(async {
-        match &state.command {
+    runtime::run(async {
+        let done = match &state.command {
             Commands::List(list) => list.run(settings).await,
             Commands::Show(show) => show.run(settings).await,
             Commands::Export(export) => export.run(settings).await,
@@ -89,23 +86,23 @@ pub(super) fn run(state: &State, settings: &Arc<Settings>) -> ExitCode {
             Commands::Rekey(rekey) => rekey.run(settings).await,
             Commands::Rm(rm) => rm.run(settings).await,
             Commands::Dismiss(dismiss) => dismiss.run(settings).await,
+        };
+        match done {
+            Ok(Outcome::Done) => ExitCode::SUCCESS,
+            Ok(Outcome::Incomplete) => ExitCode::FAILURE,
+            Err(error) => {
+                let code = error.exit_code();
+                fail(&isthmus_common::error_chain(&error));
+                code
+            }
         }
-    });
-    match done {
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Incomplete) => ExitCode::FAILURE,
-        Err(error) => {
-            let code = error.exit_code();
-            fail(&isthmus_common::error_chain(&error));
-            code
-        }
-    }
+    })
 }
 
 /// Opens the store that the settings name, for what only looks at it or removes from it. It is not created: that would hide
 /// from later commands, and from the plugin, that it is missing.
 async fn open_existing_state_store(settings: &Settings) -> Result<EncryptedStore, StateError> {
-    let state_store = daemon::state_store(settings).map_err(OpenStoreError::from)?;
+    let state_store = home::state_store(settings).map_err(OpenStoreError::from)?;
     match state_store.existing().await.map_err(OpenStoreError::from)? {
         Some(existing) => {
             existing.warnings().for_each(|warning| warn(&warning));
@@ -117,7 +114,7 @@ async fn open_existing_state_store(settings: &Settings) -> Result<EncryptedStore
 
 /// Opens the store that the settings name, and creates it where it is missing. What the user should know about it goes to standard error.
 async fn open_state_store(settings: &Settings) -> Result<EncryptedStore, StateError> {
-    let state_store = daemon::state_store(settings).map_err(OpenStoreError::from)?;
+    let state_store = home::state_store(settings).map_err(OpenStoreError::from)?;
     let state_store = state_store.open().await.map_err(OpenStoreError::from)?.clone();
     for warning in state_store.warnings() {
         warn(&warning);

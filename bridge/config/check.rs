@@ -16,7 +16,7 @@ use crate::translate::marked_secrets::note_secrets;
 /// string, JSON where the value is none. `urn` is that of the provider resource, or empty.
 ///
 /// Everything that is wrong is told at once: a key that there is not keeps nobody from judging the others.
-pub async fn check(
+pub(crate) async fn check(
     instance: &Instance,
     urn: &str,
     news: Struct,

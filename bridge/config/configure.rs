@@ -17,7 +17,7 @@ use crate::translate::marked_secrets::note_secrets;
 
 /// A configuration as an engine passes it.
 #[derive(Clone, Copy, Debug)]
-pub enum Arguments<'a> {
+pub(crate) enum Arguments<'a> {
     /// As properties.
     Properties(&'a Struct),
     /// As a flat map of texts: all that there was once.
@@ -29,7 +29,7 @@ pub enum Arguments<'a> {
 /// No check may have preceded, and the stored configuration may be of another version of the provider. So what it does not
 /// know is left out with a warning, as core warns about what an old state has too much; and what is missing is told in the
 /// form that engines have for it.
-pub async fn configure(
+pub(crate) async fn configure(
     instance: &Instance,
     arguments: Arguments<'_>,
     notes: &mut OperationWarnings,

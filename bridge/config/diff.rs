@@ -20,7 +20,7 @@ use crate::translate::property_path::{PropertyPath, PropertyStep};
 const MAXIMUM_DEPTH: usize = 64;
 
 /// Compares the stored configuration with a new one, but for what `ignore_changes` lead to.
-pub fn diff(
+pub(crate) fn diff(
     olds: &Struct,
     news: &Struct,
     ignore_changes: &[PropertyPath],

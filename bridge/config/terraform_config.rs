@@ -20,7 +20,7 @@ const PROVIDERS: &str = "pulumi:providers:";
 
 /// A method cannot be called.
 #[derive(Debug, thiserror::Error)]
-pub enum MethodError {
+pub(crate) enum MethodError {
     /// There is none of that name.
     #[error("unknown method {token}; a provider has one method, `{TERRAFORM_CONFIG}`")]
     Unknown {
@@ -43,7 +43,7 @@ pub enum MethodError {
 ///
 /// `result` of the answer has everything that the schema has, what is not set as null. Each of its members is secret as a
 /// whole.
-pub async fn call(instance: Option<&Instance>, token: &str) -> Result<Struct, MethodError> {
+pub(crate) async fn call(instance: Option<&Instance>, token: &str) -> Result<Struct, MethodError> {
     let method = token.strip_prefix(PROVIDERS).and_then(|rest| rest.split_once('/'));
     if method.is_none_or(|(_, name)| name != TERRAFORM_CONFIG) {
         return Err(MethodError::Unknown { token: token.to_owned() });

@@ -12,13 +12,13 @@ const REMEMBERED: usize = 200_000;
 
 /// The resources with made-up names, by URN.
 #[derive(Debug, Default)]
-pub struct Autonames {
+pub(crate) struct Autonames {
     urns: Mutex<HashSet<Box<str>>>,
 }
 
 impl Autonames {
     /// Notes whether the name of the resource `urn` is made up.
-    pub fn note(&self, urn: &str, is_made_up: bool) {
+    pub(crate) fn note(&self, urn: &str, is_made_up: bool) {
         let mut urns = self.urns.lock().unwrap_or_else(PoisonError::into_inner);
         if !is_made_up {
             urns.remove(urn);
@@ -28,7 +28,7 @@ impl Autonames {
     }
 
     /// Whether the resource `urn` had a made-up name when it was checked last.
-    pub fn contains(&self, urn: &str) -> bool {
+    pub(crate) fn contains(&self, urn: &str) -> bool {
         self.urns.lock().unwrap_or_else(PoisonError::into_inner).contains(urn)
     }
 }

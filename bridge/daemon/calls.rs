@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 /// The calls of one provider process.
 #[derive(Clone, Debug, Default)]
-pub struct Calls {
+pub(crate) struct Calls {
     running: Arc<Mutex<Running>>,
     ended: Arc<Notify>,
 }
@@ -35,7 +35,7 @@ const BESIDE: u64 = 1 << 63;
 
 /// A call under way; it ends when this is dropped.
 #[derive(Debug)]
-pub struct Call {
+pub(crate) struct Call {
     calls: Calls,
     number: u64,
     broken_off: CancellationToken,
@@ -43,20 +43,20 @@ pub struct Call {
 
 /// The calls up to some moment, and none that began later.
 #[derive(Clone, Debug)]
-pub struct CallSnapshot {
+pub(crate) struct CallSnapshot {
     calls: Calls,
     next: u64,
 }
 
 impl Calls {
     /// Begins a call about the resource `urn` (empty: about none).
-    pub fn begin(&self, urn: &str) -> Call {
+    pub(crate) fn begin(&self, urn: &str) -> Call {
         self.enter(0, urn)
     }
 
     /// Begins a call that no engine has asked for. Nobody waits for it as for the others, but a line of the provider's log
     /// may be about it.
-    pub fn beside(&self) -> Call {
+    pub(crate) fn beside(&self) -> Call {
         self.enter(BESIDE, "")
     }
 
@@ -73,7 +73,7 @@ impl Calls {
     }
 
     /// The resource of the only call under way.
-    pub fn only_urn(&self) -> Option<Arc<str>> {
+    pub(crate) fn only_urn(&self) -> Option<Arc<str>> {
         match self.running().calls.as_slice() {
             [only] => Some(Arc::clone(&only.urn)),
             _ => None,
@@ -81,13 +81,13 @@ impl Calls {
     }
 
     /// The calls that have begun until now.
-    pub fn begun(&self) -> CallSnapshot {
+    pub(crate) fn begun(&self) -> CallSnapshot {
         let next = self.running().next;
         CallSnapshot { calls: self.clone(), next }
     }
 
     /// Breaks off all calls, those that begin from now on too.
-    pub fn close(&self) {
+    pub(crate) fn close(&self) {
         self.running().closed = true;
         self.begun().break_off();
     }
@@ -99,19 +99,19 @@ impl Calls {
 
 impl Call {
     /// Ends when nobody waits for the call any longer.
-    pub fn broken_off(&self) -> CancellationToken {
+    pub(crate) fn broken_off(&self) -> CancellationToken {
         self.broken_off.clone()
     }
 }
 
 impl CallSnapshot {
     /// Whether any of them is under way.
-    pub fn are_running(&self) -> bool {
+    pub(crate) fn are_running(&self) -> bool {
         self.calls.running().calls.iter().any(|call| call.number < self.next)
     }
 
     /// Waits until none of them is under way.
-    pub async fn ended(&self) {
+    pub(crate) async fn ended(&self) {
         loop {
             let ended = self.calls.ended.notified();
             if !self.are_running() {
@@ -122,14 +122,14 @@ impl CallSnapshot {
     }
 
     /// Sees to it that whoever waits for those that are under way is told what is known of them by now.
-    pub fn break_off(&self) {
+    pub(crate) fn break_off(&self) {
         for call in self.calls.running().calls.iter().filter(|call| call.number < self.next) {
             call.broken_off.cancel();
         }
     }
 
     /// Breaks off what has not ended after `grace`.
-    pub async fn break_off_after(&self, stop_grace_period: Duration) {
+    pub(crate) async fn break_off_after(&self, stop_grace_period: Duration) {
         if tokio::time::timeout(stop_grace_period, self.ended()).await.is_err() {
             self.break_off();
         }

@@ -9,12 +9,12 @@ use isthmus_install::{
     OciAuthenticator, Origins, ProviderCache, RegistryClient, SignaturePolicy, Sources,
 };
 
-use super::home::{self, NoProviderCache};
+use crate::home::{self, NoProviderCache};
 use crate::settings::{self, Settings};
 
 /// An installer, and what is to be said of its configuration.
 #[derive(Debug)]
-pub struct Installation {
+pub(crate) struct Installation {
     /// It, or why it cannot be made.
     pub installer: Result<Installer, InstallationError>,
     /// What of the configuration has no effect. That is known, and may be the reason, where the installer cannot be made.
@@ -23,7 +23,7 @@ pub struct Installation {
 
 /// It is not clear how providers are to be installed.
 #[derive(Debug, thiserror::Error)]
-pub enum InstallationError {
+pub(crate) enum InstallationError {
     /// There is no place for them.
     #[error(transparent)]
     NoCache(#[from] NoProviderCache),
@@ -37,7 +37,7 @@ pub enum InstallationError {
 
 impl Installation {
     /// What the settings and the environment say, and files that they name. This reads files and directories.
-    pub fn configured(settings: &Settings) -> Self {
+    pub(crate) fn configured(settings: &Settings) -> Self {
         let mut warnings = Vec::new();
         let installer = Self::installer(settings, &mut warnings);
         Self { installer, warnings }

@@ -18,7 +18,7 @@ const STOP_AGAIN: Duration = Duration::from_secs(1);
 
 /// A running provider, its package and its configuration.
 #[derive(Debug)]
-pub struct Instance {
+pub(crate) struct Instance {
     /// How Pulumi sees it.
     pub package: Arc<Package>,
     /// The process.
@@ -46,7 +46,12 @@ pub struct Instance {
 
 impl Instance {
     /// Puts a running provider and its package together.
-    pub fn new(package: Arc<Package>, provider: Provider, calls: Calls, settings: Arc<Settings>) -> Self {
+    pub(crate) fn new(
+        package: Arc<Package>,
+        provider: Provider,
+        calls: Calls,
+        settings: Arc<Settings>,
+    ) -> Self {
         Self {
             settings,
             package,
@@ -64,7 +69,7 @@ impl Instance {
     }
 
     /// Configures the provider now.
-    pub async fn configure(
+    pub(crate) async fn configure(
         &self,
         config: Value,
         warnings: &mut Vec<Diagnostic>,
@@ -84,17 +89,17 @@ impl Instance {
     }
 
     /// The configuration that was applied, if any was.
-    pub async fn configured(&self) -> Option<Value> {
+    pub(crate) async fn configured(&self) -> Option<Value> {
         self.config.lock().await.clone()
     }
 
     /// Remembers a configuration that was judged.
-    pub fn last_checked(&self, config: Value) {
+    pub(crate) fn last_checked(&self, config: Value) {
         *self.checked.lock().unwrap_or_else(PoisonError::into_inner) = Some(config);
     }
 
     /// The configuration as far as it is known: the one that was applied, or else judged last.
-    pub async fn known_config(&self) -> Option<Value> {
+    pub(crate) async fn known_config(&self) -> Option<Value> {
         let checked = || self.checked.lock().unwrap_or_else(PoisonError::into_inner).clone();
         self.configured().await.or_else(checked)
     }
@@ -104,7 +109,7 @@ impl Instance {
     ///
     /// # Errors
     /// [`OperationError::NotConfigured`].
-    pub async fn require_configured(&self) -> Result<(), OperationError> {
+    pub(crate) async fn require_configured(&self) -> Result<(), OperationError> {
         match &*self.config.lock().await {
             Some(_) => Ok(()),
             None => Err(OperationError::NotConfigured { package: self.package.identity().name.clone() }),
@@ -117,13 +122,13 @@ impl Instance {
     }
 
     /// Asks `calls` to come to an end, if they have not.
-    pub async fn stop(&self, calls: &CallSnapshot) -> Result<(), ProviderError> {
+    pub(crate) async fn stop(&self, calls: &CallSnapshot) -> Result<(), ProviderError> {
         if calls.are_running() { self.provider.stop().await } else { Ok(()) }
     }
 
     /// Waits until `calls` have come to an end, and asks again for as long as they have not. Once is not enough: a provider
     /// stops what it is doing when it is asked, and a call whose request was just on its way begins afterwards.
-    pub async fn stopped(&self, calls: &CallSnapshot) {
+    pub(crate) async fn stopped(&self, calls: &CallSnapshot) {
         while tokio::time::timeout(STOP_AGAIN, calls.ended()).await.is_err() {
             // Whether it hears that has no bearing on anything: the calls' own answers tell how they end.
             let _ = self.provider.stop().await;
@@ -132,7 +137,7 @@ impl Instance {
 
     /// Ends the provider. Calls under way are asked to come to an end first, and are broken off where they have not after
     /// `grace`; what is open is closed after them.
-    pub async fn end(&self, stop_grace_period: Duration) {
+    pub(crate) async fn end(&self, stop_grace_period: Duration) {
         let calls = self.calls.begun();
         self.listings.drop_all();
         let asked = async {

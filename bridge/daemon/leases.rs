@@ -20,7 +20,7 @@ use crate::engine::{EngineLog, LogLine, Severity};
 
 /// How many may be open at a time in one provider process. Each costs a task here and something of its own at the
 /// provider; a program that opens more does so in a loop without an end.
-pub const MOST_LEASES: usize = 500;
+pub(crate) const MOST_LEASES: usize = 500;
 
 /// The part of the time until a renewal is wanted that is kept back, so that it does not come too late.
 const EARLY: u32 = 5;
@@ -40,7 +40,7 @@ const LAST_CALL: Duration = Duration::from_secs(10);
 
 /// The open ephemeral resources of one provider process.
 #[derive(Debug)]
-pub struct Leases {
+pub(crate) struct Leases {
     room: Arc<Semaphore>,
     /// Ends all that will ever be there.
     over: CancellationToken,
@@ -51,7 +51,7 @@ pub struct Leases {
 
 /// Room for one more.
 #[derive(Debug)]
-pub struct Room {
+pub(crate) struct Room {
     run: CancellationToken,
     permit: OwnedSemaphorePermit,
     tracked: TaskTrackerToken,
@@ -59,12 +59,12 @@ pub struct Room {
 
 /// There is no room for another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoRoom;
+pub(crate) struct NoRoom;
 
 /// Those that were open, or being opened, at some moment. They are kept until this is told to close them.
 #[derive(Debug)]
 #[must_use]
-pub struct LeaseSnapshot(CancellationToken);
+pub(crate) struct LeaseSnapshot(CancellationToken);
 
 impl Default for Leases {
     fn default() -> Self {
@@ -80,20 +80,20 @@ impl Default for Leases {
 
 impl Leases {
     /// Room for what is about to be opened. It belongs to those that are open by now, even if it is opened later.
-    pub fn room(&self) -> Result<Room, NoRoom> {
+    pub(crate) fn room(&self) -> Result<Room, NoRoom> {
         let permit = Arc::clone(&self.room).try_acquire_owned().map_err(|_| NoRoom)?;
         let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Ok(Room { run, permit, tracked: self.tasks.token() })
     }
 
     /// Those that are open by now. Later ones are apart from them.
-    pub fn until_now(&self) -> LeaseSnapshot {
+    pub(crate) fn until_now(&self) -> LeaseSnapshot {
         let mut run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         LeaseSnapshot(std::mem::replace(&mut *run, self.over.child_token()))
     }
 
     /// Closes all, and what is being opened as soon as it is open, and waits until that is done.
-    pub async fn end(&self) {
+    pub(crate) async fn end(&self) {
         self.over.cancel();
         self.tasks.close();
         self.tasks.wait().await;
@@ -102,14 +102,14 @@ impl Leases {
 
 impl LeaseSnapshot {
     /// Lets them be closed.
-    pub fn close(self) {
+    pub(crate) fn close(self) {
         self.0.cancel();
     }
 }
 
 impl Room {
     /// Keeps what was opened. `token` is what the program calls it by; troubles are told to `log`.
-    pub fn keep(self, instance: &Arc<Instance>, lease: Lease, token: &str, log: EngineLog) {
+    pub(crate) fn keep(self, instance: &Arc<Instance>, lease: Lease, token: &str, log: EngineLog) {
         let Self { run, permit, tracked } = self;
         let keeper =
             LeaseKeeper { instance: Arc::clone(instance), token: token.to_owned(), log, run, _room: permit };

@@ -16,13 +16,13 @@ const MOST: usize = 16;
 
 /// The lists of one provider process.
 #[derive(Debug, Default)]
-pub struct Listings {
+pub(crate) struct Listings {
     paused: Mutex<VecDeque<(String, Paused)>>,
 }
 
 /// A list, and what it is a list of.
 #[derive(Debug)]
-pub struct Paused {
+pub(crate) struct Paused {
     /// The rest of it.
     pub listing: Listing,
     /// The resource's token.
@@ -33,7 +33,7 @@ pub struct Paused {
 
 impl Listings {
     /// Keeps a list for later, and returns what it is asked for by.
-    pub fn keep(&self, paused: Paused) -> String {
+    pub(crate) fn keep(&self, paused: Paused) -> String {
         // The hasher is keyed by the operating system's randomness; more is not needed of what is not secret.
         let name = format!("{:016x}", RandomState::new().hash_one(&paused.token));
         let mut lists = self.paused.lock().unwrap_or_else(PoisonError::into_inner);
@@ -45,14 +45,14 @@ impl Listings {
     }
 
     /// The list that was kept under this name, which is then not kept any more.
-    pub fn take(&self, name: &str) -> Option<Paused> {
+    pub(crate) fn take(&self, name: &str) -> Option<Paused> {
         let mut lists = self.paused.lock().unwrap_or_else(PoisonError::into_inner);
         let position = lists.iter().position(|(kept, _)| kept == name)?;
         lists.remove(position).map(|(_, paused)| paused)
     }
 
     /// Tells the provider that nobody wants the rest of any list.
-    pub fn drop_all(&self) {
+    pub(crate) fn drop_all(&self) {
         self.paused.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }

@@ -8,7 +8,7 @@ use crate::resource::in_sentences;
 
 impl Daemon {
     /// Tells an engine what was begun and never ended, as far as it concerns it. What somebody is still doing is left out.
-    pub async fn report_open_intents(&self, concerns: impl Fn(&Intent) -> bool, log: &EngineLog) {
+    pub(crate) async fn report_open_intents(&self, concerns: impl Fn(&Intent) -> bool, log: &EngineLog) {
         // That there is no place for a store is told whenever something would have to be kept in it.
         let Ok(lazy) = &self.state_store else { return };
         let say = |severity, message| log.send(LogLine { severity, message, urn: String::new() });
@@ -66,7 +66,7 @@ impl Daemon {
         log.flush().await;
         for open in unanswered {
             state_store.dismiss(open.number).await?;
-            self.unanswered.remember(open);
+            self.unconfirmed.remember(open);
         }
         Ok(())
     }

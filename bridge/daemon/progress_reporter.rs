@@ -10,14 +10,14 @@ const TOLD_EVERY: Duration = Duration::from_secs(10);
 
 /// Tells it. How far a download is, it tells now and then.
 #[derive(Debug, Default)]
-pub struct ProgressReporter {
+pub(crate) struct ProgressReporter {
     /// What is being downloaded, and when something was told of it.
     downloading: Mutex<Option<(String, Instant)>>,
 }
 
 impl ProgressReporter {
     /// The line about an event, if there is one.
-    pub fn line(&self, event: &InstallEvent) -> Option<String> {
+    pub(crate) fn line(&self, event: &InstallEvent) -> Option<String> {
         let mut downloading = self.downloading.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
             InstallEvent::Waiting { address, version } => {

@@ -65,7 +65,7 @@ pub(super) fn observer(settings: &Settings, log: EngineLog, calls: Calls) -> Cal
 }
 
 /// What the line about a provider's call starts with.
-pub const CALL_MARK: &str = "terraform: ";
+pub(crate) const CALL_MARK: &str = "terraform: ";
 
 fn severity(record: &LogRecord, wanted: Option<Level>) -> Severity {
     // Reports about a provider's process are independent of the level for the provider's own lines.

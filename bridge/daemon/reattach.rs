@@ -20,7 +20,7 @@ const HOSTS: [&str; 2] = ["registry.terraform.io", DEFAULT_HOST];
 
 /// What a variable says of running providers cannot be used: whoever set it is at fault.
 #[derive(Debug, thiserror::Error)]
-pub enum ReattachVariableError {
+pub(crate) enum ReattachVariableError {
     /// All of it.
     #[error("the variable {variable} cannot be read")]
     Syntax {

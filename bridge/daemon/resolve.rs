@@ -29,7 +29,7 @@ pub(super) struct Resolved {
 
 /// What was asked for leads to no provider.
 #[derive(Debug, thiserror::Error)]
-pub enum ResolveError {
+pub(crate) enum ResolveError {
     /// The words name no provider.
     #[error("invalid provider name")]
     Name(#[from] AddressError),
@@ -62,7 +62,7 @@ fn not_had(error: Box<InstallError>) -> ResolveError {
 
 impl ResolveError {
     /// What to do about it, in lines of their own.
-    pub fn help(&self) -> Vec<String> {
+    pub(crate) fn help(&self) -> Vec<String> {
         let Self::Install { error } = self else { return Vec::new() };
         let mut lines = error.help();
         if let (InstallError::Unreachable { cached, .. }, Some(last)) = (&**error, lines.last_mut()) {

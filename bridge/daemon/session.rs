@@ -23,7 +23,7 @@ const REMEMBERED_WARNINGS: usize = 10_000;
 
 /// One connection of an engine.
 #[derive(Debug)]
-pub struct Session {
+pub(crate) struct Session {
     daemon: Arc<Daemon>,
     number: u64,
     log: RwLock<EngineLog>,
@@ -39,7 +39,7 @@ pub struct Session {
 
 /// A session cannot do what was asked.
 #[derive(Debug, thiserror::Error)]
-pub enum SessionError {
+pub(crate) enum SessionError {
     /// It has no provider yet.
     #[error("no Terraform provider has been chosen yet: Parameterize comes before this call")]
     NotParameterized,
@@ -76,7 +76,7 @@ pub enum SessionError {
 
 impl SessionError {
     /// All of it for the user: what failed, why, what to do, and what there was to warn of.
-    pub fn report(&self) -> String {
+    pub(crate) fn report(&self) -> String {
         let text = isthmus_common::error_chain(self);
         let Self::Resolve { error, warnings } = self else { return text };
         let mut text = isthmus_common::with_help(text, error.help());
@@ -109,22 +109,22 @@ impl Session {
     }
 
     /// The process that this session is part of.
-    pub fn daemon(&self) -> &Arc<Daemon> {
+    pub(crate) fn daemon(&self) -> &Arc<Daemon> {
         &self.daemon
     }
 
     /// Where this session's messages go.
-    pub fn log(&self) -> EngineLog {
+    pub(crate) fn log(&self) -> EngineLog {
         self.log.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What may not be printed of the values that this session has seen.
-    pub fn secrets(&self) -> &KnownSecrets {
+    pub(crate) fn secrets(&self) -> &KnownSecrets {
         &self.secrets
     }
 
     /// Learns where the engine is.
-    pub fn attach_engine(&self, address: &str) -> Result<(), SessionError> {
+    pub(crate) fn attach_engine(&self, address: &str) -> Result<(), SessionError> {
         let engine = Engine::new(address, Generation::Today)?;
         let log = EngineLog::start(Some(engine)).redacting(self.secrets.clone());
         *self.log.write().unwrap_or_else(PoisonError::into_inner) = log;
@@ -132,37 +132,37 @@ impl Session {
     }
 
     /// Whether the engine takes secrets in answers.
-    pub fn keeps_secrets(&self) -> bool {
+    pub(crate) fn keeps_secrets(&self) -> bool {
         self.keep_secrets.load(Ordering::Relaxed)
     }
 
     /// Learns whether the engine takes secrets in answers.
-    pub fn accept_secrets(&self, accepted: bool) {
+    pub(crate) fn accept_secrets(&self, accepted: bool) {
         self.keep_secrets.store(accepted, Ordering::Relaxed);
     }
 
     /// Whether the engine takes outputs from an invoke.
-    pub fn takes_outputs_of_invokes(&self) -> bool {
+    pub(crate) fn takes_outputs_of_invokes(&self) -> bool {
         self.outputs_of_invokes.load(Ordering::Relaxed)
     }
 
     /// Learns whether the engine takes outputs from an invoke.
-    pub fn accept_outputs_of_invokes(&self, accepted: bool) {
+    pub(crate) fn accept_outputs_of_invokes(&self, accepted: bool) {
         self.outputs_of_invokes.store(accepted, Ordering::Relaxed);
     }
 
     /// Whether the engine says of an invoke that it is part of a preview.
-    pub fn tells_previews(&self) -> bool {
+    pub(crate) fn tells_previews(&self) -> bool {
         self.tells_previews.load(Ordering::Relaxed)
     }
 
     /// Learns whether the engine says of an invoke that it is part of a preview.
-    pub fn expect_previews_told(&self, told: bool) {
+    pub(crate) fn expect_previews_told(&self, told: bool) {
         self.tells_previews.store(told, Ordering::Relaxed);
     }
 
     /// The session's provider, which is started if it does not run yet.
-    pub async fn instance(self: &Arc<Self>) -> Result<Arc<Instance>, SessionError> {
+    pub(crate) async fn instance(self: &Arc<Self>) -> Result<Arc<Instance>, SessionError> {
         let choice = self.choice.lock().await.clone();
         let Some(choice) = choice else {
             return self.daemon.only_instance.get().cloned().ok_or(SessionError::NotParameterized);
@@ -176,7 +176,7 @@ impl Session {
     }
 
     /// The package that the session's provider is shown as, where one was chosen. The provider need not run for it.
-    pub async fn package(&self) -> Option<Arc<Package>> {
+    pub(crate) async fn package(&self) -> Option<Arc<Package>> {
         match self.choice.lock().await.as_ref() {
             Some(choice) => Some(choice.package()),
             None => self.daemon.only_instance.get().map(|instance| Arc::clone(&instance.package)),
@@ -184,7 +184,10 @@ impl Session {
     }
 
     /// Chooses the provider by the words of a command line. Whoever wrote them is told what of them has no effect.
-    pub async fn parameterize_by_arguments(&self, words: &[String]) -> Result<Arc<Package>, SessionError> {
+    pub(crate) async fn parameterize_by_arguments(
+        &self,
+        words: &[String],
+    ) -> Result<Arc<Package>, SessionError> {
         let arguments = match Arguments::parse(words) {
             Ok(arguments) => arguments,
             Err(error) => {
@@ -207,7 +210,7 @@ impl Session {
     }
 
     /// Chooses the provider by the bytes that an SDK remembers.
-    pub async fn parameterize_by_value(&self, value: &[u8]) -> Result<Arc<Package>, SessionError> {
+    pub(crate) async fn parameterize_by_value(&self, value: &[u8]) -> Result<Arc<Package>, SessionError> {
         self.parameterize(Parameter::decode(value)?.arguments()).await
     }
 
@@ -258,7 +261,7 @@ impl Session {
 
     /// Warns of an SDK in the project around the working directory that was left behind by the project file, where the session's
     /// package comes from it. An engine runs plugins in the directory of its project.
-    pub async fn warn_of_stale_sdk(&self) {
+    pub(crate) async fn warn_of_stale_sdk(&self) {
         let Some(package) = self.package().await else { return };
         let stale = move || {
             let identity = package.identity();
@@ -273,13 +276,13 @@ impl Session {
     }
 
     /// Sends one line to the engine.
-    pub fn say(&self, severity: Severity, message: String, urn: &str) {
+    pub(crate) fn say(&self, severity: Severity, message: String, urn: &str) {
         self.log().send(LogLine { severity, message, urn: urn.to_owned() });
     }
 
     /// Shows a warning about a resource, unless it was shown already: a provider repeats itself when it validates, plans and
     /// applies the same resource.
-    pub fn warn(&self, message: String, urn: &str) {
+    pub(crate) fn warn(&self, message: String, urn: &str) {
         let mut shown = self.shown_warnings.lock().unwrap_or_else(PoisonError::into_inner);
         if shown.len() >= REMEMBERED_WARNINGS {
             shown.clear();
@@ -290,7 +293,7 @@ impl Session {
     }
 
     /// Delivers what a call has to say, if it is anything that must be there before the answer.
-    pub async fn settle(&self, has_warnings: bool) {
+    pub(crate) async fn settle(&self, has_warnings: bool) {
         if has_warnings || self.daemon.settings.log_calls {
             self.log().flush().await;
         }
@@ -299,7 +302,7 @@ impl Session {
     /// Asks calls under way to come to an end, without waiting until they have: the engine has only a few seconds for this,
     /// and waits for the calls themselves. What was asked before and has not ended is broken off after the grace; what is open is
     /// closed after the calls. The session goes on: an engine that is attached sends Cancel at the end of each of its runs.
-    pub async fn cancel(&self) {
+    pub(crate) async fn cancel(&self) {
         // Before asking for the provider, which is there only once it has started.
         self.cancelling.notify_waiters();
         let choice = self.choice.lock().await.clone();
@@ -333,7 +336,7 @@ impl Session {
     }
 
     /// The connection is gone, and with it everybody who could use the provider.
-    pub fn disconnected(self: &Arc<Self>) {
+    pub(crate) fn disconnected(self: &Arc<Self>) {
         self.daemon.forget_session(self.number);
         let session = Arc::clone(self);
         self.daemon.spawn(async move {

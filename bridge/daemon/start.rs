@@ -8,7 +8,7 @@ use isthmus_provider::schema::CatalogueError;
 use isthmus_provider::{Diagnostic, KnownSchema, Provider, ProviderError, SchemaUpdate};
 
 use super::reattach::{self, ReattachVariableError};
-use super::{Calls, home, provider_log};
+use super::{Calls, provider_log};
 use crate::engine::EngineLog;
 use crate::settings::Settings;
 
@@ -17,7 +17,7 @@ const DISABLE_TLS: &str = "TF_DISABLE_PLUGIN_TLS";
 
 /// Where a provider comes from.
 #[derive(Clone, Debug)]
-pub struct ProviderSource {
+pub(crate) struct ProviderSource {
     /// What it is called in messages: its type, such as `random`.
     pub name: String,
     /// How it comes to run.
@@ -26,7 +26,7 @@ pub struct ProviderSource {
 
 /// How a provider comes to run.
 #[derive(Clone, Debug)]
-pub enum Program {
+pub(crate) enum Program {
     /// It is started from this file.
     File(PathBuf),
     /// It runs already.
@@ -35,7 +35,7 @@ pub enum Program {
 
 /// A provider cannot be had.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub(crate) enum StartError {
     /// Whether it runs already cannot be told.
     #[error(transparent)]
     Reattach(#[from] ReattachVariableError),
@@ -67,7 +67,7 @@ pub enum StartError {
 
 impl ProviderSource {
     /// The provider of this type in a file, unless the environment says that one of this type runs already.
-    pub fn in_file(provider_type: &str, executable: PathBuf) -> Result<Self, ReattachVariableError> {
+    pub(crate) fn in_file(provider_type: &str, executable: PathBuf) -> Result<Self, ReattachVariableError> {
         let running = reattach::running_of_type(provider_type)?;
         let program = running.map_or(Program::File(executable), Program::Running);
         Ok(Self { name: provider_type.to_owned(), program })
@@ -75,7 +75,7 @@ impl ProviderSource {
 }
 
 /// Starts the provider, and asks it what it offers, which is compared with what is `known`. Its log goes to `log`.
-pub async fn start(
+pub(crate) async fn start(
     source: &ProviderSource,
     settings: &Settings,
     log: EngineLog,
@@ -130,7 +130,7 @@ async fn verify(executable: &Path) -> Result<(), StartError> {
 }
 
 /// The warning before a provider binary is started that is named by its path, is in the cache, and is not verified.
-pub async fn unverified(executable: PathBuf) -> Option<String> {
+pub(crate) async fn unverified(executable: PathBuf) -> Option<String> {
     let shown = executable.display().to_string();
     match provenance(executable).await {
         Ok(Provenance::Unverified(reason)) => {
@@ -163,7 +163,7 @@ async fn provenance(executable: PathBuf) -> Result<Provenance, AlteredError> {
 
 /// Whether a file is in the provider cache, by its path or by where links on it lead. Blocks on the file system.
 fn is_in_cache(executable: &Path) -> bool {
-    let Ok(cache) = home::provider_cache() else { return false };
+    let Ok(cache) = crate::home::provider_cache() else { return false };
     let is_below = |executable: &Path, cache: &Path| executable.starts_with(cache);
     is_below(executable, &cache)
         || executable

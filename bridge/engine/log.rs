@@ -18,7 +18,7 @@ const LONGEST_JOINED: usize = 16 * 1024;
 
 /// How a line is shown. The numbers are those of both engines' `LogSeverity`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
+pub(crate) enum Severity {
     /// Only when debugging.
     Debug = 0,
     /// As it is.
@@ -31,7 +31,7 @@ pub enum Severity {
 
 /// One line.
 #[derive(Clone, Debug)]
-pub struct LogLine {
+pub(crate) struct LogLine {
     /// How it is shown.
     pub severity: Severity,
     /// What it says.
@@ -42,7 +42,7 @@ pub struct LogLine {
 
 /// The way to one engine's log. Cloning it shares the way.
 #[derive(Clone, Debug)]
-pub struct EngineLog {
+pub(crate) struct EngineLog {
     queue: mpsc::Sender<Item>,
     lost: Arc<AtomicU64>,
     secrets: KnownSecrets,
@@ -56,7 +56,7 @@ enum Item {
 
 impl EngineLog {
     /// Starts to deliver to `engine`, or to stderr where there is none. Delivery ends when the last clone is dropped.
-    pub fn start(engine: Option<Engine>) -> Self {
+    pub(crate) fn start(engine: Option<Engine>) -> Self {
         let (queue, lines) = mpsc::channel(CAPACITY);
         let lost = Arc::new(AtomicU64::new(0));
         tokio::spawn(deliver(engine, lines, Arc::clone(&lost)));
@@ -65,17 +65,17 @@ impl EngineLog {
 
     /// The same way for a session whose secrets these are: they are redacted in every line.
     #[must_use]
-    pub fn redacting(self, secrets: KnownSecrets) -> Self {
+    pub(crate) fn redacting(self, secrets: KnownSecrets) -> Self {
         Self { secrets, ..self }
     }
 
     /// What is redacted.
-    pub fn secrets(&self) -> &KnownSecrets {
+    pub(crate) fn secrets(&self) -> &KnownSecrets {
         &self.secrets
     }
 
     /// Puts a line into the queue, without waiting.
-    pub fn send(&self, mut line: LogLine) {
+    pub(crate) fn send(&self, mut line: LogLine) {
         self.secrets.redact_in_place(&mut line.message);
         if self.queue.try_send(Item::Line(line)).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
@@ -84,7 +84,7 @@ impl EngineLog {
 
     /// Waits until everything that was put into the queue before is delivered (or given up). A call does so before it
     /// answers, because the engine may end the plugin after the answer.
-    pub async fn flush(&self) {
+    pub(crate) async fn flush(&self) {
         let (done, delivered) = oneshot::channel();
         if self.queue.send(Item::Flush(done)).await.is_ok() {
             // An error means that delivery has ended, and with it the wait.

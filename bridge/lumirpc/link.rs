@@ -17,8 +17,10 @@ use isthmus_common::permissions::{PRIVATE_DIRECTORY, create_directories};
 use isthmus_install::find_executable;
 use isthmus_provider::plugin::{ExecutableError, inspect};
 
+use super::PLUGIN_PREFIX;
 use crate::cli::install::{ProviderError, install_one};
-use crate::cli::{LUMI_PLUGIN_PREFIX, fail, print, shell};
+use crate::cli::output::{fail, print};
+use crate::cli::shell;
 use crate::package::parameters::{EXECUTABLE_PREFIX, is_path, local_provider_type};
 use crate::settings::Settings;
 
@@ -147,8 +149,8 @@ impl Link {
             }
         };
         let ours = std::env::current_exe().map_err(LinkError::Here)?;
-        let plugin = folder.join(format!("{LUMI_PLUGIN_PREFIX}{package}"));
-        let provider = folder.join(format!("{LUMI_PLUGIN_PREFIX}{package}{PROVIDER_LINK}"));
+        let plugin = folder.join(format!("{PLUGIN_PREFIX}{package}"));
+        let provider = folder.join(format!("{PLUGIN_PREFIX}{package}{PROVIDER_LINK}"));
         // Looked at before anything is changed.
         let is_program =
             |target: &Path| target == ours || target.file_name().is_some_and(|name| name == PROGRAM);

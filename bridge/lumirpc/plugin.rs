@@ -17,10 +17,12 @@ use super::link::PROVIDER_LINK;
 use crate::cli::open_files;
 use crate::cli::output::fail;
 use crate::cli::plugin::{PortError, announce, plugin_version, serve_until_told};
+use crate::cli::runtime;
 use crate::cli::starter::Starter;
 use crate::config;
-use crate::daemon::{self, Calls, Daemon, Instance, OpenStoreError, ProviderSource};
+use crate::daemon::{self, Calls, Daemon, Instance, ProviderSource};
 use crate::engine::{Engine, EngineError, EngineLog, Generation, LogLine, Severity};
+use crate::home::OpenStoreError;
 use crate::package::catalogue::{Identity, Package};
 use crate::package::parameters::{EXECUTABLE_PREFIX, LOCAL_VERSION, Parameter, ParameterSource};
 use crate::resource::{self, OperationError, OperationWarnings};
@@ -74,11 +76,7 @@ pub(crate) fn run(package: &str, program: &Path, words: &[OsString]) -> ExitCode
     if let Err(error) = open_files::ensure() {
         return fail(&error.to_string());
     }
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&format!("the runtime cannot be started: {error}")),
-    };
-    runtime.block_on(async {
+    runtime::run(async {
         match serve(package, program, engine_address(words), starter).await {
             Ok(code) => code,
             Err(error) => fail(&isthmus_common::error_chain(&error)),

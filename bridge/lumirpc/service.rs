@@ -16,7 +16,7 @@ use tonic::{Request, Response, Status};
 
 use crate::daemon::Session;
 use crate::resource::{self, AutonamingMode, Naming, Operation, OperationWarnings};
-use crate::serve::session_of;
+use crate::serve::{run_to_completion, session_of};
 use crate::status::{self, RequestError};
 
 use super::name::{resource_name, without_names};
@@ -116,7 +116,7 @@ impl ResourceProvider for LumiService {
     async fn create(&self, request: Request<CreateRequest>) -> Result<Response<CreateResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
         let subject = self.subject(&work, &request.r#type, request.properties.as_ref()).await;
-        work.run_to_completion(move |work| async move {
+        run_to_completion(Arc::clone(&work.session), async move {
             let stored = work.configured_resource(&request.r#type).await?;
             let stored = stored.doing(Operation::Create, subject, None);
             let mut notes = OperationWarnings::default();
@@ -142,7 +142,7 @@ impl ResourceProvider for LumiService {
     async fn update(&self, request: Request<UpdateRequest>) -> Result<Response<UpdateResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
         let subject = self.subject(&work, &request.r#type, request.news.as_ref()).await;
-        work.run_to_completion(move |work| async move {
+        run_to_completion(Arc::clone(&work.session), async move {
             let stored = work.configured_resource(&request.r#type).await?;
             let mut notes = OperationWarnings::default();
             let olds = without_names(request.olds, &stored.target.shape);
@@ -158,7 +158,7 @@ impl ResourceProvider for LumiService {
     async fn delete(&self, request: Request<DeleteRequest>) -> Result<Response<()>, Status> {
         let (work, request) = Work::begin(request).await?;
         let subject = self.subject(&work, &request.r#type, request.properties.as_ref()).await;
-        work.run_to_completion(move |work| async move {
+        run_to_completion(Arc::clone(&work.session), async move {
             let stored = work.configured_resource(&request.r#type).await?;
             let stored = stored.doing(Operation::Delete, subject, None);
             let mut notes = OperationWarnings::default();

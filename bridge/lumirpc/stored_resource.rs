@@ -13,7 +13,6 @@ mod lookup;
 mod prior;
 mod report;
 mod stored_state;
-mod unconfirmed;
 
 use bytes::Bytes;
 use isthmus_cty::AttributePath;
@@ -26,6 +25,7 @@ use isthmus_state::{
 };
 use prost::Message as _;
 
+use crate::daemon::UnconfirmedCreations;
 use crate::resource::intents::complain;
 use crate::resource::timeouts::Remedy;
 use crate::resource::{
@@ -40,7 +40,6 @@ use lookup::LookupPurpose;
 use prior::Record;
 pub(crate) use stored_state::Made;
 use stored_state::StoredState;
-pub(crate) use unconfirmed::UnconfirmedCreations;
 
 /// The property that stands for a replacement which no property asks for.
 const ID: &str = "id";
@@ -59,7 +58,7 @@ pub(crate) struct StoredResource<'a> {
     /// The provider's type, such as `random`.
     pub provider_type: &'a str,
     /// What earlier processes have made, while nobody knows that the engine was told; absent where nothing is made.
-    pub unanswered: Option<&'a UnconfirmedCreations>,
+    pub unconfirmed: Option<&'a UnconfirmedCreations>,
     /// Whether the engine is not to be told sensitive outputs, because it would store them in the clear.
     pub withhold_sensitive: bool,
 }

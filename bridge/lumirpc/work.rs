@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use isthmus_provider::Limit;
 use isthmus_state::Unanswered;
-use tonic::{Request, Response, Status};
+use tonic::{Request, Status};
 
 use super::stored_resource::{StoredResource, StoredResourceError};
 use crate::daemon::{Call, Instance, Session};
 use crate::resource::{OperationWarnings, Target, Timeouts};
-use crate::serve::{limit, run_to_completion, session_of, show_warnings};
+use crate::serve::{limit, session_of, show_warnings};
 use crate::settings::SensitiveOutputs;
 use crate::status::{self, RequestError};
 
@@ -54,7 +54,7 @@ impl Work {
             package: &identity.name,
             subject: String::new(),
             provider_type: &identity.provider_type,
-            unanswered: Some(self.session.daemon().unanswered()),
+            unconfirmed: Some(self.session.daemon().unconfirmed()),
             withhold_sensitive: self.session.daemon().settings().sensitive_outputs
                 == SensitiveOutputs::Withhold,
         })
@@ -98,18 +98,5 @@ impl Work {
     ) -> Result<T, Status> {
         show_warnings(&self.session, &notes, &stored.target.shape.object, "").await;
         outcome.map_err(status::of_stored_resource)
-    }
-
-    /// Does a piece of work to its end even if the engine stops listening.
-    pub(super) async fn run_to_completion<Answer, Doing>(
-        self,
-        work: impl FnOnce(Arc<Self>) -> Doing,
-    ) -> Result<Response<Answer>, Status>
-    where
-        Answer: Send + 'static,
-        Doing: Future<Output = Result<Answer, Status>> + Send + 'static,
-    {
-        let daemon = Arc::clone(self.session.daemon());
-        run_to_completion(&daemon, work(Arc::new(self))).await.map(Response::new)
     }
 }

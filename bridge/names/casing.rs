@@ -9,7 +9,7 @@
 /// An underscore after the first other character disappears, and an ASCII lower-case letter behind it is raised.
 /// Underscores in front stay; one or more at the end stay as one. What Pulumi does not allow in names (blanks, and what
 /// cannot be printed) counts as an underscore.
-pub fn property_name(name: &str) -> String {
+pub(crate) fn property_name(name: &str) -> String {
     let mut result = String::with_capacity(name.len());
     let mut started = false;
     let mut raise = false;
@@ -35,7 +35,7 @@ pub fn property_name(name: &str) -> String {
 ///
 /// This rule is part of the state format: a property whose Terraform name is not what this gives is listed there with
 /// its Terraform name.
-pub fn pulumi_to_terraform(name: &str) -> String {
+pub(crate) fn pulumi_to_terraform(name: &str) -> String {
     let mut result = String::with_capacity(name.len() + 4);
     for (index, character) in name.char_indices() {
         if character.is_ascii_uppercase() && index > 0 {
@@ -47,13 +47,13 @@ pub fn pulumi_to_terraform(name: &str) -> String {
 }
 
 /// `name` as the name of a type: `access_key-pair` becomes `AccessKeyPair`.
-pub fn upper_camel(name: &str) -> String {
+pub(crate) fn upper_camel(name: &str) -> String {
     upper_first(&camel(name))
 }
 
 /// `name` as the name of a function: `parse_arn` becomes `parseArn`. The first letter is left as it is. What tokens may
 /// not hold counts as a hyphen.
-pub fn camel(name: &str) -> String {
+pub(crate) fn camel(name: &str) -> String {
     let is_allowed = |character: &char| character.is_alphanumeric() || matches!(character, '_' | '-' | '.');
     let allowed: String =
         name.chars().map(|character| if is_allowed(&character) { character } else { '-' }).collect();
@@ -61,7 +61,7 @@ pub fn camel(name: &str) -> String {
 }
 
 /// `name` with a digit at its start spelled out, because no token may start with one: `2Res` becomes `TwoRes`.
-pub fn spell_leading_digit(name: &str) -> String {
+pub(crate) fn spell_leading_digit(name: &str) -> String {
     const DIGITS: [&str; 10] =
         ["Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"];
     let mut rest = name.chars();
@@ -74,18 +74,18 @@ pub fn spell_leading_digit(name: &str) -> String {
 }
 
 /// `text` with its first letter raised, where the alphabet has a single capital for it.
-pub fn upper_first(text: &str) -> String {
+pub(crate) fn upper_first(text: &str) -> String {
     change_first(text, upper)
 }
 
 /// `text` with its first letter lowered, where the alphabet has a single small letter for it.
-pub fn lower_first(text: &str) -> String {
+pub(crate) fn lower_first(text: &str) -> String {
     change_first(text, |character| single(character.to_lowercase(), character))
 }
 
 /// `name` as part of a nested type's name: the first letter of each word raised, where words end at hyphens and spaces
 /// only, so that `3scale` becomes `3Scale` and `foo_bar` becomes `Foo_bar`.
-pub fn title(name: &str) -> String {
+pub(crate) fn title(name: &str) -> String {
     let mut raise = true;
     name.chars()
         .map(|character| {

@@ -17,12 +17,12 @@ use std::sync::{LazyLock, OnceLock};
 use regex::Regex;
 
 /// The plural of `word`.
-pub fn pluralize(word: &str) -> String {
+pub(crate) fn pluralize(word: &str) -> String {
     PLURAL.inflect(word)
 }
 
 /// The singular of `word`.
-pub fn singularize(word: &str) -> String {
+pub(crate) fn singularize(word: &str) -> String {
     SINGULAR.inflect(word)
 }
 

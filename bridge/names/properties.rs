@@ -20,7 +20,7 @@ pub struct Nameable<'a> {
 
 /// What names at the top of a resource are made with.
 #[derive(Clone, Copy, Debug)]
-pub struct ResourceNaming<'a> {
+pub(crate) struct ResourceNaming<'a> {
     /// The Pulumi package.
     pub package: &'a str,
     /// What every resource type of the package starts with, without an underscore at its end.
@@ -33,14 +33,14 @@ pub struct ResourceNaming<'a> {
 
 /// The Pulumi names of `fields` in any object but the top of a resource or of the provider's configuration, in the same
 /// order. No two are the same.
-pub fn object_names(fields: &[Nameable<'_>]) -> Vec<String> {
+pub(crate) fn object_names(fields: &[Nameable<'_>]) -> Vec<String> {
     distinct(fields, natural(fields), &[])
 }
 
 /// The Pulumi names of the provider's own configuration, in the same order. No two are the same.
 ///
 /// The engine keeps the version of the plugin among a provider's inputs, as `version`.
-pub fn config_names(fields: &[Nameable<'_>]) -> Vec<String> {
+pub(crate) fn config_names(fields: &[Nameable<'_>]) -> Vec<String> {
     let proposals = natural(fields).into_iter().map(|proposal| match proposal.name.as_str() {
         "version" => Proposal::substitute("versionInfo"),
         _ => proposal,
@@ -49,13 +49,13 @@ pub fn config_names(fields: &[Nameable<'_>]) -> Vec<String> {
 }
 
 /// The names that the rules of letters and plurals alone give, in the same order. Some may stand twice.
-pub fn natural_names(fields: &[Nameable<'_>]) -> Vec<String> {
+pub(crate) fn natural_names(fields: &[Nameable<'_>]) -> Vec<String> {
     let siblings = siblings(fields);
     fields.iter().map(|field| natural_name(*field, &siblings)).collect()
 }
 
 /// The Pulumi names of the `fields` at the top of a resource, in the same order. No two are the same.
-pub fn resource_names(fields: &[Nameable<'_>], naming: &ResourceNaming<'_>) -> Vec<String> {
+pub(crate) fn resource_names(fields: &[Nameable<'_>], naming: &ResourceNaming<'_>) -> Vec<String> {
     let siblings = siblings(fields);
     let proposals = fields
         .iter()

@@ -13,10 +13,10 @@ use sha2::{Digest as _, Sha256};
 /// The system has no random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the system has no random numbers: {0}")]
-pub struct NoRandomNumbers(getrandom::Error);
+pub(crate) struct NoRandomNumbers(getrandom::Error);
 
 /// So many lower-case hexadecimal digits: always the same ones for a seed, and others each time for an empty one.
-pub fn random_digits(seed: &[u8], count: usize) -> Result<String, NoRandomNumbers> {
+pub(crate) fn random_digits(seed: &[u8], count: usize) -> Result<String, NoRandomNumbers> {
     let mut key = [0; KEY_BYTES];
     if seed.is_empty() {
         getrandom::fill(&mut key).map_err(NoRandomNumbers)?;

@@ -59,7 +59,7 @@ impl Tokens {
 
 /// What resource types start with, when all that contain an underscore agree on what stands before the first one; else
 /// the package's name. Without an underscore at its end.
-pub fn resource_prefix(resource_types: &[&str], package: &str) -> String {
+pub(crate) fn resource_prefix(resource_types: &[&str], package: &str) -> String {
     let mut candidates =
         resource_types.iter().filter_map(|name| name.split_once('_')).map(|(prefix, _)| prefix);
     match candidates.next() {
@@ -70,7 +70,7 @@ pub fn resource_prefix(resource_types: &[&str], package: &str) -> String {
 
 /// The tokens of the resource types in `mapped`. `all` are those of the whole provider: a resource type that may not
 /// be called `Provider` does not take a name that another one could have.
-pub fn resource_tokens(package: &str, prefix: &str, mapped: &[&str], all: &[&str]) -> Tokens {
+pub(crate) fn resource_tokens(package: &str, prefix: &str, mapped: &[&str], all: &[&str]) -> Tokens {
     let mut names = Unique::default();
     let mut sorted = mapped.to_vec();
     sorted.sort_unstable();
@@ -86,17 +86,22 @@ pub fn resource_tokens(package: &str, prefix: &str, mapped: &[&str], all: &[&str
 }
 
 /// The tokens of the data sources in `mapped`. They share a name space with `resources`, which come first.
-pub fn data_source_tokens(package: &str, prefix: &str, mapped: &[&str], resources: &Tokens) -> Tokens {
+pub(crate) fn data_source_tokens(package: &str, prefix: &str, mapped: &[&str], resources: &Tokens) -> Tokens {
     verb_tokens("get", package, prefix, mapped, &[resources])
 }
 
 /// The tokens of the ephemeral resources in `mapped`. They share a name space with all of `others`, which come first.
-pub fn ephemeral_resource_tokens(package: &str, prefix: &str, mapped: &[&str], others: &[&Tokens]) -> Tokens {
+pub(crate) fn ephemeral_resource_tokens(
+    package: &str,
+    prefix: &str,
+    mapped: &[&str],
+    others: &[&Tokens],
+) -> Tokens {
     verb_tokens("ephemeral", package, prefix, mapped, others)
 }
 
 /// The tokens of the actions in `mapped`. They share a name space with all of `others`, which come first.
-pub fn action_tokens(package: &str, prefix: &str, mapped: &[&str], others: &[&Tokens]) -> Tokens {
+pub(crate) fn action_tokens(package: &str, prefix: &str, mapped: &[&str], others: &[&Tokens]) -> Tokens {
     verb_tokens("action", package, prefix, mapped, others)
 }
 
@@ -113,7 +118,7 @@ fn verb_tokens(verb: &str, package: &str, prefix: &str, mapped: &[&str], others:
 
 /// The tokens of the functions in `mapped`. They share a name space with all of `others`, which come first. None may be
 /// called `pulumi`, which the engine forbids, nor `provider`: generated SDKs have their provider in a file of that name.
-pub fn function_tokens(package: &str, mapped: &[&str], others: &[&Tokens]) -> Tokens {
+pub(crate) fn function_tokens(package: &str, mapped: &[&str], others: &[&Tokens]) -> Tokens {
     let mut names = Unique::beside(others);
     for reserved in ["pulumi", "provider"] {
         names.claim(reserved);
@@ -127,17 +132,17 @@ pub fn function_tokens(package: &str, mapped: &[&str], others: &[&Tokens]) -> To
 }
 
 /// The name of the type or function that a token ends with.
-pub fn member_name(token: &str) -> &str {
+pub(crate) fn member_name(token: &str) -> &str {
     token.rsplit(':').next().unwrap_or(token)
 }
 
 /// The token of a member of the package's only module.
-pub fn member_token(package: &str, name: &str) -> String {
+pub(crate) fn member_token(package: &str, name: &str) -> String {
     format!("{package}:index/{}:{name}", lower_first(name))
 }
 
 /// The one of `candidates` that is most like `unknown`, unless all are quite unlike it.
-pub fn nearest<'a>(unknown: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(unknown: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let unknown = bounded(unknown).to_lowercase();
     let wanted = member_name(&unknown);
     most_alike(candidates.into_iter().map(|candidate| (likeness_of_members(wanted, candidate), candidate)))
@@ -145,7 +150,7 @@ pub fn nearest<'a>(unknown: &str, candidates: impl IntoIterator<Item = &'a str>)
 
 /// The token that is most like `unknown`, in which Terraform's name may stand for Pulumi's, with any delimiters. Candidates are Terraform
 /// names with their tokens.
-pub fn nearest_token<'a>(
+pub(crate) fn nearest_token<'a>(
     unknown: &str,
     candidates: impl IntoIterator<Item = (&'a Arc<str>, &'a str)>,
 ) -> Option<&'a str> {

@@ -22,11 +22,11 @@ use crate::names::properties::natural_names;
 /// There is no mapping for the provider that was asked for.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("unknown provider {0:?}")]
-pub struct UnknownProvider(pub String);
+pub(crate) struct UnknownProvider(pub String);
 
 /// A mapping.
 #[derive(Debug)]
-pub struct Mapping {
+pub(crate) struct Mapping {
     /// Which Terraform provider it is about.
     pub provider: String,
     /// The mapping, in JSON.
@@ -36,12 +36,16 @@ pub struct Mapping {
 }
 
 /// The Terraform providers that there are mappings for under `key`.
-pub fn mappings<'a>(package: &'a Package, key: &str) -> Option<&'a str> {
+pub(crate) fn mappings<'a>(package: &'a Package, key: &str) -> Option<&'a str> {
     is_terraform(key).then(|| package.prefix())
 }
 
 /// The mapping for `key`, if there is one. `provider` is empty where older engines do not say which they want.
-pub fn mapping(package: &Package, key: &str, provider: &str) -> Result<Option<Mapping>, UnknownProvider> {
+pub(crate) fn mapping(
+    package: &Package,
+    key: &str,
+    provider: &str,
+) -> Result<Option<Mapping>, UnknownProvider> {
     if !is_terraform(key) {
         return Ok(None);
     }
@@ -59,12 +63,12 @@ fn written(provider: &str, document: &Document, left_out: Vec<TokenError>) -> Ma
 }
 
 /// The provider that the plugin says it has mappings for before it knows which provider to serve: itself.
-pub fn base_mappings(key: &str) -> Option<&'static str> {
+pub(crate) fn base_mappings(key: &str) -> Option<&'static str> {
     is_terraform(key).then_some(BASE_NAME)
 }
 
 /// The plugin's own mapping, if `key` and `provider` ask for it. `plugin_version` is without a `v`.
-pub fn base_mapping(
+pub(crate) fn base_mapping(
     plugin_version: &str,
     key: &str,
     provider: &str,
@@ -81,7 +85,7 @@ pub fn base_mapping(
 
 /// The mapping of the plugin itself before it knows which provider to serve: it has nothing to map. `plugin_version` is
 /// without a `v`.
-pub fn base_document(plugin_version: &str) -> String {
+pub(crate) fn base_document(plugin_version: &str) -> String {
     let document = Document {
         provider: Provider::default(),
         name: BASE_NAME.to_owned(),

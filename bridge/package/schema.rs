@@ -34,11 +34,11 @@ pub(super) use parallel::in_parallel;
 use types::{Declared, Owner, Types};
 
 /// The plugin's own package name.
-pub const BASE_NAME: &str = "terraform-provider";
+pub(crate) const BASE_NAME: &str = "terraform-provider";
 
 /// A package's schema, and what could not be put into it.
 #[derive(Debug)]
-pub struct PackageSchema {
+pub(crate) struct PackageSchema {
     /// The schema.
     pub json: String,
     /// Resources, data sources, functions and so on whose descriptions cannot be used.
@@ -46,7 +46,7 @@ pub struct PackageSchema {
 }
 
 /// The schema of the plugin before it knows which provider to serve. `plugin_version` is without a `v`.
-pub fn base_schema(plugin_version: &str) -> String {
+pub(crate) fn base_schema(plugin_version: &str) -> String {
     let document = Document {
         name: BASE_NAME.to_owned(),
         display_name: "Any Terraform Provider",
@@ -65,7 +65,7 @@ pub fn base_schema(plugin_version: &str) -> String {
 }
 
 /// The schema of a package.
-pub fn package_schema(package: &Package, plugin_version: &str) -> PackageSchema {
+pub(crate) fn package_schema(package: &Package, plugin_version: &str) -> PackageSchema {
     let identity = package.identity();
     let mut left_out = Vec::new();
     let mut types = Types::new(package);
@@ -174,12 +174,12 @@ pub(super) fn raw(part: &impl Serialize) -> Box<RawValue> {
 }
 
 /// The token of the provider's method that tells its configuration.
-pub fn terraform_config_token(package: &str) -> String {
+pub(crate) fn terraform_config_token(package: &str) -> String {
     format!("pulumi:providers:{package}/{TERRAFORM_CONFIG}")
 }
 
 /// What that method is called.
-pub const TERRAFORM_CONFIG: &str = "terraformConfig";
+pub(crate) const TERRAFORM_CONFIG: &str = "terraformConfig";
 
 fn written(document: &Document) -> String {
     serde_json::to_string(document)

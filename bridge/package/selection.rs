@@ -7,7 +7,7 @@ use crate::names::tokens::nearest;
 
 /// A warning for each name that was to be included or excluded and that the provider does not have, and one if nothing is
 /// left in the package. Such a name is most likely misspelt.
-pub fn warnings(package: &Package) -> Vec<String> {
+pub(crate) fn warnings(package: &Package) -> Vec<String> {
     let identity = package.identity();
     let provider = &identity.provider_type;
     let names = names(package.catalogue());

@@ -11,11 +11,11 @@ use semver::Version;
 use serde_json::Value;
 
 /// The plugin, as these files name it.
-pub const PLUGIN: &str = "terraform-provider";
+pub(crate) const PLUGIN: &str = "terraform-provider";
 
 /// The files that may name the plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileKind {
+pub(crate) enum FileKind {
     /// The file of a project, or of a component plugin within one.
     Project,
     /// `pulumi-plugin.json`, `plugin.json`
@@ -35,7 +35,7 @@ enum Format {
 
 /// What a file names.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Named {
+pub(crate) struct Named {
     /// Packages of the plugin that the project asks for.
     pub packages: Vec<RequestedPackage>,
     /// The SDK that the file belongs to.
@@ -44,7 +44,7 @@ pub struct Named {
 
 /// A package of the plugin in a project file.
 #[derive(Debug, PartialEq, Eq)]
-pub struct RequestedPackage {
+pub(crate) struct RequestedPackage {
     /// The package's name in the project.
     pub name: String,
     /// The version of the plugin.
@@ -55,7 +55,7 @@ pub struct RequestedPackage {
 
 /// A generated SDK of the plugin.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Sdk {
+pub(crate) struct Sdk {
     /// The version of the plugin.
     pub plugin_version: Option<Version>,
     /// The package that was generated, if it is parameterized.
@@ -64,7 +64,7 @@ pub struct Sdk {
 
 /// What an SDK was generated for.
 #[derive(Debug, PartialEq, Eq)]
-pub struct GeneratedPackage {
+pub(crate) struct GeneratedPackage {
     /// The package's name.
     pub name: String,
     /// The bytes that Parameterize gets back.
@@ -73,7 +73,7 @@ pub struct GeneratedPackage {
 
 /// A file is not what its name promises.
 #[derive(Debug, thiserror::Error)]
-pub enum DocumentError {
+pub(crate) enum DocumentError {
     /// Not JSON.
     #[error("not a JSON document")]
     Json(#[source] serde_json::Error),
@@ -97,7 +97,7 @@ pub enum DocumentError {
 
 impl FileKind {
     /// The kind of a file by its name, if it is any of interest.
-    pub fn of(name: &str) -> Option<Self> {
+    pub(crate) fn of(name: &str) -> Option<Self> {
         Some(match name {
             "pulumi-plugin.json" | "plugin.json" => Self::Manifest,
             "package.json" => Self::NodePackage,
@@ -115,7 +115,7 @@ impl Named {
     /// # Errors
     /// When it is not what the name promises, or names the plugin in a version that is none. A well-formed file that says something
     /// else names nothing.
-    pub fn parse(kind: FileKind, name: &str, text: &str) -> Result<Self, DocumentError> {
+    pub(crate) fn parse(kind: FileKind, name: &str, text: &str) -> Result<Self, DocumentError> {
         // Most files have nothing to do with the plugin, and need not be taken apart. Of a project file, it is told that it is broken.
         if !text.contains(PLUGIN) && (kind != FileKind::Project || text.trim().is_empty()) {
             return Ok(Self::default());
@@ -133,12 +133,12 @@ impl Named {
     }
 
     /// Nothing is named.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
     /// The versions of the plugin.
-    pub fn versions(&self) -> BTreeSet<Version> {
+    pub(crate) fn versions(&self) -> BTreeSet<Version> {
         let requested = self.packages.iter().filter_map(|package| package.plugin_version.clone());
         requested.chain(self.sdk.iter().filter_map(|sdk| sdk.plugin_version.clone())).collect()
     }
@@ -205,7 +205,7 @@ fn sdk(plugin: &Value) -> Option<Sdk> {
 ///
 /// # Errors
 /// When it is not a semantic version.
-pub fn parse_version(text: &str) -> Result<Version, semver::Error> {
+pub(crate) fn parse_version(text: &str) -> Result<Version, semver::Error> {
     Version::parse(text.strip_prefix('v').unwrap_or(text))
 }
 

@@ -14,7 +14,7 @@ use super::{Project, read_named};
 use crate::package::parameters::{Arguments, LOCAL_VERSION, Parameter, ParameterSource, Source};
 
 /// Compares the SDKs among the files of a project with what its project files ask for. A warning for each SDK that contradicts.
-pub fn warnings(directory: &Path, files: &[(PathBuf, Named)]) -> Vec<String> {
+pub(crate) fn warnings(directory: &Path, files: &[(PathBuf, Named)]) -> Vec<String> {
     let requested = files.iter().flat_map(|(path, named)| named.packages.iter().map(move |it| (path, it)));
     let mut warnings = Vec::new();
     for (project_file, requested) in requested {
@@ -31,7 +31,7 @@ pub fn warnings(directory: &Path, files: &[(PathBuf, Named)]) -> Vec<String> {
 
 /// The warning about the SDK that a package comes from, where that is below `sdks` of the project around a directory. A package may come
 /// from elsewhere, such as the state of a stack; it is no SDK's then. Blocks on the file system.
-pub fn warning_of_package(directory: &Path, name: &str, parameter: &Parameter) -> Option<String> {
+pub(crate) fn warning_of_package(directory: &Path, name: &str, parameter: &Parameter) -> Option<String> {
     let project = Project::around(directory)?;
     let project_file = project.file.as_deref()?;
     let requested = requested_package(project_file, name)?;

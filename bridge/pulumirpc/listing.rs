@@ -13,7 +13,8 @@ use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
 use crate::daemon::{Instance, Session};
-use crate::resource::{self, OperationWarnings};
+use crate::list;
+use crate::resource::OperationWarnings;
 use crate::serve::{redacted_status, show_warnings};
 use crate::status::{self, RequestError};
 
@@ -49,7 +50,7 @@ impl Results {
 pub(super) async fn send_page(
     session: &Arc<Session>,
     instance: &Instance,
-    mut page: resource::Page,
+    mut page: list::Page,
     results: Results,
     broken_off: CancellationToken,
 ) {

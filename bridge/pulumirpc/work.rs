@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use isthmus_proto::property::Struct;
-use tonic::{Request, Response, Status};
+use tonic::{Request, Status};
 
 use super::parameterized;
 use crate::daemon::{Call, Instance, Session};
 use crate::resource::{Memory, OperationError, OperationWarnings, Target, Timeouts};
-use crate::serve::{limit, run_to_completion, show_warnings};
+use crate::serve::{limit, show_warnings};
 use crate::status::{self, RequestError};
 use crate::urn::Urn;
 
@@ -95,18 +95,5 @@ impl Work {
     ) -> Result<T, Status> {
         show_warnings(&self.session, &notes, &target.shape.object, &self.urn).await;
         outcome.map_err(status::of_operation)
-    }
-
-    /// Does a piece of work to its end even if the engine stops listening.
-    pub(super) async fn run_to_completion<Answer, Doing>(
-        self,
-        work: impl FnOnce(Arc<Self>) -> Doing,
-    ) -> Result<Response<Answer>, Status>
-    where
-        Answer: Send + 'static,
-        Doing: Future<Output = Result<Answer, Status>> + Send + 'static,
-    {
-        let daemon = Arc::clone(self.session.daemon());
-        run_to_completion(&daemon, work(Arc::new(self))).await.map(Response::new)
     }
 }

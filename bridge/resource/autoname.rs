@@ -22,7 +22,7 @@ const RANDOM_DIGITS: usize = 7;
 
 /// What an engine says of the name of a resource.
 #[derive(Clone, Debug)]
-pub struct Naming<'a> {
+pub(crate) struct Naming<'a> {
     /// What the program calls the resource: the last part of its URN.
     pub resource: &'a str,
     /// The resource's stored inputs; empty when a new one is about to be made.
@@ -35,7 +35,7 @@ pub struct Naming<'a> {
 
 /// What the user wants of made-up names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AutonamingMode<'a> {
+pub(crate) enum AutonamingMode<'a> {
     /// Nothing in particular: the resource's name and random digits.
     Any,
     /// This name, unless it cannot be used.

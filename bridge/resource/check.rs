@@ -17,7 +17,7 @@ use crate::translate::property::{PropertyView, classify, secret};
 
 /// What became of the inputs.
 #[derive(Debug)]
-pub struct Checked {
+pub(crate) struct Checked {
     /// The inputs as they are to be stored: the program's own, with a name if one was made up, and with secrets marked.
     pub inputs: Struct,
     /// What is wrong with them. Any failure makes the resource invalid.
@@ -26,7 +26,7 @@ pub struct Checked {
 
 /// Judges `news`, first by the schema and then by the provider itself. With `naming`, a name is made up where the program
 /// gives none.
-pub async fn check(
+pub(crate) async fn check(
     target: &Target<'_>,
     news: Struct,
     naming: Option<&Naming<'_>>,
@@ -98,7 +98,7 @@ fn missing(target: &Target<'_>, inputs: &Struct, unnamed: Option<&Unnamed>) -> V
 }
 
 /// A failure for what has to be set and is not.
-pub(super) fn missing_failure(place: Place, cause: &str, description: &str) -> Failure {
+pub(crate) fn missing_failure(place: Place, cause: &str, description: &str) -> Failure {
     let mut reason = format!("Missing required property '{}'{cause}", place.path());
     if !description.is_empty() {
         reason.push_str(": ");

@@ -9,7 +9,7 @@ use crate::package::shape::ObjectShape;
 use crate::translate::attribute_paths::property_path;
 
 /// What a diagnostic says, with the property it is about under its Pulumi name.
-pub fn describe(diagnostic: &Diagnostic, shape: &ObjectShape) -> String {
+pub(crate) fn describe(diagnostic: &Diagnostic, shape: &ObjectShape) -> String {
     let mut text = diagnostic.summary.clone();
     if !diagnostic.detail.is_empty() && diagnostic.detail != diagnostic.summary {
         // Some providers end it as a sentence.
@@ -25,7 +25,7 @@ pub fn describe(diagnostic: &Diagnostic, shape: &ObjectShape) -> String {
 }
 
 /// Texts one behind the other, each as a sentence, whether or not it ends as one. Empty ones are left out.
-pub fn in_sentences(texts: &[&str]) -> String {
+pub(crate) fn in_sentences(texts: &[&str]) -> String {
     let mut sentences = String::new();
     for text in texts.iter().map(|text| text.trim()).filter(|text| !text.is_empty()) {
         if !sentences.is_empty() {

@@ -23,7 +23,7 @@ pub(crate) const META: &str = "__meta";
 
 /// What an update would do.
 #[derive(Debug, Default)]
-pub struct Difference {
+pub(crate) struct Difference {
     /// By place, none of which lies within another; empty when nothing changes.
     pub changes: BTreeMap<PropertyPath, Change>,
     /// Whether the old resource has to go before the new one comes.
@@ -32,7 +32,7 @@ pub struct Difference {
 
 /// What happens to one property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Change {
+pub(crate) struct Change {
     /// How it changes.
     pub kind: ChangeKind,
     /// Whether the resource has to be replaced for it.
@@ -41,7 +41,7 @@ pub struct Change {
 
 /// How a property changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChangeKind {
+pub(crate) enum ChangeKind {
     /// It was not there.
     Add,
     /// It will not be there.
@@ -55,7 +55,7 @@ impl Difference {
     /// it hides the values; so of a map that is secret as a whole only the map itself is told.
     ///
     /// What is secret is told by the schema, and by the marks in the old and the new properties.
-    pub fn hide_keys_of_secrets(&mut self, shape: &ObjectShape, bags: &[&Struct]) {
+    pub(crate) fn hide_keys_of_secrets(&mut self, shape: &ObjectShape, bags: &[&Struct]) {
         for (path, change) in std::mem::take(&mut self.changes) {
             let ends = bags.iter().map(|bag| Inputs::new(bag, shape).without_secret_keys(&path).0.len());
             let end = ends.min().unwrap_or_default();
@@ -70,7 +70,7 @@ impl Difference {
 
 /// What is compared.
 #[derive(Debug)]
-pub struct Comparison<'a> {
+pub(crate) struct Comparison<'a> {
     /// The stored resource.
     pub olds: &'a Struct,
     /// What is asked for.

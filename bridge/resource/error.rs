@@ -10,7 +10,7 @@ use crate::translate::property_path::PropertyPath;
 
 /// A failed operation.
 #[derive(Debug, thiserror::Error)]
-pub enum OperationError {
+pub(crate) enum OperationError {
     /// The inputs cannot be used. Check has said so already, unless it was skipped.
     #[error("{}", list(.0))]
     Inputs(Vec<Failure>),
@@ -99,7 +99,7 @@ pub enum OperationError {
 
 /// What a failed operation left behind.
 #[derive(Debug)]
-pub struct Partial {
+pub(crate) struct Partial {
     /// The id of what exists.
     pub id: String,
     /// Its properties, ready to be stored.
@@ -110,7 +110,7 @@ pub struct Partial {
 
 /// A key of the configuration that must be set and is not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MissingKey {
+pub(crate) struct MissingKey {
     /// As `pulumi config set` takes it: package, colon, property.
     pub name: String,
     /// What the provider says of it.

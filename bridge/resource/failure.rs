@@ -21,36 +21,36 @@ use crate::translate::property_path::{PropertyPath, PropertyStep};
 
 /// One thing that is wrong with inputs, fit to be printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub(crate) struct Failure {
     property: String,
     reason: String,
 }
 
 impl Failure {
     /// A failure of the inputs as a whole.
-    pub fn of_all(reason: String) -> Self {
+    pub(crate) fn of_all(reason: String) -> Self {
         Self { property: String::new(), reason }
     }
 
     /// The property whose value may be printed; often empty.
-    pub fn property(&self) -> &str {
+    pub(crate) fn property(&self) -> &str {
         &self.property
     }
 
     /// What is wrong and what to do; where, if there is no property.
-    pub fn reason(&self) -> &str {
+    pub(crate) fn reason(&self) -> &str {
         &self.reason
     }
 
     /// Both, for a message.
-    pub fn into_parts(self) -> (String, String) {
+    pub(crate) fn into_parts(self) -> (String, String) {
         (self.property, self.reason)
     }
 }
 
 /// Inputs beside what the schema says of them.
 #[derive(Clone, Copy, Debug)]
-pub struct Inputs<'a> {
+pub(crate) struct Inputs<'a> {
     bag: &'a Struct,
     described: Described<'a>,
 }
@@ -63,24 +63,24 @@ enum Described<'a> {
 
 /// A place in inputs, as far as it may be told.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub(crate) struct Place {
     path: PropertyPath,
     may_print_value: bool,
 }
 
 impl<'a> Inputs<'a> {
     /// Inputs of a resource and the like.
-    pub fn new(bag: &'a Struct, shape: &'a ObjectShape) -> Self {
+    pub(crate) fn new(bag: &'a Struct, shape: &'a ObjectShape) -> Self {
         Self { bag, described: Described::Object(shape) }
     }
 
     /// Arguments of a function.
-    pub fn of_function(bag: &'a Struct, shape: &'a FunctionShape) -> Self {
+    pub(crate) fn of_function(bag: &'a Struct, shape: &'a FunctionShape) -> Self {
         Self { bag, described: Described::Function(shape) }
     }
 
     /// What may be told of a place.
-    pub fn at(&self, path: &PropertyPath) -> Place {
+    pub(crate) fn at(&self, path: &PropertyPath) -> Place {
         let may_print_value = match &path.0[..] {
             [PropertyStep::Name(name)] => self.may_print(name),
             _ => false,
@@ -89,12 +89,12 @@ impl<'a> Inputs<'a> {
     }
 
     /// A failure that was found when the inputs were read.
-    pub fn failure(&self, found: InputFailure) -> Failure {
+    pub(crate) fn failure(&self, found: InputFailure) -> Failure {
         self.at(&found.path).failure(found.reason)
     }
 
     /// All of them.
-    pub fn failures(&self, found: Vec<InputFailure>) -> Vec<Failure> {
+    pub(crate) fn failures(&self, found: Vec<InputFailure>) -> Vec<Failure> {
         found.into_iter().map(|found| self.failure(found)).collect()
     }
 
@@ -109,7 +109,7 @@ impl<'a> Inputs<'a> {
     }
 
     /// The path up to the first key within a secret that is not the schema's: it may be a part of the secret.
-    pub fn without_secret_keys(&self, path: &PropertyPath) -> PropertyPath {
+    pub(crate) fn without_secret_keys(&self, path: &PropertyPath) -> PropertyPath {
         let Some((PropertyStep::Name(name), rest)) = path.0.split_first() else { return path.clone() };
         let (mut shape, mut is_secret) = match self.described {
             Described::Object(object) => match object.pulumi(name) {
@@ -146,12 +146,12 @@ impl<'a> Inputs<'a> {
 
 impl Place {
     /// The path as far as it may be told, for texts.
-    pub fn path(&self) -> &PropertyPath {
+    pub(crate) fn path(&self) -> &PropertyPath {
         &self.path
     }
 
     /// A failure whose text does not say where.
-    pub fn failure(self, reason: String) -> Failure {
+    pub(crate) fn failure(self, reason: String) -> Failure {
         if self.may_print_value || self.path.0.is_empty() {
             return self.failure_that_names_it(reason);
         }
@@ -160,14 +160,14 @@ impl Place {
     }
 
     /// A failure whose text names [`Place::path`] by itself.
-    pub fn failure_that_names_it(self, reason: String) -> Failure {
+    pub(crate) fn failure_that_names_it(self, reason: String) -> Failure {
         let property = if self.may_print_value { self.path.to_string() } else { String::new() };
         Failure { property, reason }
     }
 }
 
 /// Whether the schema calls anything within a field sensitive or write-only, whatever value it has.
-pub fn may_hold_secret(field: &Field) -> bool {
+pub(super) fn may_hold_secret(field: &Field) -> bool {
     fn within(shape: &Shape) -> bool {
         match shape {
             Shape::Bool | Shape::Number | Shape::String | Shape::Dynamic => false,

@@ -28,12 +28,12 @@ use sha2::{Digest as _, Sha256};
 
 use super::state::{Prior, RenderOptions, properties_in_any_case};
 use super::{OperationWarnings, Target};
-use crate::daemon::PlaceError;
+use crate::home::PlaceError;
 use crate::translate::property::bag_without_secrets;
 
 /// The journal, which is part of the store of objects.
 #[derive(Debug)]
-pub struct FailedDeletes {
+pub(crate) struct FailedDeletes {
     state_store: Result<Arc<LazyEncryptedStore>, PlaceError>,
     /// What the user was warned of, as hashes: texts may be of any length.
     told: Mutex<HashSet<u64>>,
@@ -53,7 +53,7 @@ enum JournalError {
 
 impl FailedDeletes {
     /// The journal in a state store, or why there is none.
-    pub fn new(state_store: Result<Arc<LazyEncryptedStore>, PlaceError>) -> Self {
+    pub(crate) fn new(state_store: Result<Arc<LazyEncryptedStore>, PlaceError>) -> Self {
         Self { state_store, told: Mutex::default(), hashes: RandomState::new() }
     }
 

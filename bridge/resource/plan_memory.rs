@@ -21,13 +21,13 @@ const OVERHEAD: usize = 512;
 
 /// The plans of one session.
 #[derive(Debug, Default)]
-pub struct PlanMemory {
+pub(crate) struct PlanMemory {
     remembered: Mutex<Remembered>,
 }
 
 /// A resource, and what is remembered of it beside what its engine stores.
 #[derive(Clone, Copy, Debug)]
-pub struct Memory<'a> {
+pub(crate) struct Memory<'a> {
     /// The resource.
     pub urn: &'a str,
     /// What the engine knows it by; empty if there is nothing yet.

@@ -21,7 +21,7 @@ use crate::translate::sets::in_order_of;
 
 /// What the engine stored cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum StateError {
+pub(crate) enum StateError {
     /// Its `__meta` is damaged.
     #[error(transparent)]
     Meta(#[from] MetaError),

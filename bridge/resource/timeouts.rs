@@ -37,7 +37,7 @@ const DEFAULT: &str = "default";
 
 /// What is done to a resource, as timeouts tell operations apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
+pub(crate) enum Operation {
     /// It is made.
     Create,
     /// It is looked at.
@@ -50,7 +50,7 @@ pub enum Operation {
 
 /// What an engine says of the time of a call.
 #[derive(Clone, Debug, Default)]
-pub struct Timeouts {
+pub(crate) struct Timeouts {
     /// What is done.
     operation: Option<Operation>,
     /// How long it may take.
@@ -75,7 +75,7 @@ impl Target<'_> {
     /// The same for an operation that may take so many seconds (0: any time). `stored` are the inputs that the state was
     /// written with, where the engine sends them.
     #[must_use]
-    pub fn timed(mut self, operation: Operation, seconds: f64, stored: Option<&Struct>) -> Self {
+    pub(crate) fn timed(mut self, operation: Operation, seconds: f64, stored: Option<&Struct>) -> Self {
         let program = stored.map(|inputs| {
             let Some((field, object)) = self.timeouts_field() else { return Vec::new() };
             set_by_program(inputs, field, object)
@@ -87,7 +87,7 @@ impl Target<'_> {
 
     /// The same for a comparison, of whose time an engine says nothing.
     #[must_use]
-    pub fn compared(mut self, stored: Option<&Struct>) -> Self {
+    pub(crate) fn compared(mut self, stored: Option<&Struct>) -> Self {
         self = self.timed(Operation::Update, 0.0, stored);
         self.timeouts.operation = None;
         self
@@ -95,7 +95,7 @@ impl Target<'_> {
 
     /// How long the calls of the operation may take. `None`: as long as they like, because nobody says otherwise or the
     /// provider itself sees to it.
-    pub fn time_limit(&self) -> Option<Duration> {
+    pub(crate) fn time_limit(&self) -> Option<Duration> {
         let operation = self.timeouts.operation?;
         self.timeouts.allowed.filter(|_| !self.takes_timeout(operation))
     }

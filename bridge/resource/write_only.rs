@@ -30,11 +30,11 @@ const HASH: usize = 32;
 /// There are no random numbers for a salt, so nothing can be held back.
 #[derive(Debug, thiserror::Error)]
 #[error("the system has no random numbers for the salt that write-only values are hashed with")]
-pub struct NoSalt(#[source] getrandom::Error);
+pub(crate) struct NoSalt(#[source] getrandom::Error);
 
 /// The values that are held for the resources of one provider.
 #[derive(Debug, Default)]
-pub struct WriteOnlyValues {
+pub(crate) struct WriteOnlyValues {
     /// By URN, then by mark.
     held: Mutex<HashMap<String, HashMap<String, Secret<Value>>>>,
 }
@@ -46,7 +46,7 @@ impl WriteOnlyValues {
     ///
     /// # Errors
     /// When there are no random numbers.
-    pub fn hold(
+    pub(crate) fn hold(
         &self,
         urn: &str,
         inputs: &mut Struct,
@@ -65,7 +65,7 @@ impl WriteOnlyValues {
     }
 
     /// `inputs` with the values that are held in the place of their marks; marks of others are taken out.
-    pub fn reveal(&self, urn: &str, mut inputs: Struct, shape: &ObjectShape) -> Struct {
+    pub(crate) fn reveal(&self, urn: &str, mut inputs: Struct, shape: &ObjectShape) -> Struct {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let none = HashMap::new();
         reveal_object(&mut inputs, shape, held.get(urn).unwrap_or(&none));

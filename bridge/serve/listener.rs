@@ -2,22 +2,19 @@
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use isthmus_proto::{lumirpc, pulumirpc};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::body::Body;
 use tonic::transport::Server;
-use tonic::transport::server::Connected;
 use tower::util::MapResponseLayer;
 
 use super::accept::AcceptPacer;
 use super::access::AccessPolicy;
+use super::connection::Connection;
 use super::redacted::Redacted;
 use super::refusal::Refuser;
 use super::rejection::of_undecodable;
@@ -33,7 +30,7 @@ const WINDOW: u32 = 8 * 1024 * 1024;
 
 /// The services could not be served.
 #[derive(Debug, thiserror::Error)]
-pub enum ServeError {
+pub(crate) enum ServeError {
     /// No port could be had.
     #[error("could not open a port on 127.0.0.1")]
     Bind(#[source] std::io::Error),
@@ -44,14 +41,14 @@ pub enum ServeError {
 
 /// An open port, accepting already; engines dial as soon as they have read its number.
 #[derive(Debug)]
-pub struct Listener {
+pub(crate) struct Listener {
     listener: TcpListener,
     port: u16,
 }
 
 impl Listener {
     /// Opens a port of the system's choice on 127.0.0.1.
-    pub async fn open() -> Result<Self, ServeError> {
+    pub(crate) async fn open() -> Result<Self, ServeError> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let listener = TcpListener::bind(address).await.map_err(ServeError::Bind)?;
         let port = listener.local_addr().map_err(ServeError::Bind)?.port();
@@ -59,12 +56,16 @@ impl Listener {
     }
 
     /// Its number.
-    pub fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         self.port
     }
 
     /// Serves the daemon's own user, root, and those that the settings allow, until `ended` comes; then lets running calls finish.
-    pub async fn serve(self, daemon: Arc<Daemon>, ended: impl Future<Output = ()>) -> Result<(), ServeError> {
+    pub(crate) async fn serve(
+        self,
+        daemon: Arc<Daemon>,
+        ended: impl Future<Output = ()>,
+    ) -> Result<(), ServeError> {
         let pulumi =
             pulumirpc::resource_provider_server::ResourceProviderServer::new(Redacted(PulumiService))
                 .max_decoding_message_size(LARGEST_MESSAGE)
@@ -90,10 +91,11 @@ impl Listener {
                     }
                     // Small answers must not wait for more: every call is a question that somebody waits on.
                     stream.set_nodelay(true)?;
-                    Ok(Some(Connection { stream, session: daemon.open_session() }))
+                    let session = daemon.open_session();
+                    Ok(Some(Connection { stream, _guard: SessionGuard(Arc::clone(&session)), info: session }))
                 }
             })
-            .filter_map(|accepted: std::io::Result<Option<Connection>>| accepted.transpose());
+            .filter_map(|accepted: std::io::Result<Option<Connection<_, _>>>| accepted.transpose());
         let serving = Server::builder()
             .initial_stream_window_size(WINDOW)
             .initial_connection_window_size(WINDOW)
@@ -112,63 +114,12 @@ impl Listener {
     }
 }
 
-/// A connection and its session. The session ends with it.
+/// Ends a session with its connection.
 #[derive(Debug)]
-struct Connection {
-    stream: TcpStream,
-    session: Arc<Session>,
-}
+struct SessionGuard(Arc<Session>);
 
-impl Connected for Connection {
-    type ConnectInfo = Arc<Session>;
-
-    fn connect_info(&self) -> Self::ConnectInfo {
-        Arc::clone(&self.session)
-    }
-}
-
-impl Drop for Connection {
+impl Drop for SessionGuard {
     fn drop(&mut self) {
-        self.session.disconnected();
-    }
-}
-
-impl AsyncRead for Connection {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
-    }
-}
-
-impl AsyncWrite for Connection {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<std::io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[std::io::IoSlice<'_>],
-    ) -> Poll<std::io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+        self.0.disconnected();
     }
 }

@@ -5,12 +5,9 @@
 //! few seconds each. Beyond that, connections are closed.
 
 use std::convert::Infallible;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_stream::StreamExt as _;
@@ -18,9 +15,9 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::body::Body;
 use tonic::codegen::http::{Request, Response};
 use tonic::transport::Server;
-use tonic::transport::server::Connected;
 
 use super::access::AccessDenied;
+use super::connection::Connection;
 use crate::status::RequestError;
 
 /// How many connections are answered at a time.
@@ -42,13 +39,8 @@ pub(super) struct Refuser {
     room: Arc<Semaphore>,
 }
 
-/// A connection and the reason why it is not served.
-#[derive(Debug)]
-struct RefusedConnection {
-    stream: TcpStream,
-    reason: AccessDenied,
-    _room: OwnedSemaphorePermit,
-}
+/// A connection, the reason why it is not served, and its place among those that are answered.
+type RefusedConnection = Connection<AccessDenied, OwnedSemaphorePermit>;
 
 impl Refuser {
     /// The refuser, and the server that has to run for it. The server ends with the refuser.
@@ -73,7 +65,7 @@ impl Refuser {
     pub(super) fn refuse(&self, stream: TcpStream, reason: AccessDenied) {
         if let Ok(room) = Arc::clone(&self.room).try_acquire_owned() {
             // It is closed as well if the server has ended.
-            let _ = self.connections.try_send(RefusedConnection { stream, reason, _room: room });
+            let _ = self.connections.try_send(Connection { stream, info: reason, _guard: room });
         }
     }
 }
@@ -81,40 +73,4 @@ impl Refuser {
 async fn refuse(request: Request<Body>) -> Result<Response<Body>, Infallible> {
     let reason = request.extensions().get::<AccessDenied>().map(ToString::to_string).unwrap_or_default();
     Ok(tonic::Status::from(RequestError::AccessDenied(reason)).into_http())
-}
-
-impl Connected for RefusedConnection {
-    type ConnectInfo = AccessDenied;
-
-    fn connect_info(&self) -> Self::ConnectInfo {
-        self.reason.clone()
-    }
-}
-
-impl AsyncRead for RefusedConnection {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
-    }
-}
-
-impl AsyncWrite for RefusedConnection {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<std::io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
 }

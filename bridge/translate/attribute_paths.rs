@@ -3,8 +3,6 @@
 //! The two differ in names, in the index of a block that Pulumi sees without its list, and in sets: an element of a set
 //! has no place that Pulumi could name, so paths into sets end at the set.
 
-use std::sync::Arc;
-
 use isthmus_cty::{AttributePath, PathStep};
 
 use super::property_path::{PropertyPath, PropertyStep};
@@ -14,7 +12,7 @@ use crate::package::shape::{Field, ObjectShape, Shape};
 ///
 /// Providers do send paths that their own schema does not have; such a path ends where it leaves the schema, because a
 /// message about something nearby is worth more than one about nothing.
-pub fn property_path(path: &AttributePath, root: &ObjectShape) -> PropertyPath {
+pub(crate) fn property_path(path: &AttributePath, root: &ObjectShape) -> PropertyPath {
     let mut steps = Vec::new();
     let mut place = Place::Object(root);
     for step in &path.0 {
@@ -55,16 +53,8 @@ pub fn property_path(path: &AttributePath, root: &ObjectShape) -> PropertyPath {
     PropertyPath(steps)
 }
 
-/// The property of the bag that Terraform's `path` leads into.
-pub fn top_level_property<'a>(path: &AttributePath, root: &'a ObjectShape) -> Option<&'a str> {
-    match path.0.first()? {
-        PathStep::Attribute(name) | PathStep::Key(name) => root.terraform(name).map(|field| &*field.pulumi),
-        PathStep::Index(_) | PathStep::Element(_) => None,
-    }
-}
-
 /// The field that Terraform's `path` leads to. `None` where it leads to no field, such as an element of a list.
-pub fn field_at<'a>(path: &AttributePath, root: &'a ObjectShape) -> Option<&'a Field> {
+pub(crate) fn field_at<'a>(path: &AttributePath, root: &'a ObjectShape) -> Option<&'a Field> {
     let (last, above) = path.0.split_last()?;
     let PathStep::Attribute(name) = last else { return None };
     let mut place = Place::Object(root);
@@ -88,53 +78,6 @@ pub fn field_at<'a>(path: &AttributePath, root: &'a ObjectShape) -> Option<&'a F
         Place::Object(object) => object.terraform(name),
         Place::Shape(_) | Place::Open => None,
     }
-}
-
-/// Where Terraform has what Pulumi sees at `path`. The path ends early at a set, at a star, and where it leaves the schema.
-pub fn attribute_path(path: &PropertyPath, root: &ObjectShape) -> AttributePath {
-    let mut steps = Vec::new();
-    let mut place = Place::Object(root);
-    for step in &path.0 {
-        // A flattened block takes no step in Pulumi, but one in Terraform.
-        while let Place::Shape(Shape::FlattenedList(element)) = place {
-            steps.push(PathStep::Index(0));
-            place = Place::of(element);
-        }
-        place = match (place, step) {
-            (Place::Object(object), PropertyStep::Name(name)) => {
-                let Some(field) = object.pulumi(name) else { break };
-                steps.push(PathStep::Attribute(Arc::clone(&field.terraform)));
-                Place::of(&field.shape)
-            }
-            (Place::Shape(Shape::List(element)), PropertyStep::Index(index)) => {
-                steps.push(PathStep::Index(*index));
-                Place::of(element)
-            }
-            (Place::Shape(Shape::Map(element)), PropertyStep::Name(name)) => {
-                steps.push(PathStep::Key(Arc::from(name.as_str())));
-                Place::of(element)
-            }
-            (Place::Shape(Shape::Tuple(elements)), PropertyStep::Name(name)) => {
-                let index = name.strip_prefix('t').and_then(|digits| digits.parse::<usize>().ok());
-                let Some((index, element)) = index.and_then(|index| Some((index, elements.get(index)?)))
-                else {
-                    break;
-                };
-                steps.push(PathStep::Index(index));
-                Place::of(element)
-            }
-            (Place::Open, PropertyStep::Name(name)) => {
-                steps.push(PathStep::Attribute(Arc::from(name.as_str())));
-                Place::Open
-            }
-            (Place::Open, PropertyStep::Index(index)) => {
-                steps.push(PathStep::Index(*index));
-                Place::Open
-            }
-            _ => break,
-        };
-    }
-    AttributePath(steps)
 }
 
 /// What Pulumi calls an element of a tuple, which it sees as an object.
@@ -164,12 +107,14 @@ impl<'a> Place<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use isthmus_cty::{Type, Value};
     use isthmus_provider::schema::BlockNesting;
 
     use super::*;
     use crate::package::shape::{IdRule, ResourceShape};
-    use crate::translate::testing::{attribute, block, nested, path, resource};
+    use crate::translate::testing::{attribute, block, nested, resource};
 
     fn thing() -> ResourceShape {
         let inner = block(vec![attribute("some_name", Type::String)], vec![]);
@@ -201,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_go_over_and_back() {
+    fn a_path_is_that_of_the_property() {
         for (steps, pulumi) in [
             (vec![], ""),
             (vec![at("item"), PathStep::Index(2)], "items[2]"),
@@ -213,7 +158,6 @@ mod tests {
         ] {
             let terraform = AttributePath(steps);
             assert_eq!(property_path(&terraform, &thing().object).to_string(), pulumi);
-            assert_eq!(attribute_path(&path(pulumi), &thing().object), terraform, "{pulumi}");
         }
     }
 
@@ -229,24 +173,5 @@ mod tests {
         ] {
             assert_eq!(property_path(&AttributePath(steps), &thing().object).to_string(), pulumi);
         }
-        for (pulumi, steps) in [
-            ("setOfs[0].someName", vec![at("set_of")]),
-            ("oneSet.someName", vec![at("one_set")]),
-            ("items[*]", vec![at("item")]),
-            ("gone.x", vec![]),
-        ] {
-            assert_eq!(attribute_path(&path(pulumi), &thing().object), AttributePath(steps), "{pulumi}");
-        }
-    }
-
-    #[test]
-    fn the_property_at_the_top_is_found_by_its_terraform_name() {
-        let shape = thing();
-        let top = |step: PathStep| {
-            top_level_property(&AttributePath(vec![step, PathStep::Index(0)]), &shape.object)
-        };
-        assert_eq!(top(at("one_list")), Some("oneList"));
-        assert_eq!(top(at("gone")), None);
-        assert_eq!(top(PathStep::Index(0)), None);
     }
 }

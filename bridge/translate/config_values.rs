@@ -23,7 +23,7 @@ const MAXIMUM_DEPTH: usize = 512;
 ///
 /// # Errors
 /// Each property whose text is not JSON.
-pub fn unfold(config: &Struct, shape: &ObjectShape) -> Result<Struct, Vec<InputFailure>> {
+pub(crate) fn unfold(config: &Struct, shape: &ObjectShape) -> Result<Struct, Vec<InputFailure>> {
     let mut failures = Vec::new();
     let mut unfolded = Struct::new();
     for (name, value) in config.iter() {
@@ -40,7 +40,7 @@ pub fn unfold(config: &Struct, shape: &ObjectShape) -> Result<Struct, Vec<InputF
 }
 
 /// As [`unfold`], for what is only compared: text that is not JSON stays as it is.
-pub fn unfold_if_possible(config: &Struct, shape: &ObjectShape) -> Struct {
+pub(crate) fn unfold_if_possible(config: &Struct, shape: &ObjectShape) -> Struct {
     let properties = config.iter().map(|(name, value)| {
         let unfolded = shape.pulumi(name).and_then(|field| unfold_value(value, &field.shape).ok());
         (name.to_owned(), unfolded.unwrap_or_else(|| value.clone()))
@@ -52,7 +52,7 @@ pub fn unfold_if_possible(config: &Struct, shape: &ObjectShape) -> Struct {
 ///
 /// A property with anything unknown in it is unknown as a whole, and one with anything secret, by its own marks or by the
 /// schema, is one secret text.
-pub fn fold(config: &Struct, shape: &ObjectShape) -> Struct {
+pub(crate) fn fold(config: &Struct, shape: &ObjectShape) -> Struct {
     let properties = config.iter().map(|(name, value)| {
         let folded = match shape.pulumi(name) {
             Some(field) => fold_value(value, field),
@@ -68,7 +68,7 @@ pub fn fold(config: &Struct, shape: &ObjectShape) -> Struct {
 ///
 /// # Errors
 /// The first key that has no namespace.
-pub fn from_variables<'a>(
+pub(crate) fn from_variables<'a>(
     variables: impl IntoIterator<Item = (&'a String, &'a String)>,
     shape: &ObjectShape,
 ) -> Result<Struct, VariableKeyError> {
@@ -89,7 +89,7 @@ pub fn from_variables<'a>(
 #[error(
     "could not parse {key} as a configuration key (configuration keys should be of the form `<namespace>:<name>`)"
 )]
-pub struct VariableKeyError {
+pub(crate) struct VariableKeyError {
     /// What stood in its place.
     pub key: String,
 }

@@ -19,13 +19,13 @@ use crate::package::shape::{ObjectShape, Shape};
 /// become of the rest, as in another order or another version of the schema, stays as it is.
 ///
 /// Numbers in dynamic values stay, too: text there would be text to the provider.
-pub fn with_exact_numbers(mut properties: Struct, state: &Value, shape: &ObjectShape) -> Struct {
+pub(crate) fn with_exact_numbers(mut properties: Struct, state: &Value, shape: &ObjectShape) -> Struct {
     object(&mut properties, state, shape);
     properties
 }
 
 /// Where `inputs` hold whole numbers of so many digits that the program may have meant another one. At most a few are named.
-pub fn doubtful_numbers(inputs: &Struct, shape: &ObjectShape) -> Vec<PropertyPath> {
+pub(crate) fn doubtful_numbers(inputs: &Struct, shape: &ObjectShape) -> Vec<PropertyPath> {
     let mut doubts = Doubts::default();
     doubts.object(inputs, shape);
     doubts.found

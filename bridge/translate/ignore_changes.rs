@@ -17,7 +17,7 @@ use crate::package::shape::ObjectShape;
 ///
 /// In both: the old value replaces the new one. Only in `news`: it goes. Only in `olds`: it comes back. Elements of lists
 /// must exist on both sides. A path that leads nowhere does nothing. The bridge's own properties (`__…`) never come back.
-pub fn apply_ignore_changes(news: &mut Struct, olds: &Struct, paths: &[PropertyPath]) {
+pub(crate) fn apply_ignore_changes(news: &mut Struct, olds: &Struct, paths: &[PropertyPath]) {
     for path in paths {
         if let Some((first, rest)) = path.0.split_first() {
             apply_to_object(news, olds, first, rest, false);
@@ -27,7 +27,7 @@ pub fn apply_ignore_changes(news: &mut Struct, olds: &Struct, paths: &[PropertyP
 
 /// Takes out what only the provider may set. Core does so where everything is ignored, and only there: what a user names one
 /// by one is configured, whatever it is.
-pub fn take_out_read_only(news: &mut Struct, shape: &ObjectShape) {
+pub(crate) fn take_out_read_only(news: &mut Struct, shape: &ObjectShape) {
     loop {
         // Only so many are found at a time.
         let found = read_only(news, shape);

@@ -14,7 +14,11 @@ use crate::package::shape::{ObjectShape, Shape};
 /// The places of `paths` in an object that is now `prior`. A star stands for whatever is there; one that is the end of a path
 /// stands for the whole, but in a list, which may become longer or shorter. What is in a set has no place, except in one that
 /// Pulumi sees as its only element.
-pub fn ignored_attributes(paths: &[PropertyPath], root: &ObjectShape, prior: &Value) -> Vec<AttributePath> {
+pub(crate) fn ignored_attributes(
+    paths: &[PropertyPath],
+    root: &ObjectShape,
+    prior: &Value,
+) -> Vec<AttributePath> {
     let mut search = Search { here: AttributePath::root(), found: Vec::new() };
     for path in paths {
         search.object(&path.0, root, prior);

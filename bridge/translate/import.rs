@@ -23,13 +23,13 @@ const MAXIMUM_DEPTH: usize = 100;
 /// Properties that the resource does not have any more go; others take their new values. Lists are followed by position
 /// and do not grow; sets are followed by content. What was secret stays secret. What is write-only is never read, so it
 /// stays what the program had set.
-pub fn inputs_after_refresh(inputs: &Struct, outputs: &Struct, shape: &ResourceShape) -> Struct {
+pub(crate) fn inputs_after_refresh(inputs: &Struct, outputs: &Struct, shape: &ResourceShape) -> Struct {
     refreshed_object(inputs, outputs, Some(&shape.object), 0)
 }
 
 /// Which of the properties that can be set become inputs of a resource that was imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Settable {
+pub(crate) enum Settable {
     /// All but those that are optional and have the zero value of their type, which is what providers mostly return for
     /// what nobody set; and but an `id` that the provider would choose.
     Telling,
@@ -38,7 +38,7 @@ pub enum Settable {
 }
 
 /// What a program would have to set to get the resource that was imported.
-pub fn inputs_after_import(outputs: &Struct, shape: &ResourceShape, which: Settable) -> Struct {
+pub(crate) fn inputs_after_import(outputs: &Struct, shape: &ResourceShape, which: Settable) -> Struct {
     let mut inputs = imported_object(outputs, &shape.object, which);
     if which == Settable::Telling
         && let Some(id) = shape.object.terraform("id").filter(|id| id.computed)

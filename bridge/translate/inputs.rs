@@ -23,8 +23,8 @@ use super::property::{self, PropertyView, ReferenceId};
 use super::property_path::{PropertyPath, PropertyStep};
 use crate::names::tokens::nearest;
 use crate::package::shape::{Field, ObjectShape, Shape};
-pub use required::{Missing, missing_required};
-pub use set_properties::{SetProperty, deprecated, read_only};
+pub(crate) use required::{Missing, missing_required};
+pub(crate) use set_properties::{SetProperty, deprecated, read_only};
 
 /// More failures than this are not reported: nobody reads them, and a hostile bag could have a million.
 const MAXIMUM_FAILURES: usize = 100;
@@ -37,7 +37,7 @@ pub(super) const DEFAULTS_KEY: &str = "__defaults";
 
 /// A configuration, and which parts of it are not to be shown.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub(crate) struct Config {
     /// An object of the schema's implied type.
     pub value: Value,
     /// What the program marked as secret. A secret within a set is listed as the whole set, whose elements have no
@@ -56,7 +56,7 @@ pub struct InputFailure {
 
 /// Whether values may be unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unknowns {
+pub(crate) enum Unknowns {
     /// They may: in Check, Diff and previews.
     Keep,
     /// They may not: something is about to be made with them.
@@ -70,7 +70,7 @@ pub enum Unknowns {
 ///
 /// # Errors
 /// Everything that is wrong, up to a hundred failures.
-pub fn config_from_inputs(
+pub(crate) fn config_from_inputs(
     inputs: &Struct,
     shape: &ObjectShape,
     block: &Block,
@@ -84,7 +84,7 @@ pub fn config_from_inputs(
 ///
 /// # Errors
 /// Everything that is wrong, up to a hundred failures.
-pub fn config_from_stored(
+pub(crate) fn config_from_stored(
     inputs: &Struct,
     shape: &ObjectShape,
     block: &Block,
@@ -107,7 +107,7 @@ pub(super) fn object_from_state(
 ///
 /// # Errors
 /// Everything that is wrong, up to a hundred failures; their paths start with `name`.
-pub fn value_from_property(
+pub(crate) fn value_from_property(
     property: &Property,
     name: &str,
     shape: &Shape,

@@ -7,7 +7,7 @@ use isthmus_provider::{KnownSecrets, Retention};
 use super::property::{self, AssetSource, PropertyView};
 
 /// Notes everything in a bag that is marked as secret, at any depth.
-pub fn note_secrets(bag: &Struct, secrets: &KnownSecrets, retention: Retention) {
+pub(crate) fn note_secrets(bag: &Struct, secrets: &KnownSecrets, retention: Retention) {
     OperationWarnings { secrets, retention }.bag(bag, false);
 }
 

@@ -16,7 +16,7 @@ const MAXIMUM_DYNAMIC_DEPTH: usize = 200;
 
 /// How a value is shown to the engine.
 #[derive(Clone, Copy, Debug)]
-pub struct OutputOptions<'a> {
+pub(crate) struct OutputOptions<'a> {
     /// Wrap what is secret; an engine that said it does not accept secrets gets plain values.
     pub keep_secrets: bool,
     /// What is secret besides what the schema says: what the inputs had marked.
@@ -27,7 +27,7 @@ pub struct OutputOptions<'a> {
 
 /// The value cannot be shown as properties.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum OutputError {
+pub(crate) enum OutputError {
     /// There is no object.
     #[error("the provider returned no object where one was expected")]
     NoObject,
@@ -70,7 +70,7 @@ pub enum OutputError {
 ///
 /// # Errors
 /// When the value is unknown where that is not allowed, or is not of the type that the schema says.
-pub fn outputs_from_state(
+pub(crate) fn outputs_from_state(
     state: &Value,
     shape: &ResourceShape,
     options: OutputOptions<'_>,
@@ -82,7 +82,7 @@ pub fn outputs_from_state(
 ///
 /// # Errors
 /// As [`outputs_from_state`].
-pub fn outputs_from_object(
+pub(crate) fn outputs_from_object(
     object: &Value,
     shape: &ObjectShape,
     options: OutputOptions<'_>,
@@ -99,7 +99,7 @@ pub fn outputs_from_object(
 ///
 /// # Errors
 /// As [`outputs_from_state`].
-pub fn property_from_value(
+pub(crate) fn property_from_value(
     value: &Value,
     shape: &Shape,
     options: OutputOptions<'_>,
@@ -110,7 +110,7 @@ pub fn property_from_value(
 
 /// The id of the resource in `state`, where its attribute `id` has one. Text is itself, a number or boolean its canonical
 /// text, anything else its JSON.
-pub fn id_from_state(state: &Value, shape: &ResourceShape) -> Option<String> {
+pub(crate) fn id_from_state(state: &Value, shape: &ResourceShape) -> Option<String> {
     let attribute = match &shape.id {
         IdRule::Missing => return None,
         IdRule::Computed => "id",

@@ -14,7 +14,7 @@ const MAXIMUM_COMPARISONS: usize = 250_000;
 /// Where in a program's (or the state's) list each element of a set stands. An element that is not in the list, because the
 /// provider made it, has a place behind those that are, or one that nothing else has. Elements that are too many to be
 /// found are where they are.
-pub fn match_elements(list: &[Property], elements: &[Value], shape: &Shape) -> Vec<usize> {
+pub(crate) fn match_elements(list: &[Property], elements: &[Value], shape: &Shape) -> Vec<usize> {
     if list.len().saturating_mul(elements.len()) > MAXIMUM_COMPARISONS {
         return (0..elements.len()).collect();
     }

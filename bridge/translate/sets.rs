@@ -13,7 +13,7 @@ use crate::package::shape::{ObjectShape, Shape};
 
 /// `value`, an object of the shape, with the elements of its sets in the order that their lists have in `like`. It is for
 /// showing only: values are compared and sent with their sets in Terraform's order.
-pub fn in_order_of(value: &Value, shape: &ObjectShape, like: &Struct) -> Value {
+pub(crate) fn in_order_of(value: &Value, shape: &ObjectShape, like: &Struct) -> Value {
     let mut value = value.clone();
     order_object(&mut value, shape, Some(like));
     value

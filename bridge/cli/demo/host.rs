@@ -19,8 +19,9 @@ use tonic::{Request, Response, Status};
 use super::DemoError;
 use super::inputs::Role;
 use super::report::Step;
-use crate::cli::{LUMI_PLUGIN_PREFIX, PULUMI_PLUGIN, SANDBOX_PROVIDER};
+use crate::cli::{PULUMI_PLUGIN, SANDBOX_PROVIDER};
 use crate::daemon::CALL_MARK;
+use crate::lumirpc::PLUGIN_PREFIX;
 use crate::serve::own_connections;
 use crate::settings;
 
@@ -54,7 +55,7 @@ impl Host {
 
     /// Starts the daemon under the name that the legacy engine uses.
     pub(super) async fn start_2017(role: &Role, protocol: Option<u8>) -> Result<Self, DemoError> {
-        let name = format!("{LUMI_PLUGIN_PREFIX}{}", package(role));
+        let name = format!("{PLUGIN_PREFIX}{}", package(role));
         Self::start(role, protocol, name, |port| format!(":{port}")).await
     }
 

@@ -13,9 +13,10 @@ use isthmus_install::{
     ProviderAddress, ProviderLock, VersionConstraint,
 };
 
+use super::attempt::{ProviderError, install};
 use super::progress::Reporter;
-use super::provider::{ProviderError, install};
-use crate::cli::warn;
+
+use crate::cli::output::warn;
 
 /// What is to be locked.
 #[derive(Debug)]

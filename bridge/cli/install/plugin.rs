@@ -22,7 +22,7 @@ use super::progress::Reporter;
 use super::stacks::{self, StackError};
 use crate::cli::plugin::PLUGIN_VERSION;
 use crate::cli::{PULUMI_PLUGIN, fail, print, warn};
-use crate::daemon;
+use crate::home;
 use crate::project::document::parse_version;
 use crate::project::{Project, ProjectError, stale};
 
@@ -108,7 +108,7 @@ struct Wanted {
 
 impl Options {
     pub(super) fn run(&self) -> ExitCode {
-        let done = daemon::pulumi_home().ok_or(PluginError::NoHome).and_then(|home| {
+        let done = home::pulumi().ok_or(PluginError::NoHome).and_then(|home| {
             let program = std::env::current_exe().and_then(|program| program.canonicalize());
             let wanted = self.wanted(&std::env::current_dir().map_err(PluginError::Here)?)?;
             self.install(wanted, &home, &program.map_err(PluginError::Here)?)

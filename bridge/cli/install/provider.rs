@@ -7,15 +7,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use isthmus_install::{
-    AddressError, ConstraintError, InstallError, Installed, Installer, LOCK_FILE_NAME, LockFileError,
-    Platform, ProviderAddress, SumError, VersionConstraint,
-};
+use isthmus_install::{Installed, LOCK_FILE_NAME, Platform, ProviderAddress, VersionConstraint};
 
+use super::attempt::{ProviderError, install, installer};
 use super::locking::Locking;
 use super::progress::Reporter;
-use crate::cli::{fail, print, verification, warn};
-use crate::daemon::{Installation, InstallationError};
+use crate::cli::output::{fail, print, warn};
+use crate::cli::{runtime, verification};
 use crate::package::parameters::is_path;
 use crate::project::document::PLUGIN;
 use crate::settings::Settings;
@@ -37,49 +35,6 @@ pub(super) struct Options {
     platforms: Vec<Platform>,
 }
 
-/// A provider cannot be installed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ProviderError {
-    #[error(
-        "failed to install {0}: a file needs no installation\nhelp: name it where it is used: `pulumi package add terraform-provider {0}`"
-    )]
-    File(String),
-    #[error(
-        "failed to install {PLUGIN}: it is the plugin, not a provider\nhelp: `isthmus install --plugin` installs it"
-    )]
-    Plugin,
-    #[error(transparent)]
-    Address(#[from] AddressError),
-    #[error(transparent)]
-    Constraint(#[from] ConstraintError),
-    /// The settings make no sense.
-    #[error(transparent)]
-    Settings(#[from] InstallationError),
-    #[error(transparent)]
-    Install(#[from] Box<InstallError>),
-    #[error(transparent)]
-    LockFile(#[from] LockFileError),
-    #[error(transparent)]
-    Sum(#[from] SumError),
-    #[error(transparent)]
-    NotLocked(#[from] isthmus_install::NotLocked),
-    #[error("the runtime cannot be started")]
-    Runtime(#[source] std::io::Error),
-    /// There is no place for archives.
-    #[error("no temporary directory can be made")]
-    Temporary(#[source] std::io::Error),
-}
-
-impl ProviderError {
-    /// What to do about it, in lines of their own.
-    pub(crate) fn help(&self) -> Vec<String> {
-        match self {
-            Self::Install(error) => error.help(),
-            _ => Vec::new(),
-        }
-    }
-}
-
 /// What machines are called.
 pub(crate) fn platform(text: &str) -> Result<Platform, String> {
     Platform::parse(text)
@@ -88,7 +43,10 @@ pub(crate) fn platform(text: &str) -> Result<Platform, String> {
 
 impl Options {
     pub(super) fn run(&self, provider: &str, version: Option<&str>, settings: &Settings) -> ExitCode {
-        match block_on(self.install(provider, version, settings)) {
+        match runtime::block_on(self.install(provider, version, settings))
+            .map_err(ProviderError::from)
+            .flatten()
+        {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(&isthmus_common::with_help(isthmus_common::error_chain(&error), error.help())),
         }
@@ -159,7 +117,7 @@ pub(crate) fn install_one(
 ) -> Result<PathBuf, ProviderError> {
     let address = ProviderAddress::parse(provider)?;
     let constraint = VersionConstraint::parse(version.unwrap_or_default())?;
-    block_on(async {
+    runtime::block_on(async {
         let installer = installer(settings)?;
         if let Some(overridden) = installer.overridden(&address)? {
             warn(&overridden.warning);
@@ -170,29 +128,5 @@ pub(crate) fn install_one(
             warn(warning);
         }
         Ok(installed.executable)
-    })
-}
-
-fn block_on<T>(work: impl Future<Output = Result<T, ProviderError>>) -> Result<T, ProviderError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.map_err(ProviderError::Runtime)?.block_on(work)
-}
-
-/// Installs as everything here does; what of the configuration has no effect is told.
-pub(crate) fn installer(settings: &Settings) -> Result<Installer, InstallationError> {
-    let Installation { installer, warnings } = Installation::configured(settings);
-    warnings.iter().for_each(|warning| warn(warning));
-    installer
-}
-
-/// Installs with a report of what is going on, of which nothing is left in the end.
-pub(super) async fn install(
-    installer: &Installer,
-    address: &ProviderAddress,
-    constraint: &VersionConstraint,
-    reporter: &Reporter,
-) -> Result<Installed, Box<InstallError>> {
-    let installed = installer.install(address, constraint, &|event| reporter.tell(event)).await;
-    reporter.clear();
-    installed
+    })?
 }

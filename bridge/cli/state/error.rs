@@ -9,7 +9,7 @@ use isthmus_state::tfstate::{Collision, TfStateError};
 use isthmus_state::{AddressSyntaxError, EncryptedStoreError};
 
 use crate::cli::explain_missing;
-use crate::daemon::OpenStoreError;
+use crate::home::OpenStoreError;
 
 /// The exit code where there is no such record.
 const NO_SUCH_RECORD: u8 = 3;
@@ -67,7 +67,7 @@ pub(super) enum StateError {
     ConfiguredKey,
     /// There is no home directory.
     #[error(transparent)]
-    Home(#[from] crate::daemon::PlaceError),
+    Home(#[from] crate::home::PlaceError),
     /// A terminal would show the passphrase.
     #[error(
         "a passphrase is not read from a terminal, which would show it\nhelp: redirect standard input from a file or a pipe"

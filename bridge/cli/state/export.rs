@@ -20,7 +20,7 @@ use super::error::StateError;
 use super::record::{Record, Records, records, tell_of};
 use super::{EMPTY, Outcome, inform, open_existing_state_store, print, warn};
 use crate::cli::output;
-use crate::daemon::{self, OpenStoreError};
+use crate::home::{self, OpenStoreError};
 use crate::settings::Settings;
 use addresses::Addresses;
 
@@ -110,7 +110,7 @@ impl Export {
             Format::Tfstate => self.tfstate(objects)?.into_bytes(),
             Format::Stacks => self.stacks(objects)?,
         };
-        self.deliver(&bytes, &daemon::state_store(settings).map_err(OpenStoreError::from)?.files())?;
+        self.deliver(&bytes, &home::state_store(settings).map_err(OpenStoreError::from)?.files())?;
         if let Some(output) = &self.output {
             print(&format!("wrote {count} objects to {}\n", output.display()));
         }

@@ -209,7 +209,7 @@ fn keeper<'a>(
         subject: String::new(),
         package: &package.name,
         provider_type: &package.provider_type,
-        unanswered: None,
+        unconfirmed: None,
         withhold_sensitive: false,
     })
 }

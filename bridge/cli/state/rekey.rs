@@ -46,7 +46,7 @@ impl Rekey {
             }
             (None, Some(_)) => return Err(StateError::ConfiguredKey),
             (None, None) => {
-                let directory = crate::daemon::home(settings)?;
+                let directory = crate::home::home(settings)?;
                 (state_store.rotate_own_key(&directory).await?, String::new())
             }
         };

@@ -16,13 +16,13 @@ use std::time::SystemTime;
 use isthmus_cty::json::Json;
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Object, StoredObject};
-use isthmus_state::{Deletion, OperationKind, RecordNumber, Status};
+use isthmus_state::{OperationKind, RecordNumber, Status};
 
 use super::error::Contradiction;
 use super::last_reported::{LastReported, digest_of};
 use super::lookup::{Candidate, Chosen, LookupPurpose, choose, retain_known};
 use super::prior::{Owner, Record};
-use super::stored_state::StoredState;
+use super::stored_state::{StoredState, deletion};
 use super::{ID, StoredResource, StoredResourceError};
 use crate::package::shape::IdRule;
 use crate::resource::{self, OperationError, OperationWarnings, Prior, StateError, StateManager as _};
@@ -196,11 +196,4 @@ impl StoredResource<'_> {
         let Ok(resource) = self.target.resource() else { return false };
         matches!(resource.read(object, &mut Vec::new()).await, Ok(None))
     }
-}
-
-/// What a tombstone says of a deletion that is completed now.
-pub(super) fn deletion(told: &LastReported, properties: &Struct) -> Deletion {
-    let version = told.versions().find(|told| told.contradicted_by(properties).is_empty());
-    let inputs = version.and_then(|told| told.inputs.as_ref()).map(digest_of);
-    Deletion { properties: digest_of(properties), inputs, at: SystemTime::now() }
 }

@@ -1,10 +1,9 @@
 //! What the engine was last told of a resource, by which it is recognized.
 
-use isthmus_proto::property::Struct;
+use isthmus_proto::property::{Struct, Value};
 use isthmus_state::Sent;
 use prost::Message as _;
 
-use super::lookup::is_same;
 use crate::resource::journal::digest;
 
 /// How many earlier versions are kept of one resource. There is more than one only where it is not clear which one the
@@ -95,4 +94,17 @@ impl LastReported {
 pub(super) fn digest_of(properties: &Struct) -> Sent {
     let said = properties.iter().filter(|(_, value)| !value.is_null());
     digest(&said.map(|(name, value)| (name.to_owned(), value.clone())).collect())
+}
+
+/// Whether two bags say the same; a null says nothing.
+pub(super) fn is_same(one: &Struct, other: &Struct) -> bool {
+    does_contain(one, other) && does_contain(other, one)
+}
+
+fn does_contain(whole: &Struct, part: &Struct) -> bool {
+    said(part).all(|(name, value)| whole.get(name) == Some(value))
+}
+
+pub(super) fn said(bag: &Struct) -> impl Iterator<Item = (&str, &Value)> {
+    bag.iter().filter(|(_, value)| !value.is_null())
 }

@@ -10,7 +10,7 @@ use isthmus_proto::property::{Struct, Value};
 use isthmus_state::{RecordRef, Saved, Status};
 
 use super::error::Contradiction;
-use super::last_reported::LastReported;
+use super::last_reported::{LastReported, is_same, said};
 
 /// For what a record is looked for, and what the engine sent of it.
 #[derive(Clone, Copy, Debug)]
@@ -111,24 +111,11 @@ fn is_known(saved: &Saved) -> bool {
     saved.object.status != Status::Damaged
 }
 
-/// Whether two bags say the same; a null says nothing.
-pub(super) fn is_same(one: &Struct, other: &Struct) -> bool {
-    does_contain(one, other) && does_contain(other, one)
-}
-
-fn does_contain(whole: &Struct, part: &Struct) -> bool {
-    said(part).all(|(name, value)| whole.get(name) == Some(value))
-}
-
 /// The properties that have one value in one bag and another in the other. Only where both have it: a null says nothing.
 pub(super) fn differing(one: &Struct, other: &Struct) -> Vec<String> {
     let differs =
         |name: &str, value: &Value| other.get(name).is_some_and(|other| !other.is_null() && other != value);
     said(one).filter(|(name, value)| differs(name, value)).map(|(name, _)| name.to_owned()).collect()
-}
-
-fn said(bag: &Struct) -> impl Iterator<Item = (&str, &Value)> {
-    bag.iter().filter(|(_, value)| !value.is_null())
 }
 
 #[cfg(test)]

@@ -5,13 +5,17 @@
 //! until then, so that it can be found if even that is cut short. And it forgets one whose answer did not arrive: what was
 //! made then stays in the journal, and is reported when the engine comes again.
 
+use std::time::SystemTime;
+
 use bytes::Bytes;
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Diagnostic, Object};
-use isthmus_state::{Intent, IntentGuard, OperationKind, RecordRef, Saved, Status, StoreKey, Unanswered};
+use isthmus_state::{
+    Deletion, Intent, IntentGuard, OpenIntent, OperationKind, RecordRef, Saved, Status, StoreKey, Unanswered,
+};
 use prost::Message as _;
 
-use super::delete::deletion;
+use super::last_reported::{digest_of, is_same};
 use super::lookup::is_mistakable;
 use super::{Annotations, LastReported, Record, StoredResource, StoredResourceError};
 use crate::resource::intents::{end, leave_open, settle};
@@ -252,7 +256,13 @@ impl<'a> StoredState<'a> {
     /// Tells of an object that was made for the same inputs, if its engine may not have been told: then this is the second.
     fn report_unanswered(&self, notes: &mut OperationWarnings) {
         let key = self.resource.key("");
-        for open in self.resource.unanswered.map(|all| all.take_same(&key, self.sent)).unwrap_or_default() {
+        let is_same = |open: &OpenIntent| {
+            let made = &open.intent.key;
+            let told = LastReported::kept(&open.intent.companion);
+            (&made.package, &made.type_name) == (&key.package, &key.type_name)
+                && told.inputs.is_some_and(|told| is_same(&told, self.sent))
+        };
+        for open in self.resource.unconfirmed.map(|all| all.take(is_same)).unwrap_or_default() {
             notes.warnings.push(Diagnostic::warning(
                 "The same has been made before",
                 format!("{}. If the environment does not have it, delete it by hand", open.report()),
@@ -312,4 +322,11 @@ impl<'a> StoredState<'a> {
         let saved = saved.await.ok()?;
         begun.store(None, &self.resource.key(id), &saved).await.ok()
     }
+}
+
+/// What a tombstone says of a deletion that is completed now.
+pub(super) fn deletion(told: &LastReported, properties: &Struct) -> Deletion {
+    let version = told.versions().find(|told| told.contradicted_by(properties).is_empty());
+    let inputs = version.and_then(|told| told.inputs.as_ref()).map(digest_of);
+    Deletion { properties: digest_of(properties), inputs, at: SystemTime::now() }
 }

@@ -17,7 +17,7 @@ pub(crate) enum Remedy {
 
 impl Target<'_> {
     /// An error of the operation in words about time, if that is what it is about.
-    pub fn explained(&self, error: OperationError, limit: &Limit) -> OperationError {
+    pub(crate) fn explained(&self, error: OperationError, limit: &Limit) -> OperationError {
         self.explained_with(Remedy::Refresh, error, limit)
     }
 

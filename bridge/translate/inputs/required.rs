@@ -10,7 +10,7 @@ use crate::translate::property_path::{PropertyPath, PropertyStep};
 
 /// A property that must be set and is not.
 #[derive(Clone, Debug)]
-pub struct Missing<'a> {
+pub(crate) struct Missing<'a> {
     /// Where.
     pub path: PropertyPath,
     /// What belongs there.
@@ -18,7 +18,7 @@ pub struct Missing<'a> {
 }
 
 /// The properties that must be set and are not.
-pub fn missing_required<'a>(inputs: &Struct, shape: &'a ObjectShape) -> Vec<Missing<'a>> {
+pub(crate) fn missing_required<'a>(inputs: &Struct, shape: &'a ObjectShape) -> Vec<Missing<'a>> {
     let mut missing = Vec::new();
     let mut path = PropertyPath::default();
     missing_in_object(inputs, shape, &mut path, &mut missing);

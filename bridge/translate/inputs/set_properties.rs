@@ -13,7 +13,7 @@ const MAXIMUM: usize = 100;
 
 /// A property that is set.
 #[derive(Clone, Debug)]
-pub struct SetProperty<'a> {
+pub(crate) struct SetProperty<'a> {
     /// Where Terraform has it. An element of a set is named by its place in the program's list.
     pub attribute: AttributePath,
     /// Where Pulumi has it.
@@ -23,13 +23,13 @@ pub struct SetProperty<'a> {
 }
 
 /// The properties that are set (null is not) and deprecated, at every level but within one another; the first hundred.
-pub fn deprecated<'a>(inputs: &Struct, shape: &'a ObjectShape) -> Vec<SetProperty<'a>> {
+pub(crate) fn deprecated<'a>(inputs: &Struct, shape: &'a ObjectShape) -> Vec<SetProperty<'a>> {
     find(inputs, shape, |field| field.deprecated.is_some())
 }
 
 /// The properties that are set (null is not) and that only the provider may set, at every level but within one another;
 /// the first hundred.
-pub fn read_only<'a>(inputs: &Struct, shape: &'a ObjectShape) -> Vec<SetProperty<'a>> {
+pub(crate) fn read_only<'a>(inputs: &Struct, shape: &'a ObjectShape) -> Vec<SetProperty<'a>> {
     find(inputs, shape, |field| field.computed && !field.optional && !field.required && !field.is_block)
 }
 

@@ -14,6 +14,7 @@ use semver::Version;
 use crate::cli::output::warn;
 use crate::daemon::{self, Installation, InstallationError, Instance};
 use crate::engine::EngineLog;
+use crate::home::{self};
 use crate::lumirpc::plugin as lumi;
 use crate::package::parameters::EXECUTABLE_PREFIX;
 use crate::settings::Settings;
@@ -132,7 +133,7 @@ impl<'a> Providers<'a> {
 
 /// The newest version of a provider in the cache.
 fn cached(address: &str) -> Option<(ProviderAddress, Version)> {
-    let cache = ProviderCache::new(daemon::provider_cache().ok()?);
+    let cache = ProviderCache::new(home::provider_cache().ok()?);
     let any = VersionConstraint::parse("").ok()?;
     // A state of before Terraform 0.13 has only the type.
     let address = address.strip_prefix("-/").unwrap_or(address);

@@ -8,11 +8,12 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::schema::CatalogueError;
 use isthmus_provider::{ListRequest, Listed};
 
-use super::check::missing_failure;
-use super::{Inputs, OperationError, OperationWarnings, Target, Timeouts, describe};
 use crate::daemon::{Instance, Paused};
 use crate::package::catalogue::TokenError;
 use crate::package::shape::ObjectShape;
+use crate::resource::{
+    Inputs, OperationError, OperationWarnings, Target, Timeouts, describe, missing_failure,
+};
 use crate::translate::inputs::{Missing, Unknowns, missing_required};
 
 /// How many results a page has where the engine does not say. It is what Pulumi's own bridge takes.
@@ -20,7 +21,7 @@ const USUAL_PAGE: u64 = 100;
 
 /// What an engine asks for.
 #[derive(Debug)]
-pub struct Query {
+pub(crate) struct Query {
     /// The resource's token.
     pub token: String,
     /// By the schema's `listInputs`.
@@ -35,7 +36,7 @@ pub struct Query {
 
 /// A list that has begun.
 #[derive(Debug)]
-pub enum Started {
+pub(crate) enum Started {
     /// What is asked for depends on something that is not known yet.
     Unknown,
     /// Results can be had.
@@ -44,14 +45,14 @@ pub enum Started {
 
 /// A page on its way.
 #[derive(Debug)]
-pub struct Page {
+pub(crate) struct Page {
     rest: Paused,
     left: u64,
     shape: Arc<ObjectShape>,
 }
 
 /// Begins a list, or goes on with one.
-pub async fn begin_list(
+pub(crate) async fn begin_list(
     instance: &Instance,
     query: Query,
     notes: &mut OperationWarnings,
@@ -114,7 +115,7 @@ pub async fn begin_list(
 
 impl Page {
     /// The next result. `None`: the page is full, or there are no more.
-    pub async fn next(
+    pub(crate) async fn next(
         &mut self,
         instance: &Instance,
         notes: &mut OperationWarnings,
@@ -132,12 +133,12 @@ impl Page {
     }
 
     /// What warnings are about.
-    pub fn shape(&self) -> &ObjectShape {
+    pub(crate) fn shape(&self) -> &ObjectShape {
         &self.shape
     }
 
     /// Ends the page. What comes back is what the list is continued by, where more is wanted and there may be more.
-    pub fn end(self, instance: &Instance) -> Option<String> {
+    pub(crate) fn end(self, instance: &Instance) -> Option<String> {
         (self.rest.listing.left() != Some(0)).then(|| instance.listings.keep(self.rest))
     }
 }

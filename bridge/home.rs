@@ -1,4 +1,4 @@
-//! The directory that holds the store of objects, its key, and caches; and the one that holds providers.
+//! The home directory, with the state store, its key and caches; and the directory of installed providers.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -15,11 +15,11 @@ const PROVIDER_CACHE: &str = "PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR";
 /// There is no directory.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("there is no home directory to keep the store of objects in; set ISTHMUS_HOME to a directory")]
-pub struct HomeError;
+pub(crate) struct HomeError;
 
 /// There is no directory for the state store and its key, or none to be trusted.
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum PlaceError {
+pub(crate) enum PlaceError {
     /// There is no home directory.
     #[error(transparent)]
     Home(#[from] HomeError),
@@ -30,7 +30,7 @@ pub enum PlaceError {
 
 /// The store of objects cannot be opened.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenStoreError {
+pub(crate) enum OpenStoreError {
     /// There is no place for it.
     #[error(transparent)]
     Place(#[from] PlaceError),
@@ -42,13 +42,13 @@ pub enum OpenStoreError {
 /// There is no directory of providers.
 #[derive(Debug, thiserror::Error)]
 #[error("there is no home directory to look for providers in; set {PROVIDER_CACHE} to a directory")]
-pub struct NoProviderCache;
+pub(crate) struct NoProviderCache;
 
 /// The directory of the state store's own key.
 ///
 /// # Errors
 /// When there is none, or another user may write there.
-pub fn home(settings: &Settings) -> Result<PathBuf, PlaceError> {
+pub(crate) fn home(settings: &Settings) -> Result<PathBuf, PlaceError> {
     let folder = folder(settings, |name| std::env::var_os(name))?;
     require_trusted(&folder)?;
     Ok(folder)
@@ -58,7 +58,7 @@ pub fn home(settings: &Settings) -> Result<PathBuf, PlaceError> {
 ///
 /// # Errors
 /// When there is no place for it, or another user may write there.
-pub fn state_store(settings: &Settings) -> Result<LazyEncryptedStore, PlaceError> {
+pub(crate) fn state_store(settings: &Settings) -> Result<LazyEncryptedStore, PlaceError> {
     let address = match &settings.store {
         Some(address) => address.clone(),
         None => StoreAddress::in_folder(&home(settings)?),
@@ -71,7 +71,7 @@ pub fn state_store(settings: &Settings) -> Result<LazyEncryptedStore, PlaceError
 }
 
 /// The directory of unpacked providers, which is shared with the Go bridge.
-pub fn provider_cache() -> Result<PathBuf, NoProviderCache> {
+pub(crate) fn provider_cache() -> Result<PathBuf, NoProviderCache> {
     provider_folder(|name| std::env::var_os(name)).ok_or(NoProviderCache)
 }
 
@@ -94,7 +94,7 @@ pub(super) fn schema_cache(settings: &Settings) -> Option<SchemaCache> {
 }
 
 /// The Pulumi home.
-pub fn pulumi() -> Option<PathBuf> {
+pub(crate) fn pulumi() -> Option<PathBuf> {
     pulumi_home(|name| std::env::var_os(name))
 }
 

@@ -1,0 +1,64 @@
+//! A connection on its way into a server of tonic, which hands what is known of it to every call.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tonic::transport::server::Connected;
+
+/// A connection, what its calls find of it in their extensions, and what is dropped together with it.
+#[derive(Debug)]
+pub(super) struct Connection<Info, Guard> {
+    pub(super) stream: TcpStream,
+    pub(super) info: Info,
+    pub(super) _guard: Guard,
+}
+
+impl<Info: Clone + Send + Sync + 'static, Guard> Connected for Connection<Info, Guard> {
+    type ConnectInfo = Info;
+
+    fn connect_info(&self) -> Info {
+        self.info.clone()
+    }
+}
+
+impl<Info: Unpin, Guard: Unpin> AsyncRead for Connection<Info, Guard> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl<Info: Unpin, Guard: Unpin> AsyncWrite for Connection<Info, Guard> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[std::io::IoSlice<'_>],
+    ) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+    }
+}
