@@ -56,11 +56,11 @@ struct Command {
 
 #[derive(Debug, Subcommand)]
 enum Subcommands {
-    /// Play an engine against the daemon, on a real provider, and show what happens.
+    /// Run a resource through its lifecycle against the daemon.
     Demo(demo::Demo),
     Install(install::Install),
     Link(link::Link),
-    /// Serve as a resource plugin, as under the name `pulumi-resource-terraform-provider`.
+    /// Serve a Pulumi engine as `pulumi-resource-terraform-provider` does.
     #[command(disable_help_flag = true)]
     Plugin {
         /// What an engine would pass.

@@ -14,7 +14,7 @@ const PROVIDER_CACHE: &str = "PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR";
 
 /// There is no directory.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("there is no home directory to keep the store of objects in; set ISTHMUS_HOME to a directory")]
+#[error("no home directory for the state store\nhelp: set ISTHMUS_HOME to a directory")]
 pub(crate) struct HomeError;
 
 /// There is no directory for the state store and its key, or none to be trusted.
@@ -41,7 +41,7 @@ pub(crate) enum OpenStoreError {
 
 /// There is no directory of providers.
 #[derive(Debug, thiserror::Error)]
-#[error("there is no home directory to look for providers in; set {PROVIDER_CACHE} to a directory")]
+#[error("no home directory for the provider cache\nhelp: set {PROVIDER_CACHE} to a directory")]
 pub(crate) struct NoProviderCache;
 
 /// The directory of the state store's own key.

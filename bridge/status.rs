@@ -22,16 +22,16 @@ pub(crate) enum RequestError {
     #[error("{0}")]
     AccessDenied(String),
     /// Nothing was read further, and nobody knows what became of the operation.
-    #[error("the operation broke off: {0}")]
+    #[error("the operation was interrupted: {0}")]
     BrokenOff(tokio::task::JoinError),
     /// The request itself is wrong; the text says how.
     #[error("{0}")]
     Invalid(String),
     /// The engine has left while the list was read.
-    #[error("the list was cancelled before all of it was read; begin it again")]
+    #[error("the list was cancelled before it was read completely")]
     ListCancelled,
     /// The session of a call is that of its connection.
-    #[error("the call came in on no connection of this daemon")]
+    #[error("the call has no connection of this daemon")]
     NoConnection,
     /// Engines do not take so large an answer. In MiB.
     #[error(

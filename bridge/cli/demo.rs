@@ -24,19 +24,19 @@ use report::Report;
 /// What to play.
 #[derive(Debug, Args)]
 pub(super) struct Demo {
-    /// A provider's program, instead of the sandbox.
+    /// Provider binary (default: the sandbox provider).
     #[arg(long, requires_all = ["resource", "inputs"])]
     provider: Option<PathBuf>,
-    /// The resource to play with, by its Terraform type, such as `random_pet`.
+    /// Terraform resource type, such as `random_pet`.
     #[arg(long, requires = "provider")]
     resource: Option<String>,
-    /// A JSON file with the resource's inputs, by their Pulumi names.
+    /// JSON file of the resource's inputs, by their Pulumi names.
     #[arg(long, requires = "provider")]
     inputs: Option<PathBuf>,
-    /// A JSON file with other inputs, to change the resource to.
+    /// JSON file of the inputs of an update.
     #[arg(long, requires = "provider")]
     changed_inputs: Option<PathBuf>,
-    /// A JSON file with the provider's configuration.
+    /// JSON file of the provider configuration.
     #[arg(long, requires = "provider")]
     config: Option<PathBuf>,
 }

@@ -28,15 +28,14 @@ Examples:
   isthmus install --plugin --project ~/infrastructure --plugin-version 1.1.3
   pulumi stack export | isthmus install --plugin --stack -
 
-A provider is put into the cache of providers, and verified, as when it is first used. Versions are asked for anew, but a version that is
-named and is there already needs no network. With --lock the version and the sums of the packages are kept in .terraform.lock.hcl as
-`tofu init` keeps them, and a version that is locked there is the one that is installed.
+The provider is installed into the plugin cache and verified, as on its first use. The registry is queried for versions, unless an exact
+version is given that is installed already. With --lock the version and the checksums of its packages are recorded in
+.terraform.lock.hcl, as by `tofu init`; a version that is locked there is the one that is installed.
 
-The Pulumi CLI looks for a plugin by its exact version, which is in SDKs, in Pulumi.yaml and in stacks. With --plugin, this program is
-installed as resource-terraform-provider-vVERSION in the plugins of the Pulumi home, for each version that the project names: in
-Pulumi.yaml, in the SDKs below it, and in its stacks, which the Pulumi CLI lists if it is on PATH. The project is the nearest directory
-upwards with a Pulumi.yaml; without one, the default version is installed. A plugin that isthmus did not install, such as the one that
-it replaces, is left alone without --force.";
+The Pulumi CLI looks for a plugin by its exact version, which SDKs, Pulumi.yaml and stacks contain. With --plugin, this program is
+installed as resource-terraform-provider-vVERSION in the plugins directory of the Pulumi home, for each version in Pulumi.yaml, in the
+SDKs below it, and in the project's stacks, which the Pulumi CLI lists if it is on PATH. Without a project, the default version is
+installed. A plugin that isthmus did not install, such as the Go bridge, is replaced only with --force.";
 
 /// Install a provider, or the Pulumi plugin itself (`--plugin`).
 #[derive(Debug, Args)]
@@ -45,15 +44,15 @@ pub(crate) struct Install {
     #[arg(
         required_unless_present = "plugin",
         conflicts_with = "plugin",
-        help = "Which provider, as [HOST/][NAMESPACE/]TYPE"
+        help = "Provider source address, [HOST/][NAMESPACE/]TYPE"
     )]
     provider: Option<String>,
-    /// A version, or a constraint such as '~> 3.8'; without it, the newest, or the one that is locked.
+    /// Version or version constraint, such as '~> 3.8' (default: the locked version, or the newest).
     #[arg(requires = "provider")]
     version: Option<String>,
     #[command(flatten)]
     options: provider::Options,
-    /// Install the plugin for the Pulumi CLI, under each version that the project names.
+    /// Install the plugin for the Pulumi CLI, under each version that the project uses.
     #[arg(long)]
     plugin: bool,
     #[command(flatten)]

@@ -177,7 +177,7 @@ pub(crate) async fn serve_until_told(
     };
     tokio::select! {
         served = served => served.map(|()| ExitCode::SUCCESS),
-        () = told_twice => Ok(fail("told twice to end, so calls under way were broken off")),
+        () = told_twice => Ok(fail("second signal: calls in progress were interrupted")),
     }
 }
 

@@ -54,7 +54,7 @@ enum ProvidersError {
     #[error(transparent)]
     NoCache(#[from] NoProviderCache),
     /// The directory cannot be read.
-    #[error("the cache of providers {path} cannot be read", path = .path.display())]
+    #[error("failed to read the provider cache {path}", path = .path.display())]
     Read {
         /// Which.
         path: PathBuf,
@@ -66,7 +66,7 @@ enum ProvidersError {
     #[error(transparent)]
     Address(#[from] AddressError),
     /// The words name no version.
-    #[error("{0:?} names no version; write it as in hashicorp/random@3.9.0")]
+    #[error("{0:?} has no version\nhelp: write hashicorp/random@3.9.0")]
     Version(String),
     /// The words say nothing about versions.
     /// A version without its provider.
@@ -86,7 +86,7 @@ enum ProvidersError {
     #[error(transparent)]
     NoVersion(Box<NoVersion>),
     /// There is no place for archives.
-    #[error("no temporary directory can be made")]
+    #[error("failed to create a temporary directory")]
     Temporary(#[source] io::Error),
     /// A mirror has no archive.
     #[error("{path} is a directory, and only archives can be copied", path = .0.display())]

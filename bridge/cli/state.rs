@@ -34,9 +34,9 @@ use error::StateError;
 const ABOUT: &str = "\
 Inspect the state store and exchange it with Terraform or OpenTofu.
 
-The state store is that of the legacy engine (`lumi`, 2017), which keeps no Terraform state itself. Today's engine keeps the state of its
-resources in the backend of its stacks: `pulumi stack export` writes it. Of its operations, only those that were interrupted are here
-(`isthmus state list --intents`).";
+The state store holds the resources of the legacy engine (`lumi`, 2017), which does not store Terraform state itself. Today's engine
+stores the state of its resources in the backend of its stacks: `pulumi stack export` writes it. The state store has only its
+interrupted operations (`isthmus state list --intents`).";
 
 /// Said where the store has no objects: users of today's engine look for theirs here.
 const EMPTY: &str = "\

@@ -36,7 +36,7 @@ pub(super) enum Format {
 
 /// The file cannot be written to.
 #[derive(Debug, thiserror::Error)]
-#[error("providers' log lines cannot be written to {path}, which {VARIABLE} names", path = path.display())]
+#[error("failed to write provider logs to {path} ({VARIABLE})", path = path.display())]
 pub(super) struct LogFileError {
     path: PathBuf,
     #[source]

@@ -17,13 +17,13 @@ impl Daemon {
             let OpenIntents { intents, faults } = state_store.open_intents().await?;
             for fault in faults {
                 let what_to_do = match fault.number {
-                    Some(number) => format!("`isthmus state dismiss {}` ends this message", number.0),
+                    Some(number) => format!("`isthmus state dismiss {}` acknowledges it", number.0),
                     None => "Restore the store from a backup".to_owned(),
                 };
                 say(
                     Severity::Warning,
                     format!(
-                        "what was begun and never ended is not all known: {}. See what the provider has. {what_to_do}",
+                        "cannot read all interrupted operations: {}. Compare the provider's objects with the state. {what_to_do}",
                         fault.reason
                     ),
                 );
@@ -34,8 +34,8 @@ impl Daemon {
             for open in open.iter().filter(|open| !matches!(open.condition, Condition::UnderWay)) {
                 let (report, number) = (open.report(), open.number.0);
                 let what_to_do = format!(
-                    "See what the provider has, and put it right there or in the engine's state. `isthmus state dismiss \
-                     {number}` ends this message"
+                    "Compare the provider's objects with the engine's state and correct either. `isthmus state dismiss \
+                     {number}` acknowledges the operation"
                 );
                 say(Severity::Warning, in_sentences(&[&report, &what_to_do]));
             }
@@ -43,7 +43,7 @@ impl Daemon {
         };
         if let Err(error) = told.await {
             let reason = isthmus_common::error_chain(&error);
-            say(Severity::Warning, format!("what was begun and never ended is not known: {reason}"));
+            say(Severity::Warning, format!("cannot check for interrupted operations: {reason}"));
         }
         // It is to be there before the engine may end this process.
         log.flush().await;

@@ -52,7 +52,7 @@ pub(crate) enum ResolveError {
         error: Box<InstallError>,
     },
     /// The program goes down.
-    #[error("the provider was not looked for to the end")]
+    #[error("the search for the provider did not complete")]
     BrokenOff,
 }
 

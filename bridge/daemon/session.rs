@@ -41,7 +41,7 @@ pub(crate) struct Session {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SessionError {
     /// It has no provider yet.
-    #[error("no Terraform provider has been chosen yet: Parameterize comes before this call")]
+    #[error("no Terraform provider chosen: Parameterize must precede this call")]
     NotParameterized,
     /// It has one already.
     #[error(transparent)]

@@ -41,21 +41,21 @@ Examples:
   isthmus link ./terraform-provider-aws_v5.0.0 --dir ~/bin
   isthmus link ./terraform-provider-acme --as corp
 
-Without --dir the links are put into packs/PKG of the engine's folder, $LUMIROOT or /usr/local/lumi. Running the command
-again replaces its own links, and nothing else.";
+Without --dir the links are created in packs/PKG of the engine's directory, $LUMIROOT or /usr/local/lumi. Only links that the
+command created itself are replaced.";
 
-/// Link a provider where the legacy engine looks for its plugin.
+/// Link a provider as a plugin of the legacy engine.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Link {
-    #[arg(help = "The provider: the path of its program, or its address, [HOST/][NAMESPACE/]TYPE")]
+    #[arg(help = "Path of a provider binary, or source address, [HOST/][NAMESPACE/]TYPE")]
     provider: String,
-    /// Of an address, which version: one, or a constraint such as '~> 3.8'. Without it, the newest.
+    /// Version or version constraint of an address, such as '~> 3.8' (default: the newest).
     version: Option<String>,
-    /// What the package is called; without it, like the provider's type.
+    /// Name of the package (default: the provider's type).
     #[arg(long = "as", value_name = "PKG")]
     package: Option<String>,
-    /// Where to put the links; the engine finds them if this directory is on PATH.
+    /// Directory of the links, which has to be on the engine's PATH.
     #[arg(long)]
     dir: Option<PathBuf>,
 }
@@ -69,32 +69,31 @@ enum LinkError {
         #[source]
         error: ExecutableError,
     },
-    #[error("a file has no version to choose: {0:?} has no meaning here")]
+    #[error("a provider binary has no version to choose: unexpected {0:?}")]
     VersionOfFile(String),
     #[error(transparent)]
     Install(#[from] ProviderError),
     #[error(
-        "{path} does not tell its provider's type, as {EXECUTABLE_PREFIX}TYPE would; say with --as what the package is called",
+        "failed to determine the provider's type: {path} is not named {EXECUTABLE_PREFIX}TYPE\nhelp: name the package with --as",
         path = .0.display()
     )]
     NoType(PathBuf),
     #[error(
-        "{0:?} cannot be the name of a package: it has to start with a letter, and go on with letters, digits, hyphens and \
-         underscores"
+        "invalid package name {0:?}: it must start with a letter and consist of letters, digits, hyphens and underscores"
     )]
     Name(String),
     #[error(
-        "{path} is there already, and is not a link of ours; remove it, or choose another directory with --dir",
+        "{path} exists and was not created by `isthmus link`\nhelp: remove it, or choose another directory with --dir",
         path = .0.display()
     )]
     Foreign(PathBuf),
-    #[error("{path} cannot be written; choose another directory with --dir", path = .path.display())]
+    #[error("failed to write {path}\nhelp: choose another directory with --dir", path = .path.display())]
     Write {
         path: PathBuf,
         #[source]
         error: io::Error,
     },
-    #[error("the directory in which this is done, or this program itself, cannot be found")]
+    #[error("failed to determine the path of this program or the working directory")]
     Here(#[source] io::Error),
 }
 
@@ -316,7 +315,7 @@ mod tests {
         assert!(matches!(versioned.made(None), Err(LinkError::VersionOfFile(_))));
         assert!(said(&other, None).contains("--as"));
         for name in ["", "1a", "a/b", "a b", "../x"] {
-            assert!(said(&provider, Some(name)).contains("name of a package"), "{name}");
+            assert!(said(&provider, Some(name)).contains("invalid package name"), "{name}");
         }
         assert!(!folder.path().join("bin").exists());
     }

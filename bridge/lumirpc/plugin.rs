@@ -35,9 +35,7 @@ const URN: &str = "urn:pulumi:";
 /// The plugin cannot be started.
 #[derive(Debug, thiserror::Error)]
 enum StartError {
-    #[error(
-        "the address of the engine is missing: this program is started by an engine, as `lumi-resource-{0} :PORT`"
-    )]
+    #[error("missing engine address: an engine starts this program as `lumi-resource-{0} :PORT`")]
     NoEngine(String),
     #[error(
         "there is no provider for package {package}: nothing is linked, and {EXECUTABLE_PREFIX}{package} is not on PATH; put it \
@@ -50,7 +48,7 @@ enum StartError {
         #[source]
         error: EngineError,
     },
-    #[error("the engine's address cannot be used")]
+    #[error("invalid engine address")]
     Address(#[source] EngineError),
     #[error("the provider of package {package} cannot be started")]
     Provider {
@@ -62,7 +60,7 @@ enum StartError {
     Config { package: String, reasons: String },
     #[error("the provider of package {package} cannot be configured: {reason}")]
     Configure { package: String, reason: String },
-    #[error("the store of objects cannot be opened")]
+    #[error("failed to open the state store")]
     EncryptedStore(#[source] OpenStoreError),
     #[error(transparent)]
     Serve(#[from] ServeError),

@@ -172,7 +172,7 @@ impl StoredResource<'_> {
             }
             Ok(())
         };
-        complain("A change that was overtaken is still in the journal", resolved.await, notes);
+        complain("Failed to remove a superseded operation from the journal", resolved.await, notes);
     }
 
     /// The object as it is kept. `secrets` are places that are secret beyond what the schema says.

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 /// The system has no random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the system has no random numbers: {0}")]
+#[error("the operating system's random number generator failed: {0}")]
 pub(crate) struct NoRandomNumbers(getrandom::Error);
 
 /// So many lower-case hexadecimal digits: always the same ones for a seed, and others each time for an empty one.

@@ -41,7 +41,7 @@ pub enum IdentityError {
     Path(#[from] NotAProviderPath),
     /// The provider's type, or the name that the user gave instead, is no name for a Pulumi package.
     #[error(
-        "{name:?} cannot be the name of a Pulumi package: {rule}; choose another name with `--provider-name NAME`"
+        "invalid Pulumi package name {name:?}: {rule}\nhelp: choose another name with `--provider-name NAME`"
     )]
     Name {
         /// What the package would be called.

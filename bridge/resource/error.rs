@@ -25,8 +25,7 @@ pub(crate) enum OperationError {
     Provider {
         /// For the user.
         text: String,
-        /// The failure itself.
-        #[source]
+        /// The failure itself. No source, because the text is made of it.
         error: Box<ProviderError>,
         /// Whether something may have happened all the same.
         outcome_unknown: bool,
@@ -72,7 +71,7 @@ pub(crate) enum OperationError {
     )]
     MissingKeys(Vec<MissingKey>),
     /// The rest of a list is asked for that there is not.
-    #[error("the list cannot be continued: {reason}; begin it again, without a continuation token")]
+    #[error("failed to continue the list: {reason}\nhelp: start a new list, without a continuation token")]
     Continuation {
         /// Why not.
         reason: &'static str,

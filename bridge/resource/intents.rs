@@ -41,8 +41,8 @@ impl Target<'_> {
         match memory.failed_deletes.begin(intent).await {
             Ok(begun) => EngineIntent(Some(begun)),
             Err(reason) => {
-                let consequence = "Should the program end before a change has, nobody will report it.";
-                memory.failed_deletes.complain("The journal cannot be written", &reason, consequence, notes);
+                let consequence = "An operation that this process does not complete will not be reported.";
+                memory.failed_deletes.complain("Failed to write the journal", &reason, consequence, notes);
                 EngineIntent(None)
             }
         }
@@ -73,13 +73,13 @@ pub(crate) async fn settle(begun: &mut IntentGuard, error: &OperationError, note
 /// A change has ended, and its outcome is known.
 pub(crate) async fn end(begun: &mut IntentGuard, notes: &mut OperationWarnings) {
     let ended = begun.end().await;
-    complain("A change that has ended is still in the journal", ended, notes);
+    complain("Failed to remove a completed operation from the journal", ended, notes);
 }
 
 /// A change has ended, and nobody knows how.
 pub(crate) async fn leave_open(begun: &mut IntentGuard, known: &str, notes: &mut OperationWarnings) {
     let noted = begun.leave_open(known).await;
-    complain("What is known of a change is not in the journal", noted, notes);
+    complain("Failed to record the outcome of an operation in the journal", noted, notes);
 }
 
 pub(crate) fn complain(

@@ -111,7 +111,7 @@ impl Target<'_> {
             // What was written by us can be read by us, unless a newer version has written it otherwise.
             Ok(left) => left.and_then(|left| Struct::decode(left).ok()),
             Err(error) => {
-                let summary = "What an earlier deletion may have left is not known";
+                let summary = "Failed to read what an earlier failed deletion has left";
                 let reason = isthmus_common::error_chain(&error);
                 journal.complain(summary, &reason, "What the engine has stored is used.", notes);
                 None
@@ -147,7 +147,7 @@ impl Target<'_> {
         };
         if let Err(reason) = kept.await {
             notes.warnings.push(Diagnostic::warning(
-                "What the failed deletion has left could not be kept",
+                "Failed to store what the failed deletion has left",
                 format!("{reason}. The next attempt begins with what was there before."),
             ));
         }
@@ -183,7 +183,7 @@ impl Target<'_> {
             Ok::<_, JournalError>(journal.forget_remnant(key, &digest(sent)).await?)
         };
         if let Err(error) = forgotten.await {
-            let summary = "What an earlier deletion has left is still kept";
+            let summary = "Failed to remove what an earlier failed deletion has left";
             let reason = isthmus_common::error_chain(&error);
             journal.complain(summary, &reason, "It takes the place of the same properties.", notes);
         }

@@ -29,7 +29,9 @@ const HASH: usize = 32;
 
 /// There are no random numbers for a salt, so nothing can be held back.
 #[derive(Debug, thiserror::Error)]
-#[error("the system has no random numbers for the salt that write-only values are hashed with")]
+#[error(
+    "failed to generate the salt of write-only values: the operating system's random number generator failed"
+)]
 pub(crate) struct NoSalt(#[source] getrandom::Error);
 
 /// The values that are held for the resources of one provider.

@@ -32,7 +32,7 @@ const WINDOW: u32 = 8 * 1024 * 1024;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServeError {
     /// No port could be had.
-    #[error("could not open a port on 127.0.0.1")]
+    #[error("failed to open a port on 127.0.0.1")]
     Bind(#[source] std::io::Error),
     /// The server ended by itself.
     #[error("the server failed")]

@@ -2,24 +2,49 @@
 
 use std::error::Error;
 
-/// An error's text and those of its causes, joined by colons. The texts of errors in this project never contain that of
-/// their cause, so nothing is said twice.
+/// What introduces a hint within the text of an error.
+const HELP: &str = "\nhelp: ";
+
+/// An error's text and those of its causes, joined by colons, and below them the hints of each, which may stand in any text
+/// behind its message. The texts of errors in this project never contain that of their cause, so nothing is said twice.
 pub fn error_chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
+    let (mut messages, mut help) = (String::new(), String::new());
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let text = error.to_string();
+        let message = text.find(HELP).unwrap_or(text.len());
+        if !messages.is_empty() {
+            messages.push_str(": ");
+        }
+        messages.push_str(&text[..message]);
+        help.push_str(&text[message..]);
+        next = error.source();
     }
-    text
+    messages + &help
 }
 
 /// An error's text, and each hint in a line of its own.
 pub fn with_help(mut text: String, help: impl IntoIterator<Item = String>) -> String {
     for line in help {
-        text.push_str("\nhelp: ");
+        text.push_str(HELP);
         text.push_str(&line);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("failed to read a\nhelp: close it\nhelp: or wait")]
+    struct Outer(#[source] std::io::Error);
+
+    #[test]
+    fn hints_stand_below_all_messages() {
+        let cause = std::io::Error::other("it is locked\nhelp: unlock it");
+        let text = "failed to read a: it is locked\nhelp: close it\nhelp: or wait\nhelp: unlock it";
+        assert_eq!(error_chain(&Outer(cause)), text);
+        assert_eq!(error_chain(&std::io::Error::other("no")), "no");
+    }
 }

@@ -152,7 +152,7 @@ on_both_protocols! {
         fails(&session, &made).await;
         let shown = host.engine.shown().into_iter().filter(|line| line.severity == Severity::Warning);
         let texts: Vec<String> = shown.map(|line| line.message).collect();
-        for words in ["The journal cannot be written", "What an earlier deletion may have left is not known", "could not be kept"] {
+        for words in ["Failed to write the journal", "Failed to read what an earlier failed deletion has left", "Failed to store what the failed deletion has left"] {
             let told = texts.iter().any(|text| text.contains(words) && text.contains("state.sqlite"));
             assert!(told, "{words}: {texts:?}");
         }

@@ -75,7 +75,7 @@ on_both_protocols! {
         }
         let warned = warnings(&host);
         let [warning] = &warned[..] else { panic!("one warning, not {warned:#?}") };
-        assert!(warning.contains("The journal cannot be written") && warning.contains("ISTHMUS_HOME"), "{warning}");
+        assert!(warning.contains("Failed to write the journal") && warning.contains("ISTHMUS_HOME"), "{warning}");
         Ok(())
     }
 }

@@ -403,7 +403,7 @@ on_both_protocols! {
             session.configure(&json!({"token": "x"})).await.expect_err("for whom?"),
             session.check_config(&json!({}), &json!({"token": "x"})).await.expect_err("for whom?"),
         ] {
-            assert!(status.message().contains("Parameterize comes before"), "{status}");
+            assert!(status.message().contains("Parameterize must precede"), "{status}");
         }
         Ok(())
     }

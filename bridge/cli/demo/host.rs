@@ -66,7 +66,7 @@ impl Host {
         address: impl Fn(u16) -> String,
     ) -> Result<Self, DemoError> {
         let folder = temporary_directory("demo-of-isthmus-")
-            .map_err(|source| machine("no temporary directory can be made", source))?;
+            .map_err(|source| machine("failed to create a temporary directory", source))?;
         let program = std::env::current_exe()
             .map_err(|source| machine("the program does not know its file", source))?;
         let plugin = link(&program, folder.path(), &name)?;

@@ -41,7 +41,7 @@ pub(crate) enum ProviderError {
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
     /// There is no place for archives.
-    #[error("no temporary directory can be made")]
+    #[error("failed to create a temporary directory")]
     Temporary(#[source] std::io::Error),
 }
 

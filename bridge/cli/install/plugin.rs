@@ -43,13 +43,13 @@ const MARK_SUM: &str = "SHA-256 ";
 #[derive(Debug, Args)]
 #[group(skip)]
 pub(super) struct Options {
-    /// Project directory; without it, the nearest directory upwards with a Pulumi.yaml.
+    /// Project directory (default: the nearest directory upwards with a Pulumi.yaml).
     #[arg(long, value_name = "DIRECTORY", requires = "plugin", conflicts_with = "provider")]
     project: Option<PathBuf>,
-    /// Output of `pulumi stack export` (`-`: standard input), instead of the stacks that the Pulumi CLI lists.
+    /// Output of `pulumi stack export` (`-`: standard input), instead of the project's stacks.
     #[arg(long = "stack", value_name = "FILE", requires = "plugin", conflicts_with = "provider")]
     stacks: Vec<PathBuf>,
-    /// A further version of the plugin, such as 1.1.3.
+    /// Additional version to install the plugin under, such as 1.1.3.
     #[arg(long = "plugin-version", value_name = "VERSION", requires = "plugin", conflicts_with = "provider", value_parser = version)]
     versions: Vec<Version>,
     /// Replace a plugin that isthmus did not install, and keep a backup.
@@ -60,9 +60,9 @@ pub(super) struct Options {
 /// The program cannot be put there.
 #[derive(Debug, thiserror::Error)]
 enum PluginError {
-    #[error("there is no Pulumi home; set PULUMI_HOME to a directory")]
+    #[error("no Pulumi home directory found\nhelp: set PULUMI_HOME to a directory")]
     NoHome,
-    #[error("this program cannot find itself, or the directory that it was started in")]
+    #[error("failed to determine the path of this program")]
     Here(#[source] io::Error),
     #[error(transparent)]
     Project(#[from] ProjectError),

@@ -21,16 +21,16 @@ use crate::settings::Settings;
 #[derive(Debug, Args)]
 #[group(skip)]
 pub(super) struct Options {
-    /// Lock the provider in the lock file, or use the version that is locked there.
+    /// Lock the provider in the lock file, or install the version locked there.
     #[arg(long, requires = "provider", conflicts_with = "plugin")]
     lock: bool,
-    /// The lock file; without it, that of ISTHMUS_LOCK_FILE, or .terraform.lock.hcl.
+    /// Lock file (default: ISTHMUS_LOCK_FILE, or .terraform.lock.hcl).
     #[arg(long, value_name = "FILE", requires = "lock", conflicts_with = "plugin")]
     lock_file: Option<PathBuf>,
-    /// Take the newest matching version, whatever is locked, and forget the sums that are.
+    /// Ignore the locked version and checksums, and lock the newest matching version.
     #[arg(long, requires = "lock", conflicts_with = "plugin")]
     upgrade: bool,
-    /// Lock the provider's packages for these machines too, such as darwin_arm64.
+    /// Also lock the packages of this platform, such as darwin_arm64.
     #[arg(long = "platform", value_name = "OS_ARCH", requires = "lock", conflicts_with = "plugin", value_parser = platform)]
     platforms: Vec<Platform>,
 }

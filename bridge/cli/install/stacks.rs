@@ -31,15 +31,14 @@ pub(super) enum StackError {
         #[source]
         error: io::Error,
     },
-    #[error("{place} is not what `pulumi stack export` writes")]
+    #[error("{place} is not an output of `pulumi stack export`")]
     NoExport {
         place: String,
         #[source]
         error: serde_json::Error,
     },
     #[error(
-        "the Pulumi CLI cannot be asked for the stacks of {project}, so what only they name is not known; name their exports \
-         with --stack", project = .project.display()
+        "failed to list the stacks of {project}\nhelp: export them with `pulumi stack export`, and pass the files with --stack", project = .project.display()
     )]
     Ask {
         project: PathBuf,
@@ -168,7 +167,7 @@ mod tests {
         let error = in_file(file.path()).expect_err("no JSON");
         let said = isthmus_common::error_chain(&error);
         assert!(
-            said.contains("is not what `pulumi stack export` writes: ") && said.contains("line 2"),
+            said.contains("is not an output of `pulumi stack export`: ") && said.contains("line 2"),
             "{said}"
         );
         let missing = in_file(Path::new("/nowhere/stack.json")).expect_err("it is not there");

@@ -13,14 +13,15 @@ Examples:
   isthmus providers list
   isthmus providers list --json | jq -r '.packages[] | select(.verification == null) | .program'
 
-VERIFIED tells who vouches for a provider: \"signed by KEY\" is its publisher; \"unsigned\" is its registry, which names the archive that
-nobody has signed; \"from MIRROR\" is whoever runs that mirror; \"unverified\" is nobody: isthmus did not install it. What lies in the cache and is no provider is told below, with the reason.";
+VERIFIED is how the package was verified: \"signed by KEY\" by its publisher's signature; \"unsigned\" by the checksum of its registry
+alone; \"from MIRROR\" by the checksum of that mirror; \"unverified\" not at all, because isthmus did not install it. Entries of the cache
+that are not providers are listed below, with the reason.";
 
 /// List the providers in the cache.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct List {
-    /// Write a JSON object: the directory, the packages, and what is passed over.
+    /// Write a JSON object: directory, packages, and ignored entries.
     #[arg(long)]
     json: bool,
 }

@@ -23,28 +23,28 @@ Examples:
   isthmus providers mirror ./mirror hashicorp/random hashicorp/tls@4.0.5
   isthmus providers mirror /srv/providers 'hashicorp/aws@~> 5.0' --platform linux_amd64 --platform darwin_arm64
 
-Providers come from where the CLI configuration says, and are verified as for an installation. The directory is used by
+Packages are downloaded according to the CLI configuration and verified as for an installation. The mirror is used by
 
   provider_installation {
     filesystem_mirror { path = \"/srv/providers\" }
   }
 
-or, behind a server of files with TLS, by a network_mirror. What is in the directory already stays.";
+or, behind an HTTPS file server, by a network_mirror. Packages that the directory already has are kept.";
 
-/// Copy providers into a directory that serves as a mirror.
+/// Copy providers into a filesystem mirror.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Mirror {
-    /// The directory, which need not be there.
+    /// Directory of the mirror, created if missing.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     #[arg(
         value_name = "PROVIDER",
         required = true,
-        help = "Which, as [HOST/][NAMESPACE/]TYPE[@VERSION]; the version may be a constraint. Without one, the newest"
+        help = "Source address, [HOST/][NAMESPACE/]TYPE[@VERSION or CONSTRAINT] (default: the newest version)"
     )]
     providers: Vec<String>,
-    /// For which machines, such as darwin_arm64; without any, for this one.
+    /// Platform, such as darwin_arm64 (default: this one).
     #[arg(long = "platform", value_name = "OS_ARCH", value_parser = platform)]
     platforms: Vec<Platform>,
 }

@@ -28,27 +28,30 @@ Examples:
   isthmus providers prune --keep 0 hashicorp/aws
   isthmus providers prune hashicorp/aws@5.0.0
 
-Without options, all but the newest release of each provider are removed; pre-releases that are newer than that stay too, as many. With
---older-than alone, everything is removed that was neither installed nor started for that time (as far as the file system
-remembers when a file was read), the newest included; with both options, what neither of them keeps. A version that is named, as
-in hashicorp/aws@5.0.0, is removed whatever its age.
+Without options, all versions but the newest release of each provider are removed; the same number of newer pre-releases is kept. With
+--older-than alone, every version is removed that was neither installed nor started for that time, the newest included (the time of a
+start is the access time of the file). With both options, a version is removed that neither of them keeps. A version that is given, as in
+hashicorp/aws@5.0.0, is removed regardless of its age.
 
-What is running is never removed, nor what is being installed, nor what isthmus did not install itself or has not verified, unless
-its version is named. What interrupted installations of isthmus left is removed in any case. What is gone is downloaded again when it is needed, if its registry can be reached.";
+Versions that are running or being installed are never removed; versions that isthmus did not install or verify only when given.
+Leftovers of interrupted installations are always removed. A removed version is downloaded again on its next use.";
 
-/// Remove versions of providers that are not needed any more, and what broken installations left.
+/// Remove old provider versions and leftovers of interrupted installations.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Prune {
-    #[arg(value_name = "PROVIDER", help = "Which, as [HOST/][NAMESPACE/]TYPE[@VERSION]; without any, all")]
+    #[arg(
+        value_name = "PROVIDER",
+        help = "Source address, [HOST/][NAMESPACE/]TYPE[@VERSION] (default: all providers)"
+    )]
     providers: Vec<String>,
-    /// How many of the newest versions of each provider stay: 1, and with --older-than alone, 0.
+    /// Number of newest versions of each provider to keep (default: 1; with --older-than alone, 0).
     #[arg(long, value_name = "COUNT")]
     keep: Option<usize>,
-    /// Only what was not used for that time: a number of hours, days or weeks, such as 12h, 90d, 4w.
+    /// Minimum time since the last use, in hours, days or weeks: 12h, 90d, 4w.
     #[arg(long, value_name = "AGE")]
     older_than: Option<Age>,
-    /// Only tell what would be removed.
+    /// List what would be removed, and remove nothing.
     #[arg(long)]
     dry_run: bool,
 }

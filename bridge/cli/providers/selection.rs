@@ -63,7 +63,7 @@ mod tests {
         assert_eq!(parse("random").expect("an address"), ("hashicorp/random".to_owned(), None));
         let one = ("example.com:8443/a/b".to_owned(), Some(Version::new(1, 2, 3)));
         assert_eq!(parse("example.com:8443/a/b@v1.2.3").expect("an address"), one);
-        assert!(parse("random@latest").expect_err("no version").to_string().contains("names no version"));
+        assert!(parse("random@latest").expect_err("no version").to_string().contains("has no version"));
         assert!(
             parse("a/b/c/d").expect_err("no address").to_string().contains("is not a provider's address")
         );

@@ -17,18 +17,21 @@ Examples:
   isthmus providers verify hashicorp/random
   isthmus providers verify example.com/acme/thing@1.2.3 --offline
 
-Each program is read as a whole, and compared with what was recorded when it was installed. Exits with 1 when one was altered or is
-refused. A provider that isthmus did not install has no record: it is fetched from where the CLI configuration says, and
-compared; one that is something else is replaced, and counts as altered. It is unverified where its origin could not be reached or does
-not have it, or where it is built for another platform; that is no failure. Whatever else keeps it from being verified refuses it.";
+Each provider binary is hashed and compared with the checksum recorded at its installation. Exits with 1 when a binary was altered or
+is refused. A provider that isthmus did not install has no recorded checksum: its package is downloaded according to the CLI
+configuration and compared; a binary that differs is replaced and counts as altered. It is \"unverified\", which is no failure, when its
+origin is unreachable or does not have it, or when it is built for another platform. Any other failure to verify refuses it.";
 
-/// Compare the programs in the cache with what was installed.
+/// Verify the provider binaries in the cache.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Verify {
-    #[arg(value_name = "PROVIDER", help = "Which, as [HOST/][NAMESPACE/]TYPE[@VERSION]; without any, all")]
+    #[arg(
+        value_name = "PROVIDER",
+        help = "Source address, [HOST/][NAMESPACE/]TYPE[@VERSION] (default: all providers)"
+    )]
     providers: Vec<String>,
-    /// Ask no registry and no mirror.
+    /// Do not query registries or mirrors.
     #[arg(long)]
     offline: bool,
 }

@@ -12,15 +12,15 @@ Examples:
   isthmus state list --intents
   isthmus state dismiss 17
 
-Each start of a plugin tells of changes that were begun and whose end is not known. When you have seen what the provider has,
-and put right what the engine believes, dismiss them. Objects are left alone, in the store and at the provider. Exits with 3,
-and dismisses nothing, when one of the changes does not exist.";
+Every start of a plugin reports interrupted operations. Compare the real objects with the engine's state, correct the state if
+necessary, and then acknowledge the operations. Objects are not changed. Exits with 3, and acknowledges nothing, when one of the
+operations does not exist.";
 
 /// Acknowledge operations with an unknown outcome.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Dismiss {
-    /// Which, by their numbers.
+    /// Number of an interrupted operation.
     #[arg(required = true, value_name = "NUMBER")]
     numbers: Vec<i64>,
 }

@@ -33,7 +33,7 @@ pub(super) enum StateError {
     },
     /// No change of that number is open.
     #[error(
-        "no change {number} is open in the store {store}; `isthmus state list --intents` shows those that are"
+        "no interrupted operation {number} in the state store {store}\nhelp: `isthmus state list --intents` lists them"
     )]
     NoSuchIntent {
         /// As it was written.
@@ -42,7 +42,7 @@ pub(super) enum StateError {
         store: String,
     },
     /// Nothing is known by that.
-    #[error("there is no record {selector} in the store {store}; `isthmus state list` shows what there is")]
+    #[error("no record {selector} in the state store {store}\nhelp: `isthmus state list` lists the records")]
     NoSuchRecord {
         /// As it was written.
         selector: String,
@@ -50,7 +50,7 @@ pub(super) enum StateError {
         store: String,
     },
     /// Several are known by that.
-    #[error("{selector} is {count} records in the store: {numbers}; name one by its number")]
+    #[error("{selector} matches {count} records: {numbers}\nhelp: select one by its number")]
     SeveralRecords {
         /// As it was written.
         selector: String,
@@ -61,7 +61,7 @@ pub(super) enum StateError {
     },
     /// The key is the user's own.
     #[error(
-        "the key of the state store is set in the environment, so it is not replaced by a random one\nhelp: name the new key with \
+        "the key of the state store is set in the environment, and a random key does not replace it\nhelp: pass the new key with \
          --key-file or --passphrase"
     )]
     ConfiguredKey,
@@ -95,10 +95,10 @@ pub(super) enum StateError {
         error: std::io::Error,
     },
     /// A file is in the way.
-    #[error("{file} is there already; write another file with --output, or overwrite it with --force", file = .0.display())]
+    #[error("{file} exists\nhelp: choose another file with --output, or overwrite it with --force", file = .0.display())]
     Exists(PathBuf),
     /// A file of the store is in the way.
-    #[error("{file} is a file of the state store itself; write another file with --output", file = .0.display())]
+    #[error("{file} is a file of the state store\nhelp: choose another file with --output", file = .0.display())]
     Own(PathBuf),
     /// A file is no state.
     #[error("{file} cannot be used", file = .file.display())]
@@ -131,7 +131,7 @@ pub(super) enum StateError {
         reason: String,
     },
     /// Two objects have one address.
-    #[error("the records cannot be written to one state; give one of them another address with --addresses")]
+    #[error("records have the same address\nhelp: give one of them another address with --addresses")]
     Collision(#[from] Collision),
     /// A provider's address is none.
     #[error("--provider {option}")]

@@ -30,46 +30,46 @@ Examples:
   isthmus state export --package random --addresses names.json --output terraform.tfstate
   isthmus state export --provider acme=example.com/acme/acme | tofu state push -
 
-An object that came from a Terraform state keeps its address there. Others are called by their ids, as random_pet.able-dog;
---addresses gives them the names of your configuration: a JSON object such as {\"random_pet.dog\": \"random_pet/able-dog\"},
-an address for each record that is to have one (records by NUMBER or TYPE/ID).
+An object that was imported from a Terraform state keeps its resource instance address. The address of any other is made from its id,
+as random_pet.able-dog; --addresses maps addresses of your configuration to records (NUMBER or TYPE/ID), as in
+{\"random_pet.dog\": \"random_pet/able-dog\"}.
 
-With --format stacks the file is a sequence of tfstackdata1 records, each behind its length. This is EXPERIMENTAL: Terraform
-calls the format private and may change it at any time.
+With --format stacks the file is a sequence of length-delimited tfstackdata1 records. EXPERIMENTAL: Terraform documents the format as
+private and may change it.
 
-What is damaged in the store and cannot be read is named on standard error; the rest is written, and the exit code is 1.
+Records that cannot be read are reported on standard error; the others are exported, and the exit code is 1.
 
-The file holds every value in the clear, secrets and private data included; it can be read by its owner only.";
+The file contains every value in the clear, secrets and private data included; only its owner can read it.";
 
-/// Write objects to a terraform.tfstate, or to a sequence of a stack's records (experimental).
+/// Export objects to a terraform.tfstate or to stack records.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Export {
-    /// What to write.
+    /// Format of the export.
     #[arg(long, value_enum, default_value_t = Format::Tfstate)]
     format: Format,
-    /// With `--format stacks`: the component that the objects belong to, such as `component.main`.
+    /// With `--format stacks`: component instance of the objects, such as `component.main`.
     #[arg(long, default_value = "component.main")]
     component: ComponentAddress,
-    /// The file to write; without it, standard output.
+    /// Output file (default: standard output).
     #[arg(long, short)]
     output: Option<PathBuf>,
-    /// Overwrite the file.
+    /// Overwrite the output file.
     #[arg(long, requires = "output")]
     force: bool,
     /// Only objects of this package.
     #[arg(long)]
     package: Option<String>,
-    /// A file that says what objects are to be called.
+    /// JSON file of resource instance addresses.
     #[arg(long, value_name = "FILE")]
     addresses: Option<PathBuf>,
-    /// The address of a package's provider, where it is not the one that the records have.
+    /// Provider source address of a package, instead of that in its records.
     #[arg(long, value_name = "PACKAGE=ADDRESS", value_parser = pair)]
     provider: Vec<(String, String)>,
-    /// The lineage of an existing state that this one is to follow; without it, a new one is made up.
+    /// Lineage of the existing state that the export continues (default: a new one).
     #[arg(long)]
     lineage: Option<String>,
-    /// The serial, which has to be larger than that of an existing state.
+    /// Serial, larger than that of the existing state.
     #[arg(long, default_value_t = 1)]
     serial: u64,
 }
@@ -125,7 +125,7 @@ impl Export {
     }
 
     fn stacks(&self, objects: impl Iterator<Item = (ObjectAddress, Record)>) -> Result<Vec<u8>, Collision> {
-        warn("the format of stacks is Terraform's own and private; it may change at any time");
+        warn("experimental: Terraform documents the format of stack records as private and may change it");
         let mut state = StacksState::default();
         state.components.entry(self.component.clone()).or_default();
         let mut taken = HashSet::new();
@@ -158,7 +158,7 @@ impl Export {
         if own_files.iter().any(|own| is_same(own)) {
             return Err(StateError::Own(output.clone()));
         }
-        warn("the file holds secrets in the clear; delete it when it has served its purpose");
+        warn("the file contains secrets in the clear: delete it after use");
         write_private(output, bytes, self.force)
     }
 }

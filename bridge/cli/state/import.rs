@@ -32,44 +32,43 @@ Examples:
   tofu state pull | isthmus state import -
   isthmus state import old.tfstate --provider acme=./terraform-provider-acme --package acme=corp
 
-Every provider in the state is started once, from --provider, from the cache of providers, or as terraform-provider-TYPE
-from PATH; it is not configured, and nothing that exists is touched. Only managed resources are taken over. The id that is
-shown for each is the one that an engine knows it by: where several objects have one id, later ones get a number.
+Every provider of the state is started once, from --provider, from the plugin cache, or as terraform-provider-TYPE from PATH. It is not
+configured, and no real object is changed. Only managed resources are imported. The id that is printed for each object is the one for
+the engine: where several objects have the same id, a number is added to the later ones.
 
-A file of tfstackdata1 records, each behind its length, is taken as well: the state of a stack, or the state that a plan was
-made from. This is EXPERIMENTAL: Terraform calls the format private and may change it at any time.
+A file of length-delimited tfstackdata1 records is imported as well: the state of a stack, or the prior state of its plan. EXPERIMENTAL:
+Terraform documents the format as private and may change it.
 
-Exits with 1 when something could not be taken over. What is in the store already is left alone, so that the command can be
-run again.";
+Exits with 1 when an object could not be imported. Objects that the store already has are left alone, so the command can be repeated.";
 
-/// Take objects over from a terraform.tfstate, or from a sequence of a stack's records (experimental).
+/// Import objects from a terraform.tfstate or from stack records.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Import {
-    /// The state file, of version 4, or a sequence of a stack's records; `-` is standard input.
+    /// State file of version 4, or stack records (`-`: standard input).
     file: PathBuf,
-    /// The program of a provider, by its type or its whole address.
+    /// Provider binary, by the provider's type or source address.
     #[arg(long, value_name = "TYPE=FILE", value_parser = pair)]
     provider: Vec<(String, String)>,
-    /// What a provider's package is called, by the provider's type or its whole address; without it, like the type.
+    /// Package name, by the provider's type or source address (default: the type).
     #[arg(long, value_name = "TYPE=PACKAGE", value_parser = pair)]
     package: Vec<(String, String)>,
-    /// The release of Terraform that the plan of a stack is from.
+    /// Terraform version of the plan of a stack.
     #[arg(long, value_name = "VERSION", default_value = TERRAFORM_VERSION)]
     terraform_version: String,
-    /// What to do with an object of which the store has another form.
+    /// Handling of an object that the store has in another form.
     #[arg(long, value_enum, default_value_t = OnConflict::Refuse)]
     on_conflict: OnConflict,
 }
 
-/// What to do with an object of which the store has another form.
+/// Handling of an object that the store has in another form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum OnConflict {
-    /// Leave the store as it is, and say so.
+    /// Report the conflict and keep the object in the store.
     Refuse,
-    /// Put the new one in the place of the old.
+    /// Replace the object in the store.
     Replace,
-    /// Keep both, unless they certainly are the same object.
+    /// Keep both, unless their addresses show that they are the same object.
     Both,
 }
 
@@ -78,7 +77,7 @@ enum OnConflict {
 enum ObjectError {
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
-    #[error("its provider has no such resource")]
+    #[error("the provider has no such resource type")]
     Type(#[from] TokenError),
     #[error(transparent)]
     Kept(#[from] StoredResourceError),
@@ -118,9 +117,7 @@ impl Import {
         let state = self
             .stack(bytes.into(), kind)
             .map_err(|error| StateError::Sequence { file: self.file.clone(), error: Box::new(error) })?;
-        warn(
-            "the format of stacks is Terraform's own and private; what is read here may be wrong for its next release",
-        );
+        warn("experimental: Terraform documents the format of stack records as private and may change it");
         let objects = state.objects.into_iter();
         Ok(objects.map(|found| Foreign { object: found.object, flat: None }).collect())
     }

@@ -16,28 +16,27 @@ Examples:
   isthmus state list --package random --type random_pet
   isthmus state list --json | jq -r '.[].id'
 
-NUMBER and TYPE/ID name a record for the other commands. ADDRESS is what a Terraform state called the object, if it came
-from one. A damaged object is one that a failed creation left behind: it has to be replaced or deleted.
+NUMBER or TYPE/ID selects a record in the other commands. ADDRESS is the resource instance address of an object that was imported from a
+Terraform state. A damaged object was left by a failed creation (Terraform: tainted): it has to be replaced or deleted.
 
-What is damaged in the store and cannot be read is named on standard error; the rest is listed, and the exit code is 1.
+Interrupted operations, whose outcome is unknown, are listed below the objects. With --json they are listed by --intents only.
 
-Below the objects stand changes that were begun and whose end is not known: what they were about, and what is known of them.
-With --json they are told by --intents, instead of the objects.";
+Records that cannot be read are reported on standard error; the others are listed, and the exit code is 1.";
 
 /// List the objects in the store.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct List {
-    /// Only those of this package.
+    /// Only objects of this package.
     #[arg(long)]
     package: Option<String>,
-    /// Only those of this type, in Terraform's spelling.
+    /// Only objects of this Terraform resource type.
     #[arg(long = "type", value_name = "TYPE")]
     type_name: Option<String>,
     /// Write a JSON array, with an object for each record.
     #[arg(long)]
     json: bool,
-    /// Only the changes that were begun and whose end is not known.
+    /// List interrupted operations instead of objects.
     #[arg(long)]
     intents: bool,
 }
@@ -98,7 +97,7 @@ fn tell_of_damaged_changes(faults: &[Fault]) {
             Some(number) => format!("`isthmus state dismiss {}` removes it", number.0),
             None => "restore the store from a backup".to_owned(),
         };
-        warn(&format!("of the changes that were begun not all can be read: {}; {what_to_do}", fault.reason));
+        warn(&format!("cannot read all interrupted operations: {}; {what_to_do}", fault.reason));
     }
 }
 

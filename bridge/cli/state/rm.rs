@@ -13,15 +13,15 @@ Examples:
   isthmus state export --output before.tfstate && isthmus state rm 17
   isthmus state rm random_pet/able-dog random_pet/shy-cat
 
-What a record stands for is not deleted: whatever the provider made stays. An engine that still knows the resource has it
-imported by its id at its next use, if the provider can do that; passwords and the like cannot be had again. Export first
-what may be missed. Exits with 3, and removes nothing, when one of the records does not exist.";
+The real objects are not destroyed. If the engine still has the resource, its object is imported by its id on its next use, provided that
+the provider supports import; generated values such as passwords are lost, so export first. Exits with 3, and removes nothing, when one
+of the records does not exist.";
 
-/// Remove records from the store, and leave what they stand for alone.
+/// Remove records from the store without destroying their objects.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Rm {
-    /// Which, by NUMBER or TYPE/ID.
+    /// Record, by NUMBER or TYPE/ID.
     #[arg(required = true, value_name = "RECORD")]
     records: Vec<Selector>,
 }

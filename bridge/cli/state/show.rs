@@ -17,17 +17,17 @@ Examples:
   isthmus state show random_pet/able-dog
   isthmus state show random_password/none --secrets --json | jq -r .value.result
 
-Values that the provider or a Terraform state calls secret are shown as \"(secret)\", and private data not at all, unless
---secrets is given. Exits with 3 when there is no such record.";
+Values that are sensitive in the provider's schema or in an imported state are shown as \"(secret)\", and private data is left out,
+unless --secrets is given. Exits with 3 when a record does not exist.";
 
 /// Show objects with their values.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Show {
-    /// Which, by NUMBER or TYPE/ID.
+    /// Record, by NUMBER or TYPE/ID.
     #[arg(required = true, value_name = "RECORD")]
     records: Vec<Selector>,
-    /// Show secrets and private data.
+    /// Show secret values and private data.
     #[arg(long)]
     secrets: bool,
     /// Write a JSON array, with an object for each record.

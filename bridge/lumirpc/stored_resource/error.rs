@@ -73,14 +73,14 @@ pub(crate) enum StoredResourceError {
     },
     /// The resource that is to be changed is not there any more.
     #[error(
-        "{key} does not exist any more; remove it from the environment, or change an input that makes the provider replace it"
+        "{key} does not exist any more\nhelp: remove it from the environment, or change an input for which the provider replaces it"
     )]
     Gone {
         /// Which resource.
         key: StoreKey,
     },
     /// A creation failed half-way, and has been undone.
-    #[error("{cause}\nWhat had been made by then was deleted again")]
+    #[error("{cause}\nThe partially created object was deleted")]
     Undone {
         /// Why it failed.
         cause: String,

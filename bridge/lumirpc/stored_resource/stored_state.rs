@@ -264,7 +264,7 @@ impl<'a> StoredState<'a> {
         };
         for open in self.resource.unconfirmed.map(|all| all.take(is_same)).unwrap_or_default() {
             notes.warnings.push(Diagnostic::warning(
-                "The same has been made before",
+                "A resource with the same inputs was created before",
                 format!("{}. If the environment does not have it, delete it by hand", open.report()),
             ));
         }
@@ -288,7 +288,7 @@ impl<'a> StoredState<'a> {
                 {
                     // The object is gone; a record of it is all that is left, and does no harm.
                     notes.warnings.push(Diagnostic::warning(
-                        "The record of a deleted object is still in the store",
+                        "The record of a deleted object could not be removed",
                         isthmus_common::error_chain(&error),
                     ));
                 }

@@ -68,7 +68,7 @@ fn what_is_linked_by_its_address_is_installed() {
     let version = network.machine.cache().join(network.address()).join("1.0.0");
     assert!(program.is_file() && program.starts_with(version), "{} {said}", program.display());
     let none = network.isthmus(&["link", "./terraform-provider-thing", "1.0.0", "--dir", dir]).failed();
-    assert!(none.contains("a file has no version to choose"), "{none}");
+    assert!(none.contains("a provider binary has no version to choose"), "{none}");
     let none = network.isthmus(&["link", &network.address(), "~> 3.0", "--dir", dir]).failed();
     assert!(none.contains("satisfies \"~> 3.0\""), "{none}");
 }

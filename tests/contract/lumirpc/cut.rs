@@ -157,7 +157,7 @@ on_both_protocols! {
             host.provider_is_in("ApplyResourceChange", 1).await;
             host.signal(Signal::TERM);
         });
-        assert_says(created, Code::Aborted, &["sandbox_faulty was interrupted", "was deleted again"]);
+        assert_says(created, Code::Aborted, &["sandbox_faulty was interrupted", "object was deleted"]);
         assert!(host.objects().is_empty(), "{:?}", host.objects());
         drop((lumi, creating));
         assert_eq!(host.exit().await.code(), Some(0));

@@ -72,7 +72,7 @@ async fn a_creation_that_was_killed_is_listed_and_reported_at_the_next_start() {
     let number = open[0].number.0.to_string();
     assert!(isthmus(engine.home(), &["state", "list"]).well().stdout.contains("the creation of stuck"));
     let said = isthmus(engine.home(), &["state", "dismiss", &number, "1700"]);
-    assert!(said.code == 3 && said.stderr.contains("no change 1700 is open"), "{said:?}");
+    assert!(said.code == 3 && said.stderr.contains("no interrupted operation 1700"), "{said:?}");
     let said = isthmus(engine.home(), &["state", "dismiss", &number]).well();
     assert!(said.stdout.starts_with(&format!("dismissed {number}: the creation of stuck")), "{said:?}");
     engine.start().await.kill().await;
