@@ -249,7 +249,7 @@ async fn a_program_that_was_altered_is_refused_at_the_next_start() -> Outcome {
 
 #[tokio::test]
 async fn a_program_that_is_altered_between_choice_and_start_is_refused() -> Outcome {
-    let host = Setup::sandbox(Protocol::V6).start().await;
+    let host = Setup::sandbox(Protocol::V6).start().await.with_own_provider();
     host.place(ADDRESS, "1.2.0");
     let session = host.greeted().await?;
     session.parameterize(&["acme/sandbox"]).await?;
