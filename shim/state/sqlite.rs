@@ -5,13 +5,12 @@
 //! of its own, which brings what comes at once to the disk at once (`writer`).
 //!
 //! SQLite notices much of what can befall a file, but not everything: a flipped byte may also hide a row. So records are
-//! found by an order of keys that shows when something is missing in it (`order`), and before all are listed, the file's
-//! structure has been checked once.
+//! found by an index that is there twice (`index`), and before all are listed, the file's structure has been checked once.
 //!
 //! The directory and the file belong to the user alone; SQLite gives its log and index files the mode of the database.
 
 mod format;
-mod order;
+mod index;
 mod writer;
 
 #[cfg(test)]
@@ -153,8 +152,8 @@ impl Reader {
         }
         let check = || {
             let moment = self.connection.unchecked_transaction()?;
-            let order = order::check(&moment, kind)?;
-            Ok(if kind == Kind::Object { order.and(structure(&moment)?) } else { order })
+            let index = index::check(&moment, kind)?;
+            Ok(if kind == Kind::Object { index.and(structure(&moment)?) } else { index })
         };
         let verdict = match check() {
             Ok(verdict) => verdict,
@@ -275,7 +274,7 @@ fn find(
     let read = || {
         // What is read is of one moment.
         let moment = connection.unchecked_transaction()?;
-        let numbers = order::numbers(&moment, kind, &key_hash(key))?.ok_or_else(order::hidden)?;
+        let numbers = index::numbers(&moment, kind, &key_hash(key))?;
         let statement = format!("{} WHERE number = ?1", select(kind));
         let rows = numbers.into_iter().map(|number| rows(&moment, &statement, (number,)));
         rows.collect::<rusqlite::Result<Vec<_>>>()

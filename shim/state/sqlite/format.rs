@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::super::store::{Kind, StoreError};
-use super::{failed, order};
+use super::{failed, index};
 
 /// The version of the tables below.
 pub(super) const FORMAT: i64 = 1;
@@ -39,7 +39,7 @@ fn table_of(kind: Kind) -> String {
         "CREATE TABLE {table} (
             number   INTEGER PRIMARY KEY,
             version  INTEGER NOT NULL,
-            hash     BLOB NOT NULL,
+            key_hash BLOB NOT NULL,
             package  BLOB NOT NULL,
             type     BLOB NOT NULL,
             id       BLOB NOT NULL,
@@ -88,7 +88,7 @@ pub(super) fn create(connection: &mut Connection, path: &Path) -> Result<(), Sto
         transaction.execute_batch(TABLES)?;
         for kind in KINDS {
             transaction.execute_batch(&table_of(kind))?;
-            order::create(&transaction, kind)?;
+            index::create(&transaction, kind)?;
         }
         transaction.pragma_update(None, "application_id", APPLICATION)?;
         transaction.pragma_update(None, "user_version", FORMAT)

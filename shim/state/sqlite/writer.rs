@@ -18,7 +18,7 @@ use super::super::store::{
     Batch, Change, Claim, Committed, Durability, Fence, Kind, Lease, Pending, RecordNumber, RecordRef,
     Refusal, StoreError, StoreKey,
 };
-use super::{failed, held, now, order};
+use super::{failed, held, index, now};
 
 /// How many batches are committed together at most.
 const TOGETHER: usize = 64;
@@ -225,7 +225,7 @@ fn run(connection: &Connection, batch: &Batch) -> rusqlite::Result<Committed> {
         }
     }
     for (kind, key, newest) in &batch.newest {
-        let numbers = order::numbers(connection, *kind, &key_hash(key))?.ok_or_else(order::hidden)?;
+        let numbers = index::numbers(connection, *kind, &key_hash(key))?;
         if let Some(number) = numbers.first().copied().map(RecordNumber).filter(|number| number > newest) {
             return Ok(Committed::Refused(Refusal::Newer { kind: *kind, number }));
         }
@@ -311,14 +311,17 @@ fn make(connection: &Connection, change: &Change) -> rusqlite::Result<Result<Opt
                 return Ok(Err(refusal));
             }
             let removed = connection
-                .prepare_cached(&format!("DELETE FROM {} WHERE number = ?1 RETURNING hash", kind.table()))?
+                .prepare_cached(&format!(
+                    "DELETE FROM {} WHERE number = ?1 RETURNING key_hash",
+                    kind.table()
+                ))?
                 .query_row((number.0,), |row| {
                     // Of a damaged row anything may have become.
                     Ok(row.get_ref(0)?.as_blob().map(<[u8]>::to_vec).unwrap_or_default())
                 })
                 .optional()?;
             if let Some(hash) = removed {
-                order::remove(connection, *kind, &hash, *number)?;
+                index::remove(connection, *kind, &hash, *number)?;
             }
             Ok(Ok(None))
         }
@@ -335,7 +338,7 @@ fn insert(
     let hash = key_hash(key);
     connection
         .prepare_cached(&format!(
-            "INSERT INTO {} (number, version, hash, package, type, id, sealed, checksum)
+            "INSERT INTO {} (number, version, key_hash, package, type, id, sealed, checksum)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             kind.table()
         ))?
@@ -349,7 +352,7 @@ fn insert(
             bytes,
             checksum(kind, place, key, bytes),
         ))?;
-    order::add(connection, kind, &hash, place.number)
+    index::add(connection, kind, &hash, place.number)
 }
 
 /// Records and leases have their numbers from one counter.

@@ -5,23 +5,18 @@ use super::*;
 #[tokio::test]
 async fn what_a_fault_hides_is_missed_whatever_is_done_around_it() {
     let ids: Vec<String> = (0..40).map(|number| format!("id {number}")).collect();
-    let hides: [fn(&Connection, &StoreKey) -> usize; 3] = [
-        |database, key| {
-            let hash = key_hash(key);
-            let statement = "DELETE FROM objects_by_key WHERE substr(place, 1, 32) = ?1";
-            database.execute(statement, (hash,)).expect("hidden")
-        },
-        |database, key| {
-            let statement = "DELETE FROM objects WHERE id = ?1";
-            database.execute(statement, (key.id.as_bytes(),)).expect("hidden")
-        },
-        |database, key| {
-            let statement = "DELETE FROM objects_by_key WHERE place = (
-                SELECT max(place) FROM objects_by_key WHERE substr(place, 1, 32) <= ?1)";
-            database.execute(statement, (key_hash(key),)).expect("hidden")
-        },
+    let hides: [(&str, fn(&str) -> String); 5] = [
+        ("objects", |_| "id = CAST('id 7' AS BLOB)".to_owned()),
+        ("objects_by_key", |hash| format!("key_hash = {hash}")),
+        ("objects_by_key_again", |hash| format!("key_hash = {hash}")),
+        ("objects_by_key", |hash| {
+            format!("number = (SELECT max(number) FROM objects_by_key WHERE key_hash = {hash})")
+        }),
+        ("objects_by_key_again", |hash| {
+            format!("number = (SELECT min(number) FROM objects_by_key WHERE key_hash = {hash})")
+        }),
     ];
-    for (way, hide) in hides.into_iter().enumerate() {
+    for (way, (table, hidden)) in hides.into_iter().enumerate() {
         let folder = folder();
         let path = folder.path().join("state.sqlite");
         let store = SqliteStore::open(path.clone()).await.expect("a store");
@@ -29,7 +24,9 @@ async fn what_a_fault_hides_is_missed_whatever_is_done_around_it() {
             store.commit(add(id)).await.expect("added");
             store.commit(add(id)).await.expect("a second one of the same id");
         }
-        assert!(hide(&connect(&path).expect("a database"), &key("id 7")) > 0);
+        let hidden = hidden(&format!("x'{}'", hex::encode(key_hash(&key("id 7")))));
+        let statement = format!("DELETE FROM {table} WHERE {hidden}");
+        assert!(connect(&path).expect("a database").execute(&statement, ()).expect("hidden") > 0);
         let is_missed = || async {
             let error = store.find(Kind::Object, &key("id 7")).await.expect_err("a record is hidden");
             assert!(
@@ -75,7 +72,7 @@ async fn a_damaged_record_can_be_removed() {
     }
     let database = connect(&path).expect("a database");
     database
-        .execute("UPDATE objects SET hash = x'00', sealed = x'00' WHERE id = CAST('b' AS BLOB)", ())
+        .execute("UPDATE objects SET key_hash = x'00', sealed = x'00' WHERE id = CAST('b' AS BLOB)", ())
         .expect("damaged");
     store.find(Kind::Object, &key("b")).await.expect_err("damaged");
     let number = RecordNumber(2);
@@ -88,7 +85,7 @@ async fn a_damaged_record_can_be_removed() {
     assert_eq!((page.records.len(), page.damaged.len(), page.fault), (2, 0, None));
 }
 
-/// Ids of a small store: enough for several pages of the order of keys, and two records of one id.
+/// Ids of a small store: enough for several pages of the index, and two records of one id.
 const IDS: [&str; 16] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "a"];
 
 /// A store of some records in a file of small pages, and the file's bytes.
