@@ -80,10 +80,9 @@ pub struct Fault {
 pub(super) struct Envelope {
     #[prost(message, optional, tag = "1")]
     object: Option<StateResourceInstanceObjectV1>,
-    // 2 was an identity without its version.
-    #[prost(bytes = "bytes", tag = "3")]
+    #[prost(bytes = "bytes", tag = "2")]
     companion: Bytes,
-    #[prost(message, optional, tag = "4")]
+    #[prost(message, optional, tag = "3")]
     beside: Option<Beside>,
 }
 
@@ -477,13 +476,6 @@ impl From<&Saved> for Envelope {
             companion: saved.companion.clone(),
             beside: Some(saved.object.beside()),
         }
-    }
-}
-
-impl Batch {
-    /// A batch of one change.
-    pub fn of(change: Change) -> Self {
-        Self { changes: vec![change], ..Self::default() }
     }
 }
 

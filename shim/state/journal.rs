@@ -652,7 +652,8 @@ fn renew(store: Arc<dyn Store>, lease: Option<Lease>) -> JoinHandle<()> {
         loop {
             tokio::time::sleep(LEASE / 3).await;
             // A store that cannot be reached now may be next time; one that was lost is found so at the end.
-            store.renew(&lease, LEASE).await.ok();
+            let renewal = Some((lease.clone(), LEASE));
+            store.commit(Batch { renewal, durability: Durability::Soon, ..Batch::default() }).await.ok();
         }
     })
 }

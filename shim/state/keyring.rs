@@ -10,6 +10,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use isthmus_common::blocking;
 use prost::Message as _;
 
 use super::encrypted_store::EncryptedStoreError;
@@ -171,28 +172,15 @@ pub(super) async fn load(
     store: Option<String>,
 ) -> Result<MasterKey, KeyError> {
     let source = source.clone();
-    let loaded = tokio::task::spawn_blocking(move || source.load(&recipe, store.as_deref())).await;
-    loaded.unwrap_or_else(|_| Err(KeyError::Derivation { reason: "the work broke off".to_owned() }))
+    blocking(move || source.load(&recipe, store.as_deref())).await
 }
 
 /// The first keys of a store. Several processes may do this at once; the keys of all of them are good then.
 async fn begin(store: &dyn Store, source: &KeySource) -> Result<(MasterKey, Ring), EncryptedStoreError> {
-    let first = store.page(Kind::Object, None, RecordNumber(0), 1).await?;
-    let has_records = !first.records.is_empty() || !first.damaged.is_empty();
-    let master = load(source, KdfParams::new(), has_records.then(|| store.location())).await?;
-    let mut changes = Vec::new();
-    if has_records {
-        // Before there were keys in the store, the user's own was what records were encrypted with.
-        let is_ours = |bytes: &[u8]| key_of(bytes).is_ok_and(|id| id == master.cipher.id());
-        if first.records.iter().any(|record| !is_ours(&record.bytes)) {
-            return Err(wrong(store, &master));
-        }
-        changes.extend(added(&master.cipher, &master));
-    }
-    changes.extend(added(&CipherKey::random(), &master));
+    let master = load(source, KdfParams::new(), None).await?;
+    let changes = added(&CipherKey::random(), &master);
     store.commit(Batch { changes, ..Batch::default() }).await?;
-    let (rows, _) = rows(store).await?;
-    let ring = Ring::of(&rows, &master).ok_or_else(|| wrong(store, &master))?;
+    let ring = reload(store, &master).await?;
     Ok((master, ring))
 }
 

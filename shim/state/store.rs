@@ -140,6 +140,8 @@ pub struct Batch {
     /// Leases that must still be their holder's for this to happen, whether their time is over or not: what counts is that
     /// nobody has taken them over.
     pub fences: Vec<Lease>,
+    /// A lease to prolong, and for how long from now.
+    pub renewal: Option<(Lease, Duration)>,
     /// A lease to take.
     pub claim: Option<Claim>,
     /// What to change.
@@ -148,6 +150,13 @@ pub struct Batch {
     pub releases: Vec<Lease>,
     /// What the answer waits for.
     pub durability: Durability,
+}
+
+impl Batch {
+    /// A batch of one change.
+    pub fn of(change: Change) -> Self {
+        Self { changes: vec![change], ..Self::default() }
+    }
 }
 
 /// What the answer to a batch waits for.
@@ -287,6 +296,20 @@ pub enum Refusal {
     Held(HeldLease),
 }
 
+/// Why a batch does not happen, within a database's transaction.
+pub(super) enum Stopped<E> {
+    /// What it depends on is not as it was.
+    Refused(Refusal),
+    /// The database fails.
+    Failed(E),
+}
+
+impl<E> From<E> for Stopped<E> {
+    fn from(error: E) -> Self {
+        Self::Failed(error)
+    }
+}
+
 /// What a call of a store yields, once awaited.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
@@ -307,17 +330,12 @@ pub trait Store: fmt::Debug + Send + Sync {
         at_most: u32,
     ) -> Pending<'a, Page>;
 
-    /// Changes something. The batch happens even if nobody waits for the answer.
+    /// Changes something. Once the batch was handed over, it happens even if nobody waits for the answer: where the store
+    /// has room for it that is now, else when the future has waited for room.
     fn commit(&self, batch: Batch) -> Pending<'_, Committed>;
-
-    /// Prolongs a lease. `false`: somebody else has it by now.
-    fn renew<'a>(&'a self, lease: &'a Lease, time: Duration) -> Pending<'a, bool>;
 
     /// What is known of a lease. `None`: nobody has it.
     fn held<'a>(&'a self, name: &'a str) -> Pending<'a, Option<HeldLease>>;
-
-    /// Whether there is no record of a kind.
-    fn is_empty(&self, kind: Kind) -> Pending<'_, bool>;
 
     /// Where it is, for messages; without any password.
     fn location(&self) -> String;

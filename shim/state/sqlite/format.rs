@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::super::store::{Kind, StoreError};
-use super::{failed, index};
+use super::connection::failed;
+use super::index;
+use crate::store::{Kind, StoreError};
 
 /// The version of the tables below.
 pub(super) const FORMAT: i64 = 1;
@@ -30,8 +31,6 @@ const TABLES: &str = "
     CREATE TABLE counter (last INTEGER NOT NULL, opposite INTEGER NOT NULL) STRICT;
     INSERT INTO counter VALUES (0, 0);
 ";
-
-const KINDS: [Kind; 5] = [Kind::Object, Kind::Intent, Kind::Remnant, Kind::Key, Kind::Tombstone];
 
 fn table_of(kind: Kind) -> String {
     let table = kind.table();
@@ -86,7 +85,7 @@ pub(super) fn create(connection: &mut Connection, path: &Path) -> Result<(), Sto
     }
     let made = || {
         transaction.execute_batch(TABLES)?;
-        for kind in KINDS {
+        for kind in Kind::ALL {
             transaction.execute_batch(&table_of(kind))?;
             index::create(&transaction, kind)?;
         }

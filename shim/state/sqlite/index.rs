@@ -8,7 +8,7 @@
 
 use rusqlite::Connection;
 
-use super::super::store::{Kind, RecordNumber};
+use crate::store::{Kind, RecordNumber};
 
 /// Why the records of a key are not known.
 const HIDDEN: &str = "the two copies of the index differ, so that records may be missing";

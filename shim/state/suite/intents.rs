@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::over_each_store;
-use super::world::{World, key, result, results, saved};
+use super::world::{World, is_empty, key, result, results, saved};
 use crate::store::{Kind, RecordNumber};
 use crate::{Condition, Deletion, EncryptedStore, EncryptedStoreError, Intent, OperationKind};
 
@@ -233,7 +233,7 @@ async fn an_open_intent_is_dismissed_by_its_number(world: &World) {
     assert!(!encrypted_store.dismiss(RecordNumber(number.0 + 1)).await.expect("an answer"));
     assert!(encrypted_store.dismiss(number).await.expect("an answer"));
     assert!(!encrypted_store.dismiss(number).await.expect("an answer"), "it is dismissed already");
-    assert!(encrypted_store.store().is_empty(Kind::Intent).await.expect("an answer"));
+    assert!(is_empty(encrypted_store.store(), Kind::Intent).await);
 }
 
 async fn a_damaged_intent_does_not_hide_the_others_and_can_be_dismissed(world: &World) {

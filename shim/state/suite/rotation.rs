@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use isthmus_common::Secret;
 
 use super::over_each_store;
 use super::world::{World, key, results, saved};
 use crate::store::{
-    Batch, Committed, HeldLease, Kind, Lease, Page, Pending, RecordNumber, SealedRecord, Store, StoreError,
-    StoreKey,
+    Batch, Committed, HeldLease, Kind, Page, Pending, RecordNumber, SealedRecord, Store, StoreError, StoreKey,
 };
 use crate::{Deletion, EncryptedStore, EncryptedStoreError, Intent, KeyError, KeySource, OperationKind};
 
@@ -97,14 +95,8 @@ impl Store for Breaking {
         }
         self.store.commit(batch)
     }
-    fn renew<'a>(&'a self, lease: &'a Lease, time: Duration) -> Pending<'a, bool> {
-        self.store.renew(lease, time)
-    }
     fn held<'a>(&'a self, name: &'a str) -> Pending<'a, Option<HeldLease>> {
         self.store.held(name)
-    }
-    fn is_empty(&self, kind: Kind) -> Pending<'_, bool> {
-        self.store.is_empty(kind)
     }
     fn location(&self) -> String {
         self.store.location()
