@@ -204,9 +204,13 @@ impl StoredResource<'_> {
                 begun.store(prior.place, &key, &saved).await.map_err(StoredResourceError::from)
             }
             None => match self.keep(id, prior.place, &saved).await {
-                Ok(place) => {
-                    self.state_store.remove_tombstones(&superseded).await.map(|()| place).map_err(Into::into)
-                }
+                Ok(place) => self
+                    .state_store
+                    .tombstones()
+                    .remove(&superseded)
+                    .await
+                    .map(|()| place)
+                    .map_err(Into::into),
                 failed => failed,
             },
         };
@@ -271,18 +275,19 @@ impl StoredResource<'_> {
             companion: Bytes::from(told.encode_to_vec()),
         };
         let record = prior.and_then(|prior| prior.place).map(|place| place.number);
-        Ok(self.state_store.begin(intent, record).await?)
+        Ok(self.state_store.journal().begin(intent, record).await?)
     }
 
     /// A change has come to an end that is known, so nobody need be told any more of those of the same object that did not.
     async fn resolve(&self, id: &str, notes: &mut OperationWarnings) {
         let key = self.key(id);
         let resolved = async {
-            for open in self.state_store.open_intents().await?.intents {
+            let journal = self.state_store.journal();
+            for open in journal.open_intents_of(&key).await? {
                 let is_over =
                     matches!(open.condition, Condition::Interrupted | Condition::Ended { object: None, .. });
-                if is_over && open.intent.key == key && open.intent.intention != OperationKind::Create {
-                    self.state_store.dismiss(open.number).await?;
+                if is_over && open.intent.intention != OperationKind::Create {
+                    journal.dismiss(open.number).await?;
                 }
             }
             Ok(())

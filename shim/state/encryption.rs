@@ -13,7 +13,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::rand;
 use isthmus_common::Secret;
 
-use super::store::{Kind, StoreKey};
+use super::store::{Change, Kind, RecordRef, StoreKey};
 
 /// The form of what `seal` makes: this byte, the key's id, the nonce, the encrypted bytes with their tag.
 const FORM: u8 = 1;
@@ -86,6 +86,16 @@ impl CipherKey {
             .expect("a record is shorter than the 64 GiB that AES-GCM can encrypt at once");
         sealed.extend_from_slice(&encrypted);
         sealed
+    }
+
+    /// What adds a record.
+    pub(super) fn add(&self, kind: Kind, key: &StoreKey, plain: &[u8]) -> Change {
+        Change::Add { kind, key: key.clone(), bytes: self.seal(kind, key, plain) }
+    }
+
+    /// What puts other bytes in a record.
+    pub(super) fn replace(&self, kind: Kind, place: RecordRef, key: &StoreKey, plain: &[u8]) -> Change {
+        Change::Replace { kind, place, key: key.clone(), bytes: self.seal(kind, key, plain) }
     }
 
     /// Decrypts a record.

@@ -13,12 +13,10 @@ use std::sync::Arc;
 use isthmus_common::blocking;
 use prost::Message as _;
 
-use super::encrypted_store::EncryptedStoreError;
 use super::encryption::{CipherKey, KeyId, key_of};
+use super::error::EncryptedStoreError;
 use super::key::{KdfParams, KeyError, KeySource, MasterKey};
-use super::store::{
-    Batch, Change, Committed, Kind, Page, RecordNumber, RecordRef, Store, StoreError, StoreKey,
-};
+use super::store::{Batch, Change, Kind, PAGE, Page, RecordNumber, RecordRef, Store, StoreError, StoreKey};
 
 /// How often each key is kept.
 const COPIES: usize = 2;
@@ -93,7 +91,7 @@ pub(super) async fn rows(store: &dyn Store) -> Result<(Vec<RingRow>, bool), Stor
     let mut is_damaged = false;
     let mut after = Some(RecordNumber(0));
     while let Some(from) = after {
-        let Page { records, damaged, next, fault } = store.page(Kind::Key, None, from, 100).await?;
+        let Page { records, damaged, next, fault } = store.page(Kind::Key, None, from, PAGE).await?;
         is_damaged |= !damaged.is_empty() || fault.is_some();
         for record in records {
             let row = Row::decode(&record.bytes[..]).ok().and_then(|row| {
@@ -179,7 +177,7 @@ pub(super) async fn load(
 async fn begin(store: &dyn Store, source: &KeySource) -> Result<(MasterKey, Ring), EncryptedStoreError> {
     let master = load(source, KdfParams::new(), None).await?;
     let changes = added(&CipherKey::random(), &master);
-    store.commit(Batch { changes, ..Batch::default() }).await?;
+    store.commit(Batch::all(changes)).await?;
     let ring = reload(store, &master).await?;
     Ok((master, ring))
 }
@@ -214,9 +212,4 @@ fn key_of_row(id: KeyId) -> StoreKey {
 
 pub(super) fn wrong(store: &dyn Store, master: &MasterKey) -> EncryptedStoreError {
     KeyError::WrongKey { origin: master.origin.clone(), store: store.location() }.into()
-}
-
-/// Nothing but the rows' own changes is refused to whoever changes them.
-pub(super) fn was_done(committed: &Committed) -> bool {
-    matches!(committed, Committed::Done { .. })
 }

@@ -41,7 +41,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
 /// A database of a PostgreSQL server.
-pub struct PostgresStore {
+pub(super) struct PostgresStore {
     server: Arc<Server>,
     /// Where changes go on that nobody waits for any more.
     runtime: Handle,
@@ -67,7 +67,7 @@ impl PostgresStore {
     ///
     /// # Errors
     /// When the server cannot be reached or refuses, or the tables are of another format.
-    pub async fn connect(address: &ServerAddress) -> Result<Self, StoreError> {
+    pub(super) async fn connect(address: &ServerAddress) -> Result<Self, StoreError> {
         Self::connect_with(address, PATIENCE).await
     }
 

@@ -33,7 +33,7 @@ use writer::Writer;
 
 /// A SQLite file.
 #[derive(Debug)]
-pub struct SqliteStore {
+pub(super) struct SqliteStore {
     file: Arc<File>,
     writer: Writer,
 }
@@ -56,7 +56,7 @@ impl SqliteStore {
     ///
     /// # Errors
     /// When the file cannot be made or used, or is of a newer format.
-    pub async fn open(path: PathBuf) -> Result<Self, StoreError> {
+    pub(super) async fn open(path: PathBuf) -> Result<Self, StoreError> {
         blocking(move || open(path)).await
     }
 

@@ -40,7 +40,7 @@ impl fmt::Display for StoreKey {
 
 /// What a record is of. Each kind has a table of its own, all of the same form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub(super) enum Kind {
     /// A resource's object.
     Object,
     /// Something that was begun, and of which it is not known how it ended.
@@ -55,7 +55,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Object, Self::Intent, Self::Remnant, Self::Key, Self::Tombstone];
+    pub(super) const ALL: [Self; 5] = [Self::Object, Self::Intent, Self::Remnant, Self::Key, Self::Tombstone];
 
     /// Its table.
     pub(super) fn table(self) -> &'static str {
@@ -95,7 +95,7 @@ pub struct RecordRef {
 
 /// One record as it lies in the store.
 #[derive(Clone, PartialEq, Eq)]
-pub struct SealedRecord {
+pub(super) struct SealedRecord {
     /// Which one, and of which version.
     pub place: RecordRef,
     /// What it is found by.
@@ -117,9 +117,12 @@ impl fmt::Debug for SealedRecord {
     }
 }
 
+/// How many records are read at once where many are: what is in memory at a time.
+pub(super) const PAGE: u32 = 256;
+
 /// Some records of a kind, in the order of their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Page {
+pub(super) struct Page {
     /// Those that are as they were written.
     pub records: Vec<SealedRecord>,
     /// Those that are not: their numbers, and what their keys seem to be, where there seem to be any.
@@ -132,7 +135,7 @@ pub struct Page {
 
 /// Changes that happen together, or not at all.
 #[derive(Clone, Debug, Default)]
-pub struct Batch {
+pub(super) struct Batch {
     /// What must be as it was for this to happen.
     pub require: Vec<(Kind, RecordRef)>,
     /// Keys that must have no newer record than this one for this to happen.
@@ -154,14 +157,24 @@ pub struct Batch {
 
 impl Batch {
     /// A batch of one change.
-    pub fn of(change: Change) -> Self {
-        Self { changes: vec![change], ..Self::default() }
+    pub(super) fn of(change: Change) -> Self {
+        Self::all(vec![change])
+    }
+
+    /// A batch of changes.
+    pub(super) fn all(changes: Vec<Change>) -> Self {
+        Self { changes, ..Self::default() }
+    }
+
+    /// The same, without a wait for the disk.
+    pub(super) fn soon(self) -> Self {
+        Self { durability: Durability::Soon, ..self }
     }
 }
 
 /// What the answer to a batch waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
+pub(super) enum Durability {
     /// The machine may lose its power after the answer, and nothing is lost.
     #[default]
     Durable,
@@ -172,7 +185,7 @@ pub enum Durability {
 
 /// A change of one record.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Change {
+pub(super) enum Change {
     /// A new record.
     Add {
         /// Of what.
@@ -204,6 +217,13 @@ pub enum Change {
     },
 }
 
+impl Change {
+    /// What removes a record, of whichever version.
+    pub(super) fn remove(kind: Kind, number: RecordNumber) -> Self {
+        Self::Remove { kind, number, version: None }
+    }
+}
+
 impl fmt::Debug for Change {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -222,7 +242,7 @@ impl fmt::Debug for Change {
 
 /// A wish for a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
+pub(super) struct Claim {
     /// What of.
     pub name: String,
     /// Who takes it, in words of the state store's.
@@ -235,11 +255,11 @@ pub struct Claim {
 
 /// A number that grows with every lease that is given: what a holder was given before another one is smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Fence(pub i64);
+pub(super) struct Fence(pub i64);
 
 /// A lease that somebody has.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Lease {
+pub(super) struct Lease {
     /// What of.
     pub name: String,
     /// Which one.
@@ -248,7 +268,7 @@ pub struct Lease {
 
 /// What is known of a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeldLease {
+pub(super) struct HeldLease {
     /// Which one.
     pub fence: Fence,
     /// Who took it.
@@ -259,7 +279,7 @@ pub struct HeldLease {
 
 /// What became of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Committed {
+pub(super) enum Committed {
     /// It happened.
     Done {
         /// The records that were added and replaced, in the order of the changes.
@@ -273,7 +293,7 @@ pub enum Committed {
 
 /// Why nothing of a batch happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub(super) enum Refusal {
     /// A record has gone, or was changed.
     Changed {
         /// Of what.
@@ -311,13 +331,13 @@ impl<E> From<E> for Stopped<E> {
 }
 
 /// What a call of a store yields, once awaited.
-pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+pub(super) type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// A database of records.
 ///
 /// Several processes may use one database at once. What a call reads is as it was written, or the call says that it is
 /// not: each record has a checksum that covers its kind, its key, its number, its version and its bytes.
-pub trait Store: fmt::Debug + Send + Sync {
+pub(super) trait Store: fmt::Debug + Send + Sync {
     /// The records of a key, newest first.
     fn find<'a>(&'a self, kind: Kind, key: &'a StoreKey) -> Pending<'a, Vec<SealedRecord>>;
 

@@ -59,7 +59,7 @@ impl StoredResource<'_> {
             PriorForDelete::Object(prior, others) => (*prior, others),
             PriorForDelete::Gone => {
                 let deletion = deletion(&LastReported::default(), properties);
-                return Ok(self.state_store.bury(&self.key(id), &deletion).await?);
+                return Ok(self.state_store.tombstones().add(&self.key(id), &deletion).await?);
             }
             PriorForDelete::Buried => return Ok(()),
         };
@@ -190,7 +190,8 @@ impl StoredResource<'_> {
 
     async fn buried(&self, id: &str, properties: &Struct) -> Result<Vec<RecordNumber>, StoredResourceError> {
         let digest = digest_of(properties);
-        let tombstones = self.state_store.tombstones(&self.key(id), SystemTime::now()).await?.into_iter();
+        let tombstones =
+            self.state_store.tombstones().find(&self.key(id), SystemTime::now()).await?.into_iter();
         let same = tombstones.filter(|tombstone| tombstone.deletion.properties == digest);
         Ok(same.map(|tombstone| tombstone.number).collect())
     }

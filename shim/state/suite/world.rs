@@ -9,10 +9,10 @@ use isthmus_cty::StoredIdentity;
 use isthmus_cty::json::Json;
 use tempfile::TempDir;
 
+use crate::postgres::PostgresStore;
+use crate::sqlite::SqliteStore;
 use crate::store::{Batch, Change, Committed, Kind, RecordNumber, RecordRef, Store, StoreError, StoreKey};
-use crate::{
-    EncryptedStore, KeySource, PostgresStore, Saved, SavedObject, SqliteStore, Status, StoreAddress,
-};
+use crate::{EncryptedStore, KeySource, Saved, SavedObject, Status, StoreAddress};
 
 #[path = "../../../tests/postgres/server.rs"]
 mod server;

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use tokio::sync::OnceCell;
 
-use super::{EncryptedStore, EncryptedStoreError};
-use crate::key::KeySource;
-use crate::location::StoreAddress;
+use super::encrypted_store::EncryptedStore;
+use super::error::EncryptedStoreError;
+use super::key::KeySource;
+use super::location::StoreAddress;
 
 /// A state store, and where it is.
 #[derive(Debug)]
