@@ -28,6 +28,8 @@ mod sealed_store;
 mod sqlite;
 pub mod stacks;
 mod store;
+mod store_error;
+mod store_key;
 pub mod tfstate;
 mod tombstones;
 
@@ -46,7 +48,7 @@ pub use journal::{
 pub use key::{KeyError, KeySource};
 pub use lazy_store::LazyEncryptedStore;
 pub use location::{ServerAddress, StoreAddress};
-pub use record::{Beside, RecordError, SavedObject, Status};
+pub use record::{RecordError, SavedObject, Status};
 pub use remnants::Remnants;
 pub use rotation::Rotated;
 pub use saved::{Saved, Sent};
