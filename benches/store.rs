@@ -177,7 +177,7 @@ async fn measure(database: Database, objects: u64) -> anyhow::Result<Measured> {
             prior: None,
             companion: Bytes::new(),
         };
-        state_store.begin(intent, None).await?.end().await?;
+        state_store.journal().begin(intent, None).await?.end().await?;
     }
     let intent = microseconds(began);
     let gets_at_once = at_once(0, CALLS * 10, {

@@ -14,7 +14,7 @@ impl Daemon {
         let say = |severity, message| log.send(LogLine { severity, message, urn: String::new() });
         let told = async {
             let Some(state_store) = lazy.existing().await? else { return Ok(()) };
-            let OpenIntents { intents, faults } = state_store.open_intents().await?;
+            let OpenIntents { intents, faults } = state_store.journal().open_intents().await?;
             for fault in faults {
                 let what_to_do = match fault.number {
                     Some(number) => format!("`isthmus state dismiss {}` acknowledges it", number.0),
@@ -65,7 +65,7 @@ impl Daemon {
         // Not forgotten before it is told.
         log.flush().await;
         for open in unanswered {
-            state_store.dismiss(open.number).await?;
+            state_store.journal().dismiss(open.number).await?;
             self.unconfirmed.remember(open);
         }
         Ok(())

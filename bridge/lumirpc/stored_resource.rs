@@ -163,11 +163,12 @@ impl StoredResource<'_> {
     async fn resolve(&self, id: &str, notes: &mut OperationWarnings) {
         let key = self.key(id);
         let resolved = async {
-            for open in self.state_store.open_intents().await?.intents {
+            let journal = self.state_store.journal();
+            for open in journal.open_intents_of(&key).await? {
                 let is_over =
                     matches!(open.condition, Condition::Interrupted | Condition::Ended { object: None, .. });
-                if is_over && open.intent.key == key && open.intent.intention != OperationKind::Create {
-                    self.state_store.dismiss(open.number).await?;
+                if is_over && open.intent.intention != OperationKind::Create {
+                    journal.dismiss(open.number).await?;
                 }
             }
             Ok(())

@@ -72,7 +72,7 @@ impl FailedDeletes {
     /// Why that is not possible, in the user's words.
     pub(super) async fn begin(&self, intent: Intent) -> Result<IntentGuard, String> {
         let state_store = self.opened().await.map_err(|error| isthmus_common::error_chain(&error))?;
-        state_store.begin(intent, None).await.map_err(|error| isthmus_common::error_chain(&error))
+        state_store.journal().begin(intent, None).await.map_err(|error| isthmus_common::error_chain(&error))
     }
 
     /// Warns of a journal that cannot be used. What is wrong with it is mostly the same for every resource of a program, and
@@ -105,7 +105,7 @@ impl Target<'_> {
         let (key, journal) = self.journal_key()?;
         let found = async {
             let Some(journal) = journal.existing().await? else { return Ok(None) };
-            Ok::<_, JournalError>(journal.remnant(&key, &digest(sent)).await?)
+            Ok::<_, JournalError>(journal.remnants().find(&key, &digest(sent)).await?)
         };
         match found.await {
             // What was written by us can be read by us, unless a newer version has written it otherwise.
@@ -142,7 +142,7 @@ impl Target<'_> {
                 .map_err(|error| isthmus_common::error_chain(&error))?;
             let left = Bytes::from(properties.encode_to_vec());
             let journal = journal.opened().await.map_err(|error| isthmus_common::error_chain(&error))?;
-            let kept = journal.keep_remnant(&key, &digest(sent), left).await;
+            let kept = journal.remnants().keep(&key, &digest(sent), left).await;
             kept.map_err(|error| isthmus_common::error_chain(&error))
         };
         if let Err(reason) = kept.await {
@@ -180,7 +180,7 @@ impl Target<'_> {
     ) {
         let forgotten = async {
             let Some(journal) = journal.existing().await? else { return Ok(()) };
-            Ok::<_, JournalError>(journal.forget_remnant(key, &digest(sent)).await?)
+            Ok::<_, JournalError>(journal.remnants().forget(key, &digest(sent)).await?)
         };
         if let Err(error) = forgotten.await {
             let summary = "Failed to remove what an earlier failed deletion has left";

@@ -6,12 +6,14 @@
 //! - [`trust`]: which servers are trusted, for downloads and for databases.
 //! - [`Platform`]: the names of operating systems and processors in registries and caches.
 //! - [`own_variables`]: the variables that no process of others gets.
+//! - [`blocking`]: work that blocks, in async code.
 //!
 //! It is a crate of its own because `isthmus-install` uses neither values nor providers: each of these stands once, below
 //! the crates that need it, and none of those needs another for it.
 
 #![warn(missing_docs)]
 
+mod blocking;
 mod chain;
 pub mod marker;
 pub mod permissions;
@@ -20,6 +22,7 @@ mod secret;
 pub mod trust;
 mod variables;
 
+pub use blocking::blocking;
 pub use chain::{error_chain, with_help};
 pub use platform::Platform;
 pub use secret::{REDACTED, Secret};

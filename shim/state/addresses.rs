@@ -13,39 +13,8 @@ use std::str::FromStr;
 
 pub use component::ComponentAddress;
 pub use provider_config::ProviderConfigAddress;
+pub use scanner::{AddressSyntaxError, InstanceKey, ModuleStep};
 pub(super) use scanner::{Fault, Scanner};
-
-/// A text is no address: whoever wrote it can mend it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is not the address of {what}: {reason} at byte {offset}")]
-pub struct AddressSyntaxError {
-    /// The text; the beginning of it if it is long.
-    pub text: String,
-    /// What it should be the address of.
-    pub what: &'static str,
-    /// Where it stops being one, in bytes from the start.
-    pub offset: usize,
-    /// What is wrong there.
-    pub reason: &'static str,
-}
-
-/// Which of several instances.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum InstanceKey {
-    /// Of `count`, from 0 on.
-    Number(u64),
-    /// Of `for_each`.
-    Text(String),
-}
-
-/// One module on the way to a resource, or one stack on the way to a component.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ModuleStep {
-    /// What the module is called where it is used.
-    pub name: String,
-    /// Which of its instances.
-    pub key: Option<InstanceKey>,
-}
 
 /// What kind of thing a resource in a state is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -149,16 +118,6 @@ impl Scanner<'_> {
         let key = self.key()?;
         Ok(ObjectAddress { resource: ResourceAddress { module, mode, type_name, name }, key, deposed: None })
     }
-
-    /// `module.NAME[KEY].` any number of times.
-    pub(super) fn modules(&mut self) -> Result<Vec<ModuleStep>, Fault> {
-        let mut steps = Vec::new();
-        while self.take_word("module.") {
-            steps.push(ModuleStep { name: self.identifier()?, key: self.key()? });
-            self.expect('.')?;
-        }
-        Ok(steps)
-    }
 }
 
 /// Reads the way to a module, as states write it: `module.a.module.b["k"]`.
@@ -183,22 +142,6 @@ pub(super) fn parse_modules(text: &str) -> Result<Vec<ModuleStep>, AddressSyntax
 /// The way to a module, as states write it; empty for the root module.
 pub(super) fn modules_text(steps: &[ModuleStep]) -> String {
     steps.iter().map(|step| format!("module.{step}")).collect::<Vec<_>>().join(".")
-}
-
-impl fmt::Display for InstanceKey {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Number(number) => write!(formatter, "[{number}]"),
-            Self::Text(text) => write!(formatter, "[{}]", scanner::quoted(text)),
-        }
-    }
-}
-
-impl fmt::Display for ModuleStep {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.name)?;
-        self.key.as_ref().map_or(Ok(()), |key| key.fmt(formatter))
-    }
 }
 
 impl fmt::Display for ResourceAddress {

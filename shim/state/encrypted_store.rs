@@ -1,56 +1,35 @@
 //! Saved objects in a store: encrypted on the way in, checked on the way out.
 
-mod lazy;
-mod rotation;
-
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
-use bytes::Bytes;
-use isthmus_proto::tfstackdata1::StateResourceInstanceObjectV1;
 use prost::Message as _;
 
-use super::encryption::{CipherKey, Unopened, key_of};
-use super::key::{KeyError, KeySource, MasterKey};
-use super::keyring::{self, Ring};
+use super::encryption::CipherKey;
+use super::error::{EncryptedStoreError, Fault};
+use super::journal::Journal;
+use super::key::{KeyError, KeySource};
+use super::keyring;
 use super::location::StoreAddress;
 use super::postgres::PostgresStore;
-use super::record::{Beside, RecordError, SavedObject};
+use super::remnants::Remnants;
+use super::rotation::{Rotated, Rotation};
+use super::saved::{Envelope, Saved};
+use super::sealed_store::SealedStore;
 use super::sqlite::SqliteStore;
 use super::store::{
-    Batch, Change, Committed, Kind, Page, RecordNumber, RecordRef, Refusal, SealedRecord, Store, StoreError,
+    Batch, Change, Committed, Kind, PAGE, Page, RecordNumber, RecordRef, Refusal, SealedRecord, Store,
     StoreKey,
 };
-use super::tombstones::LastSweep;
-
-pub use lazy::LazyEncryptedStore;
-pub use rotation::Rotated;
-
-/// How many records are read at once where many are: what is in memory at a time.
-const PAGE: u32 = 256;
-
-/// How often a change is tried again because the keys have changed meanwhile. Once is enough, unless they are changed
-/// again and again.
-const ATTEMPTS: usize = 5;
+use super::tombstones::Tombstones;
 
 /// A store of saved objects.
 #[derive(Clone, Debug)]
 pub struct EncryptedStore {
-    store: Arc<dyn Store>,
-    master: Arc<MasterKey>,
-    ring: Arc<RwLock<Arc<Ring>>>,
+    pub(super) sealed: SealedStore,
+    journal: Journal,
     /// What the user should know of how it was opened.
     missing: Option<Arc<str>>,
-    last_sweep: Arc<LastSweep>,
-}
-
-/// What is kept of one resource.
-#[derive(Clone, Debug)]
-pub struct Saved {
-    /// The object.
-    pub object: SavedObject,
-    /// What the owner of the resource keeps beside it; the state store does not look into it.
-    pub companion: Bytes,
 }
 
 /// Some of what is kept, in the order in which it was added.
@@ -62,120 +41,6 @@ pub struct SavedPage {
     pub faults: Vec<Fault>,
     /// Where the next page begins. `None`: there is no more.
     pub next: Option<RecordNumber>,
-}
-
-/// Something in a store that cannot be read.
-#[derive(Debug)]
-pub struct Fault {
-    /// Which record; `None`: what is damaged is the database itself, and more than what is listed may be missing.
-    pub number: Option<RecordNumber>,
-    /// What it seems to be found by.
-    pub key: Option<StoreKey>,
-    /// What is wrong.
-    pub reason: String,
-}
-
-/// A record as it is encrypted: the object as Terraform writes it, and what that has no place for.
-#[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct Envelope {
-    #[prost(message, optional, tag = "1")]
-    object: Option<StateResourceInstanceObjectV1>,
-    // 2 was an identity without its version.
-    #[prost(bytes = "bytes", tag = "3")]
-    companion: Bytes,
-    #[prost(message, optional, tag = "4")]
-    beside: Option<Beside>,
-}
-
-/// A state store cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum EncryptedStoreError {
-    /// The store beneath failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The key is missing or wrong, or the record is damaged.
-    #[error(transparent)]
-    Key(#[from] KeyError),
-    /// The record was decrypted, but is no object.
-    #[error("the record of {key} in the store {store} cannot be read")]
-    Record {
-        /// Which record.
-        key: Box<StoreKey>,
-        /// Where.
-        store: String,
-        /// Why.
-        #[source]
-        error: RecordError,
-    },
-    /// The record was decrypted, but is no record.
-    #[error(
-        "the record of {key} in the store {store} cannot be read; use the version of isthmus that wrote it, or a newer one"
-    )]
-    Envelope {
-        /// Which record.
-        key: Box<StoreKey>,
-        /// Where.
-        store: String,
-        /// Why.
-        #[source]
-        error: prost::DecodeError,
-    },
-    /// What is listed is not all that was kept.
-    #[error(
-        "the store {store} is damaged: {reason}; restore it from a backup, or export what can still be read"
-    )]
-    Incomplete {
-        /// Where.
-        store: String,
-        /// What was found.
-        reason: String,
-    },
-    /// Another process has changed the record since it was read.
-    #[error("the record of {key} in the store {store} was changed by another process meanwhile; do it again")]
-    Changed {
-        /// Which record.
-        key: Box<StoreKey>,
-        /// Where.
-        store: String,
-    },
-    /// Another process is changing the resource now.
-    #[error(
-        "{key} is being changed by another process ({holder}) right now; do it again when that has ended. If it ended \
-         without saying so, its claim ends within {} s", super::journal::LEASE.as_secs()
-    )]
-    Busy {
-        /// Which resource.
-        key: Box<StoreKey>,
-        /// Who is changing it.
-        holder: String,
-    },
-    /// Another process has taken over a change, because this one was not heard of for too long.
-    #[error(
-        "{key} was {done}, but its new state could not be stored in {store}: this process was not heard of for so long that \
-         another one has taken the resource over. What came of it is kept with the intent, which stays open"
-    )]
-    Overtaken {
-        /// Which resource.
-        key: Box<StoreKey>,
-        /// "created" or the like.
-        done: &'static str,
-        /// Where.
-        store: String,
-    },
-    /// The keys were changed too often while something was being written.
-    #[error("the keys of the store {store} are being changed; do it again when that has ended")]
-    KeyRotationInProgress {
-        /// Where.
-        store: String,
-    },
-    /// A new key cannot take the place of the old one.
-    #[error("the new key cannot be put in the place of the old one, which stays in use; do it again")]
-    Publish {
-        /// Why.
-        #[source]
-        error: std::io::Error,
-    },
 }
 
 impl EncryptedStore {
@@ -229,10 +94,9 @@ impl EncryptedStore {
     ///
     /// # Errors
     /// As of [`Self::connect`].
-    pub async fn over(store: Arc<dyn Store>, key: &KeySource) -> Result<Self, EncryptedStoreError> {
-        let (master, ring) = keyring::open(&*store, key).await?;
-        let ring = Arc::new(RwLock::new(Arc::new(ring)));
-        Ok(Self { store, master: Arc::new(master), ring, missing: None, last_sweep: Arc::default() })
+    pub(super) async fn over(store: Arc<dyn Store>, key: &KeySource) -> Result<Self, EncryptedStoreError> {
+        let sealed = SealedStore::open(store, key).await?;
+        Ok(Self { journal: Journal::new(sealed.clone()), sealed, missing: None })
     }
 
     /// Notes that the store has just been created, although there was a key already, which a store had been encrypted with.
@@ -250,17 +114,53 @@ impl EncryptedStore {
 
     /// What the user should know about how the state store is kept.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
-        self.missing.as_deref().map(str::to_owned).into_iter().chain(self.master.warning.clone())
+        self.missing.as_deref().map(str::to_owned).into_iter().chain(self.sealed.master.warning.clone())
     }
 
     /// Where it is, for messages.
     pub fn location(&self) -> String {
-        self.store.location()
+        self.sealed.store.location()
+    }
+
+    /// The journal of changes.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// The tombstones of deleted objects.
+    pub fn tombstones(&self) -> &Tombstones {
+        self.journal.tombstones()
+    }
+
+    /// What failed deletions have left.
+    pub fn remnants(&self) -> Remnants<'_> {
+        Remnants::of(&self.sealed)
+    }
+
+    /// Encrypts everything anew, for the user's new key. The state store is one that was opened with the old key; after a
+    /// rotation that was cut short, with either. What was opened with the old key does not serve any more afterwards.
+    ///
+    /// The new key is to be in its place before this is called. A store's own key file is replaced by a random one with
+    /// [`Self::rotate_own_key`].
+    ///
+    /// # Errors
+    /// When the store or the new key cannot be used, or a record cannot be read: it would be lost with the old key. The
+    /// rotation can then be done again.
+    pub async fn rotate(&self, new: &KeySource) -> Result<Rotated, EncryptedStoreError> {
+        Rotation::of(&self.sealed).to(new, || async { Ok(()) }).await
+    }
+
+    /// Gives a store another random key in its directory's key file.
+    ///
+    /// # Errors
+    /// As of [`Self::rotate`].
+    pub async fn rotate_own_key(&self, folder: &Path) -> Result<Rotated, EncryptedStoreError> {
+        Rotation::of(&self.sealed).to_own_key(folder).await
     }
 
     /// What is kept under a key, newest first: providers' ids are not always unique.
     pub async fn find(&self, key: &StoreKey) -> Result<Vec<(RecordRef, Saved)>, EncryptedStoreError> {
-        let records = self.store.find(Kind::Object, key).await?;
+        let records = self.sealed.store.find(Kind::Object, key).await?;
         let mut found = Vec::with_capacity(records.len());
         for record in &records {
             found.push((record.place, self.unsealed_object(record).await?));
@@ -301,7 +201,7 @@ impl EncryptedStore {
         at_most: u32,
     ) -> Result<SavedPage, EncryptedStoreError> {
         let Page { records, damaged, next, fault } =
-            self.store.page(Kind::Object, package, after, at_most).await?;
+            self.sealed.store.page(Kind::Object, package, after, at_most).await?;
         let mut faults: Vec<Fault> =
             damaged.into_iter().map(|(number, key)| Fault::of_damaged(number, key)).collect();
         faults.extend(fault.map(Fault::of_database));
@@ -318,7 +218,7 @@ impl EncryptedStore {
     /// Keeps something new. It is durable when this returns.
     pub async fn add(&self, key: &StoreKey, saved: &Saved) -> Result<RecordRef, EncryptedStoreError> {
         let plain = Envelope::from(saved).encode_to_vec();
-        let committed = self.write(|cipher| Batch::of(add(cipher, key, &plain))).await?;
+        let committed = self.sealed.write(|cipher| Batch::of(cipher.add(Kind::Object, key, &plain))).await?;
         self.place_of(committed, key)
     }
 
@@ -334,7 +234,8 @@ impl EncryptedStore {
         saved: &Saved,
     ) -> Result<RecordRef, EncryptedStoreError> {
         let plain = Envelope::from(saved).encode_to_vec();
-        let committed = self.write(|cipher| Batch::of(replace(cipher, place, key, &plain))).await?;
+        let replace = |cipher: &CipherKey| Batch::of(cipher.replace(Kind::Object, place, key, &plain));
+        let committed = self.sealed.write(replace).await?;
         if let Committed::Refused(Refusal::Changed { kind: Kind::Object, version: None, .. }) = committed {
             return self.add(key, saved).await;
         }
@@ -343,9 +244,8 @@ impl EncryptedStore {
 
     /// Forgets something, whatever it is by now; it may be forgotten already.
     pub async fn remove(&self, number: RecordNumber) -> Result<(), EncryptedStoreError> {
-        let remove = Change::Remove { kind: Kind::Object, number, version: None };
         // Nothing that it depends on: it cannot be refused.
-        self.store.commit(Batch::of(remove)).await?;
+        self.sealed.store.commit(Batch::of(Change::remove(Kind::Object, number))).await?;
         Ok(())
     }
 
@@ -354,145 +254,12 @@ impl EncryptedStore {
             Committed::Done { places, .. } => {
                 Ok(*places.first().expect("what was added or replaced has a place"))
             }
-            Committed::Refused(_) => Err(self.changed(key)),
+            Committed::Refused(_) => Err(self.sealed.changed(key)),
         }
-    }
-
-    pub(super) fn changed(&self, key: &StoreKey) -> EncryptedStoreError {
-        EncryptedStoreError::Changed { key: Box::new(key.clone()), store: self.location() }
-    }
-
-    /// Commits what is sealed with the key of the moment, and with another one if that has changed meanwhile.
-    pub(super) async fn write(
-        &self,
-        batch: impl Fn(&CipherKey) -> Batch,
-    ) -> Result<Committed, EncryptedStoreError> {
-        for _ in 0..ATTEMPTS {
-            let (cipher, row) = self.ring().writing();
-            let mut batch = batch(&cipher);
-            batch.require.push((Kind::Key, row));
-            match self.store.commit(batch).await? {
-                Committed::Refused(Refusal::Changed { kind: Kind::Key, .. }) => self.reload().await?,
-                committed => return Ok(committed),
-            }
-        }
-        Err(EncryptedStoreError::KeyRotationInProgress { store: self.location() })
-    }
-
-    pub(super) async fn unseal(
-        &self,
-        kind: Kind,
-        record: &SealedRecord,
-    ) -> Result<Vec<u8>, EncryptedStoreError> {
-        let key = || Box::new(record.key.clone());
-        let damaged = || KeyError::Damaged { key: key(), store: self.location() };
-        let id = match key_of(&record.bytes) {
-            Ok(id) => id,
-            Err(Unopened::Form(form)) => return Err(KeyError::Form { key: key(), form }.into()),
-            Err(_) => return Err(damaged().into()),
-        };
-        let mut cipher = self.ring().key(id).cloned();
-        if cipher.is_none() {
-            // Another process has begun to use a new key, or this is no key of this store's at all.
-            self.reload().await?;
-            cipher = self.ring().key(id).cloned();
-        }
-        let plain = cipher.and_then(|cipher| cipher.unseal(kind, &record.key, &record.bytes).ok());
-        plain.ok_or_else(|| damaged().into())
     }
 
     async fn unsealed_object(&self, record: &SealedRecord) -> Result<Saved, EncryptedStoreError> {
-        let plain = self.unseal(Kind::Object, record).await?;
-        self.object_in(&record.key, Bytes::from(plain))
+        let envelope = self.sealed.decoded(Kind::Object, record).await?;
+        self.sealed.saved_in(&record.key, envelope)
     }
-
-    pub(super) fn object_in(&self, key: &StoreKey, plain: Bytes) -> Result<Saved, EncryptedStoreError> {
-        let place = || (Box::new(key.clone()), self.store.location());
-        let envelope = Envelope::decode(plain).map_err(|error| {
-            let (key, store) = place();
-            EncryptedStoreError::Envelope { key, store, error }
-        })?;
-        let (message, beside) = (envelope.object.unwrap_or_default(), envelope.beside.unwrap_or_default());
-        let object = SavedObject::from_parts(message, beside).map_err(|error| {
-            let (key, store) = place();
-            EncryptedStoreError::Record { key, store, error }
-        })?;
-        Ok(Saved { object, companion: envelope.companion })
-    }
-
-    fn ring(&self) -> Arc<Ring> {
-        Arc::clone(&self.ring.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    async fn reload(&self) -> Result<(), EncryptedStoreError> {
-        let ring = keyring::reload(&*self.store, &self.master).await?;
-        *self.ring.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(ring);
-        Ok(())
-    }
-
-    pub(super) fn store(&self) -> &Arc<dyn Store> {
-        &self.store
-    }
-
-    pub(super) fn last_sweep(&self) -> &LastSweep {
-        &self.last_sweep
-    }
-}
-
-impl Fault {
-    /// A record that is not as it was written.
-    pub(super) fn of_damaged(number: RecordNumber, key: Option<StoreKey>) -> Self {
-        let reason = match &key {
-            Some(key) => format!("the record of {key} is not as it was written"),
-            None => format!("the record {} is not as it was written", number.0),
-        };
-        Self { number: Some(number), key, reason }
-    }
-
-    /// A database in which more may be missing.
-    pub(super) fn of_database(reason: String) -> Self {
-        Self { number: None, key: None, reason }
-    }
-
-    /// A record that cannot be read.
-    ///
-    /// # Errors
-    /// With the very error, where it concerns all records.
-    pub(super) fn of(record: SealedRecord, error: EncryptedStoreError) -> Result<Self, EncryptedStoreError> {
-        match error {
-            EncryptedStoreError::Store(_) | EncryptedStoreError::Key(KeyError::WrongKey { .. }) => Err(error),
-            error => Ok(Self {
-                number: Some(record.place.number),
-                key: Some(record.key),
-                reason: isthmus_common::error_chain(&error),
-            }),
-        }
-    }
-}
-
-impl From<&Saved> for Envelope {
-    fn from(saved: &Saved) -> Self {
-        Self {
-            object: Some(saved.object.to_message()),
-            companion: saved.companion.clone(),
-            beside: Some(saved.object.beside()),
-        }
-    }
-}
-
-impl Batch {
-    /// A batch of one change.
-    pub fn of(change: Change) -> Self {
-        Self { changes: vec![change], ..Self::default() }
-    }
-}
-
-fn add(cipher: &CipherKey, key: &StoreKey, plain: &[u8]) -> Change {
-    let kind = Kind::Object;
-    Change::Add { kind, key: key.clone(), bytes: cipher.seal(kind, key, plain) }
-}
-
-fn replace(cipher: &CipherKey, place: RecordRef, key: &StoreKey, plain: &[u8]) -> Change {
-    let kind = Kind::Object;
-    Change::Replace { kind, place, key: key.clone(), bytes: cipher.seal(kind, key, plain) }
 }

@@ -13,12 +13,10 @@ use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::rand;
 use isthmus_common::Secret;
 
-use super::store::{Kind, StoreKey};
+use super::store::{Change, Kind, RecordRef, StoreKey};
 
 /// The form of what `seal` makes: this byte, the key's id, the nonce, the encrypted bytes with their tag.
-const FORM: u8 = 2;
-/// The form of before, of objects only: their kind was not part of what a record is bound to.
-const FORM_OF_OBJECTS: u8 = 1;
+const FORM: u8 = 1;
 const NONCE: usize = 12;
 const HEAD: usize = 1 + size_of::<KeyId>() + NONCE;
 
@@ -80,7 +78,7 @@ impl CipherKey {
         let mut sealed = Vec::with_capacity(HEAD + plain.len() + 16);
         sealed.push(FORM);
         sealed.extend_from_slice(&self.id);
-        let bound = Aad::from(associated(&sealed, Some(kind), key));
+        let bound = Aad::from(associated(&sealed, kind, key));
         sealed.extend_from_slice(&nonce);
         let mut encrypted = plain.to_vec();
         self.cipher
@@ -88,6 +86,16 @@ impl CipherKey {
             .expect("a record is shorter than the 64 GiB that AES-GCM can encrypt at once");
         sealed.extend_from_slice(&encrypted);
         sealed
+    }
+
+    /// What adds a record.
+    pub(super) fn add(&self, kind: Kind, key: &StoreKey, plain: &[u8]) -> Change {
+        Change::Add { kind, key: key.clone(), bytes: self.seal(kind, key, plain) }
+    }
+
+    /// What puts other bytes in a record.
+    pub(super) fn replace(&self, kind: Kind, place: RecordRef, key: &StoreKey, plain: &[u8]) -> Change {
+        Change::Replace { kind, place, key: key.clone(), bytes: self.seal(kind, key, plain) }
     }
 
     /// Decrypts a record.
@@ -98,7 +106,6 @@ impl CipherKey {
         }
         let (head, encrypted) = sealed.split_at_checked(HEAD).ok_or(Unopened::Damaged)?;
         let (head, nonce) = head.split_at(HEAD - NONCE);
-        let kind = (head[0] != FORM_OF_OBJECTS).then_some(kind);
         let bound = Aad::from(associated(head, kind, key));
         let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| Unopened::Damaged)?;
         let mut plain = encrypted.to_vec();
@@ -112,7 +119,7 @@ impl CipherKey {
 /// Which key a record was sealed with.
 pub(super) fn key_of(sealed: &[u8]) -> Result<KeyId, Unopened> {
     let (form, rest) = sealed.split_first().ok_or(Unopened::Damaged)?;
-    if !matches!(*form, FORM | FORM_OF_OBJECTS) {
+    if *form != FORM {
         return Err(Unopened::Form(*form));
     }
     rest.first_chunk().copied().ok_or(Unopened::Damaged)
@@ -125,9 +132,9 @@ pub(super) fn random<const LENGTH: usize>() -> [u8; LENGTH] {
 }
 
 /// What a record is bound to. Lengths keep one key's parts from being read as another's.
-fn associated(head: &[u8], kind: Option<Kind>, key: &StoreKey) -> Vec<u8> {
+fn associated(head: &[u8], kind: Kind, key: &StoreKey) -> Vec<u8> {
     let mut bytes = head.to_vec();
-    bytes.extend(kind.map(Kind::mark));
+    bytes.push(kind.mark());
     for part in [&key.package, &key.type_name, &key.id] {
         bytes.extend_from_slice(&(part.len() as u64).to_be_bytes());
         bytes.extend_from_slice(part.as_bytes());
@@ -177,20 +184,5 @@ mod tests {
         let sealed = ours.seal(Kind::Object, &key("a"), b"hunter2");
         assert_eq!(ours.unseal(Kind::Object, &key("b"), &sealed), Err(Unopened::Damaged));
         assert_eq!(ours.unseal(Kind::Intent, &key("a"), &sealed), Err(Unopened::Damaged));
-    }
-
-    #[test]
-    fn a_record_of_the_form_of_before_can_be_read() {
-        // Sealed with the key 0x07… by the version that had this form.
-        let ours = CipherKey::new([7; 32]);
-        let mut sealed = vec![FORM_OF_OBJECTS];
-        sealed.extend_from_slice(&ours.id());
-        let bound = Aad::from(associated(&sealed, None, &key("a")));
-        sealed.extend_from_slice(&[3; NONCE]);
-        let mut encrypted = b"hunter2".to_vec();
-        let nonce = Nonce::assume_unique_for_key([3; NONCE]);
-        ours.cipher.seal_in_place_append_tag(nonce, bound, &mut encrypted).expect("sealed");
-        sealed.extend_from_slice(&encrypted);
-        assert_eq!(ours.unseal(Kind::Object, &key("a"), &sealed), Ok(b"hunter2".to_vec()));
     }
 }

@@ -10,14 +10,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use isthmus_common::blocking;
 use prost::Message as _;
 
-use super::encrypted_store::EncryptedStoreError;
 use super::encryption::{CipherKey, KeyId, key_of};
+use super::error::EncryptedStoreError;
 use super::key::{KdfParams, KeyError, KeySource, MasterKey};
-use super::store::{
-    Batch, Change, Committed, Kind, Page, RecordNumber, RecordRef, Store, StoreError, StoreKey,
-};
+use super::store::{Batch, Change, Kind, PAGE, Page, RecordNumber, RecordRef, Store, StoreError, StoreKey};
 
 /// How often each key is kept.
 const COPIES: usize = 2;
@@ -92,7 +91,7 @@ pub(super) async fn rows(store: &dyn Store) -> Result<(Vec<RingRow>, bool), Stor
     let mut is_damaged = false;
     let mut after = Some(RecordNumber(0));
     while let Some(from) = after {
-        let Page { records, damaged, next, fault } = store.page(Kind::Key, None, from, 100).await?;
+        let Page { records, damaged, next, fault } = store.page(Kind::Key, None, from, PAGE).await?;
         is_damaged |= !damaged.is_empty() || fault.is_some();
         for record in records {
             let row = Row::decode(&record.bytes[..]).ok().and_then(|row| {
@@ -171,28 +170,15 @@ pub(super) async fn load(
     store: Option<String>,
 ) -> Result<MasterKey, KeyError> {
     let source = source.clone();
-    let loaded = tokio::task::spawn_blocking(move || source.load(&recipe, store.as_deref())).await;
-    loaded.unwrap_or_else(|_| Err(KeyError::Derivation { reason: "the work broke off".to_owned() }))
+    blocking(move || source.load(&recipe, store.as_deref())).await
 }
 
 /// The first keys of a store. Several processes may do this at once; the keys of all of them are good then.
 async fn begin(store: &dyn Store, source: &KeySource) -> Result<(MasterKey, Ring), EncryptedStoreError> {
-    let first = store.page(Kind::Object, None, RecordNumber(0), 1).await?;
-    let has_records = !first.records.is_empty() || !first.damaged.is_empty();
-    let master = load(source, KdfParams::new(), has_records.then(|| store.location())).await?;
-    let mut changes = Vec::new();
-    if has_records {
-        // Before there were keys in the store, the user's own was what records were encrypted with.
-        let is_ours = |bytes: &[u8]| key_of(bytes).is_ok_and(|id| id == master.cipher.id());
-        if first.records.iter().any(|record| !is_ours(&record.bytes)) {
-            return Err(wrong(store, &master));
-        }
-        changes.extend(added(&master.cipher, &master));
-    }
-    changes.extend(added(&CipherKey::random(), &master));
-    store.commit(Batch { changes, ..Batch::default() }).await?;
-    let (rows, _) = rows(store).await?;
-    let ring = Ring::of(&rows, &master).ok_or_else(|| wrong(store, &master))?;
+    let master = load(source, KdfParams::new(), None).await?;
+    let changes = added(&CipherKey::random(), &master);
+    store.commit(Batch::all(changes)).await?;
+    let ring = reload(store, &master).await?;
     Ok((master, ring))
 }
 
@@ -226,9 +212,4 @@ fn key_of_row(id: KeyId) -> StoreKey {
 
 pub(super) fn wrong(store: &dyn Store, master: &MasterKey) -> EncryptedStoreError {
     KeyError::WrongKey { origin: master.origin.clone(), store: store.location() }.into()
-}
-
-/// Nothing but the rows' own changes is refused to whoever changes them.
-pub(super) fn was_done(committed: &Committed) -> bool {
-    matches!(committed, Committed::Done { .. })
 }

@@ -8,7 +8,7 @@
 
 mod batch;
 mod connection;
-mod tables;
+mod format;
 #[cfg(test)]
 mod tests;
 mod tls;
@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use isthmus_common::blocking;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_postgres::{Config, Error, Row};
@@ -26,8 +27,8 @@ use tokio_postgres::{Config, Error, Row};
 use super::checksum::{StoredRow, key_hash};
 use super::location::ServerAddress;
 use super::store::{
-    Batch, Change, Committed, HeldLease, Kind, Lease, Page, Pending, RecordNumber, RecordRef, SealedRecord,
-    Store, StoreError, StoreKey,
+    Batch, Change, Committed, HeldLease, Kind, Page, Pending, RecordNumber, RecordRef, SealedRecord, Store,
+    StoreError, StoreKey,
 };
 use batch::{CommitEvidence, Failure};
 use connection::{Connection, Pool, is_retryable};
@@ -40,8 +41,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
 /// A database of a PostgreSQL server.
-#[derive(Clone)]
-pub struct PostgresStore {
+pub(super) struct PostgresStore {
     server: Arc<Server>,
     /// Where changes go on that nobody waits for any more.
     runtime: Handle,
@@ -63,11 +63,11 @@ impl fmt::Debug for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects to the server, and makes the tables or brings them up to date.
+    /// Connects to the server, and creates the tables where there are none.
     ///
     /// # Errors
-    /// When the server cannot be reached or refuses, or the tables are of a newer version.
-    pub async fn connect(address: &ServerAddress) -> Result<Self, StoreError> {
+    /// When the server cannot be reached or refuses, or the tables are of another format.
+    pub(super) async fn connect(address: &ServerAddress) -> Result<Self, StoreError> {
         Self::connect_with(address, PATIENCE).await
     }
 
@@ -80,24 +80,27 @@ impl PostgresStore {
         };
         let authorities = address.authorities.clone();
         // Files are read.
-        let tls = tokio::task::spawn_blocking(move || Tls::new(authorities.as_deref()))
+        let tls = blocking(move || Tls::new(authorities.as_deref()))
             .await
-            .map_err(|_| StoreError::BrokenOff { location: location.clone() })?
             .map_err(|error| fault("setting up TLS", error.into()))?;
         let pool = Pool::new(Config::clone(address.config.expose()), tls);
         // Not again and again: an address is wrong more often than a server is just being started.
         let opening = async {
             let mut used = pool.take().await?;
-            let version = tables::ensure(&mut used.connection).await?;
+            let mut found = format::found(&used.connection).await?;
+            if found.is_none() {
+                format::create(&mut used.connection).await?;
+                found = format::found(&used.connection).await?;
+            }
             used.put_back();
-            Ok::<_, Error>(version)
+            Ok::<_, Error>(found.unwrap_or(0))
         };
         let found = timeout_at(Instant::now() + patience, opening)
             .await
             .map_err(|late| fault("connecting", late.into()))?
             .map_err(|error| fault("connecting", error.into()))?;
-        if found > tables::FORMAT {
-            return Err(StoreError::Format { location, found, known: tables::FORMAT });
+        if found != format::FORMAT {
+            return Err(StoreError::Format { location, found, known: format::FORMAT });
         }
         let server = Server { pool, location, patience };
         Ok(Self { server: Arc::new(server), runtime: Handle::current() })
@@ -335,47 +338,12 @@ impl Store for PostgresStore {
         Box::pin(async move { done.await.map_err(|_| StoreError::BrokenOff { location })? })
     }
 
-    fn renew<'a>(&'a self, lease: &'a Lease, time: Duration) -> Pending<'a, bool> {
-        Box::pin(async move {
-            #[expect(clippy::cast_precision_loss, reason = "a lease is not a million years long")]
-            let time = time.as_millis() as f64;
-            let changed = self
-                .server
-                .repeat("prolonging a lease", |connection| {
-                    let lease = lease.clone();
-                    Box::pin(async move {
-                        let text = "UPDATE isthmus.leases SET expires = clock_timestamp() + $3 * interval '1 millisecond'
-                             WHERE name = $1 AND fence = $2";
-                        let statement = connection.prepared(text).await?;
-                        connection.client.execute(&statement, &[&lease.name, &lease.fence.0, &time]).await
-                    })
-                })
-                .await?;
-            Ok(changed == 1)
-        })
-    }
-
     fn held<'a>(&'a self, name: &'a str) -> Pending<'a, Option<HeldLease>> {
         Box::pin(async move {
             self.server
                 .repeat("looking at a lease", |connection| {
                     let name = name.to_owned();
                     Box::pin(async move { batch::held(connection, &name).await })
-                })
-                .await
-        })
-    }
-
-    fn is_empty(&self, kind: Kind) -> Pending<'_, bool> {
-        Box::pin(async move {
-            let text = format!("SELECT NOT EXISTS (SELECT 1 FROM isthmus.{})", kind.table());
-            self.server
-                .repeat("looking for records", |connection| {
-                    let text = text.clone();
-                    Box::pin(async move {
-                        let statement = connection.prepared(&text).await?;
-                        connection.client.query_one(&statement, &[]).await?.try_get(0)
-                    })
                 })
                 .await
         })

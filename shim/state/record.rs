@@ -43,7 +43,7 @@ pub struct SavedObject {
 
 /// What of an object is kept beside its message, which has no place for it.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
-pub struct Beside {
+pub(super) struct Beside {
     /// The identity, a JSON object.
     #[prost(bytes = "bytes", optional, tag = "1")]
     identity: Option<Bytes>,
@@ -102,7 +102,7 @@ impl SavedObject {
     /// The message that stands for the object. It has no place for its identity.
     ///
     /// An element of a set has no name in the format, so a path into a set ends at the set: all of it is secret then.
-    pub fn to_message(&self) -> StateResourceInstanceObjectV1 {
+    pub(super) fn to_message(&self) -> StateResourceInstanceObjectV1 {
         StateResourceInstanceObjectV1 {
             value_json: Bytes::from(self.value.to_string()),
             sensitive_paths: self.sensitive_paths.iter().map(path_to_message).collect(),
@@ -121,7 +121,7 @@ impl SavedObject {
     }
 
     /// What the message has no place for.
-    pub fn beside(&self) -> Beside {
+    pub(super) fn beside(&self) -> Beside {
         let address = self.address.as_ref();
         Beside {
             identity: self.identity.as_ref().map(|identity| Bytes::from(identity.json.to_string())),
@@ -137,7 +137,10 @@ impl SavedObject {
     ///
     /// # Errors
     /// When they are no object that can be used.
-    pub fn from_parts(message: StateResourceInstanceObjectV1, beside: Beside) -> Result<Self, RecordError> {
+    pub(super) fn from_parts(
+        message: StateResourceInstanceObjectV1,
+        beside: Beside,
+    ) -> Result<Self, RecordError> {
         let mut saved = Self::from_message(message)?;
         if let Some(json) = beside.identity {
             let json = Json::parse(&json).map_err(RecordError::Identity)?;
@@ -157,7 +160,7 @@ impl SavedObject {
     ///
     /// # Errors
     /// When the message is no object that can be used.
-    pub fn from_message(message: StateResourceInstanceObjectV1) -> Result<Self, RecordError> {
+    pub(super) fn from_message(message: StateResourceInstanceObjectV1) -> Result<Self, RecordError> {
         let status = match message.status() {
             WireStatus::Ready if message.status == WireStatus::Ready as i32 => Status::Ready,
             WireStatus::Damaged => Status::Damaged,

@@ -5,53 +5,37 @@
 //! of its own, which brings what comes at once to the disk at once (`writer`).
 //!
 //! SQLite notices much of what can befall a file, but not everything: a flipped byte may also hide a row. So records are
-//! found by an order of keys that shows when something is missing in it (`order`), and before all are listed, the file's
-//! structure has been checked once.
-//!
-//! The directory and the file belong to the user alone; SQLite gives its log and index files the mode of the database.
+//! found by an index that is there twice (`index`), and before all are listed, the file's structure has been checked once.
 
+mod batch;
+mod connection;
 mod format;
-mod order;
+mod index;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
-use std::fs::{DirBuilder, OpenOptions};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use isthmus_common::permissions::{PRIVATE_DIRECTORY, PRIVATE_FILE};
+use isthmus_common::blocking;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Row};
+use rusqlite::{Connection, Row};
 
 use super::checksum::{StoredRow, key_hash};
 use super::store::{
-    Batch, Committed, Fence, HeldLease, Kind, Lease, Page, Pending, RecordNumber, SealedRecord, Store,
-    StoreError, StoreKey,
+    Batch, Committed, HeldLease, Kind, Page, Pending, RecordNumber, SealedRecord, Store, StoreError, StoreKey,
 };
+use batch::held;
+use connection::{connect, failed, is_corruption, opened, prepare_file};
 use writer::Writer;
 
-/// How long a process waits for another one's change. A change takes milliseconds, on a slow disk some hundred; who waits
-/// longer than this stands before a process that hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// How long to let another process finish before the log is switched again.
-const SWITCH_AGAIN: Duration = Duration::from_millis(5);
-
-/// How large a database is at least, in bytes: one page of the smallest size.
-const SMALLEST: u64 = 512;
-
-/// How many prepared statements a connection keeps: there are about fifteen for each kind of record.
-const STATEMENTS: usize = 100;
-
 /// A SQLite file.
-#[derive(Clone, Debug)]
-pub struct SqliteStore {
+#[derive(Debug)]
+pub(super) struct SqliteStore {
     file: Arc<File>,
-    writer: Arc<Writer>,
+    writer: Writer,
 }
 
 #[derive(Debug)]
@@ -72,11 +56,8 @@ impl SqliteStore {
     ///
     /// # Errors
     /// When the file cannot be made or used, or is of a newer format.
-    pub async fn open(path: PathBuf) -> Result<Self, StoreError> {
-        let at = path.clone();
-        tokio::task::spawn_blocking(move || open(path))
-            .await
-            .map_err(|_| StoreError::BrokenOff { location: at.display().to_string() })?
+    pub(super) async fn open(path: PathBuf) -> Result<Self, StoreError> {
+        blocking(move || open(path)).await
     }
 
     fn run<'a, T: Send + 'static>(
@@ -84,12 +65,10 @@ impl SqliteStore {
         work: impl FnOnce(&File, &mut Reader) -> Result<T, StoreError> + Send + 'static,
     ) -> Pending<'a, T> {
         let file = Arc::clone(&self.file);
-        let done = tokio::task::spawn_blocking(move || {
+        Box::pin(blocking(move || {
             let mut reader = file.reader.lock().unwrap_or_else(PoisonError::into_inner);
             work(&file, &mut reader)
-        });
-        let location = self.location();
-        Box::pin(async move { done.await.map_err(|_| StoreError::BrokenOff { location })? })
+        }))
     }
 }
 
@@ -114,22 +93,10 @@ impl Store for SqliteStore {
         self.writer.commit(batch)
     }
 
-    fn renew<'a>(&'a self, lease: &'a Lease, time: Duration) -> Pending<'a, bool> {
-        self.writer.renew(lease.clone(), time)
-    }
-
     fn held<'a>(&'a self, name: &'a str) -> Pending<'a, Option<HeldLease>> {
         let name = name.to_owned();
         self.run(move |file, reader| {
             held(&reader.connection, &name).map_err(|error| file.failed("looking at a lease", error))
-        })
-    }
-
-    fn is_empty(&self, kind: Kind) -> Pending<'_, bool> {
-        self.run(move |file, reader| {
-            let statement = format!("SELECT NOT EXISTS (SELECT 1 FROM {})", kind.table());
-            let found = reader.connection.query_row(&statement, (), |row| row.get(0));
-            found.map_err(|error| file.failed("looking for records", error))
         })
     }
 
@@ -153,8 +120,8 @@ impl Reader {
         }
         let check = || {
             let moment = self.connection.unchecked_transaction()?;
-            let order = order::check(&moment, kind)?;
-            Ok(if kind == Kind::Object { order.and(structure(&moment)?) } else { order })
+            let index = index::check(&moment, kind)?;
+            Ok(if kind == Kind::Object { index.and(structure(&moment)?) } else { index })
         };
         let verdict = match check() {
             Ok(verdict) => verdict,
@@ -179,29 +146,8 @@ fn structure(connection: &Connection) -> rusqlite::Result<Result<(), String>> {
     }
 }
 
-/// Whether the file itself is what is wrong.
-fn is_corruption(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::TypeMismatch)
-    ) || matches!(error, rusqlite::Error::InvalidColumnType(..))
-}
-
-fn failed(path: &Path, doing: &'static str, error: Arc<rusqlite::Error>) -> StoreError {
-    if is_corruption(&error) {
-        return StoreError::Corrupt { path: path.to_owned(), doing, error: Box::new(error) };
-    }
-    StoreError::Database { path: path.to_owned(), doing, error }
-}
-
 fn open(path: PathBuf) -> Result<SqliteStore, StoreError> {
-    prepare_file(&path).map_err(|error| StoreError::Create { path: path.clone(), error })?;
-    let length = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
-    if (1..SMALLEST).contains(&length) {
-        // SQLite would take it for a new one.
-        let found = format!("it has {length} bytes, and the smallest database has {SMALLEST}");
-        return Err(StoreError::Corrupt { path, doing: "opening it", error: found.into() });
-    }
+    prepare_file(&path)?;
     // Before anything of the file is changed, the kind of its journal included.
     let owner = format::owner(&opened(&path)?, &path)?;
     let mut connection = connect(&path)?;
@@ -210,60 +156,7 @@ fn open(path: PathBuf) -> Result<SqliteStore, StoreError> {
     }
     let file = File { path, reader: Mutex::new(Reader { connection, verdict: None }) };
     let writer = Writer::start(connect(&file.path)?, file.path.clone())?;
-    Ok(SqliteStore { file: Arc::new(file), writer: Arc::new(writer) })
-}
-
-fn opened(path: &Path) -> Result<Connection, StoreError> {
-    let failed = |doing| move |error| failed(path, doing, Arc::new(error));
-    let connection = Connection::open(path).map_err(failed("opening it"))?;
-    connection.busy_timeout(PATIENCE).map_err(failed("setting it up"))?;
-    Ok(connection)
-}
-
-fn connect(path: &Path) -> Result<Connection, StoreError> {
-    let failed = |doing| move |error| failed(path, doing, Arc::new(error));
-    let connection = opened(path)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    write_ahead(&connection).map_err(failed("switching to write-ahead logging"))?;
-    connection.pragma_update(None, "synchronous", "FULL").map_err(failed("setting it up"))?;
-    Ok(connection)
-}
-
-/// Switches to write-ahead logging, which costs nothing where the file has it already. Where a file system cannot do it the
-/// rollback journal stays, which is slower and as durable.
-///
-/// SQLite does not wait by itself here: two that read the file and both want to change its header would wait for each other
-/// for ever, so it refuses one of them at once, which then has to begin anew.
-fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        match connection.query_row("PRAGMA journal_mode = WAL", (), |_| Ok(())) {
-            Err(error)
-                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
-                    && Instant::now() < deadline =>
-            {
-                std::thread::sleep(SWITCH_AGAIN);
-            }
-            switched => return switched,
-        }
-    }
-}
-
-/// Makes the directory and the file for the user alone, and sees to it that their names are on the disk as well: SQLite takes
-/// care of what is in the file, not of where the file is.
-fn prepare_file(path: &Path) -> std::io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if !folder.is_dir() {
-        DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(folder)?;
-        if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            std::fs::File::open(parent)?.sync_all()?;
-        }
-    }
-    if !path.try_exists()? {
-        OpenOptions::new().append(true).create(true).mode(PRIVATE_FILE).open(path)?;
-        std::fs::File::open(folder)?.sync_all()?;
-    }
-    Ok(())
+    Ok(SqliteStore { file: Arc::new(file), writer })
 }
 
 fn find(
@@ -275,7 +168,7 @@ fn find(
     let read = || {
         // What is read is of one moment.
         let moment = connection.unchecked_transaction()?;
-        let numbers = order::numbers(&moment, kind, &key_hash(key))?.ok_or_else(order::hidden)?;
+        let numbers = index::numbers(&moment, kind, &key_hash(key))?;
         let statement = format!("{} WHERE number = ?1", select(kind));
         let rows = numbers.into_iter().map(|number| rows(&moment, &statement, (number,)));
         rows.collect::<rusqlite::Result<Vec<_>>>()
@@ -379,20 +272,4 @@ fn rows(
     parameters: impl rusqlite::Params,
 ) -> rusqlite::Result<Vec<StoredRow>> {
     connection.prepare_cached(statement)?.query_map(parameters, stored_row)?.collect()
-}
-
-fn held(connection: &Connection, name: &str) -> rusqlite::Result<Option<HeldLease>> {
-    connection
-        .prepare_cached("SELECT fence, holder, expires FROM leases WHERE name = ?1")?
-        .query_row((name,), |row| {
-            let expires: i64 = row.get(2)?;
-            Ok(HeldLease { fence: Fence(row.get(0)?), holder: row.get(1)?, is_over: expires <= now() })
-        })
-        .optional()
-}
-
-/// Milliseconds since 1970. Leases go by it: a clock that is set forward ends them early, which fences make harmless.
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -9,38 +9,15 @@
 //! lease given back by one wait for the disk, and nobody can write over what another process has changed meanwhile.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::time::Duration;
 
-/// What a record is found by.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct StoreKey {
-    /// The package that the resource belongs to.
-    pub package: String,
-    /// The resource's type, in Terraform's spelling.
-    pub type_name: String,
-    /// The provider's id. It may be any text: of any length, with any characters.
-    pub id: String,
-}
-
-/// How much of an id a message shows: ids may be as long as providers like.
-const SHOWN_ID: usize = 200;
-
-impl fmt::Display for StoreKey {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { package, type_name, id } = self;
-        match id.char_indices().nth(SHOWN_ID) {
-            None => write!(formatter, "{type_name} {id:?} of package {package}"),
-            Some((end, _)) => write!(formatter, "{type_name} {:?}… of package {package}", &id[..end]),
-        }
-    }
-}
+pub use super::store_error::StoreError;
+pub use super::store_key::StoreKey;
 
 /// What a record is of. Each kind has a table of its own, all of the same form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub(super) enum Kind {
     /// A resource's object.
     Object,
     /// Something that was begun, and of which it is not known how it ended.
@@ -55,7 +32,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Object, Self::Intent, Self::Remnant, Self::Key, Self::Tombstone];
+    pub(super) const ALL: [Self; 5] = [Self::Object, Self::Intent, Self::Remnant, Self::Key, Self::Tombstone];
 
     /// Its table.
     pub(super) fn table(self) -> &'static str {
@@ -95,7 +72,7 @@ pub struct RecordRef {
 
 /// One record as it lies in the store.
 #[derive(Clone, PartialEq, Eq)]
-pub struct SealedRecord {
+pub(super) struct SealedRecord {
     /// Which one, and of which version.
     pub place: RecordRef,
     /// What it is found by.
@@ -117,9 +94,12 @@ impl fmt::Debug for SealedRecord {
     }
 }
 
+/// How many records are read at once where many are: what is in memory at a time.
+pub(super) const PAGE: u32 = 256;
+
 /// Some records of a kind, in the order of their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Page {
+pub(super) struct Page {
     /// Those that are as they were written.
     pub records: Vec<SealedRecord>,
     /// Those that are not: their numbers, and what their keys seem to be, where there seem to be any.
@@ -132,7 +112,7 @@ pub struct Page {
 
 /// Changes that happen together, or not at all.
 #[derive(Clone, Debug, Default)]
-pub struct Batch {
+pub(super) struct Batch {
     /// What must be as it was for this to happen.
     pub require: Vec<(Kind, RecordRef)>,
     /// Keys that must have no newer record than this one for this to happen.
@@ -140,6 +120,8 @@ pub struct Batch {
     /// Leases that must still be their holder's for this to happen, whether their time is over or not: what counts is that
     /// nobody has taken them over.
     pub fences: Vec<Lease>,
+    /// A lease to prolong, and for how long from now.
+    pub renewal: Option<(Lease, Duration)>,
     /// A lease to take.
     pub claim: Option<Claim>,
     /// What to change.
@@ -150,9 +132,26 @@ pub struct Batch {
     pub durability: Durability,
 }
 
+impl Batch {
+    /// A batch of one change.
+    pub(super) fn of(change: Change) -> Self {
+        Self::all(vec![change])
+    }
+
+    /// A batch of changes.
+    pub(super) fn all(changes: Vec<Change>) -> Self {
+        Self { changes, ..Self::default() }
+    }
+
+    /// The same, without a wait for the disk.
+    pub(super) fn soon(self) -> Self {
+        Self { durability: Durability::Soon, ..self }
+    }
+}
+
 /// What the answer to a batch waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
+pub(super) enum Durability {
     /// The machine may lose its power after the answer, and nothing is lost.
     #[default]
     Durable,
@@ -163,7 +162,7 @@ pub enum Durability {
 
 /// A change of one record.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Change {
+pub(super) enum Change {
     /// A new record.
     Add {
         /// Of what.
@@ -195,6 +194,13 @@ pub enum Change {
     },
 }
 
+impl Change {
+    /// What removes a record, of whichever version.
+    pub(super) fn remove(kind: Kind, number: RecordNumber) -> Self {
+        Self::Remove { kind, number, version: None }
+    }
+}
+
 impl fmt::Debug for Change {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -213,7 +219,7 @@ impl fmt::Debug for Change {
 
 /// A wish for a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
+pub(super) struct Claim {
     /// What of.
     pub name: String,
     /// Who takes it, in words of the state store's.
@@ -226,11 +232,11 @@ pub struct Claim {
 
 /// A number that grows with every lease that is given: what a holder was given before another one is smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Fence(pub i64);
+pub(super) struct Fence(pub i64);
 
 /// A lease that somebody has.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Lease {
+pub(super) struct Lease {
     /// What of.
     pub name: String,
     /// Which one.
@@ -239,7 +245,7 @@ pub struct Lease {
 
 /// What is known of a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeldLease {
+pub(super) struct HeldLease {
     /// Which one.
     pub fence: Fence,
     /// Who took it.
@@ -250,7 +256,7 @@ pub struct HeldLease {
 
 /// What became of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Committed {
+pub(super) enum Committed {
     /// It happened.
     Done {
         /// The records that were added and replaced, in the order of the changes.
@@ -264,7 +270,7 @@ pub enum Committed {
 
 /// Why nothing of a batch happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub(super) enum Refusal {
     /// A record has gone, or was changed.
     Changed {
         /// Of what.
@@ -287,14 +293,28 @@ pub enum Refusal {
     Held(HeldLease),
 }
 
+/// Why a batch does not happen, within a database's transaction.
+pub(super) enum Stopped<E> {
+    /// What it depends on is not as it was.
+    Refused(Refusal),
+    /// The database fails.
+    Failed(E),
+}
+
+impl<E> From<E> for Stopped<E> {
+    fn from(error: E) -> Self {
+        Self::Failed(error)
+    }
+}
+
 /// What a call of a store yields, once awaited.
-pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+pub(super) type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// A database of records.
 ///
 /// Several processes may use one database at once. What a call reads is as it was written, or the call says that it is
 /// not: each record has a checksum that covers its kind, its key, its number, its version and its bytes.
-pub trait Store: fmt::Debug + Send + Sync {
+pub(super) trait Store: fmt::Debug + Send + Sync {
     /// The records of a key, newest first.
     fn find<'a>(&'a self, kind: Kind, key: &'a StoreKey) -> Pending<'a, Vec<SealedRecord>>;
 
@@ -307,133 +327,13 @@ pub trait Store: fmt::Debug + Send + Sync {
         at_most: u32,
     ) -> Pending<'a, Page>;
 
-    /// Changes something. The batch happens even if nobody waits for the answer.
+    /// Changes something. Once the batch was handed over, it happens even if nobody waits for the answer: where the store
+    /// has room for it that is now, else when the future has waited for room.
     fn commit(&self, batch: Batch) -> Pending<'_, Committed>;
-
-    /// Prolongs a lease. `false`: somebody else has it by now.
-    fn renew<'a>(&'a self, lease: &'a Lease, time: Duration) -> Pending<'a, bool>;
 
     /// What is known of a lease. `None`: nobody has it.
     fn held<'a>(&'a self, name: &'a str) -> Pending<'a, Option<HeldLease>>;
 
-    /// Whether there is no record of a kind.
-    fn is_empty(&self, kind: Kind) -> Pending<'_, bool>;
-
     /// Where it is, for messages; without any password.
     fn location(&self) -> String;
-}
-
-/// A store failed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StoreError {
-    /// The directory or file cannot be made.
-    #[error("the store {path} cannot be made; set ISTHMUS_HOME to a directory that can be written to", path = path.display())]
-    Create {
-        /// Where.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        error: std::io::Error,
-    },
-    /// The database refuses.
-    #[error("the store {path} cannot be used ({doing})", path = path.display())]
-    Database {
-        /// Its file.
-        path: PathBuf,
-        /// What was being done.
-        doing: &'static str,
-        /// Why.
-        #[source]
-        error: Arc<rusqlite::Error>,
-    },
-    /// The file's own structure is broken.
-    #[error(
-        "the store {path} is damaged ({doing}); restore the file from a backup, or export what can still be read",
-        path = path.display()
-    )]
-    Corrupt {
-        /// Its file.
-        path: PathBuf,
-        /// What was being done.
-        doing: &'static str,
-        /// What was found.
-        #[source]
-        error: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// The server refuses, or cannot be reached.
-    #[error("the store {location} cannot be used ({doing})")]
-    Server {
-        /// Where, without the password.
-        location: String,
-        /// What was being done.
-        doing: &'static str,
-        /// Why.
-        #[source]
-        error: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// The connection was lost at the one moment when nobody can tell whether the change has happened.
-    #[error(
-        "the connection to the store {location} was lost while a change was being written, and the store could not tell \
-         afterwards whether it was; look at what the store has before doing it again"
-    )]
-    Unknown {
-        /// Where, without the password.
-        location: String,
-        /// How it was lost.
-        #[source]
-        error: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// The address makes no sense.
-    #[error("{reason}; ISTHMUS_STORE is a file, or an address such as postgres://user@host/database")]
-    Address {
-        /// What is wrong with it; without the address, which may have a password in it.
-        reason: String,
-    },
-    /// The database belongs to something else, or to a newer version of this program.
-    #[error(
-        "the store {location} has format {found}, but this version knows formats up to {known}; use the version of isthmus \
-         that wrote it, or a newer one"
-    )]
-    Format {
-        /// Where.
-        location: String,
-        /// What it says of itself.
-        found: i64,
-        /// What this version can read.
-        known: i64,
-    },
-    /// The file was removed, or another one put in its place, while it was open.
-    #[error(
-        "the state store {location} was removed or replaced while it was in use\nhelp: put it back, and start what uses it again"
-    )]
-    Removed {
-        /// Where it was.
-        location: String,
-    },
-    /// A SQLite file that this program has not created.
-    #[error(
-        "{location} is a database of another program, and is left as it is\nhelp: set ISTHMUS_STORE to another file"
-    )]
-    Foreign {
-        /// Where.
-        location: String,
-    },
-    /// A record's bytes are not those that were written.
-    #[error(
-        "the record of {key} in the store {location} is damaged: its bytes are not those that were written; restore the \
-         store from a backup, or remove the resource from the engine's state and import it again"
-    )]
-    Damaged {
-        /// Where.
-        location: String,
-        /// Which record.
-        key: Box<StoreKey>,
-    },
-    /// The work broke off.
-    #[error("the work on the store {location} broke off")]
-    BrokenOff {
-        /// Where.
-        location: String,
-    },
 }

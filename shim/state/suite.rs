@@ -12,7 +12,7 @@ mod rotation;
 mod tombstones;
 mod world;
 
-pub(super) use world::{Server, World, add, bytes_of, commit_one, key, results, saved};
+pub(super) use world::{Server, World, add, bytes_of, commit_one, key, saved};
 
 /// Instantiates tests for each store.
 macro_rules! over_each_store {

@@ -8,16 +8,17 @@
 //! Tombstones expire after [`RETENTION`]. Each key has at most [`MOST`], and expired ones are removed
 //! when later ones are written, so that a deletion adds one small row.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bytes::Bytes;
 use prost::Message as _;
 
-use super::encrypted_store::{EncryptedStore, EncryptedStoreError};
 use super::encryption::CipherKey;
-use super::journal::Sent;
-use super::store::{Batch, Change, Durability, Kind, Page, RecordNumber, SealedRecord, StoreError, StoreKey};
+use super::error::EncryptedStoreError;
+use super::saved::Sent;
+use super::sealed_store::SealedStore;
+use super::store::{Batch, Change, Kind, PAGE, Page, RecordNumber, SealedRecord, StoreError, StoreKey};
 
 /// How long a tombstone is effective.
 pub const RETENTION: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -28,9 +29,6 @@ const MOST: usize = 64;
 
 /// How often a process looks for expired tombstones.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// How many tombstones are looked at together.
-const PAGE: u32 = 256;
 
 /// A completed deletion.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +52,14 @@ pub struct Tombstone {
 
 /// When this process last looked for expired tombstones, in milliseconds since 1970.
 #[derive(Debug, Default)]
-pub(super) struct LastSweep(AtomicU64);
+struct LastSweep(AtomicU64);
+
+/// The tombstones of a state store.
+#[derive(Clone, Debug)]
+pub struct Tombstones {
+    sealed: SealedStore,
+    last_sweep: Arc<LastSweep>,
+}
 
 /// A tombstone as it is encrypted. The digests are inside: from one in the clear, a short secret could
 /// be guessed.
@@ -69,18 +74,18 @@ struct Entry {
     at: u64,
 }
 
-impl EncryptedStore {
+impl Tombstones {
+    pub(super) fn new(sealed: SealedStore) -> Self {
+        Self { sealed, last_sweep: Arc::default() }
+    }
+
     /// The tombstones of a key that have not expired, newest first. Damaged ones count as absent: they
     /// only spare the caller checks that are made without them.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn tombstones(
-        &self,
-        key: &StoreKey,
-        now: SystemTime,
-    ) -> Result<Vec<Tombstone>, EncryptedStoreError> {
-        let records = match self.store().find(Kind::Tombstone, key).await {
+    pub async fn find(&self, key: &StoreKey, now: SystemTime) -> Result<Vec<Tombstone>, EncryptedStoreError> {
+        let records = match self.sealed.store.find(Kind::Tombstone, key).await {
             Err(StoreError::Damaged { .. }) => Vec::new(),
             found => found?,
         };
@@ -99,10 +104,9 @@ impl EncryptedStore {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn bury(&self, key: &StoreKey, deletion: &Deletion) -> Result<(), EncryptedStoreError> {
+    pub async fn add(&self, key: &StoreKey, deletion: &Deletion) -> Result<(), EncryptedStoreError> {
         let replaced = self.replaced_by(key, deletion).await;
-        self.write(|cipher| Batch { changes: deletion.changes(cipher, key, &replaced), ..Batch::default() })
-            .await?;
+        self.sealed.write(|cipher| Batch::all(deletion.changes(cipher, key, &replaced))).await?;
         self.sweep(deletion.at).await;
         Ok(())
     }
@@ -111,10 +115,10 @@ impl EncryptedStore {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn remove_tombstones(&self, numbers: &[RecordNumber]) -> Result<(), EncryptedStoreError> {
+    pub async fn remove(&self, numbers: &[RecordNumber]) -> Result<(), EncryptedStoreError> {
         if !numbers.is_empty() {
             let changes = numbers.iter().copied().map(removed).collect();
-            self.store().commit(Batch { changes, ..Batch::default() }).await?;
+            self.sealed.store.commit(Batch::all(changes)).await?;
         }
         Ok(())
     }
@@ -122,7 +126,7 @@ impl EncryptedStore {
     /// The tombstones that a new one of the same key replaces: of the same properties, expired ones, and
     /// the oldest where there are too many. A failure is reported by the write that follows.
     pub(super) async fn replaced_by(&self, key: &StoreKey, deletion: &Deletion) -> Vec<RecordNumber> {
-        let Ok(records) = self.store().find(Kind::Tombstone, key).await else { return Vec::new() };
+        let Ok(records) = self.sealed.store.find(Kind::Tombstone, key).await else { return Vec::new() };
         let mut replaced = Vec::new();
         let mut others = 0;
         for record in records {
@@ -141,13 +145,13 @@ impl EncryptedStore {
     /// Removes expired and damaged tombstones of all keys, at most once a day and process. What fails
     /// here is tried again another time: expired tombstones have no effect.
     pub(super) async fn sweep(&self, now: SystemTime) {
-        if !self.last_sweep().is_due(now) {
+        if !self.last_sweep.is_due(now) {
             return;
         }
         let mut after = Some(RecordNumber(0));
         while let Some(from) = after {
             let Ok(Page { records, damaged, next, .. }) =
-                self.store().page(Kind::Tombstone, None, from, PAGE).await
+                self.sealed.store.page(Kind::Tombstone, None, from, PAGE).await
             else {
                 return;
             };
@@ -162,8 +166,7 @@ impl EncryptedStore {
                 return;
             }
             let changes = expired.into_iter().map(removed).collect();
-            let batch = Batch { changes, durability: Durability::Soon, ..Batch::default() };
-            if self.store().commit(batch).await.is_err() {
+            if self.sealed.store.commit(Batch::all(changes).soon()).await.is_err() {
                 return;
             }
             after = next;
@@ -171,13 +174,7 @@ impl EncryptedStore {
     }
 
     async fn deletion_in(&self, record: &SealedRecord) -> Result<Deletion, EncryptedStoreError> {
-        let plain = self.unseal(Kind::Tombstone, record).await?;
-        let unreadable = |error| EncryptedStoreError::Envelope {
-            key: Box::new(record.key.clone()),
-            store: self.location(),
-            error,
-        };
-        let Entry { properties, inputs, at } = Entry::decode(Bytes::from(plain)).map_err(unreadable)?;
+        let Entry { properties, inputs, at } = self.sealed.decoded(Kind::Tombstone, record).await?;
         Ok(Deletion {
             // A digest of another length matches nothing.
             properties: Sent::try_from(properties).unwrap_or_default(),
@@ -200,8 +197,7 @@ impl Deletion {
             inputs: self.inputs.map(|inputs| inputs.to_vec()),
             at: milliseconds(self.at),
         };
-        let bytes = cipher.seal(Kind::Tombstone, key, &plain.encode_to_vec());
-        let added = Change::Add { kind: Kind::Tombstone, key: key.clone(), bytes };
+        let added = cipher.add(Kind::Tombstone, key, &plain.encode_to_vec());
         std::iter::once(added).chain(replaced.iter().copied().map(removed)).collect()
     }
 
@@ -226,10 +222,10 @@ impl LastSweep {
 }
 
 pub(super) fn removed(number: RecordNumber) -> Change {
-    Change::Remove { kind: Kind::Tombstone, number, version: None }
+    Change::remove(Kind::Tombstone, number)
 }
 
-fn milliseconds(time: SystemTime) -> u64 {
+pub(super) fn milliseconds(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
@@ -237,6 +233,7 @@ fn milliseconds(time: SystemTime) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::EncryptedStore;
 
     #[tokio::test]
     async fn no_file_holds_a_digest_in_the_clear() {
@@ -248,7 +245,7 @@ mod tests {
             inputs: Some(*b"another one, of all the inputs!!"),
             at: SystemTime::now(),
         };
-        encrypted_store.bury(&key, &deletion).await.expect("written");
+        encrypted_store.tombstones().add(&key, &deletion).await.expect("written");
         for entry in std::fs::read_dir(home.path()).expect("a directory") {
             let path = entry.expect("an entry").path();
             let bytes = std::fs::read(&path).expect("a file");

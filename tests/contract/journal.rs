@@ -54,9 +54,9 @@ on_both_protocols! {
         }
         // They are told until somebody has seen to them.
         let state_store = EncryptedStore::open(&host.folder().join("isthmus"), None).await.expect("the store");
-        let open = state_store.open_intents().await.expect("the journal").intents;
+        let open = state_store.journal().open_intents().await.expect("the journal").intents;
         let creation = open.iter().find(|open| open.intent.subject == new.urn()).expect("the creation");
-        state_store.dismiss(creation.number).await.expect("dismissed");
+        state_store.journal().dismiss(creation.number).await.expect("dismissed");
         let warned = told(&setup, &host, "test").await?;
         assert!(matches!(&warned[..], [warning] if warning.contains(&deletion)), "{warned:#?}");
         Ok(())

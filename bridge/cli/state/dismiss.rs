@@ -28,7 +28,7 @@ pub(super) struct Dismiss {
 impl Dismiss {
     pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, StateError> {
         let state_store = open_existing_state_store(settings).await?;
-        let open = state_store.open_intents().await?;
+        let open = state_store.journal().open_intents().await?;
         let report = |number: &i64| {
             let number = RecordNumber(*number);
             let readable = open.intents.iter().find(|open| open.number == number).map(OpenIntent::report);
@@ -39,7 +39,7 @@ impl Dismiss {
             return Err(StateError::NoSuchIntent { number: *number, store: state_store.location() });
         }
         for (number, report) in self.numbers.iter().filter_map(|number| Some((*number, report(number)?))) {
-            state_store.dismiss(RecordNumber(number)).await?;
+            state_store.journal().dismiss(RecordNumber(number)).await?;
             print(&format!("dismissed {number}: {report}\n"));
         }
         Ok(Outcome::Done)

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use isthmus_common::TERRAFORM_VERSION;
 use isthmus_provider::KnownSecrets;
-use isthmus_state::stacks::{Kind, SequenceError, SequenceFile, StacksPlan, StacksState};
+use isthmus_state::stacks::{Kind, SequenceError, SequenceFile, StacksState, prior_state_of_plan};
 use isthmus_state::tfstate::TfState;
 use isthmus_state::{EncryptedStore, ObjectAddress, ProviderConfigAddress, ResourceMode};
 
@@ -125,9 +125,7 @@ impl Import {
     fn stack(&self, bytes: bytes::Bytes, kind: Kind) -> Result<StacksState, SequenceError> {
         match SequenceFile::read(&bytes, kind)? {
             SequenceFile::State(records) => StacksState::read(records),
-            SequenceFile::Plan(records) => {
-                StacksPlan::read(records, &self.terraform_version).map(|plan| plan.prior_state)
-            }
+            SequenceFile::Plan(records) => prior_state_of_plan(records, &self.terraform_version),
         }
     }
 

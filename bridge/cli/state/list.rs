@@ -81,7 +81,7 @@ impl List {
     }
 
     async fn open(&self, state_store: &EncryptedStore) -> Result<OpenIntents, StateError> {
-        let mut open = state_store.open_intents().await?;
+        let mut open = state_store.journal().open_intents().await?;
         open.intents.retain(|open| {
             let key = &open.intent.key;
             self.package.as_ref().is_none_or(|package| key.package == *package)

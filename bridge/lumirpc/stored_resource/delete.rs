@@ -51,7 +51,7 @@ impl StoredResource<'_> {
             PriorForDelete::Object(found, others) => (*found, others),
             PriorForDelete::Gone => {
                 let deletion = deletion(&LastReported::default(), properties);
-                return Ok(self.state_store.bury(&self.key(id), &deletion).await?);
+                return Ok(self.state_store.tombstones().add(&self.key(id), &deletion).await?);
             }
             PriorForDelete::Buried => return Ok(()),
         };
@@ -168,7 +168,8 @@ impl StoredResource<'_> {
 
     async fn buried(&self, id: &str, properties: &Struct) -> Result<Vec<RecordNumber>, StoredResourceError> {
         let digest = digest_of(properties);
-        let tombstones = self.state_store.tombstones(&self.key(id), SystemTime::now()).await?.into_iter();
+        let tombstones =
+            self.state_store.tombstones().find(&self.key(id), SystemTime::now()).await?.into_iter();
         let same = tombstones.filter(|tombstone| tombstone.deletion.properties == digest);
         Ok(same.map(|tombstone| tombstone.number).collect())
     }

@@ -265,7 +265,8 @@ impl StoredResource<'_> {
     /// Whether the object that the engine means by these inputs is known to be deleted.
     async fn was_deleted_with(&self, id: &str, inputs: &Struct) -> Result<bool, StoredResourceError> {
         let digest = digest_of(inputs);
-        let tombstones = self.state_store.tombstones(&self.key(id), std::time::SystemTime::now()).await?;
+        let tombstones =
+            self.state_store.tombstones().find(&self.key(id), std::time::SystemTime::now()).await?;
         Ok(tombstones.iter().any(|tombstone| tombstone.deletion.inputs == Some(digest)))
     }
 }

@@ -83,7 +83,7 @@ impl StateManager for StoredState<'_> {
             prior: imported,
             companion: Bytes::from(told.encode_to_vec()),
         };
-        Ok(resource.state_store.begin(intent, place.map(|place| place.number)).await?)
+        Ok(resource.state_store.journal().begin(intent, place.map(|place| place.number)).await?)
     }
 
     async fn created(
@@ -205,7 +205,7 @@ impl<'a> StoredState<'a> {
             (None, Some(place)) => store.replace(place, key, saved).await?,
             (None, None) => store.add(key, saved).await?,
         };
-        Ok(store.remove_tombstones(&superseded).await?)
+        Ok(store.tombstones().remove(&superseded).await?)
     }
 
     /// The id under which the engine and the store know what was made. It is the provider's, which is not always of this

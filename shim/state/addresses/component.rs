@@ -3,8 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::scanner::{Fault, Scanner};
-use super::{AddressSyntaxError, InstanceKey, ModuleStep};
+use super::scanner::{AddressSyntaxError, Fault, InstanceKey, ModuleStep, Scanner};
 
 /// An instance of a component: `stack.a["k"].component.b[0]`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,7 +24,7 @@ impl ComponentAddress {
 
     /// The component, all its instances together.
     #[must_use]
-    pub fn without_key(&self) -> Self {
+    pub(crate) fn without_key(&self) -> Self {
         Self { key: None, ..self.clone() }
     }
 }

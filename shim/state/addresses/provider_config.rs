@@ -3,8 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::scanner::{Fault, Scanner};
-use super::{AddressSyntaxError, InstanceKey, ModuleStep};
+use super::scanner::{AddressSyntaxError, Fault, InstanceKey, ModuleStep, Scanner};
 
 /// `provider["registry.terraform.io/hashicorp/random"]`, which may stand in a module and have an alias, and for OpenTofu a
 /// key beside the alias. Before Terraform 0.13 it was written `provider.random`.

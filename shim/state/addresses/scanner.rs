@@ -1,9 +1,41 @@
 //! Reading addresses from left to right: names, and keys in brackets.
 
-use super::{AddressSyntaxError, InstanceKey};
+use std::fmt;
 
 /// How much of a text a message shows.
 const SHOWN: usize = 200;
+
+/// A text is no address: whoever wrote it can mend it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not the address of {what}: {reason} at byte {offset}")]
+pub struct AddressSyntaxError {
+    /// The text; the beginning of it if it is long.
+    pub text: String,
+    /// What it should be the address of.
+    pub what: &'static str,
+    /// Where it stops being one, in bytes from the start.
+    pub offset: usize,
+    /// What is wrong there.
+    pub reason: &'static str,
+}
+
+/// Which of several instances.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InstanceKey {
+    /// Of `count`, from 0 on.
+    Number(u64),
+    /// Of `for_each`.
+    Text(String),
+}
+
+/// One module on the way to a resource, or one stack on the way to a component.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ModuleStep {
+    /// What the module is called where it is used.
+    pub name: String,
+    /// Which of its instances.
+    pub key: Option<InstanceKey>,
+}
 
 /// A place at which a text stops being an address.
 #[derive(Clone, Copy, Debug)]
@@ -109,6 +141,16 @@ impl<'a> Scanner<'a> {
         Ok(Some(key))
     }
 
+    /// `module.NAME[KEY].` any number of times.
+    pub(super) fn modules(&mut self) -> Result<Vec<ModuleStep>, Fault> {
+        let mut steps = Vec::new();
+        while self.take_word("module.") {
+            steps.push(ModuleStep { name: self.identifier()?, key: self.key()? });
+            self.expect('.')?;
+        }
+        Ok(steps)
+    }
+
     fn number(&mut self) -> Result<u64, Fault> {
         let rest = self.rest();
         let end = rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(rest.len());
@@ -186,6 +228,22 @@ impl<'a> Scanner<'a> {
         let character = u32::from_str_radix(code, 16).ok().and_then(char::from_u32).ok_or(unknown)?;
         self.position += digits;
         Ok(character)
+    }
+}
+
+impl fmt::Display for InstanceKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(formatter, "[{number}]"),
+            Self::Text(text) => write!(formatter, "[{}]", quoted(text)),
+        }
+    }
+}
+
+impl fmt::Display for ModuleStep {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.name)?;
+        self.key.as_ref().map_or(Ok(()), |key| key.fmt(formatter))
     }
 }
 

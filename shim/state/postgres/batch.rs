@@ -1,6 +1,7 @@
 //! A batch as one transaction.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use tokio_postgres::Error;
 use tokio_postgres::types::ToSql;
@@ -9,7 +10,7 @@ use super::connection::Connection;
 use crate::checksum::{checksum, key_hash};
 use crate::store::{
     Batch, Change, Claim, Committed, Durability, Fence, HeldLease, Kind, Lease, RecordNumber, RecordRef,
-    Refusal, StoreKey,
+    Refusal, Stopped, StoreKey,
 };
 
 /// Why a batch is not known to have happened.
@@ -53,11 +54,12 @@ pub(super) async fn commit(
         Durability::Soon => "BEGIN; SET LOCAL synchronous_commit = off",
     };
     connection.client.batch_execute(begin).await?;
-    match make(connection, batch, numbers).await? {
-        Err(refusal) => {
+    match make(connection, batch, numbers).await {
+        Err(Stopped::Refused(refusal)) => {
             connection.client.batch_execute("ROLLBACK").await?;
             Ok(Committed::Refused(refusal))
         }
+        Err(Stopped::Failed(error)) => Err(error.into()),
         Ok(traces) => {
             is_asked_for.store(true, Ordering::Relaxed);
             match connection.client.batch_execute("COMMIT").await {
@@ -85,33 +87,39 @@ async fn make(
     connection: &mut Connection,
     batch: &Batch,
     numbers: Vec<i64>,
-) -> Result<Result<CommitEvidence, Refusal>, Error> {
+) -> Result<CommitEvidence, Stopped<Error>> {
     for (kind, place) in &batch.require {
         // Locked, so that it stays so until this is committed.
         let text = format!("SELECT version FROM isthmus.{} WHERE number = $1 FOR SHARE", kind.table());
         let version = version(connection, &text, place.number).await?;
         if version != Some(place.version) {
-            return Ok(Err(Refusal::Changed { kind: *kind, number: place.number, version }));
+            return Err(Stopped::Refused(Refusal::Changed { kind: *kind, number: place.number, version }));
         }
     }
     for (kind, key, newest) in &batch.newest {
         if let Some(number) = newest_of(connection, *kind, key).await?.filter(|number| number > newest) {
-            return Ok(Err(Refusal::Newer { kind: *kind, number }));
+            return Err(Stopped::Refused(Refusal::Newer { kind: *kind, number }));
         }
     }
     for lease in &batch.fences {
         let text = "SELECT 1 FROM isthmus.leases WHERE name = $1 AND fence = $2 FOR UPDATE";
         let statement = connection.prepared(text).await?;
         if connection.client.query_opt(&statement, &[&lease.name, &lease.fence.0]).await?.is_none() {
-            return Ok(Err(Refusal::Lost(lease.clone())));
+            return Err(Stopped::Refused(Refusal::Lost(lease.clone())));
+        }
+    }
+    if let Some((lease, time)) = &batch.renewal {
+        let text = "UPDATE isthmus.leases SET expires = clock_timestamp() + $3 * interval '1 millisecond'
+             WHERE name = $1 AND fence = $2";
+        let statement = connection.prepared(text).await?;
+        let parameters: [&(dyn ToSql + Sync); 3] = [&lease.name, &lease.fence.0, &milliseconds(*time)];
+        if connection.client.execute(&statement, &parameters).await? == 0 {
+            return Err(Stopped::Refused(Refusal::Lost(lease.clone())));
         }
     }
     let mut traces = CommitEvidence::default();
     if let Some(claim) = &batch.claim {
-        match take(connection, claim).await? {
-            Ok(lease) => traces.lease = Some(lease),
-            Err(held) => return Ok(Err(Refusal::Held(held))),
-        }
+        traces.lease = Some(take(connection, claim).await?);
     }
     let mut numbers = numbers.into_iter();
     let mut added = Added::default();
@@ -147,7 +155,11 @@ async fn make(
                 let statement = connection.prepared(&text).await?;
                 if connection.client.execute(&statement, &parameters).await? != 1 {
                     let version = found(connection, *kind, place.number).await?;
-                    return Ok(Err(Refusal::Changed { kind: *kind, number: place.number, version }));
+                    return Err(Stopped::Refused(Refusal::Changed {
+                        kind: *kind,
+                        number: place.number,
+                        version,
+                    }));
                 }
                 traces.records.push((*kind, next, sum));
             }
@@ -162,7 +174,11 @@ async fn make(
                 {
                     let version = found(connection, *kind, *number).await?;
                     if version.is_some() {
-                        return Ok(Err(Refusal::Changed { kind: *kind, number: *number, version }));
+                        return Err(Stopped::Refused(Refusal::Changed {
+                            kind: *kind,
+                            number: *number,
+                            version,
+                        }));
                     }
                 }
             }
@@ -174,7 +190,7 @@ async fn make(
             connection.prepared("DELETE FROM isthmus.leases WHERE name = $1 AND fence = $2").await?;
         connection.client.execute(&statement, &[&lease.name, &lease.fence.0]).await?;
     }
-    Ok(Ok(traces))
+    Ok(traces)
 }
 
 /// Records of one kind that are added by one statement.
@@ -207,28 +223,32 @@ impl Added<'_> {
     }
 }
 
-/// Takes a lease, or tells who has it.
-async fn take(connection: &mut Connection, claim: &Claim) -> Result<Result<Lease, HeldLease>, Error> {
+/// Takes a lease.
+async fn take(connection: &mut Connection, claim: &Claim) -> Result<Lease, Stopped<Error>> {
     let text = "INSERT INTO isthmus.leases AS leases (name, fence, holder, expires)
          VALUES ($1, nextval('isthmus.numbers'), $2, clock_timestamp() + $3 * interval '1 millisecond')
          ON CONFLICT (name) DO UPDATE
          SET fence = excluded.fence, holder = excluded.holder, expires = excluded.expires
          WHERE leases.expires <= clock_timestamp() OR leases.fence = $4
          RETURNING fence";
-    #[expect(clippy::cast_precision_loss, reason = "a lease is not a million years long")]
-    let time = claim.time.as_millis() as f64;
+    let time = milliseconds(claim.time);
     let over = claim.over.map_or(-1, |fence| fence.0);
     loop {
         let statement = connection.prepared(text).await?;
         let parameters: [&(dyn ToSql + Sync); 4] = [&claim.name, &claim.holder, &time, &over];
         if let Some(row) = connection.client.query_opt(&statement, &parameters).await? {
-            return Ok(Ok(Lease { name: claim.name.clone(), fence: Fence(row.try_get(0)?) }));
+            return Ok(Lease { name: claim.name.clone(), fence: Fence(row.try_get(0)?) });
         }
         // It may have been given back just now; then there is nobody who has it.
         if let Some(held) = held(connection, &claim.name).await? {
-            return Ok(Err(held));
+            return Err(Stopped::Refused(Refusal::Held(held)));
         }
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a lease is not a million years long")]
+fn milliseconds(time: Duration) -> f64 {
+    time.as_millis() as f64
 }
 
 /// What is known of a lease.

@@ -1,4 +1,4 @@
-//! What is of PostgreSQL alone: connections that are lost, TLS, tables of before.
+//! What is of PostgreSQL alone: connections that are lost, TLS, who creates the tables.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -7,8 +7,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, UnixStream};
 
 use super::*;
+use crate::StoreAddress;
+use crate::store::Claim;
 use crate::suite::{Server as TestServer, World, add, bytes_of, commit_one, key};
-use crate::{Claim, Deletion, StoreAddress};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -257,15 +258,8 @@ async fn a_wrong_password_is_told_without_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tables_of_an_older_version_are_brought_up_to_date_by_one_of_many() {
+async fn tables_are_created_by_one_of_many() {
     let world = World::postgres().await;
-    let store = world.store().await;
-    commit_one(&store, add("a", b"one")).await;
-    drop(store);
-    // As the first version had them.
-    world.sql("DROP TABLE leases").await;
-    world.sql("DROP TABLE tombstones").await;
-    world.set_format(1).await;
     let mut openings = tokio::task::JoinSet::new();
     for _ in 0..4 {
         let address = server_of(&world);
@@ -275,25 +269,8 @@ async fn tables_of_an_older_version_are_brought_up_to_date_by_one_of_many() {
         opened.expect("a store");
     }
     let store = world.store().await;
+    commit_one(&store, add("a", b"one")).await;
     assert_eq!(bytes_of(&store, "a").await, [b"one"]);
-    assert_eq!(store.held("n").await.expect("an answer"), None);
-    assert!(store.is_empty(Kind::Tombstone).await.expect("an answer"));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tables_of_format_2_get_tombstones_and_keep_everything_else() {
-    let world = World::postgres().await;
-    let encrypted_store = world.encrypted_store().await;
-    encrypted_store.add(&key("a"), &crate::suite::saved("hunter2")).await.expect("kept");
-    drop(encrypted_store);
-    world.sql("DROP TABLE tombstones").await;
-    world.set_format(2).await;
-    let encrypted_store = world.encrypted_store().await;
-    assert_eq!(crate::suite::results(&encrypted_store, "a").await, ["hunter2"]);
-    let deletion = Deletion { properties: [1; 32], inputs: None, at: std::time::UNIX_EPOCH };
-    encrypted_store.bury(&key("a"), &deletion).await.expect("written");
-    let found = world.encrypted_store().await.tombstones(&key("a"), std::time::UNIX_EPOCH).await;
-    assert_eq!(found.expect("tombstones").len(), 1);
 }
 
 #[tokio::test]

@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::super::store::{Kind, StoreError};
-use super::{failed, order};
+use super::connection::failed;
+use super::index;
+use crate::store::{Kind, StoreError};
 
 /// The version of the tables below.
 pub(super) const FORMAT: i64 = 1;
@@ -31,15 +32,13 @@ const TABLES: &str = "
     INSERT INTO counter VALUES (0, 0);
 ";
 
-const KINDS: [Kind; 5] = [Kind::Object, Kind::Intent, Kind::Remnant, Kind::Key, Kind::Tombstone];
-
 fn table_of(kind: Kind) -> String {
     let table = kind.table();
     format!(
         "CREATE TABLE {table} (
             number   INTEGER PRIMARY KEY,
             version  INTEGER NOT NULL,
-            hash     BLOB NOT NULL,
+            key_hash BLOB NOT NULL,
             package  BLOB NOT NULL,
             type     BLOB NOT NULL,
             id       BLOB NOT NULL,
@@ -86,9 +85,9 @@ pub(super) fn create(connection: &mut Connection, path: &Path) -> Result<(), Sto
     }
     let made = || {
         transaction.execute_batch(TABLES)?;
-        for kind in KINDS {
+        for kind in Kind::ALL {
             transaction.execute_batch(&table_of(kind))?;
-            order::create(&transaction, kind)?;
+            index::create(&transaction, kind)?;
         }
         transaction.pragma_update(None, "application_id", APPLICATION)?;
         transaction.pragma_update(None, "user_version", FORMAT)

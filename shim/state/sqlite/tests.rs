@@ -3,9 +3,11 @@
 mod damage;
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use isthmus_common::Secret;
 
+use super::writer::QUEUE;
 use super::*;
 use crate::store::{Change, RecordRef};
 use crate::{EncryptedStore, KeySource};
@@ -82,6 +84,45 @@ async fn nothing_is_written_to_a_store_that_was_removed_or_replaced() {
     std::fs::write(&path, "another").expect("written");
     let error = store.commit(add("b")).await.expect_err("it is another one");
     assert!(matches!(error, StoreError::Removed { .. }), "{error}");
+}
+
+/// A lock that keeps the writer from writing.
+fn locked(path: &Path) -> Connection {
+    let connection = Connection::open(path).expect("a database");
+    connection.execute_batch("BEGIN IMMEDIATE").expect("a lock");
+    connection
+}
+
+#[tokio::test]
+async fn dropping_a_store_waits_for_no_write_and_loses_none() {
+    let folder = folder();
+    let path = folder.path().join("state.sqlite");
+    let store = SqliteStore::open(path.clone()).await.expect("a store");
+    let lock = locked(&path);
+    drop(store.commit(add("a")));
+    drop(store);
+    lock.execute_batch("COMMIT").expect("the end of the lock");
+    let again = SqliteStore::open(path).await.expect("a store");
+    while again.find(Kind::Object, &key("a")).await.expect("records").is_empty() {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn callers_wait_for_room_in_a_full_queue() {
+    let folder = folder();
+    let path = folder.path().join("state.sqlite");
+    let store = SqliteStore::open(path.clone()).await.expect("a store");
+    let lock = locked(&path);
+    let commits: Vec<_> = (0..2 * QUEUE).map(|number| store.commit(add(&number.to_string()))).collect();
+    let queue = store.writer.queue.as_ref().expect("the queue of an open store");
+    assert_eq!((queue.max_capacity(), queue.capacity()), (QUEUE, 0), "no more is handed over");
+    lock.execute_batch("COMMIT").expect("the end of the lock");
+    for commit in commits {
+        assert!(matches!(commit.await.expect("committed"), Committed::Done { .. }));
+    }
+    let page = store.page(Kind::Object, None, RecordNumber(0), 10_000).await.expect("a page");
+    assert_eq!(page.records.len(), 2 * QUEUE);
 }
 
 #[tokio::test]

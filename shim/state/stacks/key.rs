@@ -12,7 +12,7 @@ use crate::addresses::{
 
 /// What a record is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum StateKey {
+pub(super) enum StateKey {
     /// `RSRC`: an object of a resource.
     Object {
         /// The component that it belongs to.
@@ -37,7 +37,7 @@ pub enum StateKey {
 
 /// What is to be done with a record of a kind that is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Treatment {
+pub(super) enum Treatment {
     /// The state means something else without it.
     Refuse,
     /// It stays as it is, to the byte.
@@ -62,7 +62,7 @@ const CURRENT: &str = "cur";
 
 impl StateKey {
     /// What is to be done with the record where its kind is not known.
-    pub fn treatment(kind: &str) -> Treatment {
+    pub(super) fn treatment(kind: &str) -> Treatment {
         let is_large = |letter: Option<char>| letter.is_some_and(|letter| letter.is_ascii_uppercase());
         if is_large(kind.chars().next()) {
             Treatment::Refuse

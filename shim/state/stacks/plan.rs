@@ -1,106 +1,84 @@
-//! The plan of a stack.
+//! The plan of a stack, for the state that it was made from.
+//!
+//! Nothing else of a plan is used, but all of it is checked: a plan that contradicts itself was damaged, or is of a release
+//! that is not known, and then so may be its state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use isthmus_proto::tfplan::FunctionCallHash;
+use isthmus_proto::tfplan::Action;
 use isthmus_proto::tfstackdata1::{
     DeletedComponent, DeletedRootInputVariable, DeletedRootOutputValue, FunctionResults, PlanApplyable,
     PlanComponentInstance, PlanDeferredResourceInstanceChange, PlanDiscardStateMapKeys, PlanHeader,
-    PlanPriorStateElem, PlanResourceInstanceChangePlanned, PlanRootInputValue, PlanTimestamp,
+    PlanPriorStateElem, PlanRootInputValue, PlanTimestamp,
 };
 use prost_types::Any;
 
 use super::error::{Fault, Position, SequenceError};
 use super::key::is_name;
-use super::plan_parts::{
-    DeferralReason, DeferredChange, PlannedAction, PlannedChange, PlannedComponent, PlannedInput,
-    require_time,
-};
+use super::plan_change::{check_change, require_action, require_mode};
+use super::plan_time::require_time;
 use super::sequence::{content, type_of};
-use super::state::StacksState;
+use super::state::{StacksState, components, values};
 use super::value::StacksValue;
 use crate::addresses::ComponentAddress;
-
-/// A plan.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct StacksPlan {
-    /// The release of Terraform that made it.
-    pub terraform_version: String,
-    /// The state that it was made from.
-    pub prior_state: StacksState,
-    /// Whether it may be carried out, as the last record that says so has it.
-    pub is_applyable: bool,
-    /// When it was made, as RFC 3339.
-    pub timestamp: Option<String>,
-    /// Inputs of the stack.
-    pub inputs: BTreeMap<String, PlannedInput>,
-    /// Inputs that the state is to lose.
-    pub deleted_inputs: BTreeSet<String>,
-    /// Outputs that the state is to lose.
-    pub deleted_outputs: BTreeSet<String>,
-    /// Components that the state is to lose, and nothing more.
-    pub deleted_components: BTreeSet<ComponentAddress>,
-    /// Results of functions that the apply is held to.
-    pub function_results: Vec<FunctionCallHash>,
-    /// Components, with the changes of their objects.
-    pub components: BTreeMap<ComponentAddress, PlannedComponent>,
-    /// Keys of the state that the apply drops.
-    pub discarded_state_keys: Vec<String>,
-    /// Keys of what describes the state that the apply drops.
-    pub discarded_description_keys: Vec<String>,
-}
 
 /// A plan that is being read.
 #[derive(Debug)]
 struct Reader<'a> {
     version: &'a str,
-    plan: StacksPlan,
+    prior_state: StacksState,
     has_header: bool,
     prior_keys: BTreeSet<String>,
-    /// The record that announces each component.
-    announced: BTreeMap<ComponentAddress, usize>,
+    components: BTreeMap<ComponentAddress, Announced>,
+    /// Components that the state is to lose, and nothing more.
+    deleted: BTreeSet<ComponentAddress>,
 }
 
-impl StacksPlan {
-    /// Reads a plan as the release `version` of Terraform does.
-    ///
-    /// # Errors
-    /// When a record cannot be read, when another release made the plan, or when its parts contradict each other.
-    pub fn read(records: Vec<Any>, version: &str) -> Result<Self, SequenceError> {
-        let mut reader = Reader {
-            version,
-            plan: Self::default(),
-            has_header: false,
-            prior_keys: BTreeSet::new(),
-            announced: BTreeMap::new(),
-        };
-        for (index, record) in records.iter().enumerate() {
-            reader.add(index + 1, record).map_err(|fault| {
-                let what = type_of(record).unwrap_or(&record.type_url);
-                SequenceError::at(index + 1, what, fault)
-            })?;
-        }
-        if !reader.has_header {
-            return Err(SequenceError { position: Position::End, fault: Box::new(Fault::NoHeader) });
-        }
-        reader.require_order()?;
-        let mut plan = reader.plan;
-        plan.prior_state.order();
-        Ok(plan)
+/// A component, as the plan announces it.
+#[derive(Debug)]
+struct Announced {
+    /// Which record announces it.
+    number: usize,
+    stays: bool,
+    dependencies: Vec<ComponentAddress>,
+}
+
+/// Reads a plan as the release `version` of Terraform does, and returns the state that it was made from.
+///
+/// # Errors
+/// When a record cannot be read, when another release made the plan, or when its parts contradict each other.
+pub fn prior_state_of_plan(records: Vec<Any>, version: &str) -> Result<StacksState, SequenceError> {
+    let mut reader = Reader {
+        version,
+        prior_state: StacksState::default(),
+        has_header: false,
+        prior_keys: BTreeSet::new(),
+        components: BTreeMap::new(),
+        deleted: BTreeSet::new(),
+    };
+    for (index, record) in records.iter().enumerate() {
+        reader.add(index + 1, record).map_err(|fault| {
+            let what = type_of(record).unwrap_or(&record.type_url);
+            SequenceError::at(index + 1, what, fault)
+        })?;
     }
+    if !reader.has_header {
+        return Err(SequenceError { position: Position::End, fault: Box::new(Fault::NoHeader) });
+    }
+    reader.require_order()?;
+    let mut prior_state = reader.prior_state;
+    prior_state.order();
+    Ok(prior_state)
 }
 
 impl Reader<'_> {
     fn add(&mut self, number: usize, record: &Any) -> Result<(), Fault> {
-        let plan = &mut self.plan;
         match type_of(record)? {
             "PlanHeader" => {
-                let PlanHeader { terraform_version } = content(record)?;
-                if terraform_version != self.version {
-                    let wanted = self.version.to_owned();
-                    return Err(Fault::Version { found: terraform_version, wanted });
+                let PlanHeader { terraform_version: found } = content(record)?;
+                if found != self.version {
+                    return Err(Fault::Version { found, wanted: self.version.to_owned() });
                 }
-                plan.terraform_version = terraform_version;
                 self.has_header = true;
             }
             "PlanPriorStateElem" => {
@@ -110,100 +88,94 @@ impl Reader<'_> {
                 }
                 // A key without content is no entry.
                 if let Some(raw) = raw {
-                    plan.prior_state.add(&key, raw)?;
+                    self.prior_state.add(&key, raw)?;
                 }
             }
-            "PlanApplyable" => plan.is_applyable = content::<PlanApplyable>(record)?.applyable,
-            "PlanTimestamp" => {
-                let PlanTimestamp { plan_timestamp } = content(record)?;
-                require_time(&plan_timestamp)?;
-                plan.timestamp = Some(plan_timestamp);
-            }
+            "PlanTimestamp" => require_time(&content::<PlanTimestamp>(record)?.plan_timestamp)?,
             "PlanRootInputValue" => {
-                let PlanRootInputValue { name, value, required_on_apply } = content(record)?;
-                let value =
-                    value.map(|value| StacksValue::read(value, &format!("input {name}"))).transpose()?;
-                plan.inputs.insert(required_name(name)?, PlannedInput { value, required_on_apply });
+                let PlanRootInputValue { name, value, .. } = content(record)?;
+                if let Some(value) = value {
+                    StacksValue::read(value, &format!("input {name}"))?;
+                }
+                require_name(&name)?;
             }
             "DeletedRootInputVariable" => {
-                plan.deleted_inputs.insert(required_name(content::<DeletedRootInputVariable>(record)?.name)?);
+                require_name(&content::<DeletedRootInputVariable>(record)?.name)?;
             }
-            "DeletedRootOutputValue" => {
-                plan.deleted_outputs.insert(required_name(content::<DeletedRootOutputValue>(record)?.name)?);
-            }
+            "DeletedRootOutputValue" => require_name(&content::<DeletedRootOutputValue>(record)?.name)?,
             "DeletedComponent" => {
-                let DeletedComponent { component_instance_addr } = content(record)?;
-                plan.deleted_components.insert(component_instance_addr.parse()?);
+                self.deleted.insert(content::<DeletedComponent>(record)?.component_instance_addr.parse()?);
             }
-            "FunctionResults" => {
-                plan.function_results.extend(content::<FunctionResults>(record)?.function_results);
-            }
-            "PlanComponentInstance" => {
-                let message: PlanComponentInstance = content(record)?;
-                let address: ComponentAddress = message.component_instance_addr.parse()?;
-                if self.announced.insert(address.clone(), number).is_some() {
-                    return Err(Fault::ComponentTwice(address.to_string()));
-                }
-                plan.components.insert(address, PlannedComponent::read(message)?);
-            }
+            "PlanApplyable" => drop(content::<PlanApplyable>(record)?),
+            "FunctionResults" => drop(content::<FunctionResults>(record)?),
+            "PlanDiscardStateMapKeys" => drop(content::<PlanDiscardStateMapKeys>(record)?),
+            "PlanComponentInstance" => self.announce(number, content(record)?)?,
             "PlanResourceInstanceChangePlanned" => {
-                let (component, change) = PlannedChange::read(content(record)?)?;
-                self.component(&component)?.changes.push(change);
+                self.require_component(&check_change(content(record)?)?)?
             }
             "PlanDeferredResourceInstanceChange" => {
                 let PlanDeferredResourceInstanceChange { deferred, change } = content(record)?;
-                let reason = DeferralReason::read(deferred.ok_or(Fault::Missing("reason"))?.reason);
-                let message: PlanResourceInstanceChangePlanned = change.ok_or(Fault::Missing("change"))?;
-                let (component, change) = PlannedChange::read(message)?;
-                if change.message.is_none() {
+                // One that is not known is none that could be acted on, but no fault either: Terraform has it so.
+                deferred.ok_or(Fault::Missing("reason"))?;
+                let change = change.ok_or(Fault::Missing("change"))?;
+                let is_whole = change.change.is_some();
+                let component = check_change(change)?;
+                if !is_whole {
                     return Err(Fault::Missing("change"));
                 }
-                self.component(&component)?.deferred.push(DeferredChange { reason, change });
-            }
-            "PlanDiscardStateMapKeys" => {
-                let message: PlanDiscardStateMapKeys = content(record)?;
-                plan.discarded_state_keys.extend(message.raw_state_keys);
-                plan.discarded_description_keys.extend(message.description_keys);
+                self.require_component(&component)?;
             }
             other => return Err(Fault::Type { found: other.to_owned() }),
         }
         Ok(())
     }
 
-    fn component(&mut self, address: &ComponentAddress) -> Result<&mut PlannedComponent, Fault> {
-        let found = self.plan.components.get_mut(address);
-        found.ok_or_else(|| Fault::NoComponent(address.to_string()))
+    fn announce(&mut self, number: usize, message: PlanComponentInstance) -> Result<(), Fault> {
+        let address: ComponentAddress = message.component_instance_addr.parse()?;
+        if self.components.contains_key(&address) {
+            return Err(Fault::ComponentTwice(address.to_string()));
+        }
+        require_time(&message.plan_timestamp)?;
+        let stays = require_action(message.planned_action)? != Action::Delete;
+        require_mode(message.mode)?;
+        let dependencies = components(&message.depends_on_component_addrs)?;
+        values(message.planned_input_values, "input")?;
+        values(message.planned_output_values, "output")?;
+        self.components.insert(address, Announced { number, stays, dependencies });
+        Ok(())
+    }
+
+    fn require_component(&self, address: &ComponentAddress) -> Result<(), Fault> {
+        let is_announced = self.components.contains_key(address);
+        if is_announced { Ok(()) } else { Err(Fault::NoComponent(address.to_string())) }
     }
 
     /// What stays cannot depend on what goes: the configuration would speak of a component that it does not have. A component
     /// of which only some instances go is still there.
     fn require_order(&self) -> Result<(), SequenceError> {
-        let components = &self.plan.components;
         let mut stays = BTreeMap::<ComponentAddress, bool>::new();
-        for (address, component) in components {
-            *stays.entry(address.without_key()).or_default() |= component.action != PlannedAction::Delete;
+        for (address, component) in &self.components {
+            *stays.entry(address.without_key()).or_default() |= component.stays;
         }
-        for address in &self.plan.deleted_components {
+        for address in &self.deleted {
             stays.entry(address.without_key()).or_default();
         }
-        let mut announced: Vec<_> =
-            self.announced.iter().map(|(address, number)| (*number, address)).collect();
-        announced.sort();
-        for (number, address) in announced {
-            let component = &components[address];
+        let mut announced: Vec<_> = self.components.iter().collect();
+        announced.sort_by_key(|(_, component)| component.number);
+        for (address, component) in announced {
             let gone = component.dependencies.iter().find(|dependency| stays.get(dependency) == Some(&false));
-            if let (Some(dependency), true) = (gone, component.action != PlannedAction::Delete) {
+            if let (Some(dependency), true) = (gone, component.stays) {
                 let fault = Fault::KeptDependent {
                     component: address.to_string(),
                     dependency: dependency.to_string(),
                 };
-                return Err(SequenceError::at(number, "PlanComponentInstance", fault));
+                return Err(SequenceError::at(component.number, "PlanComponentInstance", fault));
             }
         }
         Ok(())
     }
 }
 
-fn required_name(name: String) -> Result<String, Fault> {
-    if is_name(&name) { Ok(name) } else { Err(Fault::Missing("name of an input or output")) }
+fn require_name(name: &str) -> Result<(), Fault> {
+    if is_name(name) { Ok(()) } else { Err(Fault::Missing("name of an input or output")) }
 }

@@ -27,7 +27,7 @@ impl StacksValue {
     }
 
     /// The message that stands for the value. `None`: the value has no form, because it is not of its own type.
-    pub fn to_message(&self) -> Option<tfstackdata1::DynamicValue> {
+    pub(super) fn to_message(&self) -> Option<tfstackdata1::DynamicValue> {
         let msgpack = msgpack::encode(&self.value, &Type::Dynamic).ok()?;
         Some(tfstackdata1::DynamicValue {
             value: Some(tfplan::DynamicValue { msgpack: msgpack.into() }),

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use isthmus_common::Secret;
 
 use super::over_each_store;
 use super::world::{World, key, results, saved};
 use crate::store::{
-    Batch, Committed, HeldLease, Kind, Lease, Page, Pending, RecordNumber, SealedRecord, Store, StoreError,
-    StoreKey,
+    Batch, Committed, HeldLease, Kind, Page, Pending, RecordNumber, SealedRecord, Store, StoreError, StoreKey,
 };
 use crate::{Deletion, EncryptedStore, EncryptedStoreError, Intent, KeyError, KeySource, OperationKind};
 
@@ -40,9 +38,9 @@ async fn after_a_rotation_only_the_new_key_opens_the_store(world: &World) {
     for id in ["a", "b", "c"] {
         old.add(&key(id), &saved(id)).await.expect("kept");
     }
-    old.keep_remnant(&key("r"), &[1; 32], "left".into()).await.expect("kept");
+    old.remnants().keep(&key("r"), &[1; 32], "left".into()).await.expect("kept");
     let deletion = Deletion { properties: [2; 32], inputs: None, at: std::time::UNIX_EPOCH };
-    old.bury(&key("t"), &deletion).await.expect("kept");
+    old.tombstones().add(&key("t"), &deletion).await.expect("kept");
     let intent = Intent {
         intention: OperationKind::Delete,
         key: key("a"),
@@ -50,7 +48,7 @@ async fn after_a_rotation_only_the_new_key_opens_the_store(world: &World) {
         prior: None,
         companion: bytes::Bytes::new(),
     };
-    let begun = old.begin(intent, None).await.expect("begun");
+    let begun = old.journal().begin(intent, None).await.expect("begun");
     let other = open(world, &digits("a")).await.expect("another process");
     let rotated = old.rotate(&digits("b")).await.expect("rotated");
     assert_eq!(rotated.records, 6);
@@ -59,10 +57,10 @@ async fn after_a_rotation_only_the_new_key_opens_the_store(world: &World) {
     for id in ["a", "b", "c"] {
         assert_eq!(results(&new, id).await, [id]);
     }
-    assert_eq!(new.remnant(&key("r"), &[1; 32]).await.expect("an answer"), Some("left".into()));
-    let tombstones = new.tombstones(&key("t"), std::time::UNIX_EPOCH).await.expect("tombstones");
+    assert_eq!(new.remnants().find(&key("r"), &[1; 32]).await.expect("an answer"), Some("left".into()));
+    let tombstones = new.tombstones().find(&key("t"), std::time::UNIX_EPOCH).await.expect("tombstones");
     assert_eq!(tombstones.iter().map(|tombstone| &tombstone.deletion).collect::<Vec<_>>(), [&deletion]);
-    assert_eq!(new.open_intents().await.expect("intents").intents.len(), 1);
+    assert_eq!(new.journal().open_intents().await.expect("intents").intents.len(), 1);
     // Who still has the old key is told so, and writes nothing that nobody could read.
     assert!(is_wrong_key(&other.add(&key("d"), &saved("d")).await));
     assert!(is_wrong_key(&other.find(&key("a")).await));
@@ -97,14 +95,8 @@ impl Store for Breaking {
         }
         self.store.commit(batch)
     }
-    fn renew<'a>(&'a self, lease: &'a Lease, time: Duration) -> Pending<'a, bool> {
-        self.store.renew(lease, time)
-    }
     fn held<'a>(&'a self, name: &'a str) -> Pending<'a, Option<HeldLease>> {
         self.store.held(name)
-    }
-    fn is_empty(&self, kind: Kind) -> Pending<'_, bool> {
-        self.store.is_empty(kind)
     }
     fn location(&self) -> String {
         self.store.location()

@@ -38,13 +38,17 @@ fn intent(intention: OperationKind, id: &str) -> Intent {
 }
 
 async fn deletions(encrypted_store: &EncryptedStore, id: &str, now: SystemTime) -> Vec<Deletion> {
-    let found = encrypted_store.tombstones(&key(id), now).await.expect("tombstones").into_iter();
+    let found = encrypted_store.tombstones().find(&key(id), now).await.expect("tombstones").into_iter();
     found.map(|tombstone| tombstone.deletion).collect()
 }
 
 async fn rows(encrypted_store: &EncryptedStore) -> usize {
-    let page =
-        encrypted_store.store().page(Kind::Tombstone, None, RecordNumber(0), 1000).await.expect("a page");
+    let page = encrypted_store
+        .sealed
+        .store
+        .page(Kind::Tombstone, None, RecordNumber(0), 1000)
+        .await
+        .expect("a page");
     assert!(page.damaged.is_empty() && page.fault.is_none(), "{page:?}");
     page.records.len()
 }
@@ -52,8 +56,11 @@ async fn rows(encrypted_store: &EncryptedStore) -> usize {
 async fn a_deletion_replaces_the_record_by_a_tombstone_at_once(world: &World) {
     let encrypted_store = world.encrypted_store().await;
     let place = encrypted_store.add(&key("web"), &saved("a")).await.expect("added");
-    let mut begun =
-        encrypted_store.begin(intent(OperationKind::Delete, "web"), Some(place.number)).await.expect("begun");
+    let mut begun = encrypted_store
+        .journal()
+        .begin(intent(OperationKind::Delete, "web"), Some(place.number))
+        .await
+        .expect("begun");
     assert_eq!(deletions(&encrypted_store, "web", now()).await, []);
     let deleted = deletion(1, now());
     begun.remove(Some(place), &deleted).await.expect("removed");
@@ -61,14 +68,14 @@ async fn a_deletion_replaces_the_record_by_a_tombstone_at_once(world: &World) {
     assert_eq!(results(&other, "web").await, Vec::<String>::new());
     assert_eq!(deletions(&other, "web", now()).await, [deleted]);
     assert_eq!(deletions(&other, "other", now()).await, []);
-    assert!(other.open_intents().await.expect("intents").intents.is_empty());
+    assert!(other.journal().open_intents().await.expect("intents").intents.is_empty());
 }
 
 async fn a_deletion_that_was_overtaken_leaves_no_tombstone(world: &World) {
     let (ours, theirs) = (world.encrypted_store().await, world.encrypted_store().await);
     let place = ours.add(&key("web"), &saved("a")).await.expect("added");
     let mut begun =
-        ours.begin(intent(OperationKind::Delete, "web"), Some(place.number)).await.expect("begun");
+        ours.journal().begin(intent(OperationKind::Delete, "web"), Some(place.number)).await.expect("begun");
     theirs.replace(place, &key("web"), &saved("b")).await.expect("replaced");
     let error = begun.remove(Some(place), &deletion(1, now())).await.expect_err("it was changed");
     assert!(matches!(error, EncryptedStoreError::Overtaken { .. }), "{error}");
@@ -79,7 +86,7 @@ async fn a_deletion_that_was_overtaken_leaves_no_tombstone(world: &World) {
 async fn a_tombstone_expires_after_thirty_days_and_is_removed_by_a_later_one(world: &World) {
     let begin = now();
     let encrypted_store = world.encrypted_store().await;
-    encrypted_store.bury(&key("web"), &deletion(1, begin)).await.expect("written");
+    encrypted_store.tombstones().add(&key("web"), &deletion(1, begin)).await.expect("written");
     assert_eq!(RETENTION, 30 * DAY);
     assert_eq!(deletions(&encrypted_store, "web", begin + RETENTION).await, [deletion(1, begin)]);
     assert_eq!(deletions(&encrypted_store, "web", begin + RETENTION + Duration::from_millis(1)).await, []);
@@ -91,9 +98,9 @@ async fn a_tombstone_expires_after_thirty_days_and_is_removed_by_a_later_one(wor
     assert_eq!(rows(&encrypted_store).await, 1);
 
     // Another key, so that only the daily look at all of them finds it.
-    encrypted_store.bury(&key("other"), &deletion(2, begin + 20 * DAY)).await.expect("written");
+    encrypted_store.tombstones().add(&key("other"), &deletion(2, begin + 20 * DAY)).await.expect("written");
     assert_eq!(rows(&encrypted_store).await, 2);
-    encrypted_store.bury(&key("third"), &deletion(3, begin + 31 * DAY)).await.expect("written");
+    encrypted_store.tombstones().add(&key("third"), &deletion(3, begin + 31 * DAY)).await.expect("written");
     assert_eq!(rows(&encrypted_store).await, 2, "the first is removed");
     assert_eq!(deletions(&encrypted_store, "other", begin + 31 * DAY).await, [deletion(2, begin + 20 * DAY)]);
 }
@@ -101,9 +108,9 @@ async fn a_tombstone_expires_after_thirty_days_and_is_removed_by_a_later_one(wor
 async fn a_repeated_deletion_has_one_tombstone(world: &World) {
     let encrypted_store = world.encrypted_store().await;
     let begin = now();
-    encrypted_store.bury(&key("web"), &deletion(1, begin)).await.expect("written");
-    encrypted_store.bury(&key("web"), &deletion(2, begin)).await.expect("written");
-    encrypted_store.bury(&key("web"), &deletion(1, begin + DAY)).await.expect("written");
+    encrypted_store.tombstones().add(&key("web"), &deletion(1, begin)).await.expect("written");
+    encrypted_store.tombstones().add(&key("web"), &deletion(2, begin)).await.expect("written");
+    encrypted_store.tombstones().add(&key("web"), &deletion(1, begin + DAY)).await.expect("written");
     let found = deletions(&encrypted_store, "web", begin + DAY).await;
     assert_eq!(found, [deletion(1, begin + DAY), deletion(2, begin)], "newest first");
 }
@@ -112,7 +119,7 @@ async fn the_oldest_tombstones_of_a_key_are_removed_first(world: &World) {
     let encrypted_store = world.encrypted_store().await;
     let begin = now();
     for number in 0..70 {
-        encrypted_store.bury(&key("none"), &deletion(number, begin)).await.expect("written");
+        encrypted_store.tombstones().add(&key("none"), &deletion(number, begin)).await.expect("written");
     }
     let found = deletions(&encrypted_store, "none", begin).await;
     assert_eq!(found.len(), 64);
@@ -123,14 +130,16 @@ async fn an_object_that_is_stored_removes_the_tombstones_that_it_supersedes(worl
     let encrypted_store = world.encrypted_store().await;
     let begin = now();
     let numbers = async |properties: u8| {
-        let found = encrypted_store.tombstones(&key("web"), begin).await.expect("tombstones").into_iter();
+        let found =
+            encrypted_store.tombstones().find(&key("web"), begin).await.expect("tombstones").into_iter();
         let same = found.filter(|tombstone| tombstone.deletion.properties == [properties; 32]);
         same.map(|tombstone| tombstone.number).collect::<Vec<_>>()
     };
     for properties in 1..=4 {
-        encrypted_store.bury(&key("web"), &deletion(properties, begin)).await.expect("written");
+        encrypted_store.tombstones().add(&key("web"), &deletion(properties, begin)).await.expect("written");
     }
-    let mut begun = encrypted_store.begin(intent(OperationKind::Create, ""), None).await.expect("begun");
+    let mut begun =
+        encrypted_store.journal().begin(intent(OperationKind::Create, ""), None).await.expect("begun");
     begun.supersede(numbers(1).await);
     let stored = begun.store_unanswered(&key("web"), &saved("a"), None).await.expect("stored");
     let (place, unanswered) = stored.expect("nothing else has the id");
@@ -140,31 +149,34 @@ async fn an_object_that_is_stored_removes_the_tombstones_that_it_supersedes(worl
         [deletion(4, begin), deletion(3, begin), deletion(2, begin)]
     );
 
-    let mut begun =
-        encrypted_store.begin(intent(OperationKind::Update, "web"), Some(place.number)).await.expect("begun");
+    let mut begun = encrypted_store
+        .journal()
+        .begin(intent(OperationKind::Update, "web"), Some(place.number))
+        .await
+        .expect("begun");
     begun.supersede(numbers(2).await);
     begun.store(Some(place), &key("web"), &saved("b")).await.expect("stored");
-    encrypted_store.remove_tombstones(&numbers(3).await).await.expect("removed");
+    encrypted_store.tombstones().remove(&numbers(3).await).await.expect("removed");
     assert_eq!(deletions(&encrypted_store, "web", begin).await, [deletion(4, begin)]);
     assert_eq!(results(&encrypted_store, "web").await, ["b"]);
 }
 
 async fn a_damaged_tombstone_counts_as_absent_and_is_removed(world: &World) {
     let encrypted_store = world.encrypted_store().await;
-    encrypted_store.bury(&key("web"), &deletion(1, now())).await.expect("written");
+    encrypted_store.tombstones().add(&key("web"), &deletion(1, now())).await.expect("written");
     assert_eq!(world.sql(&format!("UPDATE tombstones SET sealed = {}", world.bytes(b"x"))).await, 1);
     assert_eq!(deletions(&encrypted_store, "web", now()).await, []);
     // By another process: this one has looked for expired ones today.
     let other = world.encrypted_store().await;
-    other.bury(&key("web"), &deletion(2, now())).await.expect("written");
+    other.tombstones().add(&key("web"), &deletion(2, now())).await.expect("written");
     assert_eq!(rows(&other).await, 1, "the damaged one is removed");
     assert_eq!(deletions(&other, "web", now()).await.len(), 1);
 }
 
 async fn tombstones_are_not_listed_with_objects(world: &World) {
     let encrypted_store = world.encrypted_store().await;
-    encrypted_store.bury(&key("web"), &deletion(1, now())).await.expect("written");
+    encrypted_store.tombstones().add(&key("web"), &deletion(1, now())).await.expect("written");
     assert!(encrypted_store.list(None).await.expect("records").is_empty());
     assert!(encrypted_store.find(&key("web")).await.expect("records").is_empty());
-    assert!(encrypted_store.open_intents().await.expect("intents").intents.is_empty());
+    assert!(encrypted_store.journal().open_intents().await.expect("intents").intents.is_empty());
 }

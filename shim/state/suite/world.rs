@@ -9,10 +9,10 @@ use isthmus_cty::StoredIdentity;
 use isthmus_cty::json::Json;
 use tempfile::TempDir;
 
-use crate::store::{Batch, Change, Committed, Kind, RecordRef, Store, StoreError, StoreKey};
-use crate::{
-    EncryptedStore, KeySource, PostgresStore, Saved, SavedObject, SqliteStore, Status, StoreAddress,
-};
+use crate::postgres::PostgresStore;
+use crate::sqlite::SqliteStore;
+use crate::store::{Batch, Change, Committed, Kind, RecordNumber, RecordRef, Store, StoreError, StoreKey};
+use crate::{EncryptedStore, KeySource, Saved, SavedObject, Status, StoreAddress};
 
 #[path = "../../../tests/postgres/server.rs"]
 mod server;
@@ -208,6 +208,11 @@ pub(crate) async fn commit_one(store: &Arc<dyn Store>, change: Change) -> Option
 pub(crate) async fn bytes_of(store: &Arc<dyn Store>, id: &str) -> Vec<Vec<u8>> {
     let records = store.find(Kind::Object, &key(id)).await.expect("records");
     records.into_iter().map(|record| record.bytes).collect()
+}
+
+pub(crate) async fn is_empty(store: &Arc<dyn Store>, kind: Kind) -> bool {
+    let page = store.page(kind, None, RecordNumber(0), 1).await.expect("a page");
+    page.records.is_empty() && page.damaged.is_empty()
 }
 
 /// A saved object with a secret.

@@ -146,7 +146,7 @@ async fn leave_an_intent(home: &Path) {
         prior: None,
         companion: bytes::Bytes::new(),
     };
-    drop(state_store.begin(intent, None).await.expect("begun"));
+    drop(state_store.journal().begin(intent, None).await.expect("begun"));
 }
 
 /// The arguments of `--help` for every command there is, by what `--help` itself lists.

@@ -55,7 +55,7 @@ async fn what_can_still_be_read_is_listed_exported_and_told_and_the_rest_is_name
         };
         let (intention, prior, companion) = (OperationKind::Update, None, bytes::Bytes::new());
         let intent = Intent { intention, key, subject: subject.to_owned(), prior, companion };
-        drop(state_store.begin(intent, None).await.expect("begun"));
+        drop(state_store.journal().begin(intent, None).await.expect("begun"));
     }
     drop(state_store);
     isthmus(engine.home(), &["state", "list"]).well();

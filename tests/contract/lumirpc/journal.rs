@@ -14,7 +14,7 @@ use crate::harness::engine::Severity;
 
 async fn open_intents(home: &Path) -> Vec<OpenIntent> {
     let state_store = EncryptedStore::open(home, None).await.expect("the store");
-    state_store.open_intents().await.expect("the journal").intents
+    state_store.journal().open_intents().await.expect("the journal").intents
 }
 
 /// What nobody knows the end of. The engine kills its plugin so soon after an answer that it may not have noted that it gave it.

@@ -170,7 +170,7 @@ async fn survey(engine: &Engine, objects: &Path, run: usize) -> usize {
     let existing = existing(objects);
     let stored: BTreeSet<String> = kept(engine.home()).await.into_iter().map(|(id, _)| id).collect();
     let state_store = EncryptedStore::open(engine.home(), None).await.expect("the store");
-    let open = state_store.open_intents().await.expect("the journal").intents;
+    let open = state_store.journal().open_intents().await.expect("the journal").intents;
     let creations = open.iter().filter(|open| open.intent.key.id.is_empty()).count();
     let missing: Vec<&String> = existing.difference(&stored).collect();
     assert!(missing.len() <= creations, "run {run}: {missing:?} are lost; open intents: {open:#?}");

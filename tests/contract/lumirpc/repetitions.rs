@@ -187,7 +187,7 @@ async fn tombstones_are_not_shown_by_the_commands_about_the_store() {
     // A creation counts as open until its answer has certainly been sent.
     let state_store = plugin.state_store().await;
     let ended = async {
-        while !state_store.open_intents().await.expect("intents").intents.is_empty() {
+        while !state_store.journal().open_intents().await.expect("intents").intents.is_empty() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
@@ -278,14 +278,18 @@ async fn an_expired_tombstone_does_not_stand_for_an_object_any_more() {
     plugin.delete(&first).await.expect("deleted");
     let second = plugin.create(note("web", "second")).await;
     let (state_store, key, now) = (plugin.state_store().await, key("web"), SystemTime::now());
-    let found = state_store.tombstones(&key, now).await.expect("tombstones");
+    let found = state_store.tombstones().find(&key, now).await.expect("tombstones");
     let [tombstone] = &found[..] else { panic!("one tombstone, not {found:?}") };
     let age = |age: Duration| Deletion { at: now - age, ..tombstone.deletion.clone() };
 
     let nearly = age(TOMBSTONE_RETENTION - Duration::from_secs(600));
-    state_store.bury(&key, &nearly).await.expect("written");
+    state_store.tombstones().add(&key, &nearly).await.expect("written");
     plugin.delete(&first).await.expect("it was deleted before");
-    state_store.bury(&key, &age(TOMBSTONE_RETENTION + Duration::from_secs(1))).await.expect("written");
+    state_store
+        .tombstones()
+        .add(&key, &age(TOMBSTONE_RETENTION + Duration::from_secs(1)))
+        .await
+        .expect("written");
     assert_refused(plugin.delete(&first).await, &["`body`", "isthmus state rm"]);
     assert_eq!(plugin.bodies(), ["second"]);
     plugin.delete(&second).await.expect("deleted");
@@ -459,10 +463,10 @@ async fn a_repeated_delete_leaves_the_file_alone_that_has_the_name_by_then() {
     let state_store = EncryptedStore::open(engine.home(), None).await.expect("the store");
     let key =
         StoreKey { package: "local".to_owned(), type_name: "local_file".to_owned(), id: first.id.clone() };
-    let found = state_store.tombstones(&key, SystemTime::now()).await.expect("tombstones").into_iter();
+    let found = state_store.tombstones().find(&key, SystemTime::now()).await.expect("tombstones").into_iter();
     let numbers: Vec<_> = found.map(|tombstone| tombstone.number).collect();
     assert_eq!(numbers.len(), 1);
-    state_store.remove_tombstones(&numbers).await.expect("removed");
+    state_store.tombstones().remove(&numbers).await.expect("removed");
     plugin.delete(&first).await.expect("it is gone");
     assert_eq!(content(), "second");
     plugin.kill().await;

@@ -56,7 +56,7 @@ async fn plugins_on_several_machines_keep_their_objects_in_one_database() {
         engines = deployed.into_iter().map(|(_, engine)| engine).collect();
         assert_eq!(state_store.list(None).await.expect("records").len(), MACHINES * 3, "after {days}");
         // Its engine ends a plugin so soon after an answer that it may not have noted that it gave it.
-        let open = state_store.open_intents().await.expect("the journal").intents;
+        let open = state_store.journal().open_intents().await.expect("the journal").intents;
         let is_answered = |open: &OpenIntent| matches!(open.condition, Condition::Unanswered);
         assert!(open.iter().all(is_answered), "{open:?}");
     }

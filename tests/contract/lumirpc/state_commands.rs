@@ -282,7 +282,7 @@ async fn changes_whose_end_is_not_known_are_listed() {
         prior: None,
         companion: bytes::Bytes::new(),
     };
-    drop(state_store.begin(intent, None).await.expect("begun"));
+    drop(state_store.journal().begin(intent, None).await.expect("begun"));
     let listed = isthmus(folder.path(), &["state", "list"]).well().stdout;
     assert!(listed.contains("the creation of the dog (random_pet of package random)"), "{listed}");
     let listed = isthmus(folder.path(), &["state", "list", "--intents", "--json"]).well().stdout;

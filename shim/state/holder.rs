@@ -4,6 +4,10 @@
 //! it was killed does not want to wait for that.
 
 use std::fs;
+use std::time::Duration;
+
+/// How long a process may be silent until another one may take over what it was doing.
+pub(super) const LEASE: Duration = Duration::from_secs(60);
 
 /// A process, in words that stand in a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,15 +8,14 @@
 use bytes::Bytes;
 use prost::Message as _;
 
-use crate::encrypted_store::{EncryptedStore, EncryptedStoreError};
-use crate::store::{Batch, Change, Kind, SealedRecord, StoreKey};
+use super::error::EncryptedStoreError;
+use super::saved::Sent;
+use super::sealed_store::SealedStore;
+use super::store::{Batch, Change, Kind, SealedRecord, StoreKey};
 
 /// How many remnants a resource may have; the oldest go first. There is more than one only where several resources have one
 /// id.
 const MOST: usize = 8;
-
-/// A digest of the properties that a call has sent.
-pub type Sent = [u8; 32];
 
 /// A remnant as it is encrypted. The digest is inside: from one that anybody can read, a short secret could be guessed.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -27,13 +26,23 @@ struct Remnant {
     left: Bytes,
 }
 
-impl EncryptedStore {
+/// What failed deletions have left.
+#[derive(Debug)]
+pub struct Remnants<'a> {
+    sealed: &'a SealedStore,
+}
+
+impl<'a> Remnants<'a> {
+    pub(super) fn of(sealed: &'a SealedStore) -> Self {
+        Self { sealed }
+    }
+
     /// What was kept of a resource for a call that sends the same again.
     ///
     /// # Errors
     /// When the store fails, or a remnant cannot be decrypted.
-    pub async fn remnant(&self, key: &StoreKey, sent: &Sent) -> Result<Option<Bytes>, EncryptedStoreError> {
-        for record in self.store().find(Kind::Remnant, key).await? {
+    pub async fn find(&self, key: &StoreKey, sent: &Sent) -> Result<Option<Bytes>, EncryptedStoreError> {
+        for record in self.sealed.store.find(Kind::Remnant, key).await? {
             let remnant = self.remnant_in(&record).await?;
             if remnant.sent == sent {
                 return Ok(Some(remnant.left));
@@ -46,37 +55,25 @@ impl EncryptedStore {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn keep_remnant(
-        &self,
-        key: &StoreKey,
-        sent: &Sent,
-        left: Bytes,
-    ) -> Result<(), EncryptedStoreError> {
+    pub async fn keep(&self, key: &StoreKey, sent: &Sent, left: Bytes) -> Result<(), EncryptedStoreError> {
         let plain = Remnant { sent: sent.to_vec(), left }.encode_to_vec();
         let mut removed = Vec::new();
         let mut others = 0;
-        for record in self.store().find(Kind::Remnant, key).await? {
+        for record in self.sealed.store.find(Kind::Remnant, key).await? {
             // What cannot be read any more is of no use to anybody.
             let is_same = self.remnant_in(&record).await.map_or(true, |remnant| remnant.sent == sent);
             others += usize::from(!is_same);
             if is_same || others >= MOST {
-                removed.push(Change::Remove {
-                    kind: Kind::Remnant,
-                    number: record.place.number,
-                    version: None,
-                });
+                removed.push(Change::remove(Kind::Remnant, record.place.number));
             }
         }
-        self.write(|cipher| {
-            let mut batch = Batch::of(Change::Add {
-                kind: Kind::Remnant,
-                key: key.clone(),
-                bytes: cipher.seal(Kind::Remnant, key, &plain),
-            });
-            batch.changes.extend(removed.iter().cloned());
-            batch
-        })
-        .await?;
+        self.sealed
+            .write(|cipher| {
+                let mut batch = Batch::of(cipher.add(Kind::Remnant, key, &plain));
+                batch.changes.extend(removed.iter().cloned());
+                batch
+            })
+            .await?;
         Ok(())
     }
 
@@ -84,36 +81,28 @@ impl EncryptedStore {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn forget_remnant(&self, key: &StoreKey, sent: &Sent) -> Result<(), EncryptedStoreError> {
+    pub async fn forget(&self, key: &StoreKey, sent: &Sent) -> Result<(), EncryptedStoreError> {
         let mut changes = Vec::new();
-        for record in self.store().find(Kind::Remnant, key).await? {
+        for record in self.sealed.store.find(Kind::Remnant, key).await? {
             if self.remnant_in(&record).await?.sent == sent {
-                changes.push(Change::Remove {
-                    kind: Kind::Remnant,
-                    number: record.place.number,
-                    version: None,
-                });
+                changes.push(Change::remove(Kind::Remnant, record.place.number));
             }
         }
         if !changes.is_empty() {
-            self.store().commit(Batch { changes, ..Batch::default() }).await?;
+            self.sealed.store.commit(Batch::all(changes)).await?;
         }
         Ok(())
     }
 
     async fn remnant_in(&self, record: &SealedRecord) -> Result<Remnant, EncryptedStoreError> {
-        let plain = self.unseal(Kind::Remnant, record).await?;
-        Remnant::decode(Bytes::from(plain)).map_err(|error| EncryptedStoreError::Envelope {
-            key: Box::new(record.key.clone()),
-            store: self.location(),
-            error,
-        })
+        self.sealed.decoded(Kind::Remnant, record).await
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::EncryptedStore;
 
     fn key() -> StoreKey {
         StoreKey { package: "random".to_owned(), type_name: "random_pet".to_owned(), id: "urn a".to_owned() }
@@ -127,21 +116,24 @@ mod tests {
     async fn what_is_left_is_found_by_what_was_sent() {
         let folder = tempfile::tempdir().expect("a directory");
         let encrypted_store = EncryptedStore::open(folder.path(), None).await.expect("a state store");
-        encrypted_store.keep_remnant(&key(), &[1; 32], left("one")).await.expect("kept");
-        encrypted_store.keep_remnant(&key(), &[2; 32], left("two")).await.expect("kept");
-        encrypted_store.keep_remnant(&key(), &[1; 32], left("uno")).await.expect("kept");
+        encrypted_store.remnants().keep(&key(), &[1; 32], left("one")).await.expect("kept");
+        encrypted_store.remnants().keep(&key(), &[2; 32], left("two")).await.expect("kept");
+        encrypted_store.remnants().keep(&key(), &[1; 32], left("uno")).await.expect("kept");
 
         let again = EncryptedStore::open(folder.path(), None).await.expect("the same state store");
-        assert_eq!(again.remnant(&key(), &[1; 32]).await.expect("an answer"), Some(left("uno")));
-        assert_eq!(again.remnant(&key(), &[2; 32]).await.expect("an answer"), Some(left("two")));
-        assert_eq!(again.remnant(&key(), &[3; 32]).await.expect("an answer"), None);
+        assert_eq!(again.remnants().find(&key(), &[1; 32]).await.expect("an answer"), Some(left("uno")));
+        assert_eq!(again.remnants().find(&key(), &[2; 32]).await.expect("an answer"), Some(left("two")));
+        assert_eq!(again.remnants().find(&key(), &[3; 32]).await.expect("an answer"), None);
         let other = StoreKey { id: "urn b".to_owned(), ..key() };
-        assert_eq!(again.remnant(&other, &[1; 32]).await.expect("an answer"), None);
+        assert_eq!(again.remnants().find(&other, &[1; 32]).await.expect("an answer"), None);
 
-        again.forget_remnant(&key(), &[1; 32]).await.expect("forgotten");
-        again.forget_remnant(&key(), &[1; 32]).await.expect("forgotten already");
-        assert_eq!(encrypted_store.remnant(&key(), &[1; 32]).await.expect("an answer"), None);
-        assert_eq!(encrypted_store.remnant(&key(), &[2; 32]).await.expect("an answer"), Some(left("two")));
+        again.remnants().forget(&key(), &[1; 32]).await.expect("forgotten");
+        again.remnants().forget(&key(), &[1; 32]).await.expect("forgotten already");
+        assert_eq!(encrypted_store.remnants().find(&key(), &[1; 32]).await.expect("an answer"), None);
+        assert_eq!(
+            encrypted_store.remnants().find(&key(), &[2; 32]).await.expect("an answer"),
+            Some(left("two"))
+        );
     }
 
     #[tokio::test]
@@ -149,11 +141,14 @@ mod tests {
         let folder = tempfile::tempdir().expect("a directory");
         let encrypted_store = EncryptedStore::open(folder.path(), None).await.expect("a state store");
         for sent in 0..10 {
-            encrypted_store.keep_remnant(&key(), &[sent; 32], left("something")).await.expect("kept");
+            encrypted_store.remnants().keep(&key(), &[sent; 32], left("something")).await.expect("kept");
         }
-        assert_eq!(encrypted_store.store().find(Kind::Remnant, &key()).await.expect("records").len(), MOST);
-        assert_eq!(encrypted_store.remnant(&key(), &[1; 32]).await.expect("an answer"), None);
-        assert!(encrypted_store.remnant(&key(), &[2; 32]).await.expect("an answer").is_some());
+        assert_eq!(
+            encrypted_store.sealed.store.find(Kind::Remnant, &key()).await.expect("records").len(),
+            MOST
+        );
+        assert_eq!(encrypted_store.remnants().find(&key(), &[1; 32]).await.expect("an answer"), None);
+        assert!(encrypted_store.remnants().find(&key(), &[2; 32]).await.expect("an answer").is_some());
     }
 
     #[tokio::test]
@@ -161,7 +156,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a directory");
         let encrypted_store = EncryptedStore::open(folder.path(), None).await.expect("a state store");
         encrypted_store
-            .keep_remnant(&key(), b"a digest of all that was sent!!!", left("hunter2"))
+            .remnants()
+            .keep(&key(), b"a digest of all that was sent!!!", left("hunter2"))
             .await
             .expect("kept");
         for entry in std::fs::read_dir(folder.path()).expect("a directory") {

@@ -1,12 +1,13 @@
 //! A state store that is opened when it is first needed: most calls of most users need none.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tokio::sync::OnceCell;
 
-use super::{EncryptedStore, EncryptedStoreError};
-use crate::key::KeySource;
-use crate::location::StoreAddress;
+use super::encrypted_store::EncryptedStore;
+use super::error::EncryptedStoreError;
+use super::key::KeySource;
+use super::location::StoreAddress;
 
 /// A state store, and where it is.
 #[derive(Debug)]
@@ -20,15 +21,6 @@ impl LazyEncryptedStore {
     /// The state store at an address. Nothing is looked at yet.
     pub fn new(address: StoreAddress, key: KeySource) -> Self {
         Self { address, key, encrypted_store: OnceCell::new() }
-    }
-
-    /// The state store in a directory, with the key in a file, or with the directory's own.
-    pub fn in_folder(folder: &Path, key_file: Option<&Path>) -> Self {
-        let key = match key_file {
-            Some(path) => KeySource::File(path.to_owned()),
-            None => KeySource::Folder(folder.to_owned()),
-        };
-        Self::new(StoreAddress::in_folder(folder), key)
     }
 
     /// The state store, which is made where it is missing. An attempt that failed is made again.

@@ -1,0 +1,76 @@
+//! The tables, in a schema of their own, and the version of their format.
+
+use tokio_postgres::Error;
+use tokio_postgres::error::SqlState;
+
+use super::connection::Connection;
+use crate::store::Kind;
+
+/// The version of the tables below.
+pub(super) const FORMAT: i64 = 1;
+
+/// What processes that create the tables of one database wait for each other with: "isth" in ASCII.
+const LOCK: i64 = 0x6973_7468;
+
+/// Keys are bytes, because PostgreSQL's text cannot hold a zero character; and they are found by a hash, because its
+/// indexes cannot hold a long one.
+const TABLES: &str = "
+    CREATE TABLE isthmus.leases (
+        name    text PRIMARY KEY,
+        fence   bigint NOT NULL,
+        holder  text NOT NULL,
+        expires timestamptz NOT NULL
+    );
+    CREATE SEQUENCE isthmus.numbers;
+    CREATE TABLE isthmus.format (version bigint NOT NULL);
+";
+
+fn table_of(kind: Kind) -> String {
+    let table = kind.table();
+    format!(
+        "CREATE TABLE isthmus.{table} (
+            number   bigint PRIMARY KEY,
+            version  bigint NOT NULL,
+            key_hash bytea NOT NULL,
+            package  bytea NOT NULL,
+            type     bytea NOT NULL,
+            id       bytea NOT NULL,
+            sealed   bytea NOT NULL,
+            checksum bytea NOT NULL
+        );
+        CREATE INDEX {table}_by_key ON isthmus.{table} (key_hash, number);"
+    )
+}
+
+/// The version of a database's format. `None`: there are no tables.
+pub(super) async fn found(connection: &Connection) -> Result<Option<i64>, Error> {
+    match connection.client.query_one("SELECT version FROM isthmus.format", &[]).await {
+        Ok(row) => row.try_get(0),
+        Err(error)
+            if matches!(error.code(), Some(&SqlState::UNDEFINED_TABLE | &SqlState::INVALID_SCHEMA_NAME)) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Creates the tables, unless another process does so at the same time.
+pub(super) async fn create(connection: &mut Connection) -> Result<(), Error> {
+    let transaction = connection.client.transaction().await?;
+    transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
+    let exists = "SELECT to_regnamespace('isthmus') IS NOT NULL, to_regclass('isthmus.format') IS NOT NULL";
+    let row = transaction.query_one(exists, &[]).await?;
+    let (has_schema, has_tables): (bool, bool) = (row.try_get(0)?, row.try_get(1)?);
+    if has_tables {
+        return Ok(());
+    }
+    // A schema that an administrator has made need not be ours to make.
+    if !has_schema {
+        transaction.batch_execute("CREATE SCHEMA isthmus").await?;
+    }
+    transaction.batch_execute(TABLES).await?;
+    transaction.batch_execute(&Kind::ALL.map(table_of).concat()).await?;
+    transaction.execute("INSERT INTO isthmus.format VALUES ($1)", &[&FORMAT]).await?;
+    transaction.commit().await
+}

@@ -1,0 +1,109 @@
+//! Records of a store, encrypted on the way in, and decrypted on the way out.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use bytes::Bytes;
+use prost::Message;
+
+use super::encryption::{CipherKey, Unopened, key_of};
+use super::error::EncryptedStoreError;
+use super::key::{KeyError, KeySource, MasterKey};
+use super::keyring::{self, Ring};
+use super::saved::{Envelope, Saved};
+use super::store::{Batch, Committed, Kind, Refusal, SealedRecord, Store, StoreKey};
+
+/// How often a change is tried again because the keys have changed meanwhile. Once is enough, unless they are changed
+/// again and again.
+pub(super) const ATTEMPTS: usize = 5;
+
+/// A store, and the keys that its records are encrypted with.
+#[derive(Clone, Debug)]
+pub(super) struct SealedStore {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) master: Arc<MasterKey>,
+    ring: Arc<RwLock<Arc<Ring>>>,
+}
+
+impl SealedStore {
+    pub(super) async fn open(store: Arc<dyn Store>, key: &KeySource) -> Result<Self, EncryptedStoreError> {
+        let (master, ring) = keyring::open(&*store, key).await?;
+        Ok(Self { store, master: Arc::new(master), ring: Arc::new(RwLock::new(Arc::new(ring))) })
+    }
+
+    /// Commits what is sealed with the key of the moment, and with another one if that has changed meanwhile.
+    pub(super) async fn write(
+        &self,
+        batch: impl Fn(&CipherKey) -> Batch,
+    ) -> Result<Committed, EncryptedStoreError> {
+        for _ in 0..ATTEMPTS {
+            let (cipher, row) = self.ring().writing();
+            let mut batch = batch(&cipher);
+            batch.require.push((Kind::Key, row));
+            match self.store.commit(batch).await? {
+                Committed::Refused(Refusal::Changed { kind: Kind::Key, .. }) => self.reload().await?,
+                committed => return Ok(committed),
+            }
+        }
+        Err(EncryptedStoreError::KeyRotationInProgress { store: self.store.location() })
+    }
+
+    pub(super) async fn unseal(
+        &self,
+        kind: Kind,
+        record: &SealedRecord,
+    ) -> Result<Vec<u8>, EncryptedStoreError> {
+        let key = || Box::new(record.key.clone());
+        let damaged = || KeyError::Damaged { key: key(), store: self.store.location() };
+        let id = match key_of(&record.bytes) {
+            Ok(id) => id,
+            Err(Unopened::Form(form)) => return Err(KeyError::Form { key: key(), form }.into()),
+            Err(_) => return Err(damaged().into()),
+        };
+        let mut cipher = self.ring().key(id).cloned();
+        if cipher.is_none() {
+            // Another process has begun to use a new key, or this is no key of this store's at all.
+            self.reload().await?;
+            cipher = self.ring().key(id).cloned();
+        }
+        let plain = cipher.and_then(|cipher| cipher.unseal(kind, &record.key, &record.bytes).ok());
+        plain.ok_or_else(|| damaged().into())
+    }
+
+    /// The message in a record.
+    pub(super) async fn decoded<M: Message + Default>(
+        &self,
+        kind: Kind,
+        record: &SealedRecord,
+    ) -> Result<M, EncryptedStoreError> {
+        let plain = Bytes::from(self.unseal(kind, record).await?);
+        M::decode(plain).map_err(|error| EncryptedStoreError::Envelope {
+            key: Box::new(record.key.clone()),
+            store: self.store.location(),
+            error,
+        })
+    }
+
+    /// What an envelope of a key holds.
+    pub(super) fn saved_in(&self, key: &StoreKey, envelope: Envelope) -> Result<Saved, EncryptedStoreError> {
+        Saved::try_from(envelope).map_err(|error| EncryptedStoreError::Record {
+            key: Box::new(key.clone()),
+            store: self.store.location(),
+            error,
+        })
+    }
+
+    pub(super) fn changed(&self, key: &StoreKey) -> EncryptedStoreError {
+        EncryptedStoreError::Changed { key: Box::new(key.clone()), store: self.store.location() }
+    }
+
+    fn ring(&self) -> Arc<Ring> {
+        Arc::clone(&self.ring.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads the keys again, after another process has changed them.
+    pub(super) async fn reload(&self) -> Result<(), EncryptedStoreError> {
+        let ring = keyring::reload(&*self.store, &self.master).await?;
+        *self.ring.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(ring);
+        Ok(())
+    }
+}
