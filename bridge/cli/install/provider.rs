@@ -7,11 +7,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use isthmus_install::{
-    AddressError, ConstraintError, InstallError, Installed, Installer, LOCK_FILE_NAME, LockFileError,
-    Platform, ProviderAddress, SumError, VersionConstraint,
-};
+use isthmus_install::{Installed, Installer, LOCK_FILE_NAME, Platform, ProviderAddress, VersionConstraint};
 
+use super::error::ProviderError;
 use super::locking::Locking;
 use super::progress::Reporter;
 use crate::cli::{fail, print, verification, warn};
@@ -35,49 +33,6 @@ pub(super) struct Options {
     /// Lock the provider's packages for these machines too, such as darwin_arm64.
     #[arg(long = "platform", value_name = "OS_ARCH", requires = "lock", conflicts_with = "plugin", value_parser = platform)]
     platforms: Vec<Platform>,
-}
-
-/// A provider cannot be installed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ProviderError {
-    #[error(
-        "failed to install {0}: a file needs no installation\nhelp: name it where it is used: `pulumi package add terraform-provider {0}`"
-    )]
-    File(String),
-    #[error(
-        "failed to install {PLUGIN}: it is the plugin, not a provider\nhelp: `isthmus install --plugin` installs it"
-    )]
-    Plugin,
-    #[error(transparent)]
-    Address(#[from] AddressError),
-    #[error(transparent)]
-    Constraint(#[from] ConstraintError),
-    /// The settings make no sense.
-    #[error(transparent)]
-    Settings(#[from] InstallationError),
-    #[error(transparent)]
-    Install(#[from] Box<InstallError>),
-    #[error(transparent)]
-    LockFile(#[from] LockFileError),
-    #[error(transparent)]
-    Sum(#[from] SumError),
-    #[error(transparent)]
-    NotLocked(#[from] isthmus_install::NotLocked),
-    #[error("the runtime cannot be started")]
-    Runtime(#[source] std::io::Error),
-    /// There is no place for archives.
-    #[error("no temporary directory can be made")]
-    Temporary(#[source] std::io::Error),
-}
-
-impl ProviderError {
-    /// What to do about it, in lines of their own.
-    pub(crate) fn help(&self) -> Vec<String> {
-        match self {
-            Self::Install(error) => error.help(),
-            _ => Vec::new(),
-        }
-    }
 }
 
 /// What machines are called.
@@ -122,7 +77,7 @@ impl Options {
             (installed, said)
         } else {
             let constraint = constraint.unwrap_or_else(VersionConstraint::any);
-            (install(&installer, &address, &constraint, &reporter).await?, String::new())
+            (reporter.install(&installer, &address, &constraint).await?, String::new())
         };
         let (installed, said) = told;
         for warning in &installed.warnings {
@@ -165,7 +120,7 @@ pub(crate) fn install_one(
             warn(&overridden.warning);
             return Ok(overridden.executable);
         }
-        let installed = install(&installer, &address, &constraint, &Reporter::new()).await?;
+        let installed = Reporter::new().install(&installer, &address, &constraint).await?;
         for warning in &installed.warnings {
             warn(warning);
         }
@@ -183,16 +138,4 @@ pub(crate) fn installer(settings: &Settings) -> Result<Installer, InstallationEr
     let Installation { installer, warnings } = Installation::configured(settings);
     warnings.iter().for_each(|warning| warn(warning));
     installer
-}
-
-/// Installs with a report of what is going on, of which nothing is left in the end.
-pub(super) async fn install(
-    installer: &Installer,
-    address: &ProviderAddress,
-    constraint: &VersionConstraint,
-    reporter: &Reporter,
-) -> Result<Installed, Box<InstallError>> {
-    let installed = installer.install(address, constraint, &|event| reporter.tell(event)).await;
-    reporter.clear();
-    installed
 }

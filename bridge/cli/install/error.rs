@@ -1,0 +1,49 @@
+//! What keeps a provider from being installed.
+
+use isthmus_install::{AddressError, ConstraintError, InstallError, LockFileError, NotLocked, SumError};
+
+use crate::daemon::InstallationError;
+use crate::project::document::PLUGIN;
+
+/// A provider cannot be installed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ProviderError {
+    #[error(
+        "failed to install {0}: a file needs no installation\nhelp: name it where it is used: `pulumi package add terraform-provider {0}`"
+    )]
+    File(String),
+    #[error(
+        "failed to install {PLUGIN}: it is the plugin, not a provider\nhelp: `isthmus install --plugin` installs it"
+    )]
+    Plugin,
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    #[error(transparent)]
+    Constraint(#[from] ConstraintError),
+    /// The settings make no sense.
+    #[error(transparent)]
+    Settings(#[from] InstallationError),
+    #[error(transparent)]
+    Install(#[from] Box<InstallError>),
+    #[error(transparent)]
+    LockFile(#[from] LockFileError),
+    #[error(transparent)]
+    Sum(#[from] SumError),
+    #[error(transparent)]
+    NotLocked(#[from] NotLocked),
+    #[error("the runtime cannot be started")]
+    Runtime(#[source] std::io::Error),
+    /// There is no place for archives.
+    #[error("no temporary directory can be made")]
+    Temporary(#[source] std::io::Error),
+}
+
+impl ProviderError {
+    /// What to do about it, in lines of their own.
+    pub(crate) fn help(&self) -> Vec<String> {
+        match self {
+            Self::Install(error) => error.help(),
+            _ => Vec::new(),
+        }
+    }
+}
