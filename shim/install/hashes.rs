@@ -223,7 +223,7 @@ fn sums_of_archive(path: &Path) -> io::Result<BTreeMap<Vec<u8>, [u8; 32]>> {
 }
 
 /// The sum of what is read, which must not be more than what is left.
-fn sum_of(mut reader: impl Read, left: &mut u64) -> io::Result<[u8; 32]> {
+pub(crate) fn sum_of(mut reader: impl Read, left: &mut u64) -> io::Result<[u8; 32]> {
     let mut sum = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
     loop {

@@ -26,7 +26,7 @@ const LARGEST_SIGNATURE: usize = 1 << 16;
 
 /// A good signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Signed {
+pub(crate) struct Signed {
     /// Whose it is: the fingerprint of the publisher's key, in hexadecimal digits.
     pub key: String,
     /// Since when the key, or the signature, does not hold any more.
@@ -90,7 +90,7 @@ pub enum SignatureFault {
 ///
 /// # Errors
 /// When it is not.
-pub fn verify(
+pub(crate) fn verify(
     document: &[u8],
     signature: &[u8],
     keys: &[String],

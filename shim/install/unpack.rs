@@ -25,7 +25,7 @@ const PROGRAM_PREFIX: &str = "terraform-provider-";
 
 /// How much an archive may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnpackLimits {
+pub(crate) struct UnpackLimits {
     /// The most files and directories.
     pub entries: usize,
     /// The most bytes of all files together.
@@ -111,7 +111,7 @@ impl Default for UnpackLimits {
 ///
 /// # Errors
 /// When the archive is damaged or refused, or there is no place.
-pub fn unpack(archive: &Path, folder: &Path, limits: &UnpackLimits) -> Result<(), UnpackError> {
+pub(crate) fn unpack(archive: &Path, folder: &Path, limits: &UnpackLimits) -> Result<(), UnpackError> {
     let unreadable = |source| UnpackError::Archive { path: archive.to_owned(), source };
     let refused = |fault| UnpackError::Refused { path: archive.to_owned(), fault };
     let file = File::open(archive).map_err(|error| unreadable(ZipError::Io(error)))?;

@@ -4,10 +4,12 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use super::super::address::{AddressError, PartFault};
-use super::super::hcl1::{Position, SyntaxFault};
-use super::super::web::shown_text;
-use super::{OciPrefixFault, PatternError, TemplateFault};
+use super::pattern::PatternError;
+use super::template::TemplateFault;
+use crate::address::{AddressError, PartFault};
+use crate::auth::OciPrefixFault;
+use crate::hcl1::{Position, SyntaxFault};
+use crate::shown::shown_text;
 
 /// A CLI configuration cannot be used.
 #[derive(Debug, thiserror::Error)]

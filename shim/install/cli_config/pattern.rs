@@ -2,15 +2,15 @@
 
 use std::fmt;
 
-use super::super::address::{PartFault, normalise_host, normalise_part};
-use super::super::{DEFAULT_HOST, ProviderAddress};
+use crate::address::{PartFault, normalise_host, normalise_part};
+use crate::{DEFAULT_HOST, ProviderAddress};
 
 /// What stands for anything.
 const ANY: &str = "*";
 
 /// A pattern of providers' addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProviderPattern {
+pub(crate) struct ProviderPattern {
     /// Nothing is any. From left to right, what is behind any is any.
     host: Option<String>,
     namespace: Option<String>,
@@ -48,12 +48,12 @@ impl ProviderPattern {
     ///
     /// # Errors
     /// When it is none.
-    pub fn parse(text: &str) -> Result<Self, PatternError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, PatternError> {
         Self::read(text).map_err(|fault| PatternError { pattern: text.to_owned(), fault })
     }
 
     /// Whether a provider is meant.
-    pub fn matches(&self, address: &ProviderAddress) -> bool {
+    pub(crate) fn matches(&self, address: &ProviderAddress) -> bool {
         let matches = |part: &Option<String>, given: &str| part.as_deref().is_none_or(|part| part == given);
         matches(&self.host, address.host())
             && matches(&self.namespace, address.namespace())

@@ -3,22 +3,22 @@
 //! OpenTofu takes any expression of its language inside the braces. Here there are the three names that it offers, alone: a
 //! template with more in it is refused when the configuration is read, and never understood as something else.
 
-use super::super::ProviderAddress;
-use super::super::address::host_in_ascii;
-use super::super::web::shown_text;
 use super::ProviderPattern;
-use super::oci::{OciPrefix, OciPrefixFault};
+use crate::ProviderAddress;
+use crate::address::host_in_ascii;
+use crate::auth::{OciPrefix, OciPrefixFault};
+use crate::shown::shown_text;
 
 /// A repository's address with holes for the parts of a provider's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RepositoryTemplate {
+pub(crate) struct RepositoryTemplate {
     text: String,
     pieces: Vec<Piece>,
 }
 
 /// A repository in a registry of containers.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct OciRepository {
+pub(crate) struct OciRepository {
     /// The registry's host, with its port if there is one.
     pub registry: String,
     /// The path of the repository there.
@@ -78,7 +78,7 @@ impl RepositoryTemplate {
     ///
     /// # Errors
     /// When it is none, or would put several providers into one repository.
-    pub fn parse(text: &str, include: &[ProviderPattern]) -> Result<Self, TemplateFault> {
+    pub(crate) fn parse(text: &str, include: &[ProviderPattern]) -> Result<Self, TemplateFault> {
         let template = Self { text: text.to_owned(), pieces: pieces(text)? };
         for (index, (part, name)) in PARTS.into_iter().enumerate() {
             let mut fixed: Vec<&str> = include.iter().filter_map(|pattern| pattern.parts()[index]).collect();
@@ -97,12 +97,12 @@ impl RepositoryTemplate {
     ///
     /// # Errors
     /// When its name cannot be part of a repository's, such as one in another alphabet.
-    pub fn repository(&self, address: &ProviderAddress) -> Result<OciRepository, TemplateFault> {
+    pub(crate) fn repository(&self, address: &ProviderAddress) -> Result<OciRepository, TemplateFault> {
         self.filled(&host_in_ascii(address.host()), address.namespace(), address.provider_type())
     }
 
     /// As it was written.
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 

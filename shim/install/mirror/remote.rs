@@ -1,14 +1,17 @@
 //! What the mirrors behind a network have in common.
 
+use crate::failure::FailureClass;
 use http::HeaderValue;
 use url::Url;
 
-use super::super::web::{WebError, shown, shown_text};
-use crate::{PackageHash, Platform, ProviderAddress, TemplateFault};
+use crate::cli_config::TemplateFault;
+use crate::shown::{shown, shown_text};
+use crate::web::WebError;
+use crate::{PackageHash, Platform, ProviderAddress};
 
 /// A package that is still to be downloaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RemotePackage {
+pub(crate) struct RemotePackage {
     /// Where.
     pub url: Url,
     /// What it is called.
@@ -101,6 +104,18 @@ pub struct MissingPlatform {
 }
 
 impl RemoteMirrorError {
+    pub(crate) fn class(&self) -> FailureClass {
+        match self {
+            Self::NoPlatform(_) => FailureClass::Absent,
+            Self::Web(error) => error.class(),
+            Self::Address { .. }
+            | Self::Answer { .. }
+            | Self::Repository { .. }
+            | Self::Denied { .. }
+            | Self::Credentials { .. } => FailureClass::Refused,
+        }
+    }
+
     pub(super) fn answer(url: &Url, reason: impl Into<String>) -> Self {
         Self::Answer { url: Box::new(url.clone()), reason: reason.into() }
     }

@@ -1,5 +1,6 @@
 //! Which of the versions of a registry is taken: the newest that will do, runs on this machine, and speaks a known protocol.
 
+use crate::failure::FailureClass;
 use std::fmt;
 
 use semver::Version;
@@ -147,7 +148,7 @@ fn speaks(majors: &[u32]) -> bool {
 
 impl RegistryPackage {
     /// Whether it speaks a protocol that is spoken here.
-    pub fn speaks(&self) -> bool {
+    pub(crate) fn speaks(&self) -> bool {
         speaks(&self.protocols)
     }
 }
@@ -182,6 +183,15 @@ fn instead(version: Option<&Version>, which: impl fmt::Display, operator: &str) 
     match version {
         Some(version) => format!("{which} {version}: ask for \"{operator} {version}\""),
         None => "there is no version that can be run".to_owned(),
+    }
+}
+
+impl NoVersion {
+    pub(crate) fn class(&self) -> FailureClass {
+        match self {
+            Self::Empty(_) | Self::Constraint { .. } | Self::Platform { .. } => FailureClass::Absent,
+            Self::TooOld { .. } | Self::TooNew { .. } => FailureClass::Refused,
+        }
     }
 }
 

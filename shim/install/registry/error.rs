@@ -1,11 +1,13 @@
 //! What keeps a provider from being had from a registry.
 
+use crate::failure::FailureClass;
 use semver::Version;
 
+use crate::checksums::{ChecksumsError, FileSumError};
+use crate::hashes::HashError;
+use crate::signature::SignatureError;
 use crate::web::WebError;
-use crate::{
-    ChecksumsError, FileSum, FileSumError, HashError, PackageHash, Platform, ProviderAddress, SignatureError,
-};
+use crate::{FileSum, PackageHash, Platform, ProviderAddress};
 
 /// A registry does not give what was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -164,6 +166,17 @@ impl Enforced {
 }
 
 impl RegistryError {
+    pub(crate) fn class(&self) -> FailureClass {
+        match self {
+            Self::NoService { .. } | Self::UnknownProvider { .. } | Self::UnknownPackage { .. } => {
+                FailureClass::Absent
+            }
+            Self::Web { error, .. } => error.class(),
+            Self::Package { fault, .. } => fault.class(),
+            Self::InvalidService { .. } => FailureClass::Refused,
+        }
+    }
+
     /// What to do about it, for a line of its own.
     pub fn help(&self) -> Option<String> {
         match self {
@@ -181,5 +194,26 @@ impl RegistryError {
 
     pub(crate) fn web(address: &ProviderAddress, error: WebError) -> Self {
         Self::Web { address: address.clone(), error: Box::new(error) }
+    }
+}
+
+impl PackageFault {
+    pub(crate) fn class(&self) -> FailureClass {
+        match self {
+            Self::NoSums(error) | Self::NoSignature(error) => error.class(),
+            Self::Platform { .. }
+            | Self::FileName(_)
+            | Self::Url(_)
+            | Self::Sum(_)
+            | Self::Sums(_)
+            | Self::NotListed(_)
+            | Self::OtherSum { .. }
+            | Self::OtherHash { .. }
+            | Self::Hash(_)
+            | Self::WrongSum { .. }
+            | Self::Signature(_)
+            | Self::Unsigned(_)
+            | Self::Expired { .. } => FailureClass::Refused,
+        }
     }
 }

@@ -1,24 +1,23 @@
 //! One exchange over the network: the seam that tests replace.
 
+use crate::failure::FailureClass;
 use std::fmt;
-use std::pin::Pin;
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use url::Url;
 
-/// A future that can be kept in a trait object.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+use isthmus_common::BoxFuture;
 
 /// Makes single exchanges: it follows no redirect and tries nothing twice.
-pub trait Transport: fmt::Debug + Send + Sync + 'static {
+pub(crate) trait Transport: fmt::Debug + Send + Sync + 'static {
     /// Sends a GET, and waits for the head of the answer.
     fn get(&self, request: Request) -> BoxFuture<'_, Result<Response, TransportError>>;
 }
 
 /// What is asked for.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub(crate) struct Request {
     /// Where: `http` or `https`.
     pub url: Url,
     /// What is said along with it. A token in it is marked as sensitive.
@@ -27,7 +26,7 @@ pub struct Request {
 
 /// An answer whose body is still to come.
 #[derive(Debug)]
-pub struct Response {
+pub(crate) struct Response {
     /// Its status.
     pub status: StatusCode,
     /// Its headers.
@@ -37,7 +36,7 @@ pub struct Response {
 }
 
 /// The body of an answer.
-pub trait Body: fmt::Debug + Send {
+pub(crate) trait Body: fmt::Debug + Send {
     /// The next piece; nothing at the end. A body that ends too early is an error.
     fn chunk(&mut self) -> BoxFuture<'_, Result<Option<Bytes>, TransportError>>;
 }
@@ -92,6 +91,15 @@ impl TransportError {
 }
 
 impl TransportFault {
+    pub(crate) fn class(self) -> FailureClass {
+        match self {
+            Self::NoRoute | Self::NoProxy | Self::Timeout => FailureClass::Unreachable,
+            // What a proxy does not let through may be forbidden here.
+            Self::Proxy | Self::ProxyAuthorization => FailureClass::Refused,
+            Self::Tls | Self::Broken | Self::Setup | Self::Setting => FailureClass::Refused,
+        }
+    }
+
     /// Whether the same exchange may well succeed a moment later.
     pub fn is_retryable(self) -> bool {
         match self {
