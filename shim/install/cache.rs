@@ -44,26 +44,19 @@ pub struct ProviderCache {
 /// A provider that is there to be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CachedProvider {
-    /// Its version.
     pub version: Version,
-    /// Its program.
     pub executable: PathBuf,
 }
 
 /// No version in the cache will do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct NotCached {
-    /// Which provider was wanted.
     pub address: ProviderAddress,
-    /// Which of its versions were wanted.
     pub constraint: VersionConstraint,
-    /// Where it was looked for.
     pub folder: PathBuf,
     /// Where a version that will do would be found; `VERSION` stands for any of them.
     pub expected: PathBuf,
-    /// The versions that are there and usable, newest first.
     pub versions: Vec<Version>,
-    /// What else is there, and why it was passed over.
     pub skipped: Vec<Skipped>,
 }
 

@@ -29,11 +29,8 @@ pub(crate) struct Checksums(BTreeMap<String, FileSum>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the list of checksums has two for {file:?}: {first} and {second}")]
 pub struct ChecksumsError {
-    /// For which file.
     pub file: String,
-    /// One sum.
     pub first: FileSum,
-    /// The other.
     pub second: FileSum,
 }
 
@@ -71,9 +68,6 @@ impl fmt::Debug for FileSum {
 
 impl Checksums {
     /// Reads a list.
-    ///
-    /// # Errors
-    /// When it has two sums for one file.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, ChecksumsError> {
         let mut sums = BTreeMap::new();
         for line in bytes.split(|byte| *byte == b'\n') {

@@ -33,32 +33,19 @@ pub struct Progress {
 /// An archive is not there.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DownloadError {
-    /// The server does not give it.
     #[error("{0}")]
     Web(Box<WebError>),
-    /// There is no place for it.
     #[error("{} cannot be written", path.display())]
     Write {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         source: io::Error,
     },
-    /// It is another one.
     #[error("it has the SHA-256 {found}, and should have {expected}")]
-    WrongSum {
-        /// What it should be.
-        expected: FileSum,
-        /// What it is.
-        found: FileSum,
-    },
+    WrongSum { expected: FileSum, found: FileSum },
 }
 
 /// Fetches what has this sum, if it is known, into a new file. However small the limit of what is asked for, it is that of archives.
-///
-/// # Errors
-/// When it cannot be had; the file is then worthless.
 pub(crate) async fn download(
     web: &WebClient,
     ask: &Ask<'_>,

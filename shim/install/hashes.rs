@@ -29,7 +29,6 @@ pub struct PackageHash(String);
 pub enum HashScheme {
     /// `h1`: the names and contents of files.
     Contents,
-    /// `zh`: the archive.
     Archive,
     /// One that is not known here. Such sums are kept, and never match.
     Other,

@@ -61,9 +61,6 @@ impl RegistryClient {
     }
 
     /// Which versions of a provider there are.
-    ///
-    /// # Errors
-    /// When the registry does not tell.
     pub(crate) async fn versions(&self, address: &ProviderAddress) -> Result<Listing, RegistryError> {
         let url = self.endpoint(address, &["versions"]).await?;
         let ask = Ask::json(&url).with_token_of(address.host());
@@ -78,9 +75,6 @@ impl RegistryClient {
     }
 
     /// Where the archive of a version lies, and what it must be.
-    ///
-    /// # Errors
-    /// When the registry does not tell, or tells what cannot be.
     pub(crate) async fn package(
         &self,
         address: &ProviderAddress,

@@ -9,9 +9,7 @@ use crate::shown::shown_text;
 /// Who asks a part of a registry of containers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OciCredentials {
-    /// Which part.
     pub(crate) prefix: OciPrefix,
-    /// Who asks.
     pub(crate) secret: OciSecret,
 }
 
@@ -27,16 +25,11 @@ pub(crate) struct OciPrefix {
 /// How one says who one is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum OciSecret {
-    /// By name and password.
     Password {
-        /// The name.
         username: String,
-        /// The password.
         password: Secret,
     },
-    /// By tokens.
     Tokens {
-        /// What is sent.
         access_token: Secret,
         /// What a new one is got for.
         refresh_token: Secret,
@@ -52,7 +45,6 @@ pub(crate) struct OciDefaultCredentials {
     pub(crate) discover_ambient_credentials: bool,
     /// In these files and no others.
     pub(crate) docker_style_config_files: Option<Vec<PathBuf>>,
-    /// From the program `docker-credential-NAME`.
     pub(crate) docker_credentials_helper: Option<String>,
     /// Where it says so; nothing, where nothing does.
     pub(crate) place: Option<String>,
@@ -61,16 +53,13 @@ pub(crate) struct OciDefaultCredentials {
 /// A text is no registry or repository.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OciPrefixFault {
-    /// No host.
     #[error("{:?} is not the host of a registry", shown_text(.0))]
     Registry(String),
-    /// No path.
     #[error(
         "{:?} is not the name of a repository, which consists of lower-case letters and digits with single . _ or / or some - between them",
         shown_text(.0)
     )]
     Repository(String),
-    /// Only a host.
     #[error("no repository is named behind the registry's host")]
     NoRepository,
 }
@@ -88,9 +77,6 @@ impl Default for OciDefaultCredentials {
 
 impl OciPrefix {
     /// Reads `REGISTRY[/REPOSITORY]`.
-    ///
-    /// # Errors
-    /// When it is none.
     pub(crate) fn parse(text: &str) -> Result<Self, OciPrefixFault> {
         let (registry, repository) = match text.split_once('/') {
             Some((registry, repository)) => (registry, Some(repository)),

@@ -18,7 +18,6 @@ pub(crate) trait CredentialsSource: fmt::Debug + Send + Sync + 'static {
 #[error("the credentials for {host} could not be looked up: {reason}")]
 pub struct CredentialsError {
     pub host: String,
-    /// What failed, and what to do about it.
     pub reason: String,
 }
 

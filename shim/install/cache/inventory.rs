@@ -45,7 +45,6 @@ pub struct CachedPackage {
 /// Something in the cache that is no version of a provider.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PassedOver {
-    /// Where it is.
     pub path: PathBuf,
     /// Why it was passed over.
     pub reason: String,
@@ -54,7 +53,6 @@ pub struct PassedOver {
 /// What somebody was putting together, and may still be.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unfinished {
-    /// Where it is.
     pub path: PathBuf,
     /// The directory that it is to become, or to belong to.
     pub(super) package: PathBuf,

@@ -95,13 +95,11 @@ impl fmt::Display for Verification {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     format: u32,
-    /// The program's name.
     pub(crate) program: String,
     /// Its sum, in hexadecimal digits.
     sha256: String,
     /// The archive's sum, if there was one.
     pub(crate) archive_sha256: Option<String>,
-    /// Who vouches for it.
     pub(crate) verification: Verification,
     stamp: [i64; FileStamp::NUMBERS],
 }

@@ -69,9 +69,6 @@ impl CachedPackage {
 
 impl Unfinished {
     /// Removes what somebody has left unfinished.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
     pub fn remove(&self) -> io::Result<Removal> {
         let Some(_lock) = FolderLock::try_take(&FolderLock::path_of(&self.package))? else {
             return Ok(Removal::Busy);

@@ -13,18 +13,15 @@ pub(crate) struct ProviderInstallation {
     pub(crate) dev_overrides: BTreeMap<ProviderAddress, PathBuf>,
     /// Where else providers come from, best first.
     pub(crate) methods: Vec<InstallationMethod>,
-    /// Where it says so.
     pub(crate) place: String,
 }
 
 /// One place that providers come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InstallationMethod {
-    /// The place.
     pub(crate) location: MethodLocation,
     /// Only these come from there; none means all.
     pub(crate) include: Vec<ProviderPattern>,
-    /// These do not.
     pub(crate) exclude: Vec<ProviderPattern>,
 }
 
@@ -36,12 +33,9 @@ pub(crate) enum MethodLocation {
         /// How often a download is repeated.
         download_retry_count: Option<u32>,
     },
-    /// A directory.
     FilesystemMirror {
-        /// It.
         path: PathBuf,
     },
-    /// A server of files.
     NetworkMirror {
         /// Where the directory of hosts is.
         url: String,
@@ -50,7 +44,6 @@ pub(crate) enum MethodLocation {
         /// The sums that it gives for other platforms may go into a lock file.
         trust_all_hashes: bool,
     },
-    /// A registry of containers.
     OciMirror {
         /// In which of its repositories a provider is.
         repository: RepositoryTemplate,

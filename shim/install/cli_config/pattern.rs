@@ -23,31 +23,23 @@ pub(crate) struct ProviderPattern {
     "{pattern:?} is not a pattern of providers' addresses, which is written [HOST/]NAMESPACE/TYPE, with * for any: {fault}"
 )]
 pub struct PatternError {
-    /// As it was given.
     pub pattern: String,
-    /// What is wrong.
     pub fault: PatternFault,
 }
 
 /// What is wrong with a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternFault {
-    /// Other than two or three parts.
     #[error("it has {0} parts")]
     Parts(usize),
-    /// A part is none.
     #[error(transparent)]
     Part(#[from] PartFault),
-    /// `*/a`
     #[error("what is behind a * must be a * too")]
     BehindAny,
 }
 
 impl ProviderPattern {
     /// Reads `[HOST/]NAMESPACE/TYPE`. Without a host it is the default one.
-    ///
-    /// # Errors
-    /// When it is none.
     pub(crate) fn parse(text: &str) -> Result<Self, PatternError> {
         Self::read(text).map_err(|fault| PatternError { pattern: text.to_owned(), fault })
     }

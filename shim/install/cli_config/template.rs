@@ -28,33 +28,23 @@ pub(crate) struct OciRepository {
 /// What is wrong with a template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateFault {
-    /// More than a name in the braces.
     #[error(
         "the template holds \"${{{0}}}\", but only ${{hostname}}, ${{namespace}} and ${{type}} can be filled in"
     )]
     Expression(String),
-    /// `%{`
     #[error(
         "the template holds a \"%{{\", which is not understood here; only ${{hostname}}, ${{namespace}} and ${{type}} are"
     )]
     Directive,
-    /// A brace that does not close.
     #[error("a \"${{\" in the template has no end")]
     Unterminated,
-    /// Several providers would be in one repository.
     #[error("the template must contain ${{{0}}}, because \"include\" does not name exactly one")]
     Ambiguous(&'static str),
-    /// What comes out is no repository.
     #[error(
         "the template comes to {:?}, which is no repository of a registry of containers: {fault}",
         shown_text(.repository)
     )]
-    Repository {
-        /// What comes out.
-        repository: String,
-        /// What is wrong with it.
-        fault: OciPrefixFault,
-    },
+    Repository { repository: String, fault: OciPrefixFault },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,9 +65,6 @@ const PARTS: [(Part, &str); 3] =
 
 impl RepositoryTemplate {
     /// Reads a template for the providers that these patterns match.
-    ///
-    /// # Errors
-    /// When it is none, or would put several providers into one repository.
     pub(crate) fn parse(text: &str, include: &[ProviderPattern]) -> Result<Self, TemplateFault> {
         let template = Self { text: text.to_owned(), pieces: pieces(text)? };
         for (index, (part, name)) in PARTS.into_iter().enumerate() {
@@ -94,9 +81,6 @@ impl RepositoryTemplate {
     }
 
     /// Where this provider is.
-    ///
-    /// # Errors
-    /// When its name cannot be part of a repository's, such as one in another alphabet.
     pub(crate) fn repository(&self, address: &ProviderAddress) -> Result<OciRepository, TemplateFault> {
         self.filled(&host_in_ascii(address.host()), address.namespace(), address.provider_type())
     }

@@ -11,9 +11,7 @@ pub(super) const DEEPEST: usize = 32;
 /// A place in a text, counted in characters from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
-    /// Line.
     pub line: u32,
-    /// Column.
     pub column: u32,
 }
 
@@ -46,7 +44,6 @@ pub(crate) struct Body {
 /// Something with a name: an argument or a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Item {
-    /// The name.
     pub(crate) name: Key,
     /// What stands between the name and the value, such as a host.
     pub(crate) labels: Vec<Key>,
@@ -69,10 +66,8 @@ pub(crate) struct Value {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// Only in JSON.
     Null,
     Bool(bool),
-    /// As it was written.
     Number(String),
     String(String),
     List(Vec<Value>),
@@ -103,44 +98,24 @@ pub(crate) struct SyntaxError {
 /// What is wrong with the syntax of a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxFault {
-    /// Nobody writes so much.
     #[error("the file is longer than {LONGEST} bytes")]
     TooLong,
-    /// Nothing has a meaning there.
     #[error("there are more than {DEEPEST} blocks or lists in each other")]
     TooDeep,
-    /// Bytes that are no text.
     #[error("the file is not in UTF-8 here")]
     Encoding,
-    /// A character that nothing starts with.
     #[error("the character {0:?} has no meaning here")]
     Character(char),
-    /// A string, comment or heredoc without its end.
     #[error("this {0} has no end")]
     Unterminated(&'static str),
-    /// A backslash with something behind it that it does not go with.
     #[error("a backslash cannot be followed by this; write \\\\ for a backslash itself")]
     Escape,
-    /// A number that is none.
     #[error("this is not a number")]
     Number,
-    /// `<` without what makes it a heredoc.
     #[error("a heredoc starts with << and a name, and nothing else in its line")]
     Heredoc,
-    /// Something else was to be there.
     #[error("found {found}, where {expected} should be")]
-    Expected {
-        /// What should be there.
-        expected: &'static str,
-        /// What is there.
-        found: String,
-    },
-    /// An argument that is given twice.
+    Expected { expected: &'static str, found: String },
     #[error("{name:?} was already set at {first}; it can be set once only")]
-    Twice {
-        /// The argument.
-        name: String,
-        /// Where it was set first.
-        first: Position,
-    },
+    Twice { name: String, first: Position },
 }

@@ -42,7 +42,6 @@ struct Network {
 /// A provider that is used as it lies in a directory, because its developers want that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overridden {
-    /// Its program.
     pub executable: PathBuf,
     /// What the user is to be told.
     pub warning: String,
@@ -71,10 +70,15 @@ pub(super) enum Origin {
 #[derive(Clone, Debug)]
 pub(super) enum Offer {
     /// By a registry, with sums and signatures.
-    Published { registry: RegistryClient, package: RegistryPackage },
+    Published {
+        registry: RegistryClient,
+        package: RegistryPackage,
+    },
     /// By a mirror behind a network, with sums or without.
-    Mirrored { web: WebClient, package: RemotePackage },
-    /// By a directory.
+    Mirrored {
+        web: WebClient,
+        package: RemotePackage,
+    },
     Local(PackageForm),
 }
 

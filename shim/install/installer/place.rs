@@ -30,7 +30,6 @@ pub(super) struct Place {
 /// What is there afterwards.
 #[derive(Debug)]
 pub(super) struct Placed {
-    /// The program.
     pub(super) executable: PathBuf,
     /// Where what was in its place is now.
     pub(super) kept: Option<PathBuf>,

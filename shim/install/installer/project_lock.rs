@@ -12,7 +12,6 @@ use crate::{FileSum, LockFile, PackageForm, PackageHash, ProviderAddress, Versio
 #[derive(Clone, Debug)]
 pub(super) struct ProjectLock {
     pub(super) file: LockFile,
-    /// Where it is.
     pub(super) path: PathBuf,
 }
 

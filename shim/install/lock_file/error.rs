@@ -53,67 +53,39 @@ pub enum LockFileError {
 /// What has no meaning in a lock file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LockFault {
-    /// Something that there is not.
     #[error(
         "{0:?} has no meaning here; there are blocks provider \"ADDRESS\" {{ … }} with version, constraints and hashes"
     )]
     Unknown(String),
-    /// A block that is written otherwise.
     #[error("a provider is written provider \"HOST/NAMESPACE/TYPE\" {{ … }}")]
     Form,
-    /// No provider, or not in the one way in which it is written here.
     #[error("{given:?} is not a provider's whole address{}", meant(.canonical.as_deref()))]
-    Address {
-        /// As it was given.
-        given: String,
-        /// As it is written.
-        canonical: Option<String>,
-    },
+    Address { given: String, canonical: Option<String> },
     /// A part of the program itself.
     #[error("{0} is a part of OpenTofu and Terraform themselves, and has no version to lock")]
     BuiltIn(String),
-    /// The same provider again.
     #[error("the provider {address} is already locked at {first}")]
-    Twice {
-        /// The provider.
-        address: String,
-        /// Where.
-        first: Position,
-    },
-    /// A version is missing.
+    Twice { address: String, first: Position },
     #[error("the provider {0} needs the argument \"version\"")]
     NoVersion(String),
-    /// No version, or not in the one way in which it is written here.
     #[error("{0:?} is not a whole version, such as 1.2.3")]
     Version(String),
-    /// No constraint.
     #[error(transparent)]
     Constraint(#[from] ConstraintError),
-    /// A constraint that is written otherwise.
     #[error("the constraints {given:?} must be written {canonical:?}")]
-    ConstraintForm {
-        /// As it was given.
-        given: String,
-        /// As it is written.
-        canonical: String,
-    },
-    /// No sum.
+    ConstraintForm { given: String, canonical: String },
     #[error(transparent)]
     Hash(#[from] HashError),
-    /// An empty list.
     #[error("the list of hashes is empty; leave it out, or name one")]
     NoHashes,
     /// A number where a text should be, and the like.
     #[error("{name:?} is {found}, but must be {expected}")]
     Kind {
-        /// The argument.
         name: String,
         /// What it must be.
         expected: &'static str,
-        /// What it is.
         found: &'static str,
     },
-    /// `${`
     #[error("there can be no templates in a lock file")]
     Template,
 }

@@ -26,11 +26,8 @@ pub struct FilesystemMirror {
 /// A package in such a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MirroredPackage {
-    /// Of which version.
     pub version: Version,
-    /// For which machines.
     pub platform: Platform,
-    /// How it lies there.
     pub form: PackageForm,
 }
 

@@ -19,7 +19,6 @@ use crate::{PackageHash, Platform, ProviderAddress};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NetworkMirror {
     base: Url,
-    /// As addresses have it.
     host: String,
     trust_all_hashes: bool,
 }
@@ -45,9 +44,6 @@ struct Archive {
 
 impl NetworkMirror {
     /// The mirror at an address, which must be one of https. The sums that it gives for other machines can be trusted too.
-    ///
-    /// # Errors
-    /// When the address is none.
     pub(crate) fn new(url: &str, trust_all_hashes: bool) -> Result<Self, RemoteMirrorError> {
         let fault = |reason: String| RemoteMirrorError::Address { url: url.to_owned(), reason };
         let base = Url::parse(url).map_err(|error| fault(error.to_string()))?;
@@ -60,9 +56,6 @@ impl NetworkMirror {
     }
 
     /// The versions of a provider that it has; nothing, when it does not know the provider.
-    ///
-    /// # Errors
-    /// When it does not answer as it should.
     pub(crate) async fn versions(
         &self,
         web: &WebClient,
@@ -83,9 +76,6 @@ impl NetworkMirror {
     }
 
     /// The package of a version for a machine.
-    ///
-    /// # Errors
-    /// When it does not have it, or does not answer as it should.
     pub(crate) async fn package(
         &self,
         web: &WebClient,

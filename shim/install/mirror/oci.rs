@@ -91,9 +91,6 @@ impl OciMirror {
     }
 
     /// The versions of a provider that it has; nothing, when there is no such repository.
-    ///
-    /// # Errors
-    /// When the registry does not answer as it should.
     pub(crate) async fn versions(
         &self,
         web: &WebClient,
@@ -128,9 +125,6 @@ impl OciMirror {
     }
 
     /// The package of a version for a machine.
-    ///
-    /// # Errors
-    /// When it is not there, or the registry does not answer as it should.
     pub(crate) async fn package(
         &self,
         web: &WebClient,

@@ -24,7 +24,6 @@ pub struct Listing {
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListedVersion {
-    /// Its number.
     pub version: Version,
     /// Which protocols it speaks, by their major numbers; none if the registry does not say.
     pub protocols: Vec<u32>,
@@ -42,11 +41,8 @@ impl ListedVersion {
 /// Where an archive lies, and what it must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RegistryPackage {
-    /// The archive's name.
     pub file: String,
-    /// Where it lies.
     pub archive: Url,
-    /// Its sum.
     pub sum: FileSum,
     /// Where the list of sums lies.
     pub sums: Url,

@@ -1,11 +1,11 @@
 //! Which of the versions of a registry is taken: the newest that will do, runs on this machine, and speaks a known protocol.
 
-use crate::failure::FailureClass;
 use std::fmt;
 
 use semver::Version;
 
 use super::{ListedVersion, Listing, RegistryPackage};
+use crate::failure::FailureClass;
 use crate::{Platform, ProviderAddress, VersionConstraint};
 
 /// The major numbers of the protocols that are spoken here.
@@ -16,7 +16,6 @@ const LISTED: usize = 10;
 /// A version that will do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
-    /// It.
     pub version: Version,
     /// What a user may want to know: that a newer one was passed over, and why.
     pub warning: Option<String>,

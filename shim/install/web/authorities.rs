@@ -55,9 +55,6 @@ impl Authorities {
     }
 
     /// Reads them, and adds others.
-    ///
-    /// # Errors
-    /// When there is nobody to trust.
     pub(super) fn read(&self, others: &[CertificateDer<'static>]) -> Result<Trusted, String> {
         let mut certificates = Vec::new();
         let mut unread = Vec::new();

@@ -44,7 +44,6 @@ pub(crate) struct WebSettings {
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ask<'a> {
-    /// Where.
     pub url: &'a Url,
     /// The host whose token goes along, as addresses have it. It is sent to the server of `url`, and to no other that it redirects
     /// to.
@@ -66,7 +65,6 @@ pub(crate) struct Fetched {
     pub url: Url,
     /// What kind of content the server says it is.
     pub content_type: Option<String>,
-    /// It.
     pub body: Bytes,
 }
 
@@ -77,9 +75,7 @@ pub(crate) struct Opened {
     pub url: Url,
     /// 200, or 206 for a part.
     pub status: StatusCode,
-    /// The headers.
     pub headers: HeaderMap,
-    /// The rest.
     pub body: Box<dyn Body>,
 }
 
@@ -147,9 +143,6 @@ impl WebClient {
     }
 
     /// A whole document.
-    ///
-    /// # Errors
-    /// When the server does not answer with one, as often as it is tried.
     pub(crate) async fn fetch(&self, ask: &Ask<'_>) -> Result<Fetched, WebError> {
         let mut attempt = 1;
         loop {
@@ -169,9 +162,6 @@ impl WebClient {
     }
 
     /// A document in JSON, and where it was found in the end.
-    ///
-    /// # Errors
-    /// As [`fetch`](Self::fetch), and when it is not what was expected.
     pub(crate) async fn fetch_json<T: DeserializeOwned>(&self, ask: &Ask<'_>) -> Result<(T, Url), WebError> {
         let Fetched { url, content_type, body } = self.fetch(ask).await?;
         match serde_json::from_slice(&body) {
@@ -256,9 +246,6 @@ impl WebClient {
     }
 
     /// Waits until it is time for the next attempt.
-    ///
-    /// # Errors
-    /// What was refused, when there is no next attempt.
     pub(crate) async fn wait_before_next(
         &self,
         refusal: Refusal,

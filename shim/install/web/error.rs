@@ -2,19 +2,18 @@
 //!
 //! Addresses are shown without their query: registries sign links to archives there, and whoever has such a link has the archive.
 
-use crate::failure::FailureClass;
 use http::StatusCode;
 use url::Url;
 
 use super::transport::{TransportError, TransportFault};
 use crate::auth::CredentialsError;
+use crate::failure::FailureClass;
 use crate::shown::shown;
 
 /// Something could not be had from a server.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", told(.url, .fault))]
 pub struct WebError {
-    /// What was asked for in the end, behind all redirects.
     pub url: Box<Url>,
     /// What went wrong. It is told by this error itself, since it depends on it whether the whole address matters.
     pub fault: WebFault,
@@ -23,40 +22,28 @@ pub struct WebError {
 /// What went wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum WebFault {
-    /// There was no whole answer.
     #[error(transparent)]
     Transport(#[from] TransportError),
-    /// The token could not be looked up.
     #[error(transparent)]
     Credentials(#[from] CredentialsError),
-    /// Another answer than what was asked for.
     #[error("it answered {status}{}", tried(*.attempts))]
     Status {
-        /// The status.
         status: StatusCode,
-        /// Whether it was told who asks.
         who_asks: AuthState,
-        /// How often it was tried.
         attempts: u32,
         /// For how many seconds the server wants to be left alone, if that is longer than anybody waits here.
         wait: Option<u64>,
     },
-    /// More than anybody sends who means well.
     #[error("it sent more than {0} bytes")]
     TooLarge(u64),
-    /// A web page, most likely that of a proxy or of a login.
     #[error("it answered with a web page where JSON is expected")]
     WebPage,
-    /// No JSON, or not what the protocol says.
     #[error("its answer is not what the protocol says ({0})")]
     Malformed(String),
-    /// From here to there for ever.
     #[error("it redirects more than {0} times")]
     Redirects(u8),
-    /// A redirect to nowhere.
     #[error("it redirects to no address")]
     RedirectToNowhere,
-    /// A redirect that would have been followed in the clear.
     #[error("it redirects from https to {0}")]
     Downgrade(String),
 }
@@ -64,7 +51,6 @@ pub enum WebFault {
 /// Whether a server was told who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AuthState {
-    /// It was.
     Told,
     /// It would have been, if that were configured.
     NotConfigured,

@@ -34,7 +34,6 @@ const USER_AGENT: &str = "OPENTOFU_USER_AGENT";
 /// How connections are made.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpSettings {
-    /// Which proxies are used.
     pub proxies: ProxyRules,
     /// Where it is said whom to trust.
     pub authorities: Authorities,

@@ -22,10 +22,14 @@ pub(crate) struct ScriptedTransport {
 /// One answer.
 #[derive(Clone, Debug)]
 pub(crate) enum Scripted {
-    /// None.
     Fails(TransportFault),
     /// A status, headers, pieces of a body; and then the connection breaks, or not.
-    Answers { status: u16, headers: Vec<(&'static str, String)>, pieces: Vec<Bytes>, breaks: bool },
+    Answers {
+        status: u16,
+        headers: Vec<(&'static str, String)>,
+        pieces: Vec<Bytes>,
+        breaks: bool,
+    },
 }
 
 impl Scripted {

@@ -1,6 +1,5 @@
 //! One exchange over the network: the seam that tests replace.
 
-use crate::failure::FailureClass;
 use std::fmt;
 
 use bytes::Bytes;
@@ -8,6 +7,8 @@ use http::{HeaderMap, StatusCode};
 use url::Url;
 
 use isthmus_common::BoxFuture;
+
+use crate::failure::FailureClass;
 
 /// Makes single exchanges: it follows no redirect and tries nothing twice.
 pub(crate) trait Transport: fmt::Debug + Send + Sync + 'static {
@@ -18,7 +19,6 @@ pub(crate) trait Transport: fmt::Debug + Send + Sync + 'static {
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
-    /// Where: `http` or `https`.
     pub url: Url,
     /// What is said along with it. A token in it is marked as sensitive.
     pub headers: HeaderMap,
@@ -27,11 +27,8 @@ pub(crate) struct Request {
 /// An answer whose body is still to come.
 #[derive(Debug)]
 pub(crate) struct Response {
-    /// Its status.
     pub status: StatusCode,
-    /// Its headers.
     pub headers: HeaderMap,
-    /// Its body.
     pub body: Box<dyn Body>,
 }
 
@@ -45,40 +42,29 @@ pub(crate) trait Body: fmt::Debug + Send {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{fault} ({detail})")]
 pub struct TransportError {
-    /// What kind of failure it is, by which it is decided whether to try again and what to advise.
     pub fault: TransportFault,
-    /// What exactly, as the network's layers tell it.
     pub detail: String,
 }
 
 /// How an exchange can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransportFault {
-    /// Its name cannot be resolved, or no TCP connection to it comes about.
     #[error("could not reach it")]
     NoRoute,
-    /// The same of the proxy.
     #[error("could not reach the proxy")]
     NoProxy,
-    /// Somebody answered who could not prove to be the one that was wanted, or no common way to speak was found.
     #[error("no secure connection could be made")]
     Tls,
-    /// The proxy refused.
     #[error("the proxy did not connect to it")]
     Proxy,
-    /// The proxy wants to know who asks.
     #[error("the proxy requires authentication")]
     ProxyAuthorization,
-    /// Nothing came for too long.
     #[error("it did not answer in time")]
     Timeout,
-    /// The connection broke on the way.
     #[error("the connection broke")]
     Broken,
-    /// What secures connections cannot be set up on this machine.
     #[error("no connection could be prepared")]
     Setup,
-    /// A variable says how to connect, and makes no sense.
     #[error("no connection can be made as it is configured")]
     Setting,
 }
