@@ -9,6 +9,7 @@ mod work;
 
 use std::sync::Arc;
 
+use isthmus_common::blocking;
 use isthmus_proto::property::Struct;
 use isthmus_proto::pulumirpc::resource_provider_server::ResourceProvider;
 use isthmus_proto::pulumirpc::{
@@ -521,15 +522,6 @@ async fn parameterized<Message>(request: &Request<Message>) -> Result<(Arc<Sessi
 /// The plugin's own package has a provider resource as well, with nothing to set.
 fn refuse_settings(config: &Struct) -> Result<(), Status> {
     if config::is_empty(config) { Ok(()) } else { Err(status::of_session(SessionError::NotParameterized)) }
-}
-
-/// Does what takes long and waits for nobody, as describing a large package does, without holding up other calls.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done,
-        // It is never cancelled.
-        Err(failure) => std::panic::resume_unwind(failure.into_panic()),
-    }
 }
 
 /// Shows the warnings of a call that is about no resource.

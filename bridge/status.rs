@@ -149,7 +149,6 @@ pub(super) fn of_session(error: SessionError) -> Status {
             ResolveError::Reattach(_) | ResolveError::Installation(_) | ResolveError::Install { .. } => {
                 Status::failed_precondition(text)
             }
-            ResolveError::BrokenOff => Status::cancelled(text),
         },
     }
 }

@@ -1,6 +1,6 @@
 //! `isthmus install`: puts programs where they are looked for.
 
-mod attempt;
+mod error;
 mod locking;
 mod plugin;
 mod progress;
@@ -14,9 +14,9 @@ use clap::Args;
 use super::shell;
 use crate::settings::Settings;
 
-pub(crate) use attempt::{ProviderError, installer};
+pub(crate) use error::ProviderError;
 pub(crate) use progress::Reporter;
-pub(crate) use provider::{install_one, platform};
+pub(crate) use provider::{install_one, installer, platform};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -3,10 +3,9 @@
 
 use std::path::Path;
 
-use isthmus_install::web::WebClient;
 use isthmus_install::{
-    CliConfig, CliConfigError, Environment, FilesystemMirror, Installer, LockFile, LockFileError,
-    OciAuthenticator, Origins, ProviderCache, RegistryClient, SignaturePolicy, Sources,
+    CliConfig, CliConfigError, Environment, FilesystemMirror, Installer, LockFile, LockFileError, Origins,
+    ProviderCache, SignaturePolicy, Sources,
 };
 
 use crate::home::{self, NoProviderCache};
@@ -54,11 +53,9 @@ impl Installation {
         let origins = if settings.offline {
             Origins::offline(sources, format!("{} is set", settings::OFFLINE.name))
         } else {
-            let authority = OciAuthenticator::new(&config, &environment);
-            warnings.extend(authority.warnings.iter().cloned());
-            let web = WebClient::configured(&config, &environment);
-            Origins::new(sources, RegistryClient::new(web, config.hosts), authority)
+            Origins::new(sources, &config, &environment)
         };
+        warnings.extend(origins.warnings().iter().cloned());
         let mut installer = Installer::new(cache, origins, SignaturePolicy::from_environment());
         if let Some(path) = lock {
             let lock = LockFile::read(&path)?;
@@ -74,7 +71,7 @@ impl Installation {
 fn sources(config: &CliConfig, environment: &Environment, here: Option<&Path>, is_locked: bool) -> Sources {
     let implied = here.map(|here| environment.implied_mirrors(here)).unwrap_or_default();
     let mut sources = Sources::new(config, implied);
-    if config.provider_installation.is_some() {
+    if config.has_provider_installation() {
         return sources;
     }
     let counts = is_locked || config.plugin_cache_may_break_dependency_lock_file;

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use isthmus_common::blocking;
 use isthmus_install::{
     AddressError, ConstraintError, InstallError, InstallEvent, Installed, ProviderAddress, VersionConstraint,
 };
-use tokio::task::JoinError;
 
 use super::installation::{Installation, InstallationError};
 use super::progress_reporter::ProgressReporter;
@@ -51,9 +51,6 @@ pub(crate) enum ResolveError {
         /// Why not. It is told by this error itself.
         error: Box<InstallError>,
     },
-    /// The program goes down.
-    #[error("the search for the provider did not complete")]
-    BrokenOff,
 }
 
 fn not_had(error: Box<InstallError>) -> ResolveError {
@@ -88,7 +85,7 @@ pub(super) async fn resolve(
     match source {
         Source::Local(LocalArguments { path, .. }) => {
             let file = path.clone();
-            let executable = reading(move || isthmus_install::find_executable(Path::new(&file))).await?;
+            let executable = blocking(move || isthmus_install::find_executable(Path::new(&file))).await;
             warnings.extend(start::unverified(executable.clone()).await);
             let identity = Identity::new(parameter(ParameterSource::Local { path }))?;
             let source = ProviderSource::in_file(&identity.provider_type, executable)?;
@@ -126,11 +123,11 @@ async fn find(
     }
     let constraint = VersionConstraint::parse(version)?;
     let settings = Arc::clone(settings);
-    let installation = reading(move || Installation::configured(&settings)).await?;
+    let installation = blocking(move || Installation::configured(&settings)).await;
     warnings.extend(installation.warnings);
     let installer = installation.installer?;
     let (asked, wanted) = (installer.clone(), address.clone());
-    if let Some(overridden) = reading(move || asked.overridden(&wanted)).await?.map_err(not_had)? {
+    if let Some(overridden) = blocking(move || asked.overridden(&wanted)).await.map_err(not_had)? {
         warnings.push(overridden.warning);
         let version = constraint.only_version().map_or_else(|| LOCAL_VERSION.to_owned(), ToString::to_string);
         return Ok(Found { version, program: Program::File(overridden.executable) });
@@ -145,14 +142,4 @@ async fn find(
         installer.install(address, &constraint, &listener).await.map_err(not_had)?;
     warnings.extend(said);
     Ok(Found { version: version.to_string(), program: Program::File(executable) })
-}
-
-/// Reads files and directories, which may take long where they are on another machine.
-async fn reading<T: Send + 'static>(read: impl FnOnce() -> T + Send + 'static) -> Result<T, ResolveError> {
-    match tokio::task::spawn_blocking(read).await.map_err(JoinError::try_into_panic) {
-        Ok(found) => Ok(found),
-        Err(Ok(panic)) => std::panic::resume_unwind(panic),
-        // The runtime goes down.
-        Err(Err(_)) => Err(ResolveError::BrokenOff),
-    }
 }

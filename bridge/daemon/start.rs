@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use isthmus_common::blocking;
 use isthmus_install::{AlteredError, SignaturePolicy, Verification, check_program};
 use isthmus_provider::plugin::{Guardian, LaunchError, LaunchSpec, OtherSessions, Plugin, ReattachConfig};
 use isthmus_provider::schema::CatalogueError;
@@ -151,14 +152,7 @@ async fn provenance(executable: PathBuf) -> Result<Provenance, AlteredError> {
         )),
         None => Ok(Provenance::Accepted),
     };
-    match tokio::task::spawn_blocking(find).await {
-        Ok(found) => found,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // It broke off with the runtime, and so does the start.
-            Err(_) => Ok(Provenance::Accepted),
-        },
-    }
+    blocking(find).await
 }
 
 /// Whether a file is in the provider cache, by its path or by where links on it lead. Blocks on the file system.

@@ -6,26 +6,29 @@
 //! - [`trust`]: which servers are trusted, for downloads and for databases.
 //! - [`Platform`]: the names of operating systems and processors in registries and caches.
 //! - [`own_variables`]: the variables that no process of others gets.
-//! - [`blocking`]: work that blocks, in async code.
+//! - [`FileStamp`]: whether a file is as it was when it was last read.
+//! - [`blocking`]: work that blocks, called from async code.
 //!
 //! It is a crate of its own because `isthmus-install` uses neither values nor providers: each of these stands once, below
 //! the crates that need it, and none of those needs another for it.
 
 #![warn(missing_docs)]
 
-mod blocking;
 mod chain;
+mod file_stamp;
 pub mod marker;
 pub mod permissions;
 mod platform;
 mod secret;
+mod tasks;
 pub mod trust;
 mod variables;
 
-pub use blocking::blocking;
 pub use chain::{error_chain, with_help};
+pub use file_stamp::FileStamp;
 pub use platform::Platform;
 pub use secret::{REDACTED, Secret};
+pub use tasks::{BoxFuture, blocking};
 pub use variables::{OWN_VARIABLES, is_for_others, own_variables};
 
 /// The Terraform release that a provider is told it talks to, and that exported state files name. It must parse as a release

@@ -49,70 +49,37 @@ pub struct AddressError {
 /// What is wrong with an address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PartFault {
-    /// Nobody has such a long name.
     #[error("it is longer than {LONGEST} bytes")]
     TooLong,
-    /// Too many slashes, or nothing beside one.
     #[error("it has {0} parts, or an empty one")]
     Parts(usize),
-    /// A whole URL.
     #[error("it is a URL; leave out the scheme")]
     Url,
-    /// A user, perhaps with a password. Neither is repeated.
     #[error("it has an @; leave out what is before it")]
     User,
-    /// A namespace or type with a dot.
     #[error("the {part} {text:?} contains a dot; only the host may")]
-    Dot {
-        /// "namespace" or "type".
-        part: &'static str,
-        /// As it was given.
-        text: String,
-    },
-    /// A namespace or type with two hyphens in a row.
+    Dot { part: &'static str, text: String },
     #[error("the {part} {text:?} contains two hyphens in a row")]
-    Hyphens {
-        /// "namespace" or "type".
-        part: &'static str,
-        /// As it was given.
-        text: String,
-    },
-    /// Other characters than may be in a name.
+    Hyphens { part: &'static str, text: String },
     #[error(
         "the {part} {text:?} must consist of letters, digits and hyphens, without a hyphen at either end"
     )]
-    Characters {
-        /// "namespace" or "type".
-        part: &'static str,
-        /// As it was given.
-        text: String,
-    },
-    /// The namespace that stood for "ask the registry" long ago.
+    Characters { part: &'static str, text: String },
     #[error(
         "the namespace \"-\" is not in use any more; write the provider's real one, such as {DEFAULT_NAMESPACE}"
     )]
     Legacy,
-    /// A host that is none.
     #[error("the host {0:?} is not a host's name")]
     Host(String),
-    /// A host as computers write it.
     #[error("the host {0:?} is in Punycode; write it in its own letters")]
     Punycode(String),
-    /// A port that is none.
     #[error("the port {0:?} is not a number from 0 to 65535")]
     Port(String),
-    /// A type that is the name of a program.
     #[error(
         "the type starts with {prefix:?}, which belongs to the names of programs and repositories; \
              did you mean {meant:?}?"
     )]
-    Program {
-        /// The prefix.
-        prefix: &'static str,
-        /// The address without it.
-        meant: String,
-    },
-    /// A type that repeats what it is a type of.
+    Program { prefix: &'static str, meant: String },
     #[error("the type starts with {0:?}, which registries do not allow")]
     Redundant(&'static str),
 }

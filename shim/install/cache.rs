@@ -5,6 +5,7 @@
 //! keep a provider from being found. Anything may lie in a cache. What is there in place of a usable version is passed over,
 //! and told when nothing else is found.
 
+mod beside;
 mod inventory;
 pub(crate) mod lock;
 mod mounts;
@@ -19,12 +20,13 @@ use std::path::{Path, PathBuf};
 
 use semver::Version;
 
-pub use inventory::{CachedPackage, Inventory, PassedOver, Unfinished};
+pub use inventory::{CachedPackage, Inventory};
 pub use record::{AlteredError, UnverifiedReason, Verification, check_program};
 pub use removal::{Removal, RunningPrograms};
 
-use super::executable::find_in_folder;
-use super::{Platform, ProviderAddress, VersionConstraint};
+use crate::executable::find_in_folder;
+use crate::{Platform, ProviderAddress, VersionConstraint};
+use lock::FolderLock;
 
 /// What the names of providers' programs start with.
 const PROGRAM_PREFIX: &str = "terraform-provider-";
@@ -42,26 +44,19 @@ pub struct ProviderCache {
 /// A provider that is there to be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CachedProvider {
-    /// Its version.
     pub version: Version,
-    /// Its program.
     pub executable: PathBuf,
 }
 
 /// No version in the cache will do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct NotCached {
-    /// Which provider was wanted.
     pub address: ProviderAddress,
-    /// Which of its versions were wanted.
     pub constraint: VersionConstraint,
-    /// Where it was looked for.
     pub folder: PathBuf,
     /// Where a version that will do would be found; `VERSION` stands for any of them.
     pub expected: PathBuf,
-    /// The versions that are there and usable, newest first.
     pub versions: Vec<Version>,
-    /// What else is there, and why it was passed over.
     pub skipped: Vec<Skipped>,
 }
 
@@ -83,6 +78,11 @@ impl ProviderCache {
     /// The cache in this directory, for another kind of machine.
     pub fn for_platform(root: impl Into<PathBuf>, platform: Platform) -> Self {
         Self { root: root.into(), platform }
+    }
+
+    /// The directory.
+    pub fn root(&self) -> &Path {
+        &self.root
     }
 
     /// For which kind of machine it is.
@@ -166,7 +166,7 @@ impl ProviderCache {
                     format!("{} in it is not a directory", self.platform)
                 }
                 // What was removed has left its lock there.
-                Ok(others) if others.is_empty() && self.lock_of(&folder).exists() => return Ok(None),
+                Ok(others) if others.is_empty() && FolderLock::path_of(&folder).exists() => return Ok(None),
                 Ok(others) if others.is_empty() => "it is empty".to_owned(),
                 Ok(others) => format!("it is for {}, not for {}", others.join(", "), self.platform),
                 Err(error) => error.to_string(),

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 
-use sha2::{Digest as _, Sha256};
+use crate::hashes;
 
 /// The SHA-256 of a file, written in hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,17 +23,14 @@ pub struct FileSumError(pub String);
 
 /// The sums of a release's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Checksums(BTreeMap<String, FileSum>);
+pub(crate) struct Checksums(BTreeMap<String, FileSum>);
 
 /// A list of sums contradicts itself.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the list of checksums has two for {file:?}: {first} and {second}")]
 pub struct ChecksumsError {
-    /// For which file.
     pub file: String,
-    /// One sum.
     pub first: FileSum,
-    /// The other.
     pub second: FileSum,
 }
 
@@ -53,17 +50,7 @@ impl FileSum {
     /// # Errors
     /// When it cannot be read.
     pub fn of_file(path: &Path) -> io::Result<Self> {
-        let mut file = File::open(path)?;
-        let mut hash = Sha256::new();
-        let mut buffer = vec![0; 1 << 18];
-        loop {
-            match file.read(&mut buffer) {
-                Ok(0) => return Ok(Self(hash.finalize().into())),
-                Ok(count) => hash.update(&buffer[..count]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
+        hashes::sum_of(File::open(path)?, &mut u64::MAX.clone()).map(Self)
     }
 }
 
@@ -81,10 +68,7 @@ impl fmt::Debug for FileSum {
 
 impl Checksums {
     /// Reads a list.
-    ///
-    /// # Errors
-    /// When it has two sums for one file.
-    pub fn parse(bytes: &[u8]) -> Result<Self, ChecksumsError> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, ChecksumsError> {
         let mut sums = BTreeMap::new();
         for line in bytes.split(|byte| *byte == b'\n') {
             let Some((sum, file)) = std::str::from_utf8(line).ok().and_then(parse_line) else { continue };
@@ -103,12 +87,12 @@ impl Checksums {
     }
 
     /// The sum of a file.
-    pub fn of(&self, file: &str) -> Option<FileSum> {
+    pub(crate) fn of(&self, file: &str) -> Option<FileSum> {
         self.0.get(file).copied()
     }
 
     /// All files and their sums.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, FileSum)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, FileSum)> {
         self.0.iter().map(|(file, sum)| (file.as_str(), *sum))
     }
 }

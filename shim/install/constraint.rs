@@ -36,49 +36,29 @@ pub struct ConstraintError {
 /// What is wrong with a version constraint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConstraintFault {
-    /// Too long.
     #[error("it is longer than {LONGEST} bytes")]
     TooLong,
-    /// A path, which is what a shell makes of `~`.
     #[error("it is a path")]
     Path,
-    /// An operator that there is not, and perhaps one that was meant.
     #[error("there is no operator {operator:?}{}", suggestion(*.meant))]
-    Operator {
-        /// As it was given.
-        operator: String,
-        /// What was perhaps meant.
-        meant: Option<&'static str>,
-    },
-    /// A `v`, as Git tags have it.
+    Operator { operator: String, meant: Option<&'static str> },
     #[error("versions are written without a \"v\", as in 1.2.3")]
     V,
-    /// Spaces that are too much.
     #[error("there may be one space at most behind the operator {0:?}")]
     Spaces(String),
     /// An operator, or nothing, where a version should be.
     #[error("there is no version{}; write for example \">= 1.2.3\"", at(.0))]
     NoVersion(String),
-    /// `1.x`, `*`
     #[error("{0:?} stands for no number; leave out what may be anything, as in \"~> 1.0\"")]
     Wildcard(char),
-    /// More than major, minor and patch.
     #[error("a version has three numbers at most (major, minor, patch)")]
     Numbers,
-    /// Larger than what a version holds.
     #[error("the number {0} is too large")]
     Large(String),
-    /// What follows the three numbers is none of what may.
     #[error("{0:?} is not what a version may end with")]
     Suffix(String),
-    /// Something behind a version that is no comma.
     #[error("there is {rest:?} behind {before:?}; conditions are separated by commas")]
-    NoComma {
-        /// The condition.
-        before: String,
-        /// The beginning of what follows.
-        rest: String,
-    },
+    NoComma { before: String, rest: String },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,14 +4,17 @@
 //! judged by its sum, and if a file that was put together has a wrong one, it is fetched once more in one piece.
 
 use std::fmt;
-use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use http::{HeaderName, HeaderValue, StatusCode, header};
+use isthmus_common::blocking;
 use isthmus_common::permissions::{PRIVATE_FILE, file_options};
+use tokio::fs::File;
+use tokio::io::{AsyncSeekExt as _, AsyncWriteExt as _};
 
-use super::FileSum;
-use super::web::{Ask, Opened, WebClient, WebError, WebFault};
+use crate::FileSum;
+use crate::web::{Ask, Opened, Refusal, WebClient, WebError, WebFault};
 
 /// More than any provider's archive has.
 const LARGEST: u64 = 2 << 30;
@@ -29,34 +32,21 @@ pub struct Progress {
 
 /// An archive is not there.
 #[derive(Debug, thiserror::Error)]
-pub enum DownloadError {
-    /// The server does not give it.
+pub(crate) enum DownloadError {
     #[error("{0}")]
     Web(Box<WebError>),
-    /// There is no place for it.
     #[error("{} cannot be written", path.display())]
     Write {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         source: io::Error,
     },
-    /// It is another one.
     #[error("it has the SHA-256 {found}, and should have {expected}")]
-    WrongSum {
-        /// What it should be.
-        expected: FileSum,
-        /// What it is.
-        found: FileSum,
-    },
+    WrongSum { expected: FileSum, found: FileSum },
 }
 
 /// Fetches what has this sum, if it is known, into a new file. However small the limit of what is asked for, it is that of archives.
-///
-/// # Errors
-/// When it cannot be had; the file is then worthless.
-pub async fn download(
+pub(crate) async fn download(
     web: &WebClient,
     ask: &Ask<'_>,
     into: &Path,
@@ -70,8 +60,7 @@ pub async fn download(
         let Some(expected) = expected else { return Ok(()) };
         let path = into.to_owned();
         let write = |source| DownloadError::Write { path: into.to_owned(), source };
-        let sum = tokio::task::spawn_blocking(move || FileSum::of_file(&path)).await;
-        let found = sum.map_err(|error| write(io::Error::other(error)))?.map_err(write)?;
+        let found = blocking(move || FileSum::of_file(&path)).await.map_err(write)?;
         if found == expected {
             return Ok(());
         }
@@ -90,8 +79,8 @@ async fn fetch(
     progress: &mut (impl FnMut(Progress) + Send),
 ) -> Result<bool, DownloadError> {
     let write = |source| DownloadError::Write { path: into.to_owned(), source };
-    let mut options = file_options(PRIVATE_FILE);
-    let mut file = options.write(true).create(true).truncate(true).open(into).map_err(write)?;
+    let mut options = tokio::fs::OpenOptions::from(file_options(PRIVATE_FILE));
+    let mut file = options.write(true).create(true).truncate(true).open(into).await.map_err(write)?;
     let (mut received, mut pieces) = (0_u64, 0_u32);
     let mut without_progress = 0;
     let mut mark: Option<HeaderValue> = None;
@@ -107,7 +96,7 @@ async fn fetch(
         let refusal = match web.open(ask, &more, attempt).await {
             Ok(opened) => {
                 if !goes_on(&opened, received) {
-                    file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0))).map_err(write)?;
+                    begin_anew(&mut file).await.map_err(write)?;
                     (received, pieces) = (0, 0);
                 }
                 let Opened { url, headers, mut body, .. } = opened;
@@ -119,7 +108,7 @@ async fn fetch(
                 loop {
                     match body.chunk().await {
                         Ok(Some(chunk)) => {
-                            file.write_all(&chunk).map_err(write)?;
+                            file.write_all(&chunk).await.map_err(write)?;
                             received =
                                 received.saturating_add(u64::try_from(chunk.len()).unwrap_or(u64::MAX));
                             if received > LARGEST {
@@ -129,18 +118,18 @@ async fn fetch(
                             progress(Progress { received, total });
                         }
                         Ok(None) => {
-                            file.flush().map_err(write)?;
+                            file.flush().await.map_err(write)?;
                             return Ok(pieces == 1);
                         }
                         Err(error) => {
-                            break super::web::Refusal { error: WebError::new(&url, error), wait: None };
+                            break Refusal { error: WebError::new(&url, error), wait: None };
                         }
                     }
                 }
             }
             Err(refusal) if refusal.error.is_not_satisfiable() && received > 0 => {
                 // There is no such rest: begin anew.
-                file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0))).map_err(write)?;
+                begin_anew(&mut file).await.map_err(write)?;
                 (received, pieces, mark) = (0, 0, None);
                 without_progress += 1;
                 if without_progress < web.settings().download_attempts {
@@ -158,6 +147,11 @@ async fn fetch(
     }
     // The last attempt has no next one, so it ended above.
     Err(DownloadError::Web(Box::new(WebError::new(ask.url, WebFault::Redirects(ask.redirects)))))
+}
+
+async fn begin_anew(file: &mut File) -> io::Result<()> {
+    file.set_len(0).await?;
+    file.rewind().await.map(drop)
 }
 
 /// Whether an answer is the rest of what is there.

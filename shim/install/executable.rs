@@ -25,9 +25,6 @@ pub fn find_executable(prefix: &Path) -> PathBuf {
 ///
 /// The lexically first one counts, as Terraform has it, but files that may be executed go before the archives and checksums
 /// that lie beside them.
-///
-/// # Errors
-/// When the directory cannot be read.
 pub(super) fn find_in_folder(folder: &Path, name: &str) -> std::io::Result<Option<PathBuf>> {
     let candidates = std::fs::read_dir(folder)?
         .filter_map(Result::ok)

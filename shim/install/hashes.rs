@@ -29,7 +29,6 @@ pub struct PackageHash(String);
 pub enum HashScheme {
     /// `h1`: the names and contents of files.
     Contents,
-    /// `zh`: the archive.
     Archive,
     /// One that is not known here. Such sums are kept, and never match.
     Other,
@@ -223,7 +222,7 @@ fn sums_of_archive(path: &Path) -> io::Result<BTreeMap<Vec<u8>, [u8; 32]>> {
 }
 
 /// The sum of what is read, which must not be more than what is left.
-fn sum_of(mut reader: impl Read, left: &mut u64) -> io::Result<[u8; 32]> {
+pub(crate) fn sum_of(mut reader: impl Read, left: &mut u64) -> io::Result<[u8; 32]> {
     let mut sum = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
     loop {

@@ -8,175 +8,29 @@
 //! The result is a tree of named items with their places in the text; what they mean is the business of those who ask.
 //! A file's first character decides between the two forms (`{` is JSON), whatever the file is called.
 
-mod json;
 mod lexer;
-mod native;
+mod parser;
+mod tree;
 
-use std::fmt;
-
-/// The longest file that is read. People write these by hand.
-const LONGEST: usize = 1 << 20;
-
-/// How deep things may be nested in each other; what has a meaning is four deep.
-const DEEPEST: usize = 32;
-
-/// A place in a text, counted in characters from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Position {
-    /// Line.
-    pub line: u32,
-    /// Column.
-    pub column: u32,
-}
-
-impl Position {
-    /// Where a text starts.
-    const START: Self = Self { line: 1, column: 1 };
-}
-
-impl fmt::Display for Position {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}", self.line, self.column)
-    }
-}
-
-/// What is between two braces, or in a whole file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Body {
-    pub(super) position: Position,
-    pub(super) items: Vec<Item>,
-}
-
-/// Something with a name: an argument or a block.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Item {
-    /// The name.
-    pub(super) name: Key,
-    /// What stands between the name and the value, such as a host.
-    pub(super) labels: Vec<Key>,
-    /// The equals sign of `name = value`. In JSON there is no telling, and all items have none.
-    pub(super) is_assigned: bool,
-    pub(super) value: Value,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Key {
-    pub(super) position: Position,
-    pub(super) text: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Value {
-    pub(super) position: Position,
-    pub(super) content: Content,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Content {
-    /// Only in JSON.
-    Null,
-    Bool(bool),
-    /// As it was written.
-    Number(String),
-    String(String),
-    List(Vec<Value>),
-    Body(Body),
-}
-
-impl Content {
-    /// What it is, for an error.
-    pub(super) fn kind(&self) -> &'static str {
-        match self {
-            Self::Null => "null",
-            Self::Bool(_) => "true or false",
-            Self::Number(_) => "a number",
-            Self::String(_) => "a string",
-            Self::List(_) => "a list",
-            Self::Body(_) => "a block",
-        }
-    }
-}
-
-/// A text is not in the language.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SyntaxError {
-    pub(super) position: Position,
-    pub(super) fault: SyntaxFault,
-}
-
-/// What is wrong with the syntax of a file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SyntaxFault {
-    /// Nobody writes so much.
-    #[error("the file is longer than {LONGEST} bytes")]
-    TooLong,
-    /// Nothing has a meaning there.
-    #[error("there are more than {DEEPEST} blocks or lists in each other")]
-    TooDeep,
-    /// Bytes that are no text.
-    #[error("the file is not in UTF-8 here")]
-    Encoding,
-    /// A character that nothing starts with.
-    #[error("the character {0:?} has no meaning here")]
-    Character(char),
-    /// A string, comment or heredoc without its end.
-    #[error("this {0} has no end")]
-    Unterminated(&'static str),
-    /// A backslash with something behind it that it does not go with.
-    #[error("a backslash cannot be followed by this; write \\\\ for a backslash itself")]
-    Escape,
-    /// A number that is none.
-    #[error("this is not a number")]
-    Number,
-    /// `<` without what makes it a heredoc.
-    #[error("a heredoc starts with << and a name, and nothing else in its line")]
-    Heredoc,
-    /// Something else was to be there.
-    #[error("found {found}, where {expected} should be")]
-    Expected {
-        /// What should be there.
-        expected: &'static str,
-        /// What is there.
-        found: String,
-    },
-    /// An argument that is given twice.
-    #[error("{name:?} was already set at {first}; it can be set once only")]
-    Twice {
-        /// The argument.
-        name: String,
-        /// Where it was set first.
-        first: Position,
-    },
-}
+use lexer::Form;
+pub(crate) use tree::{Body, Content, Item, Key, Value};
+use tree::{LONGEST, SyntaxError};
+pub(crate) use tree::{Position, SyntaxFault};
 
 /// Reads a file.
-///
-/// # Errors
-/// When it is not in the language.
-pub(super) fn parse(bytes: &[u8]) -> Result<Body, SyntaxError> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Body, SyntaxError> {
     if bytes.len() > LONGEST {
         return Err(SyntaxError { position: Position::START, fault: SyntaxFault::TooLong });
     }
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let valid = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
-        SyntaxError { position: end_of(valid), fault: SyntaxFault::Encoding }
-    })?;
-    if text.trim_start().starts_with('{') { json::parse(text) } else { native::parse(text) }
-}
-
-/// The place behind a text.
-fn end_of(text: &str) -> Position {
-    text.chars().fold(Position::START, |position, character| position.behind(character))
-}
-
-impl Position {
-    fn behind(self, character: char) -> Self {
-        if character == '\n' {
-            Self { line: self.line + 1, column: 1 }
-        } else {
-            Self { column: self.column + 1, ..self }
+        SyntaxError {
+            position: valid.chars().fold(Position::START, Position::behind),
+            fault: SyntaxFault::Encoding,
         }
-    }
+    })?;
+    let form = if text.trim_start().starts_with('{') { Form::Json } else { Form::Native };
+    parser::parse(text, form)
 }
 
 #[cfg(test)]
@@ -184,6 +38,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use tree::DEEPEST;
 
     /// A tree in one line: `name[label](...)` for blocks, `name=value` for the rest.
     fn shown(body: &Body) -> String {

@@ -12,78 +12,47 @@
 
 mod delivery;
 mod error;
+mod events;
 mod memory;
 mod origins;
+mod other_registry;
 mod place;
+mod policy;
+mod project_lock;
 mod published_hashes;
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use isthmus_common::blocking;
 use isthmus_common::permissions::create_directories;
 use semver::Version;
 
-use super::cache::lock::FolderLock;
-use super::cache::record::{Record, seconds};
-use super::cache::staging::{Staging, remove_abandoned};
-use super::cache::{CachedProvider, ProviderCache, Verification};
-use super::download::Progress;
-use super::registry::{Listing, RegistryError, choose};
-use super::{
-    DEFAULT_HOST, FailureClass, FileSum, LockFile, NotCached, PackageForm, PackageHash, Platform,
-    ProviderAddress, UnverifiedReason, VersionConstraint,
+use crate::cache::lock::FolderLock;
+use crate::cache::record::{Record, seconds};
+use crate::cache::staging::{Staging, remove_abandoned};
+use crate::cache::{CachedProvider, NotCached};
+use crate::failure::FailureClass;
+use crate::registry::{Listing, choose};
+use crate::{
+    FileSum, LockFile, PackageForm, Platform, ProviderAddress, ProviderCache, UnverifiedReason, Verification,
+    VersionConstraint,
 };
 
 pub use delivery::Delivery;
 use delivery::Receiver;
 pub use error::InstallError;
-pub use origins::{Origins, Overridden};
+pub(crate) use events::Listener;
+pub use events::{InstallEvent, Installed};
+pub use origins::Origins;
+use origins::{Origin, Overridden};
 use place::{Place, Placed};
-
-/// Terraform's registry. OpenTofu's is the default here.
-const TERRAFORM_HOST: &str = "registry.terraform.io";
+pub use policy::SignaturePolicy;
+use project_lock::ProjectLock;
 
 /// How long it is before the origins are queried again about what they did not verify: an engine starts a plugin several times in one
 /// run, and each query of a network that swallows everything takes half a minute.
 const ASK_AGAIN: Duration = Duration::from_secs(15 * 60);
-
-/// What is demanded of signatures.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SignaturePolicy {
-    /// Everything must be signed, at the default host too.
-    pub enforce_validation: bool,
-    /// Keys must not have expired.
-    pub enforce_expiration: bool,
-}
-
-impl SignaturePolicy {
-    /// OpenTofu's variable that demands signatures.
-    pub const VALIDATION: &str = "OPENTOFU_ENFORCE_GPG_VALIDATION";
-    /// OpenTofu's variable that demands keys that have not expired.
-    pub const EXPIRATION: &str = "OPENTOFU_ENFORCE_GPG_EXPIRATION";
-
-    /// What OpenTofu's variables say.
-    pub fn from_environment() -> Self {
-        let is_enforced = |name| Self::is_enforced(std::env::var_os(name).as_deref());
-        Self {
-            enforce_validation: is_enforced(Self::VALIDATION),
-            enforce_expiration: is_enforced(Self::EXPIRATION),
-        }
-    }
-
-    /// Whether a variable's value demands more. OpenTofu understands nothing but `true`; here everything does that is no
-    /// spelling of false, since whoever writes `1` or `yes` wants to be protected.
-    pub fn is_enforced(value: Option<&OsStr>) -> bool {
-        let is_off = |value: &OsStr| {
-            let text = value.to_str().map(str::trim);
-            text.is_some_and(|text| {
-                ["false", "no", "off", "0"].iter().any(|off| text.eq_ignore_ascii_case(off))
-            })
-        };
-        value.is_some_and(|value| !value.is_empty() && !is_off(value))
-    }
-}
 
 /// Installs providers.
 #[derive(Clone, Debug)]
@@ -91,59 +60,10 @@ pub struct Installer {
     cache: ProviderCache,
     origins: Origins,
     policy: SignaturePolicy,
-    /// What the user's project uses, and where that is written.
-    lock: Option<(LockFile, PathBuf)>,
+    lock: Option<ProjectLock>,
     /// Whether the origins are queried about what they did not verify a moment ago.
     queries_again: bool,
 }
-
-/// A provider that may be started.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Installed {
-    /// Its version.
-    pub version: Version,
-    /// Its program.
-    pub executable: PathBuf,
-    /// Who vouches for it.
-    pub verification: Verification,
-    /// What whoever asked for it should know.
-    pub warnings: Vec<String>,
-}
-
-/// What is going on, for those who wait.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum InstallEvent {
-    /// Somebody else is at the same.
-    Waiting {
-        /// Which provider.
-        address: ProviderAddress,
-        /// Which version.
-        version: Version,
-    },
-    /// A download begins.
-    Downloading {
-        /// Which provider.
-        address: ProviderAddress,
-        /// Which version.
-        version: Version,
-        /// From which server.
-        server: String,
-    },
-    /// It goes on.
-    Progress(Progress),
-    /// It is there, verified.
-    Installed {
-        /// Which provider.
-        address: ProviderAddress,
-        /// Which version.
-        version: Version,
-        /// Who vouches for it.
-        verification: Verification,
-    },
-}
-
-/// Whoever is told what is going on.
-pub type Listener<'a> = &'a (dyn Fn(InstallEvent) + Send + Sync);
 
 impl Installer {
     /// Installs into a cache, from these places.
@@ -160,7 +80,7 @@ impl Installer {
     /// The same, of exactly the versions and packages that a project's lock file knows. It was read from `path`.
     #[must_use]
     pub fn with_lock(self, lock: LockFile, path: PathBuf) -> Self {
-        Self { lock: Some((lock, path)), ..self }
+        Self { lock: Some(ProjectLock { file: lock, path }), ..self }
     }
 
     /// The cache.
@@ -188,7 +108,7 @@ impl Installer {
     ) -> Result<Installed, Box<InstallError>> {
         match self.newest(address, constraint, listener).await {
             Ok(installed) => Ok(installed),
-            Err(error) => Err(self.beside_other_registry(address, error).await),
+            Err(error) => Err(other_registry::named_beside(error, &self.origins, &self.cache, address).await),
         }
     }
 
@@ -198,13 +118,13 @@ impl Installer {
         constraint: &VersionConstraint,
         listener: Listener<'_>,
     ) -> Result<Installed, Box<InstallError>> {
-        if let Some(locked) = self.locked_version(address, constraint)? {
-            return self.version(address, constraint, locked, listener).await;
+        if let Some(lock) = &self.lock {
+            return self.version(address, constraint, lock.version(address, constraint)?, listener).await;
         }
         if let Some(version) = constraint.only_version().filter(|version| constraint.allows(version)) {
             return self.version(address, constraint, version, listener).await;
         }
-        let listing = match self.listing(address, false).await {
+        let listing = match self.origins.listing(&self.cache, address, false).await {
             Ok(listing) => listing,
             Err(error) => return self.newest_of_cache(address, constraint, error).await,
         };
@@ -216,9 +136,7 @@ impl Installer {
                 installed.warnings.extend(said.chain(chosen.warning));
                 Ok(installed)
             }
-            Err(none) => {
-                self.newest_of_cache(address, constraint, Box::new(InstallError::NoVersion(none))).await
-            }
+            Err(none) => self.newest_of_cache(address, constraint, none.into()).await,
         }
     }
 
@@ -235,18 +153,11 @@ impl Installer {
         listener: Listener<'_>,
     ) -> Result<Delivery, Box<InstallError>> {
         let receiver = Receiver { address, version, policy: self.policy, listener };
-        let mut absences = Vec::new();
-        for origin in self.origins.of(address)? {
-            let taken = match origin.offer(address, version, platform).await {
-                Ok(offer) => receiver.take(offer, origin.place(), folder.join("archive.zip")).await,
-                Err(error) => Err(error),
-            };
-            match taken {
-                Err(error) if error.allows_next_origin() => absences.push(*error),
-                taken => return taken,
-            }
-        }
-        Err(InstallError::nowhere(absences))
+        let take = async |origin: &Origin| {
+            let offer = origin.offer(address, version, platform).await?;
+            receiver.take(offer, origin.place(), folder.join("archive.zip")).await
+        };
+        self.origins.first(address, take).await
     }
 
     /// The versions of a provider that there are, best source first where several have one.
@@ -254,49 +165,7 @@ impl Installer {
     /// # Errors
     /// When nobody has any, or somebody does not answer as he should.
     pub async fn versions(&self, address: &ProviderAddress) -> Result<Listing, Box<InstallError>> {
-        self.listing(address, false).await
-    }
-
-    async fn listing(&self, address: &ProviderAddress, now: bool) -> Result<Listing, Box<InstallError>> {
-        let (mut all, mut absences) = (None::<Listing>, Vec::new());
-        for origin in self.origins.of(address)? {
-            let listing = match now {
-                true => origin.versions_now(&self.cache, address).await,
-                false => origin.versions(&self.cache, address).await,
-            };
-            match listing {
-                Ok(listing) => {
-                    let all = all.get_or_insert_default();
-                    for listed in listing.versions {
-                        if !all.versions.iter().any(|known| known.version == listed.version) {
-                            all.versions.push(listed);
-                        }
-                    }
-                    all.warnings.extend(listing.warnings);
-                }
-                Err(error) if error.allows_next_origin() => absences.push(*error),
-                Err(error) => return Err(error),
-            }
-        }
-        all.ok_or_else(|| InstallError::nowhere(absences))
-    }
-
-    /// The version that is locked, if a lock counts.
-    fn locked_version<'a>(
-        &'a self,
-        address: &ProviderAddress,
-        constraint: &VersionConstraint,
-    ) -> Result<Option<&'a Version>, Box<InstallError>> {
-        let Some((lock, path)) = &self.lock else { return Ok(None) };
-        let refused = |locked| {
-            let (path, address, constraint) = (path.clone(), address.clone(), constraint.clone());
-            Box::new(InstallError::NotInLock { path, address, constraint, locked })
-        };
-        match lock.provider(address) {
-            None => Err(refused(None)),
-            Some(locked) if !constraint.allows(&locked.version) => Err(refused(Some(locked.version.clone()))),
-            Some(locked) => Ok(Some(&locked.version)),
-        }
+        self.origins.listing(&self.cache, address, false).await
     }
 
     /// The newest version of the cache, because the origins have none that will do, or cannot be queried.
@@ -314,7 +183,7 @@ impl Installer {
         let why = error.to_string();
         let mut installed = match self.checked(address, &found).await? {
             // It was verified when it was installed. That there may be a newer one is another matter.
-            Some(installed) if self.is_verified(&installed.verification) => installed,
+            Some(installed) if self.policy.is_verified(&installed.verification) => installed,
             _ => self.unverified(address, found, error).await?,
         };
         if !self.origins.is_offline() {
@@ -348,25 +217,17 @@ impl Installer {
             Ok(found) => {
                 let error = match *error {
                     // A cache that cannot be written says nothing about the provider. The origins do.
-                    InstallError::Write { .. } => self.offered(address, version).await.err().unwrap_or(error),
+                    InstallError::Write { .. } => {
+                        let platform = self.cache.platform();
+                        let offer = async |origin: &Origin| origin.offer(address, version, platform).await;
+                        self.origins.first(address, offer).await.err().unwrap_or(error)
+                    }
                     _ => error,
                 };
                 self.unverified(address, found, error).await
             }
             Err(cached) => Err(self.explained(address, constraint, error, cached).await),
         }
-    }
-
-    /// Whether any origin offers a version.
-    async fn offered(&self, address: &ProviderAddress, version: &Version) -> Result<(), Box<InstallError>> {
-        let mut absences = Vec::new();
-        for origin in self.origins.of(address)? {
-            match origin.offer(address, version, self.cache.platform()).await {
-                Err(error) if error.allows_next_origin() => absences.push(*error),
-                offer => return offer.map(drop),
-            }
-        }
-        Err(InstallError::nowhere(absences))
     }
 
     async fn find(
@@ -386,43 +247,25 @@ impl Installer {
         found: &CachedProvider,
     ) -> Result<Option<Installed>, Box<InstallError>> {
         let folder = self.cache.package_folder(address, &found.version);
-        let path = self.cache.record_of(&folder);
-        let executable = found.executable.clone();
+        let (path, executable) = (Record::path_of(&folder), found.executable.clone());
         let checked = blocking(move || {
             let Some(mut record) = Record::read(&path) else { return Ok(None) };
-            record.check(&executable, &path)?;
-            Ok(Some(record))
+            record.check(&executable, &path).map(|()| Some(record))
         });
-        let record = checked.await.map_err(|error| Box::new(InstallError::Altered(error)))?;
-        let Some(record) = record else { return Ok(None) };
+        let Some(record) = checked.await? else { return Ok(None) };
         self.check_lock(address, PackageForm::Folder(folder), record.archive_sum()).await?;
-        Ok(Some(installed(address, found, record.verification)))
+        Ok(Some(Installed::cached(address, found.clone(), record.verification)))
     }
 
-    /// Refuses a package that is not the one that is locked. The sum of its archive is known without reading it.
     async fn check_lock(
         &self,
         address: &ProviderAddress,
         package: PackageForm,
         archive: Option<FileSum>,
     ) -> Result<(), Box<InstallError>> {
-        let Some(locked) = self.lock.as_ref().and_then(|(lock, _)| lock.provider(address)) else {
-            return Ok(());
-        };
-        if archive.is_some_and(|sum| locked.hashes.contains(&PackageHash::of_archive_sum(sum.0))) {
-            return Ok(());
-        }
-        let (locked, address) = (locked.clone(), address.clone());
-        let checked = blocking(move || locked.check(&address, package.as_local()).map(drop));
-        checked.await.map_err(|error| Box::new(InstallError::Locked(error)))
-    }
-
-    /// Whether a record is enough to start a provider without a word.
-    fn is_verified(&self, verification: &Verification) -> bool {
-        match verification {
-            Verification::Signed { .. } | Verification::Mirrored { .. } => true,
-            Verification::Unsigned => !self.policy.enforce_validation,
-            Verification::Unverified { .. } => false,
+        match &self.lock {
+            Some(lock) => lock.check(address, package, archive).await,
+            None => Ok(()),
         }
     }
 
@@ -434,7 +277,7 @@ impl Installer {
                 let is_old = passed.is_none_or(|passed| passed >= ASK_AGAIN.as_secs());
                 !self.origins.is_offline() && (is_old || self.queries_again)
             }
-            verification => !self.is_verified(verification),
+            verification => !self.policy.is_verified(verification),
         }
     }
 
@@ -452,7 +295,7 @@ impl Installer {
             FailureClass::Absent => UnverifiedReason::Absent(error.to_string()),
         };
         let folder = self.cache.package_folder(address, &found.version);
-        let path = self.cache.record_of(&folder);
+        let path = Record::path_of(&folder);
         if self.policy.enforce_validation {
             let record = blocking(move || Record::read(&path)).await;
             let is_unsigned = record.is_some_and(|record| record.verification == Verification::Unsigned);
@@ -473,7 +316,7 @@ impl Installer {
             }
         })
         .await;
-        Ok(installed(address, &found, verification))
+        Ok(Installed::cached(address, found, verification))
     }
 
     /// Fetches a version, and puts it into the cache, unless somebody else has done so meanwhile.
@@ -486,10 +329,11 @@ impl Installer {
         let package_folder = self.cache.package_folder(address, version);
         let folder = package_folder.parent().unwrap_or(&package_folder).to_owned();
         let write = |source| Box::new(InstallError::Write { path: folder.clone(), source });
-        create_directories(&folder).map_err(write)?;
+        let created = folder.clone();
+        blocking(move || create_directories(&created)).await.map_err(write)?;
         let waiting =
             || listener(InstallEvent::Waiting { address: address.clone(), version: version.clone() });
-        let lock = FolderLock::take(&self.cache.lock_of(&package_folder), waiting).await.map_err(write)?;
+        let lock = FolderLock::take(&FolderLock::path_of(&package_folder), waiting).await.map_err(write)?;
         let before = self.find(address, version).await.ok();
         if let Some(found) = &before
             && let Some(installed) = self.checked(address, found).await?
@@ -498,13 +342,17 @@ impl Installer {
             return Ok(installed);
         }
         let platform = self.cache.platform();
-        remove_abandoned(&folder, platform);
-        let staging = Staging::create_in(&folder, platform).map_err(write)?;
+        let parent = folder.clone();
+        let staging = blocking(move || {
+            remove_abandoned(&parent, platform);
+            Staging::create_in(&parent, platform)
+        });
+        let staging = staging.await.map_err(write)?;
         let delivery = self.deliver(address, version, platform, staging.path(), listener).await?;
         self.check_lock(address, delivery.package.clone(), None).await?;
         let place = Place {
             program: format!("terraform-provider-{}", address.provider_type()),
-            record: self.cache.record_of(&package_folder),
+            record: Record::path_of(&package_folder),
             package: package_folder,
             before: before.map(|found| found.executable),
         };
@@ -540,80 +388,12 @@ impl Installer {
     ) -> Box<InstallError> {
         let unknown = error.allows_next_origin() || matches!(*error, InstallError::Protocols { .. });
         if unknown
-            && let Ok(listing) = self.listing(address, true).await
+            && let Ok(listing) = self.origins.listing(&self.cache, address, true).await
             && let Err(none) = choose(address, constraint, &listing, self.cache.platform())
         {
-            return Box::new(InstallError::NoVersion(none));
+            return none.into();
         }
         error.beside(cached)
-    }
-
-    /// The same, and which mirror has the provider of the same name from the other public registry. OpenTofu and Terraform make the same
-    /// directories with other hosts in them.
-    async fn beside_other_registry(
-        &self,
-        address: &ProviderAddress,
-        error: Box<InstallError>,
-    ) -> Box<InstallError> {
-        let (Some(other), Ok(origins)) = (in_other_registry(address), self.origins.of(address)) else {
-            return error;
-        };
-        let is_reachable = match error.class() {
-            FailureClass::Absent => true,
-            FailureClass::Unreachable => false,
-            FailureClass::Refused => return error,
-        };
-        for origin in origins.iter().filter(|origin| origin.is_mirror(is_reachable)) {
-            if origin.versions(&self.cache, &other).await.is_ok() {
-                let mirror = origin.to_string();
-                return Box::new(InstallError::OtherRegistry { error, mirror, address: other });
-            }
-        }
-        error
-    }
-}
-
-/// An installed provider. That nothing is known about it is told at each start.
-fn installed(address: &ProviderAddress, found: &CachedProvider, verification: Verification) -> Installed {
-    let warning = match &verification {
-        Verification::Signed { .. } | Verification::Unsigned | Verification::Mirrored { .. } => None,
-        Verification::Unverified { reason, .. } => Some(format!(
-            "{} {} is unverified: it was not installed by isthmus, and {reason}",
-            address.for_display(),
-            found.version
-        )),
-    };
-    Installed {
-        version: found.version.clone(),
-        executable: found.executable.clone(),
-        verification,
-        warnings: warning.into_iter().collect(),
-    }
-}
-
-/// The address of the provider of the same name in the other of the two public registries.
-fn in_other_registry(address: &ProviderAddress) -> Option<ProviderAddress> {
-    let host = match address.host() {
-        DEFAULT_HOST => TERRAFORM_HOST,
-        TERRAFORM_HOST => DEFAULT_HOST,
-        _ => return None,
-    };
-    ProviderAddress::parse(&format!("{host}/{}/{}", address.namespace(), address.provider_type())).ok()
-}
-
-fn from_registry(error: RegistryError) -> Box<InstallError> {
-    Box::new(InstallError::Registry(error))
-}
-
-/// Does what blocks where it may. A panic goes on here.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime goes down, and with it whoever waits here.
-            Err(_) => std::future::pending().await,
-        },
     }
 }
 

@@ -8,6 +8,7 @@
 #![warn(missing_docs)]
 
 mod address;
+mod auth;
 mod cache;
 mod checksums;
 mod cli_config;
@@ -22,45 +23,25 @@ mod installer;
 mod lock_file;
 mod mirror;
 mod registry;
+mod shown;
 mod signature;
 mod unpack;
-pub mod web;
+mod web;
 
-pub use address::{AddressError, DEFAULT_HOST, DEFAULT_NAMESPACE, PartFault, ProviderAddress};
+pub use address::{AddressError, DEFAULT_HOST, DEFAULT_NAMESPACE, ProviderAddress};
 pub use cache::{
-    AlteredError, CachedPackage, CachedProvider, Inventory, NotCached, PassedOver, ProviderCache, Removal,
-    RunningPrograms, Skipped, Unfinished, UnverifiedReason, Verification, check_program,
+    AlteredError, CachedPackage, Inventory, ProviderCache, Removal, RunningPrograms, UnverifiedReason,
+    Verification, check_program,
 };
-pub use checksums::{Checksums, ChecksumsError, FileSum, FileSumError};
-pub use cli_config::{
-    CliConfig, CliConfigError, ConfigFault, ConfigWarning, ConfiguredCredentials, CredentialsHelper,
-    InstallationMethod, MethodLocation, OciCredentials, OciDefaultCredentials, OciPrefix, OciPrefixFault,
-    OciRepository, OciSecret, PatternError, PatternFault, ProviderInstallation, ProviderPattern,
-    RegistryProtocols, RepositoryTemplate, TemplateFault,
-};
-pub use constraint::{ConstraintError, ConstraintFault, VersionConstraint};
-pub use download::{DownloadError, Progress, download};
+pub use checksums::FileSum;
+pub use cli_config::{CliConfig, CliConfigError};
+pub use constraint::{ConstraintError, VersionConstraint};
+pub use download::Progress;
 pub use environment::Environment;
 pub use executable::find_executable;
-pub use failure::FailureClass;
-pub use hashes::{HashError, HashScheme, LocalPackage, PackageHash, SumError};
-pub use hcl1::{Position, SyntaxFault};
-pub use installer::{
-    Delivery, InstallError, InstallEvent, Installed, Installer, Listener, Origins, Overridden,
-    SignaturePolicy,
-};
+pub use hashes::{LocalPackage, PackageHash, SumError};
+pub use installer::{Delivery, InstallError, InstallEvent, Installed, Installer, Origins, SignaturePolicy};
 pub use isthmus_common::Platform;
-pub use lock_file::{
-    LOCK_FILE_NAME, LockFault, LockFile, LockFileError, NotLocked, OtherPackage, ProviderLock,
-};
-pub use mirror::{
-    DevOverride, FilesystemMirror, MirrorError, MirrorWriter, MirroredPackage, MissingPlatform,
-    NetworkMirror, OciAuthenticator, OciMirror, PackageForm, RemoteMirrorError, RemotePackage, Source,
-    SourceKind, Sources,
-};
-pub use registry::{
-    Chosen, Enforced, ListedVersion, Listing, NoVersion, PackageFault, RegistryClient, RegistryError,
-    RegistryPackage, ServiceOverrides, choose,
-};
-pub use signature::{SignatureError, SignatureFault, Signed, verify as verify_signature};
-pub use unpack::{UnpackError, UnpackFault, UnpackLimits, unpack};
+pub use lock_file::{LOCK_FILE_NAME, LockFile, LockFileError, NotLocked, OtherPackage, ProviderLock};
+pub use mirror::{FilesystemMirror, MirrorError, MirrorWriter, PackageForm, Sources};
+pub use registry::{NoVersion, choose};

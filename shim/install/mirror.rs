@@ -7,9 +7,9 @@ mod remote;
 mod sources;
 mod writer;
 
-pub use filesystem::{FilesystemMirror, MirrorError, MirroredPackage, PackageForm};
-pub use network::NetworkMirror;
-pub use oci::{OciAuthenticator, OciMirror};
-pub use remote::{MissingPlatform, RemoteMirrorError, RemotePackage};
-pub use sources::{DevOverride, Source, SourceKind, Sources};
+pub use filesystem::{FilesystemMirror, MirrorError, PackageForm};
+pub(crate) use network::NetworkMirror;
+pub(crate) use oci::OciMirror;
+pub(crate) use remote::{MissingPlatform, RemoteMirrorError, RemotePackage};
+pub use sources::Sources;
 pub use writer::MirrorWriter;

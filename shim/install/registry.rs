@@ -15,13 +15,14 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 use url::Url;
 
-use super::web::{Ask, WebClient, shown_text};
 use super::{Platform, ProviderAddress};
+use crate::shown::shown_text;
+use crate::web::{Ask, WebClient};
 use answers::{DownloadAnswer, VersionsAnswer};
 
-pub use answers::{ListedVersion, Listing, RegistryPackage};
-pub use choice::{Chosen, NoVersion, choose};
-pub use error::{Enforced, PackageFault, RegistryError};
+pub(crate) use answers::{ListedVersion, Listing, RegistryPackage};
+pub use choice::{NoVersion, choose};
+pub(crate) use error::{Enforced, PackageFault, RegistryError};
 
 /// What a registry of providers is called among the services of a host.
 const SERVICE: &str = "providers.v1";
@@ -32,11 +33,11 @@ const LARGEST_DISCOVERY: u64 = 1 << 20;
 const DISCOVERY_REDIRECTS: u8 = 3;
 
 /// Where services are, by host and by name, as a user says.
-pub type ServiceOverrides = BTreeMap<String, BTreeMap<String, String>>;
+pub(crate) type ServiceOverrides = BTreeMap<String, BTreeMap<String, String>>;
 
 /// Asks registries. Cloning it shares what it knows.
 #[derive(Clone, Debug)]
-pub struct RegistryClient {
+pub(crate) struct RegistryClient {
     web: WebClient,
     overrides: Arc<ServiceOverrides>,
     known: Arc<Mutex<HashMap<String, Url>>>,
@@ -44,26 +45,23 @@ pub struct RegistryClient {
 
 impl RegistryClient {
     /// A client.
-    pub fn new(web: WebClient, overrides: ServiceOverrides) -> Self {
+    pub(crate) fn new(web: WebClient, overrides: ServiceOverrides) -> Self {
         Self { web, overrides: Arc::new(overrides), known: Arc::default() }
     }
 
     /// The same, asking with another client.
     #[must_use]
-    pub fn with_web(self, web: WebClient) -> Self {
+    pub(crate) fn with_web(self, web: WebClient) -> Self {
         Self { web, ..self }
     }
 
     /// What it asks with.
-    pub fn web(&self) -> &WebClient {
+    pub(crate) fn web(&self) -> &WebClient {
         &self.web
     }
 
     /// Which versions of a provider there are.
-    ///
-    /// # Errors
-    /// When the registry does not tell.
-    pub async fn versions(&self, address: &ProviderAddress) -> Result<Listing, RegistryError> {
+    pub(crate) async fn versions(&self, address: &ProviderAddress) -> Result<Listing, RegistryError> {
         let url = self.endpoint(address, &["versions"]).await?;
         let ask = Ask::json(&url).with_token_of(address.host());
         let (answer, _) = self.web.fetch_json::<VersionsAnswer>(&ask).await.map_err(|source| {
@@ -77,10 +75,7 @@ impl RegistryClient {
     }
 
     /// Where the archive of a version lies, and what it must be.
-    ///
-    /// # Errors
-    /// When the registry does not tell, or tells what cannot be.
-    pub async fn package(
+    pub(crate) async fn package(
         &self,
         address: &ProviderAddress,
         version: &Version,

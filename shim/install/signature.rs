@@ -26,7 +26,7 @@ const LARGEST_SIGNATURE: usize = 1 << 16;
 
 /// A good signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Signed {
+pub(crate) struct Signed {
     /// Whose it is: the fingerprint of the publisher's key, in hexadecimal digits.
     pub key: String,
     /// Since when the key, or the signature, does not hold any more.
@@ -36,61 +36,39 @@ pub struct Signed {
 /// There is no good signature.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
-    /// The file of the signature is none.
     #[error("the signature cannot be read: {0}")]
     Unreadable(String),
-    /// None of the keys can be read.
     #[error("no signing key can be read: {0}")]
     NoKey(String),
-    /// Nobody who is known has signed.
     #[error("it is signed by {signers}, and the registry lists {}", .keys.join(", "))]
-    Unknown {
-        /// Who has signed, as the signature says.
-        signers: String,
-        /// The keys that may have signed.
-        keys: Vec<String>,
-    },
-    /// Somebody who is known has signed something else, or may not sign.
+    Unknown { signers: String, keys: Vec<String> },
     #[error("the signature by {key} is not good: {fault}")]
-    Bad {
-        /// Whose it is.
-        key: String,
-        /// What is wrong.
-        fault: SignatureFault,
-    },
+    Bad { key: String, fault: SignatureFault },
 }
 
 /// What is wrong with a signature by a known key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureFault {
-    /// It belongs to something else.
     #[error("the list of checksums is not what was signed")]
     OtherContent,
-    /// What it signs can be forged.
     #[error("it is made over {0}, which can be forged")]
     WeakHash(String),
-    /// It signs no document.
     #[error("it is not the signature of a document")]
     OtherKind,
     /// The key is for something else, such as for encryption.
     #[error("the key is not for signing")]
     NotForSigning,
-    /// The subkey does not belong to the key.
     #[error("the subkey is not bound to the key")]
     Unbound,
     /// The key says nothing valid about itself.
     #[error("the key has not signed its own certificate")]
     Uncertified,
-    /// The key was withdrawn.
     #[error("the key was revoked")]
     Revoked,
 }
 
 /// Whether `document` is signed by one of the keys, each in ASCII armor, and by which one.
-///
-/// # Errors
-/// When it is not.
-pub fn verify(
+pub(crate) fn verify(
     document: &[u8],
     signature: &[u8],
     keys: &[String],

@@ -25,7 +25,7 @@ const PROGRAM_PREFIX: &str = "terraform-provider-";
 
 /// How much an archive may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnpackLimits {
+pub(crate) struct UnpackLimits {
     /// The most files and directories.
     pub entries: usize,
     /// The most bytes of all files together.
@@ -36,36 +36,23 @@ pub struct UnpackLimits {
     pub small: u64,
     /// The longest name in bytes.
     pub name: usize,
-    /// The deepest directory.
     pub depth: usize,
 }
 
 /// An archive is not unpacked; what was unpacked of it so far is worthless.
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
-    /// It is no ZIP file, or a damaged one.
     #[error("the archive {} cannot be read", path.display())]
     Archive {
-        /// The archive.
         path: PathBuf,
-        /// Why not.
         #[source]
         source: ZipError,
     },
-    /// It holds what no provider's archive may hold.
     #[error("the archive {} is refused: {fault}", path.display())]
-    Refused {
-        /// The archive.
-        path: PathBuf,
-        /// What it holds.
-        fault: UnpackFault,
-    },
-    /// There is no place for it.
+    Refused { path: PathBuf, fault: UnpackFault },
     #[error("{} cannot be written", path.display())]
     Write {
-        /// What cannot be written.
         path: PathBuf,
-        /// Why not.
         #[source]
         source: io::Error,
     },
@@ -74,28 +61,21 @@ pub enum UnpackError {
 /// What an archive may not hold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnpackFault {
-    /// Too many.
     #[error("it has more than {0} entries")]
     Entries(usize),
-    /// Too much.
     #[error("it unpacks to more than {0} bytes")]
     Bytes(u64),
-    /// Much more than could be in it.
     #[error("it unpacks to more than {0} times its size")]
     Ratio(u64),
-    /// A name that leads elsewhere, or is none.
     #[error("the name {0:?} in it does not lead into the directory that it is unpacked into")]
     Name(String),
-    /// A link, a device, a pipe.
     #[error("{0:?} in it is neither a file nor a directory")]
     Kind(String),
-    /// Encrypted.
     #[error("{0:?} in it is encrypted")]
     Encrypted(String),
     /// Two of one name, or a file where a directory is.
     #[error("{0:?} is in it twice, or differs from another name only in case")]
     Twice(String),
-    /// More bytes than it says.
     #[error("{0:?} in it is longer than it says")]
     Longer(String),
 }
@@ -108,10 +88,7 @@ impl Default for UnpackLimits {
 }
 
 /// Unpacks an archive into an empty directory that nobody else writes to.
-///
-/// # Errors
-/// When the archive is damaged or refused, or there is no place.
-pub fn unpack(archive: &Path, folder: &Path, limits: &UnpackLimits) -> Result<(), UnpackError> {
+pub(crate) fn unpack(archive: &Path, folder: &Path, limits: &UnpackLimits) -> Result<(), UnpackError> {
     let unreadable = |source| UnpackError::Archive { path: archive.to_owned(), source };
     let refused = |fault| UnpackError::Refused { path: archive.to_owned(), fault };
     let file = File::open(archive).map_err(|error| unreadable(ZipError::Io(error)))?;

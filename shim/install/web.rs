@@ -8,21 +8,17 @@
 mod authorities;
 mod client;
 mod clock;
-mod credentials;
 mod error;
 mod http;
 mod proxy;
 #[cfg(test)]
-pub(super) mod testing;
+pub(crate) mod testing;
 mod transport;
 
-pub use authorities::Authorities;
-pub(super) use client::Refusal;
-pub use client::{Ask, Fetched, Opened, WebClient, WebSettings};
-pub use clock::{Clock, SystemClock};
-pub use credentials::{CredentialsError, CredentialsSource, NoCredentials, Token, TokenError};
-pub use error::{AuthState, WebError, WebFault};
-pub(super) use error::{shown, shown_text};
-pub use http::{HttpSettings, HttpTransport};
-pub use proxy::ProxyRules;
-pub use transport::{Body, BoxFuture, Request, Response, Transport, TransportError, TransportFault};
+pub(crate) use client::{Ask, Fetched, Opened, Refusal, WebClient, WebSettings};
+pub(crate) use error::WebError;
+pub(crate) use error::{AuthState, WebFault};
+pub(crate) use http::{HttpSettings, HttpTransport};
+pub(crate) use transport::Request;
+#[cfg(test)]
+pub(crate) use transport::{TransportError, TransportFault};

@@ -13,9 +13,8 @@ use isthmus_install::{
     ProviderAddress, ProviderLock, VersionConstraint,
 };
 
-use super::attempt::{ProviderError, install};
+use super::error::ProviderError;
 use super::progress::Reporter;
-
 use crate::cli::output::warn;
 
 /// What is to be locked.
@@ -59,7 +58,7 @@ impl Locking {
             Some(_) => &installer.clone().with_lock(self.file.clone(), self.path.clone()),
             None => installer,
         };
-        let mut installed = install(locked, &self.address, &self.constraint, reporter).await?;
+        let mut installed = reporter.install(locked, &self.address, &self.constraint).await?;
         let folder = installed.executable.parent().unwrap_or(Path::new("")).to_owned();
         let mut hashes = BTreeSet::from([PackageHash::of_contents(LocalPackage::Folder(&folder))?]);
         if self.known.is_none() {

@@ -5,7 +5,9 @@
 use std::io::{self, IsTerminal as _};
 use std::sync::{Mutex, PoisonError};
 
-use isthmus_install::{InstallEvent, Progress};
+use isthmus_install::{
+    InstallError, InstallEvent, Installed, Installer, Progress, ProviderAddress, VersionConstraint,
+};
 
 use crate::cli::output::tell;
 use crate::cli::table::bytes;
@@ -35,6 +37,18 @@ impl Reporter {
     pub(crate) fn new() -> Self {
         let is_terminal = io::stderr().is_terminal();
         Self { is_terminal, narrator: ProgressReporter::default(), state: Mutex::default() }
+    }
+
+    /// Installs a provider. Of the report nothing is left in the end.
+    pub(crate) async fn install(
+        &self,
+        installer: &Installer,
+        address: &ProviderAddress,
+        constraint: &VersionConstraint,
+    ) -> Result<Installed, Box<InstallError>> {
+        let installed = installer.install(address, constraint, &|event| self.tell(event)).await;
+        self.clear();
+        installed
     }
 
     pub(crate) fn tell(&self, event: InstallEvent) {

@@ -7,13 +7,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use isthmus_install::{Installed, LOCK_FILE_NAME, Platform, ProviderAddress, VersionConstraint};
+use isthmus_install::{Installed, Installer, LOCK_FILE_NAME, Platform, ProviderAddress, VersionConstraint};
 
-use super::attempt::{ProviderError, install, installer};
+use super::error::ProviderError;
 use super::locking::Locking;
 use super::progress::Reporter;
 use crate::cli::output::{fail, print, warn};
 use crate::cli::{runtime, verification};
+use crate::daemon::{Installation, InstallationError};
 use crate::package::parameters::is_path;
 use crate::project::document::PLUGIN;
 use crate::settings::Settings;
@@ -80,7 +81,7 @@ impl Options {
             (installed, said)
         } else {
             let constraint = constraint.unwrap_or_else(VersionConstraint::any);
-            (install(&installer, &address, &constraint, &reporter).await?, String::new())
+            (reporter.install(&installer, &address, &constraint).await?, String::new())
         };
         let (installed, said) = told;
         for warning in &installed.warnings {
@@ -123,10 +124,17 @@ pub(crate) fn install_one(
             warn(&overridden.warning);
             return Ok(overridden.executable);
         }
-        let installed = install(&installer, &address, &constraint, &Reporter::new()).await?;
+        let installed = Reporter::new().install(&installer, &address, &constraint).await?;
         for warning in &installed.warnings {
             warn(warning);
         }
         Ok(installed.executable)
     })?
+}
+
+/// Installs as everything here does; what of the configuration has no effect is told.
+pub(crate) fn installer(settings: &Settings) -> Result<Installer, InstallationError> {
+    let Installation { installer, warnings } = Installation::configured(settings);
+    warnings.iter().for_each(|warning| warn(warning));
+    installer
 }

@@ -97,7 +97,7 @@ impl Prune {
                 print(&format!("kept {name}: {reason}; remove it by name, as {address}@{version}\n"));
                 continue;
             }
-            pruning.remove(&name, *size, || cache.remove(package));
+            pruning.remove(&name, *size, || package.remove());
         }
         self.remove_unfinished(&cache, &inventory, &selections, &mut pruning);
         let verb = if self.dry_run { "would be freed" } else { "freed" };
@@ -146,7 +146,7 @@ impl Prune {
             }
             let path = unfinished.path.strip_prefix(cache.root()).unwrap_or(&unfinished.path);
             let name = format!("what is left of an installation, {}", path.display());
-            pruning.remove(&name, unfinished.size, || cache.remove_unfinished(unfinished));
+            pruning.remove(&name, unfinished.size, || unfinished.remove());
         }
     }
 }

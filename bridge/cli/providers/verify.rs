@@ -60,7 +60,7 @@ impl Verify {
         let mut asked = None;
         let mut outcome = Outcome::Done;
         for package in inventory.packages.iter().filter(|package| is_selected(package)) {
-            let found = match cache.verify(package) {
+            let found = match package.verify() {
                 Ok(Some(Verification::Unverified { .. }) | None) if self.offline => {
                     Found::Unverified("it was not installed by isthmus".to_owned())
                 }
@@ -95,9 +95,7 @@ async fn ask(installer: &Installer, package: &CachedPackage) -> Found {
     let CachedPackage { address, version, executable, .. } = package;
     let before = FileSum::of_file(executable).ok();
     let reporter = Reporter::new();
-    let tell = |event| reporter.tell(event);
-    let installed = installer.install(address, &VersionConstraint::exactly(version), &tell).await;
-    reporter.clear();
+    let installed = reporter.install(installer, address, &VersionConstraint::exactly(version)).await;
     let installed = match installed {
         Ok(installed) => installed,
         Err(error) => return Found::Refused(isthmus_common::error_chain(&error)),

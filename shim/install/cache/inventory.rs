@@ -45,7 +45,6 @@ pub struct CachedPackage {
 /// Something in the cache that is no version of a provider.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PassedOver {
-    /// Where it is.
     pub path: PathBuf,
     /// Why it was passed over.
     pub reason: String,
@@ -54,7 +53,6 @@ pub struct PassedOver {
 /// What somebody was putting together, and may still be.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unfinished {
-    /// Where it is.
     pub path: PathBuf,
     /// The directory that it is to become, or to belong to.
     pub(super) package: PathBuf,
@@ -74,11 +72,6 @@ pub struct Inventory {
 }
 
 impl ProviderCache {
-    /// The directory.
-    pub fn root(&self) -> &Path {
-        &self.root
-    }
-
     /// All that is in the cache, for machines of all kinds. A cache that is not there is empty.
     ///
     /// # Errors
@@ -168,7 +161,7 @@ impl ProviderCache {
             let program = format!("{PROGRAM_PREFIX}{}", address.provider_type());
             match find_in_folder(&path, &program) {
                 Ok(Some(executable)) => {
-                    let record = self.record_of(&path);
+                    let record = Record::path_of(&path);
                     inventory.packages.push(CachedPackage {
                         address: address.clone(),
                         version: version.clone(),
@@ -186,21 +179,23 @@ impl ProviderCache {
         }
     }
 
+    /// The sum of the archive that a version came out of, as it was recorded.
+    pub fn archive_sum(&self, address: &ProviderAddress, version: &Version) -> Option<FileSum> {
+        Record::read(&Record::path_of(&self.package_folder(address, version)))?.archive_sum()
+    }
+}
+
+impl CachedPackage {
     /// Compares a whole program with its record, whatever the file system says of it, and tells who vouches for it. Without a record there
     /// is nothing to compare it with.
     ///
     /// # Errors
     /// When it is not the one that was installed, or cannot be read.
-    pub fn verify(&self, package: &CachedPackage) -> Result<Option<Verification>, AlteredError> {
-        let path = self.record_of(&package.folder);
+    pub fn verify(&self) -> Result<Option<Verification>, AlteredError> {
+        let path = Record::path_of(&self.folder);
         let Some(mut record) = Record::read(&path) else { return Ok(None) };
-        record.check_whole(&package.executable, &path)?;
+        record.check_whole(&self.executable, &path)?;
         Ok(Some(record.verification))
-    }
-
-    /// The sum of the archive that a version came out of, as it was recorded.
-    pub fn archive_sum(&self, address: &ProviderAddress, version: &Version) -> Option<FileSum> {
-        Record::read(&self.record_of(&self.package_folder(address, version)))?.archive_sum()
     }
 }
 
@@ -310,7 +305,7 @@ pub(super) mod tests {
             let program = self.file(&path, "a program");
             let folder = program.parent().expect("a directory").to_owned();
             let record = Record::of(&program, None, Verification::Unsigned).expect("it can be read");
-            record.write(&self.cache().record_of(&folder)).expect("it can be written");
+            record.write(&Record::path_of(&folder)).expect("it can be written");
             folder
         }
 
@@ -404,20 +399,20 @@ pub(super) mod tests {
         let fixture = Fixture::new();
         let folder = fixture.install(RANDOM, "3.9.0");
         let package = || fixture.inventory().packages.remove(0);
-        assert_eq!(fixture.cache().verify(&package()).expect("as it was"), Some(Verification::Unsigned));
+        assert_eq!(package().verify().expect("as it was"), Some(Verification::Unsigned));
         // As long, as old and as new, by the same file: only its content tells.
         let program = package().executable;
-        let record = fixture.cache().record_of(&folder);
+        let record = Record::path_of(&folder);
         fs::write(&program, "A program").expect("a file");
         let text = fs::read_to_string(&record).expect("a record");
         Record::of(&program, None, Verification::Unsigned).expect("a record").write(&record).expect("a file");
-        let state = |text: &str| text.split_once("\"state\"").expect("a record").1.to_owned();
+        let state = |text: &str| text.split_once("\"stamp\"").expect("a record").1.to_owned();
         let forged = fs::read_to_string(&record).expect("a record");
         fs::write(&record, text.replace(&state(&text), &state(&forged))).expect("a file");
         Record::read(&record).expect("a record").check(&program, &record).expect("nothing shows");
-        let error = fixture.cache().verify(&package()).expect_err("it is another one").to_string();
+        let error = package().verify().expect_err("it is another one").to_string();
         assert!(error.contains("was altered after it was installed"), "{error}");
         fs::remove_file(record).expect("it is there");
-        assert_eq!(fixture.cache().verify(&package()).expect("nothing is known"), None);
+        assert_eq!(package().verify().expect("nothing is known"), None);
     }
 }

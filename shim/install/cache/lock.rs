@@ -12,9 +12,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
+use isthmus_common::blocking;
 use isthmus_common::permissions::{FILE, file_options};
 use rustix::fs::{FlockOperation, fcntl_lock};
 use tokio::sync::OwnedMutexGuard;
+
+use super::beside::beside;
 
 /// The longest pause between two looks at a lock that somebody else has.
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
@@ -31,6 +34,11 @@ pub(crate) struct FolderLock {
 }
 
 impl FolderLock {
+    /// Where the lock of a version's directory lies.
+    pub(crate) fn path_of(package: &Path) -> PathBuf {
+        beside(package, ".lock")
+    }
+
     /// Takes a lock; nothing if somebody else has it.
     pub(crate) fn try_take(path: &Path) -> io::Result<Option<Self>> {
         let Ok(here) = lock_here(path).try_lock_owned() else { return Ok(None) };
@@ -58,7 +66,8 @@ impl FolderLock {
                 here.lock_owned().await
             }
         };
-        let file = open(path)?;
+        let opened = path.to_owned();
+        let file = blocking(move || open(&opened)).await?;
         let mut pause = Duration::from_millis(5);
         loop {
             match fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {

@@ -1,23 +1,22 @@
 //! What is known of an installed provider: which program it is, and who vouches for it.
 //!
 //! The record lies beside the version's directory, in `OS_ARCH.verified.json`, and is written before the directory appears under its
-//! name; so a directory without a record is somebody else's, such as the Go bridge's. The program is known by its SHA-256. To read it at
-//! every start would take longer than the start, so the record keeps what the file system said of the file as well, and only a
-//! file of which it says something else is read again. Whoever can change a file without that showing can change the record too.
+//! name; so a directory without a record is somebody else's, such as the Go bridge's. The program is known by its SHA-256, and is read
+//! again only where its [`FileStamp`] is another one.
 
 use std::fmt;
-use std::fs::Metadata;
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use isthmus_common::FileStamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{FileSum, ProviderCache};
+use super::beside::beside;
+use crate::FileSum;
 
 /// The version of the format; a record of another one is as if it were not there.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// What every record begins with, without white space.
 const BEGINNING: &[u8] = b"{\"format\":";
 /// What the names of records begin with that are being written.
@@ -96,24 +95,13 @@ impl fmt::Display for Verification {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     format: u32,
-    /// The program's name.
     pub(crate) program: String,
     /// Its sum, in hexadecimal digits.
     sha256: String,
     /// The archive's sum, if there was one.
     pub(crate) archive_sha256: Option<String>,
-    /// Who vouches for it.
     pub(crate) verification: Verification,
-    state: State,
-}
-
-/// What the file system says of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct State {
-    size: u64,
-    inode: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
+    stamp: [i64; FileStamp::NUMBERS],
 }
 
 /// The program is not the one that was installed.
@@ -159,20 +147,25 @@ pub enum AlteredError {
 }
 
 impl Record {
+    /// Where the record of a version's directory lies.
+    pub(crate) fn path_of(package: &Path) -> PathBuf {
+        beside(package, RECORD)
+    }
+
     /// The record of a program that was just put there.
     pub(crate) fn of(
         program: &Path,
         archive: Option<FileSum>,
         verification: Verification,
     ) -> io::Result<Self> {
-        let state = State::of(&program.metadata()?);
+        let stamp = FileStamp::of(&program.metadata()?).into();
         Ok(Self {
             format: FORMAT,
             program: program.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             sha256: FileSum::of_file(program)?.to_string(),
             archive_sha256: archive.map(|sum| sum.to_string()),
             verification,
-            state,
+            stamp,
         })
     }
 
@@ -205,56 +198,43 @@ impl Record {
         file.persist(path).map(|_| ()).map_err(|error| error.error)
     }
 
-    /// Whether a program is the recorded one. What the file system says of it is brought up to date in the record.
+    /// Whether a program is the recorded one; by its content where its stamp is another one, which is brought up to date then.
     pub(crate) fn check(&mut self, program: &Path, path: &Path) -> Result<(), AlteredError> {
-        self.check_unless(program, path, |recorded, found| recorded == found)
+        self.check_content(program, path, false)
     }
 
     /// The same, by the program's content in any case.
     pub(crate) fn check_whole(&mut self, program: &Path, path: &Path) -> Result<(), AlteredError> {
-        self.check_unless(program, path, |_, _| false)
+        self.check_content(program, path, true)
     }
 
-    fn check_unless(
-        &mut self,
-        program: &Path,
-        path: &Path,
-        is_known: impl FnOnce(State, State) -> bool,
-    ) -> Result<(), AlteredError> {
+    fn check_content(&mut self, program: &Path, path: &Path, always: bool) -> Result<(), AlteredError> {
         let folder = || program.parent().unwrap_or(program).to_owned();
         let read = |source| AlteredError::Read { program: program.to_owned(), source };
         if program.file_name().is_none_or(|name| name.to_string_lossy() != self.program.as_str()) {
             let (program, expected) = (program.to_owned(), self.program.clone());
             return Err(AlteredError::Name { folder: folder(), program, expected });
         }
-        let state = State::of(&program.metadata().map_err(read)?);
-        if is_known(self.state, state) {
+        let stamp = FileStamp::of(&program.metadata().map_err(read)?).into();
+        let is_unchanged = stamp == self.stamp;
+        if is_unchanged && !always {
             return Ok(());
         }
         let found = FileSum::of_file(program).map_err(read)?;
-        match self.sum() {
-            Some(expected) if expected != found => {
-                Err(AlteredError::Content { folder: folder(), program: program.to_owned(), expected, found })
-            }
-            _ if state == self.state => Ok(()),
-            _ => {
-                self.state = state;
-                // If it cannot be written, the program is read again the next time.
-                let _ = self.write(path);
-                Ok(())
-            }
+        if let Some(expected) = self.sum().filter(|expected| *expected != found) {
+            return Err(AlteredError::Content {
+                folder: folder(),
+                program: program.to_owned(),
+                expected,
+                found,
+            });
         }
-    }
-}
-
-impl State {
-    fn of(metadata: &Metadata) -> Self {
-        Self {
-            size: metadata.size(),
-            inode: metadata.ino(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        if !is_unchanged {
+            self.stamp = stamp;
+            // If it cannot be written, the program is read again the next time.
+            let _ = self.write(path);
         }
+        Ok(())
     }
 }
 
@@ -296,31 +276,13 @@ pub fn check_program(program: &Path) -> Result<Option<Verification>, AlteredErro
     // Where it lies by its name, and where links to it lead.
     for program in [Ok(program.to_owned()), program.canonicalize()].into_iter().flatten() {
         let Some(folder) = program.parent() else { continue };
-        let path = beside(folder, RECORD);
+        let path = Record::path_of(folder);
         if let Some(mut record) = Record::read(&path) {
             record.check(&program, &path)?;
             return Ok(Some(record.verification));
         }
     }
     Ok(None)
-}
-
-impl ProviderCache {
-    /// Where the record of a version's directory lies.
-    pub(crate) fn record_of(&self, package: &Path) -> PathBuf {
-        beside(package, RECORD)
-    }
-
-    /// Where the lock of a version's directory lies.
-    pub(crate) fn lock_of(&self, package: &Path) -> PathBuf {
-        beside(package, ".lock")
-    }
-}
-
-fn beside(package: &Path, ending: &str) -> PathBuf {
-    let mut name = package.file_name().unwrap_or_default().to_owned();
-    name.push(ending);
-    package.with_file_name(name)
 }
 
 /// Seconds of Unix time.
@@ -346,7 +308,7 @@ mod tests {
     fn a_program_that_is_as_it_was_is_not_read() {
         let (_folder, program, path) = installed();
         let mut record = Record::read(&path).expect("a record");
-        // Nothing but the state is looked at: with it, any sum will do.
+        // Nothing but the stamp is looked at: with it, any sum will do.
         record.sha256 = "0".repeat(64);
         record.check(&program, &path).expect("as it was");
     }
@@ -359,7 +321,7 @@ mod tests {
         std::fs::rename(&other, &program).expect("in its place");
         let before = std::fs::read(&path).expect("a record");
         Record::read(&path).expect("a record").check(&program, &path).expect("the same content");
-        assert_ne!(std::fs::read(&path).expect("a record"), before, "its state is remembered");
+        assert_ne!(std::fs::read(&path).expect("a record"), before, "its stamp is remembered");
     }
 
     #[test]
@@ -436,7 +398,7 @@ mod tests {
             std::fs::write(&path, damaged).expect("a file");
             assert_eq!(Record::read(&path), None);
         }
-        let other = String::from_utf8(whole).expect("text").replace("\"format\": 1", "\"format\": 2");
+        let other = String::from_utf8(whole).expect("text").replace("\"format\": 2", "\"format\": 1");
         std::fs::write(&path, other).expect("a file");
         assert_eq!(Record::read(&path), None);
         assert_eq!(Record::read(&folder.path().join("nowhere")), None);

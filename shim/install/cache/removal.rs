@@ -9,11 +9,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::ProviderCache;
 use super::inventory::{CachedPackage, Unfinished};
 use super::lock::FolderLock;
 use super::mounts;
-use super::record::{remove_own, require_own};
+use super::record::{Record, remove_own, require_own};
 use super::staging::{self, Staging, is_staging};
 
 /// The programs that run on this machine, as far as this process may know.
@@ -45,44 +44,43 @@ impl RunningPrograms {
     }
 }
 
-impl ProviderCache {
+impl CachedPackage {
     /// Removes a version. What runs of it goes on running.
     ///
     /// # Errors
     /// When it cannot be removed.
-    pub fn remove(&self, package: &CachedPackage) -> io::Result<Removal> {
-        let Some(_lock) = FolderLock::try_take(&self.lock_of(&package.folder))? else {
+    pub fn remove(&self) -> io::Result<Removal> {
+        let Some(_lock) = FolderLock::try_take(&FolderLock::path_of(&self.folder))? else {
             return Ok(Removal::Busy);
         };
-        let record = self.record_of(&package.folder);
+        let record = Record::path_of(&self.folder);
         require_own(&record)?;
-        if !package.folder.is_symlink() {
-            mounts::require_none_in(&package.folder)?;
+        if !self.folder.is_symlink() {
+            mounts::require_none_in(&self.folder)?;
         }
-        let version = package.folder.parent().unwrap_or(&package.folder);
-        let leaving = Staging::create_in(version, package.platform)?;
-        fs::rename(&package.folder, leaving.path().join("removed"))?;
+        let version = self.folder.parent().unwrap_or(&self.folder);
+        let leaving = Staging::create_in(version, self.platform)?;
+        fs::rename(&self.folder, leaving.path().join("removed"))?;
         remove_own(&record)?;
         leaving.close()?;
         Ok(Removal::Removed)
     }
+}
 
+impl Unfinished {
     /// Removes what somebody has left unfinished.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
-    pub fn remove_unfinished(&self, unfinished: &Unfinished) -> io::Result<Removal> {
-        let Some(_lock) = FolderLock::try_take(&self.lock_of(&unfinished.package))? else {
+    pub fn remove(&self) -> io::Result<Removal> {
+        let Some(_lock) = FolderLock::try_take(&FolderLock::path_of(&self.package))? else {
             return Ok(Removal::Busy);
         };
-        if unfinished.path.symlink_metadata().is_err() {
+        if self.path.symlink_metadata().is_err() {
             // Whoever has had the lock in between has finished it, or removed it.
             return Ok(Removal::Removed);
         }
-        if !is_staging(&unfinished.path) {
+        if !is_staging(&self.path) {
             return Err(io::Error::other("it was not created by isthmus"));
         }
-        staging::remove(&unfinished.path)?;
+        staging::remove(&self.path)?;
         Ok(Removal::Removed)
     }
 }
@@ -93,9 +91,9 @@ mod tests {
 
     use isthmus_common::Platform;
 
-    use super::super::inventory::Inventory;
-    use super::super::inventory::tests::Fixture;
     use super::*;
+    use crate::cache::inventory::Inventory;
+    use crate::cache::inventory::tests::Fixture;
 
     const B: &str = "example.com/a/b";
 
@@ -105,14 +103,14 @@ mod tests {
         fixture.install(B, "1.0.0");
         fixture.install(B, "1.1.0");
         let package = fixture.inventory().packages.remove(1);
-        assert_eq!(fixture.cache().remove(&package).expect("it can be removed"), Removal::Removed);
+        assert_eq!(package.remove().expect("it can be removed"), Removal::Removed);
         let left = fs::read_dir(fixture.path("example.com/a/b/1.0.0")).expect("a directory");
         let left: Vec<_> = left.map(|entry| entry.expect("an entry").file_name()).collect();
         assert_eq!(left, ["linux_amd64.lock"]);
         let after = fixture.inventory();
         assert_eq!(after.packages.len(), 1);
         assert_eq!(after, Inventory { packages: after.packages.clone(), ..Inventory::default() });
-        assert!(fixture.cache().remove(&package).is_err(), "it is not there any more");
+        assert!(package.remove().is_err(), "it is not there any more");
     }
 
     #[test]
@@ -124,7 +122,7 @@ mod tests {
         symlink(target, fixture.path("example.com/a/b/1.0.0/linux_amd64")).expect("a link");
         let package = fixture.inventory().packages.remove(0);
         assert_eq!(package.size, 1);
-        assert_eq!(fixture.cache().remove(&package).expect("it can be removed"), Removal::Removed);
+        assert_eq!(package.remove().expect("it can be removed"), Removal::Removed);
         assert!(elsewhere.is_file() && fixture.inventory().packages.is_empty());
     }
 
@@ -142,21 +140,21 @@ mod tests {
         assert_eq!(inventory.unfinished.len(), 1);
         let reason = "it does not carry the marker of isthmus; remove it by hand if nothing in it is needed";
         assert_eq!(inventory.skipped[0].reason, reason);
-        let lock = FolderLock::take(&fixture.cache().lock_of(&folder), || {}).await.expect("a lock");
-        assert_eq!(fixture.cache().remove(&inventory.packages[0]).expect("no error"), Removal::Busy);
-        let busy = fixture.cache().remove_unfinished(&inventory.unfinished[0]).expect("no error");
+        let lock = FolderLock::take(&FolderLock::path_of(&folder), || {}).await.expect("a lock");
+        assert_eq!(inventory.packages[0].remove().expect("no error"), Removal::Busy);
+        let busy = inventory.unfinished[0].remove().expect("no error");
         assert!(busy == Removal::Busy && unfinished.is_file());
         drop(lock);
         for left in &inventory.unfinished {
-            assert_eq!(fixture.cache().remove_unfinished(left).expect("it can"), Removal::Removed);
-            assert_eq!(fixture.cache().remove_unfinished(left).expect("it is gone"), Removal::Removed);
+            assert_eq!(left.remove().expect("it can"), Removal::Removed);
+            assert_eq!(left.remove().expect("it is gone"), Removal::Removed);
         }
         assert!(fixture.inventory().unfinished.is_empty());
         let mistaken = Unfinished {
             path: notes.parent().expect("a directory").to_owned(),
             ..inventory.unfinished[0].clone()
         };
-        let error = fixture.cache().remove_unfinished(&mistaken).expect_err("it is not ours");
+        let error = mistaken.remove().expect_err("it is not ours");
         assert!(error.to_string().contains("not created by isthmus") && notes.is_file(), "{error}");
     }
 
@@ -165,9 +163,9 @@ mod tests {
         let fixture = Fixture::new();
         fixture.install(B, "1.0.0");
         let package = fixture.inventory().packages.remove(0);
-        let record = fixture.cache().record_of(&package.folder);
+        let record = Record::path_of(&package.folder);
         fs::write(&record, "of a user").expect("a file");
-        let error = fixture.cache().remove(&package).expect_err("something is in the place of the record");
+        let error = package.remove().expect_err("something is in the place of the record");
         assert!(error.to_string().contains("was not written by isthmus"), "{error}");
         assert_eq!(fs::read(&record).expect("a file"), b"of a user");
         assert!(package.executable.is_file(), "nothing was removed");

@@ -4,31 +4,33 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::Environment;
-use super::super::web::{HttpSettings, HttpTransport, WebClient, WebSettings};
-use super::{CliConfig, ConfiguredCredentials, RegistryProtocols};
+use super::{CliConfig, RegistryProtocols};
+use crate::Environment;
+use crate::web::{HttpSettings, HttpTransport, WebClient, WebSettings};
 
 /// The most attempts that can be configured.
 const MOST_ATTEMPTS: u32 = 20;
 /// The longest that an answer may take, in seconds: a day.
 const LONGEST: u32 = 86_400;
 
-impl WebClient {
+impl CliConfig {
     /// The client of whoever has this configuration and environment. Nothing is read or opened until it is first asked for
     /// something. What it does not understand of the environment is told then, by the variable's name.
-    pub fn configured(config: &CliConfig, environment: &Environment) -> Self {
-        let settings = WebSettings::configured(config.registry_protocols, environment);
+    pub(crate) fn web_client(&self, environment: &Environment) -> WebClient {
+        let settings = WebSettings::configured(self.registry_protocols, environment);
         let mut http = HttpSettings::from_environment(environment);
         // Whoever waits longer for an answer waits longer for its beginning too.
         http.silence = http.silence.max(settings.patience);
-        let credentials = ConfiguredCredentials::new(config, environment);
-        Self::new(Arc::new(HttpTransport::new(http)), Arc::new(credentials)).with_settings(settings)
+        let credentials = self.registry_credentials(environment);
+        WebClient::new(Arc::new(HttpTransport::new(http)), Arc::new(credentials)).with_settings(settings)
     }
+}
 
+impl WebClient {
     /// The same, which repeats a broken download as often as a source of providers says (`download_retry_count`), if it says so.
     /// That goes before the environment, as with OpenTofu.
     #[must_use]
-    pub fn with_download_retries(self, retries: Option<u32>) -> Self {
+    pub(crate) fn with_download_retries(self, retries: Option<u32>) -> Self {
         let mut settings = self.settings();
         settings.download_attempts = retries.map_or(settings.download_attempts, attempts);
         self.with_settings(settings)
@@ -38,7 +40,7 @@ impl WebClient {
 impl WebSettings {
     /// What Terraform's and OpenTofu's variables say, else what files say. What is no number in a variable has no effect, as it has
     /// there.
-    pub fn configured(files: RegistryProtocols, environment: &Environment) -> Self {
+    pub(crate) fn configured(files: RegistryProtocols, environment: &Environment) -> Self {
         let number = |name| environment.text(name)?.trim().parse::<u32>().ok();
         let standard = Self::default();
         let retries = number("TF_REGISTRY_DISCOVERY_RETRY").or(files.retry_count);
@@ -90,7 +92,7 @@ mod tests {
     #[test]
     fn a_source_of_providers_may_be_more_patient_than_the_environment() {
         let environment = Environment::from_pairs([("TF_PROVIDER_DOWNLOAD_RETRY", "7")]);
-        let client = WebClient::configured(&CliConfig::default(), &environment);
+        let client = CliConfig::default().web_client(&environment);
         let attempts = |retries| client.clone().with_download_retries(retries).settings().download_attempts;
         assert_eq!([attempts(None), attempts(Some(0)), attempts(Some(2))], [8, 1, 3]);
     }

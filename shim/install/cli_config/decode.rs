@@ -1,17 +1,22 @@
 //! What one file says, and how it goes together with what earlier ones said: of a simple setting the first one counts, of a
 //! host's the last one.
 
+mod installation;
+mod oci;
+mod reader;
+mod section;
+
 use std::path::Path;
 
 use isthmus_common::Secret;
 
-use super::super::address::normalise_host;
-use super::super::hcl1::{self, Key, Position};
-use super::section::{Decoded, Located};
-use super::{
-    CliConfig, CliConfigError, ConfigFault, ConfigWarning, CredentialsHelper, Environment, installation, oci,
-};
-use crate::hcl1::Body;
+use super::{CliConfig, CliConfigError, ConfigFault};
+use crate::Environment;
+use crate::address::normalise_host;
+use crate::auth::{CredentialsHelper, is_program_name};
+use crate::hcl1::{self, Body, Key, Position};
+use reader::Reader;
+use section::{Decoded, Located};
 
 /// What there is in a file. What follows the empty line has nothing to do with providers, or no effect any more.
 const KNOWN: [&str; 13] = [
@@ -46,13 +51,6 @@ pub(super) fn file(
     Reader { file, environment, config }.read(&body).map_err(|Located { position, fault }| {
         CliConfigError::Content { file: file.to_owned(), position, fault: Box::new(fault) }
     })
-}
-
-/// Reads one file.
-pub(super) struct Reader<'a> {
-    pub(super) file: &'a Path,
-    environment: &'a Environment,
-    pub(super) config: &'a mut CliConfig,
 }
 
 impl Reader<'_> {
@@ -142,18 +140,6 @@ impl Reader<'_> {
         }
         Ok(())
     }
-
-    pub(super) fn warn_of_others(&mut self, body: &Body, known: &[&str]) {
-        for name in body.others(known) {
-            let text = format!("{:?} is unknown and ignored", name.text);
-            self.warn(name.position, text);
-        }
-    }
-
-    pub(super) fn warn(&mut self, position: Position, text: String) {
-        let file = Some(self.file.to_owned());
-        self.config.warnings.push(ConfigWarning { file, position: Some(position), text });
-    }
 }
 
 fn host(label: &Key) -> Decoded<String> {
@@ -161,9 +147,4 @@ fn host(label: &Key) -> Decoded<String> {
         position: label.position,
         fault: ConfigFault::Host { host: label.text.clone(), fault },
     })
-}
-
-/// It becomes a part of a file's name, and must not lead elsewhere.
-pub(super) fn is_program_name(name: &str) -> bool {
-    !name.is_empty() && !name.contains(['/', '\\', '\0'])
 }

@@ -4,10 +4,12 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use super::super::address::{AddressError, PartFault};
-use super::super::hcl1::{Position, SyntaxFault};
-use super::super::web::shown_text;
-use super::{OciPrefixFault, PatternError, TemplateFault};
+use super::pattern::PatternError;
+use super::template::TemplateFault;
+use crate::address::{AddressError, PartFault};
+use crate::auth::OciPrefixFault;
+use crate::hcl1::{Position, SyntaxFault};
+use crate::shown::shown_text;
 
 /// A CLI configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -49,72 +51,39 @@ pub enum ConfigFault {
     /// A number where a text should be, and the like.
     #[error("{name:?} is {found}, but must be {expected}")]
     Kind {
-        /// The argument.
         name: String,
         /// What it must be.
         expected: &'static str,
-        /// What it is.
         found: &'static str,
     },
     /// Something that must be said is not.
     #[error("the block {block:?} needs the argument {argument:?}")]
-    Missing {
-        /// The block.
-        block: String,
-        /// What is missing.
-        argument: &'static str,
-    },
-    /// A block without its label, or with one that it does not have.
+    Missing { block: String, argument: &'static str },
     #[error("the block {block:?} is written {form}")]
-    Form {
-        /// The block.
-        block: String,
-        /// How it is written.
-        form: &'static str,
-    },
-    /// A way to install providers that nobody knows.
+    Form { block: String, form: &'static str },
     #[error(
         "{0:?} is no way to install providers; there are direct, filesystem_mirror, network_mirror, oci_mirror and \
          dev_overrides"
     )]
     Method(String),
-    /// `dev_overrides` behind others.
     #[error(
         "\"dev_overrides\" must come before all other ways to install providers, because it goes before them"
     )]
     OverridesFirst,
-    /// A block that there may be once.
     #[error("there may be one block {block:?} in all files together, and there is one at {first} already")]
-    Several {
-        /// The block.
-        block: &'static str,
-        /// Where the first one is.
-        first: String,
-    },
-    /// No host.
+    Several { block: &'static str, first: String },
     #[error("{:?} is no host: {fault}", shown_text(.host))]
-    Host {
-        /// As it was given.
-        host: String,
-        /// What is wrong with it.
-        fault: PartFault,
-    },
-    /// No provider.
+    Host { host: String, fault: PartFault },
     #[error(transparent)]
     Address(AddressError),
-    /// No pattern of providers.
     #[error(transparent)]
     Pattern(PatternError),
-    /// No address of a network mirror.
     #[error("{:?} is not the address of a network mirror, which starts with \"https://\" and a host", shown_text(.0))]
     Url(String),
-    /// No template of repositories.
     #[error(transparent)]
     Template(#[from] TemplateFault),
-    /// No repository.
     #[error(transparent)]
     OciPrefix(#[from] OciPrefixFault),
-    /// Other than one way to say who asks a registry of containers.
     #[error(
         "the block \"oci_credentials\" needs either username and password, or access_token and refresh_token, or \
          docker_credentials_helper"
@@ -123,7 +92,6 @@ pub enum ConfigFault {
     /// A helper knows whole registries only.
     #[error("docker_credentials_helper is asked by registry, so the label cannot name a repository")]
     OciHelperOfRepository,
-    /// No name of a helper.
     #[error("{0:?} is not the name of a credentials helper")]
     Helper(String),
     /// What contradicts itself.
@@ -148,7 +116,6 @@ impl From<PatternError> for ConfigFault {
 pub struct ConfigWarning {
     /// The file, if it is about one.
     pub file: Option<PathBuf>,
-    /// Where in it.
     pub position: Option<Position>,
     /// What, and what follows from it.
     pub text: String,

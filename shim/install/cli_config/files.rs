@@ -8,8 +8,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::super::Platform;
-use super::{CliConfigError, ConfigWarning, Environment};
+use super::error::{CliConfigError, ConfigWarning};
+use crate::Environment;
+use crate::Platform;
 
 /// More files than anybody has.
 const MOST: usize = 1000;

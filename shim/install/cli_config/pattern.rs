@@ -2,15 +2,15 @@
 
 use std::fmt;
 
-use super::super::address::{PartFault, normalise_host, normalise_part};
-use super::super::{DEFAULT_HOST, ProviderAddress};
+use crate::address::{PartFault, normalise_host, normalise_part};
+use crate::{DEFAULT_HOST, ProviderAddress};
 
 /// What stands for anything.
 const ANY: &str = "*";
 
 /// A pattern of providers' addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProviderPattern {
+pub(crate) struct ProviderPattern {
     /// Nothing is any. From left to right, what is behind any is any.
     host: Option<String>,
     namespace: Option<String>,
@@ -23,37 +23,29 @@ pub struct ProviderPattern {
     "{pattern:?} is not a pattern of providers' addresses, which is written [HOST/]NAMESPACE/TYPE, with * for any: {fault}"
 )]
 pub struct PatternError {
-    /// As it was given.
     pub pattern: String,
-    /// What is wrong.
     pub fault: PatternFault,
 }
 
 /// What is wrong with a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternFault {
-    /// Other than two or three parts.
     #[error("it has {0} parts")]
     Parts(usize),
-    /// A part is none.
     #[error(transparent)]
     Part(#[from] PartFault),
-    /// `*/a`
     #[error("what is behind a * must be a * too")]
     BehindAny,
 }
 
 impl ProviderPattern {
     /// Reads `[HOST/]NAMESPACE/TYPE`. Without a host it is the default one.
-    ///
-    /// # Errors
-    /// When it is none.
-    pub fn parse(text: &str) -> Result<Self, PatternError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, PatternError> {
         Self::read(text).map_err(|fault| PatternError { pattern: text.to_owned(), fault })
     }
 
     /// Whether a provider is meant.
-    pub fn matches(&self, address: &ProviderAddress) -> bool {
+    pub(crate) fn matches(&self, address: &ProviderAddress) -> bool {
         let matches = |part: &Option<String>, given: &str| part.as_deref().is_none_or(|part| part == given);
         matches(&self.host, address.host())
             && matches(&self.namespace, address.namespace())

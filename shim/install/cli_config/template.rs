@@ -3,22 +3,22 @@
 //! OpenTofu takes any expression of its language inside the braces. Here there are the three names that it offers, alone: a
 //! template with more in it is refused when the configuration is read, and never understood as something else.
 
-use super::super::ProviderAddress;
-use super::super::address::host_in_ascii;
-use super::super::web::shown_text;
 use super::ProviderPattern;
-use super::oci::{OciPrefix, OciPrefixFault};
+use crate::ProviderAddress;
+use crate::address::host_in_ascii;
+use crate::auth::{OciPrefix, OciPrefixFault};
+use crate::shown::shown_text;
 
 /// A repository's address with holes for the parts of a provider's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RepositoryTemplate {
+pub(crate) struct RepositoryTemplate {
     text: String,
     pieces: Vec<Piece>,
 }
 
 /// A repository in a registry of containers.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct OciRepository {
+pub(crate) struct OciRepository {
     /// The registry's host, with its port if there is one.
     pub registry: String,
     /// The path of the repository there.
@@ -28,33 +28,23 @@ pub struct OciRepository {
 /// What is wrong with a template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateFault {
-    /// More than a name in the braces.
     #[error(
         "the template holds \"${{{0}}}\", but only ${{hostname}}, ${{namespace}} and ${{type}} can be filled in"
     )]
     Expression(String),
-    /// `%{`
     #[error(
         "the template holds a \"%{{\", which is not understood here; only ${{hostname}}, ${{namespace}} and ${{type}} are"
     )]
     Directive,
-    /// A brace that does not close.
     #[error("a \"${{\" in the template has no end")]
     Unterminated,
-    /// Several providers would be in one repository.
     #[error("the template must contain ${{{0}}}, because \"include\" does not name exactly one")]
     Ambiguous(&'static str),
-    /// What comes out is no repository.
     #[error(
         "the template comes to {:?}, which is no repository of a registry of containers: {fault}",
         shown_text(.repository)
     )]
-    Repository {
-        /// What comes out.
-        repository: String,
-        /// What is wrong with it.
-        fault: OciPrefixFault,
-    },
+    Repository { repository: String, fault: OciPrefixFault },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,10 +65,7 @@ const PARTS: [(Part, &str); 3] =
 
 impl RepositoryTemplate {
     /// Reads a template for the providers that these patterns match.
-    ///
-    /// # Errors
-    /// When it is none, or would put several providers into one repository.
-    pub fn parse(text: &str, include: &[ProviderPattern]) -> Result<Self, TemplateFault> {
+    pub(crate) fn parse(text: &str, include: &[ProviderPattern]) -> Result<Self, TemplateFault> {
         let template = Self { text: text.to_owned(), pieces: pieces(text)? };
         for (index, (part, name)) in PARTS.into_iter().enumerate() {
             let mut fixed: Vec<&str> = include.iter().filter_map(|pattern| pattern.parts()[index]).collect();
@@ -94,15 +81,12 @@ impl RepositoryTemplate {
     }
 
     /// Where this provider is.
-    ///
-    /// # Errors
-    /// When its name cannot be part of a repository's, such as one in another alphabet.
-    pub fn repository(&self, address: &ProviderAddress) -> Result<OciRepository, TemplateFault> {
+    pub(crate) fn repository(&self, address: &ProviderAddress) -> Result<OciRepository, TemplateFault> {
         self.filled(&host_in_ascii(address.host()), address.namespace(), address.provider_type())
     }
 
     /// As it was written.
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 

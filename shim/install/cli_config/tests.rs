@@ -1,12 +1,14 @@
 //! Files as people have them, from finding to meaning.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use isthmus_common::Secret;
 
-use super::super::ProviderAddress;
 use super::*;
+use crate::Environment;
+use crate::ProviderAddress;
+use crate::auth::OciSecret;
 
 struct Home {
     folder: tempfile::TempDir,

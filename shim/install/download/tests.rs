@@ -2,8 +2,9 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use super::super::web::testing::{Scripted, ScriptedTransport, SteppedClock};
-use super::super::web::{NoCredentials, TransportFault};
+use crate::auth::NoCredentials;
+use crate::web::TransportFault;
+use crate::web::testing::{Scripted, ScriptedTransport, SteppedClock};
 use url::Url;
 
 use super::*;

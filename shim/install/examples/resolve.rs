@@ -9,10 +9,9 @@
 
 use std::error::Error;
 
-use isthmus_install::web::WebClient;
 use isthmus_install::{
-    CliConfig, Environment, Installer, OciAuthenticator, Origins, ProviderAddress, ProviderCache,
-    RegistryClient, SignaturePolicy, Sources, VersionConstraint,
+    CliConfig, Environment, Installer, Origins, ProviderAddress, ProviderCache, SignaturePolicy, Sources,
+    VersionConstraint,
 };
 
 #[tokio::main]
@@ -26,9 +25,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let environment = Environment::current();
     let config = CliConfig::load(&environment)?;
     let sources = Sources::new(&config, environment.implied_mirrors(&std::env::current_dir()?));
-    let authenticator = OciAuthenticator::new(&config, &environment);
-    let web = WebClient::configured(&config, &environment);
-    let origins = Origins::new(sources, RegistryClient::new(web, config.hosts), authenticator);
+    let origins = Origins::new(sources, &config, &environment);
     let installer =
         Installer::new(ProviderCache::new(directory), origins, SignaturePolicy::from_environment());
     let (address, constraint) = (ProviderAddress::parse(&address)?, VersionConstraint::parse(&constraint)?);

@@ -1,6 +1,6 @@
 //! Cuts a text into words, numbers, strings and signs, for both forms of the language.
 
-use super::{Position, SyntaxError, SyntaxFault};
+use super::tree::{Position, SyntaxError, SyntaxFault};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {

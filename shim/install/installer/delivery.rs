@@ -6,18 +6,21 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use isthmus_common::blocking;
 use semver::Version;
 
-use super::super::download::{DownloadError, download};
-use super::super::registry::{Enforced, PackageFault, RegistryClient, RegistryError, RegistryPackage};
-use super::super::signature::{Signed, verify};
-use super::super::web::{Ask, WebClient};
-use super::super::{
-    Checksums, DEFAULT_HOST, FileSum, HashScheme, LocalPackage, PackageForm, PackageHash, ProviderAddress,
-    RemotePackage, Verification,
-};
 use super::origins::Offer;
-use super::{InstallError, InstallEvent, Listener, SignaturePolicy, blocking, from_registry};
+use super::{InstallError, InstallEvent, Listener, SignaturePolicy};
+use crate::checksums::Checksums;
+use crate::download::{DownloadError, download};
+use crate::hashes::HashScheme;
+use crate::mirror::RemotePackage;
+use crate::registry::{Enforced, PackageFault, RegistryClient, RegistryError, RegistryPackage};
+use crate::signature::{Signed, verify};
+use crate::web::{Ask, WebClient};
+use crate::{
+    DEFAULT_HOST, FileSum, LocalPackage, PackageForm, PackageHash, ProviderAddress, SumError, Verification,
+};
 
 /// The most bytes of a list of sums.
 const LARGEST_SUMS: u64 = 4 << 20;
@@ -51,7 +54,7 @@ impl Delivery {
             }
             Ok(hashes)
         });
-        let own = own.await.map_err(|error| Box::new(InstallError::Sum(error)))?;
+        let own: Vec<PackageHash> = own.await.map_err(|error: SumError| Box::<InstallError>::from(error))?;
         Ok(own.into_iter().chain(self.vouched.iter().cloned()).collect())
     }
 }
@@ -125,7 +128,7 @@ impl Receiver<'_> {
                     None => PackageHash::of_contents(package).map(Some),
                 }
             });
-            if let Some(found) = found.await.map_err(|error| Box::new(InstallError::Sum(error)))? {
+            if let Some(found) = found.await? {
                 let (address, version) = (self.address.clone(), self.version.clone());
                 let other = InstallError::OtherThanMirrored { address, version, mirror, known, found };
                 return Err(Box::new(other));
@@ -208,7 +211,7 @@ impl Receiver<'_> {
 
     fn fault(&self, fault: PackageFault) -> Box<InstallError> {
         let (address, version) = (self.address.clone(), self.version.clone());
-        from_registry(RegistryError::Package { address, version, fault })
+        RegistryError::Package { address, version, fault }.into()
     }
 }
 

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use semver::Version;
 
-use crate::cache::AlteredError;
+use crate::cache::{AlteredError, NotCached};
+use crate::failure::FailureClass;
+use crate::mirror::RemoteMirrorError;
+use crate::registry::{NoVersion, RegistryError};
+use crate::unpack::UnpackError;
 use crate::web::WebError;
-use crate::{
-    FailureClass, MirrorError, NoVersion, NotCached, NotLocked, PackageHash, ProviderAddress, RegistryError,
-    RemoteMirrorError, SumError, UnpackError, VersionConstraint,
-};
+use crate::{MirrorError, NotLocked, PackageHash, ProviderAddress, SumError, VersionConstraint};
 
 /// A provider cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -196,6 +197,47 @@ pub enum InstallError {
 }
 
 impl InstallError {
+    /// What this means for a binary that is in the cache.
+    pub(crate) fn class(&self) -> FailureClass {
+        match self {
+            Self::Registry(error) => error.class(),
+            Self::NoVersion(none) => none.class(),
+            Self::RemoteMirror(error) => error.class(),
+            Self::Download { error, .. } => error.class(),
+            Self::Unreachable { error, .. }
+            | Self::Enforced { error, .. }
+            | Self::OtherRegistry { error, .. } => error.class(),
+            // Without any there was no origin to have it, which `NoSource` says.
+            Self::Nowhere(errors) => errors.iter().map(Self::class).max().unwrap_or(FailureClass::Refused),
+            Self::NotMirrored { .. } => FailureClass::Absent,
+            Self::NoNetwork { .. } => FailureClass::Unreachable,
+            Self::NoSource { .. }
+            | Self::Mirror(_)
+            | Self::OtherThanMirrored { .. }
+            | Self::NotInLock { .. }
+            | Self::Locked(_)
+            | Self::Sum(_)
+            | Self::NoOverride { .. }
+            | Self::Override { .. }
+            | Self::Protocols { .. }
+            | Self::Unpack(_)
+            | Self::NoProgram { .. }
+            | Self::Altered(_)
+            | Self::Copy { .. }
+            | Self::Write { .. } => FailureClass::Refused,
+        }
+    }
+
+    /// Whether the next origin may have the provider: this one does not, or is behind a network that is not used. An origin that
+    /// cannot be reached is not passed over: that would query a public registry because a private mirror is down.
+    pub(crate) fn allows_next_origin(&self) -> bool {
+        match self {
+            Self::NoNetwork { .. } => true,
+            Self::Nowhere(errors) => errors.iter().all(Self::allows_next_origin),
+            error => error.class() == FailureClass::Absent,
+        }
+    }
+
     /// Why none of several places has it.
     pub(super) fn nowhere(mut absences: Vec<Self>) -> Box<Self> {
         match absences.len() {
@@ -262,6 +304,28 @@ impl InstallError {
             | Self::Write { .. } => Vec::new(),
         }
     }
+}
+
+/// Errors that are told as they are, whatever was being done.
+macro_rules! from {
+    ($($source:ty => $variant:ident),* $(,)?) => {$(
+        impl From<$source> for Box<InstallError> {
+            fn from(error: $source) -> Self {
+                Self::new(InstallError::$variant(error))
+            }
+        }
+    )*};
+}
+
+from! {
+    AlteredError => Altered,
+    Box<NoVersion> => NoVersion,
+    MirrorError => Mirror,
+    NotLocked => Locked,
+    RegistryError => Registry,
+    RemoteMirrorError => RemoteMirror,
+    SumError => Sum,
+    UnpackError => Unpack,
 }
 
 fn not_in_lock(

@@ -10,16 +10,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use isthmus_common::blocking;
 use semver::Version;
 
-use super::super::executable::find_in_folder;
-use super::super::registry::{ListedVersion, Listing, RegistryClient, RegistryPackage};
-use super::super::web::{WebClient, shown_text};
-use super::super::{
-    FilesystemMirror, NetworkMirror, OciAuthenticator, OciMirror, PackageForm, Platform, ProviderAddress,
-    ProviderCache, RemoteMirrorError, RemotePackage, SourceKind, Sources,
+use super::{InstallError, memory};
+use crate::auth::OciAuthenticator;
+use crate::cli_config::MethodLocation;
+use crate::executable::find_in_folder;
+use crate::mirror::{NetworkMirror, OciMirror, RemoteMirrorError, RemotePackage};
+use crate::registry::{ListedVersion, Listing, RegistryClient, RegistryPackage};
+use crate::shown::shown_text;
+use crate::web::WebClient;
+use crate::{
+    CliConfig, Environment, FilesystemMirror, PackageForm, Platform, ProviderAddress, ProviderCache, Sources,
 };
-use super::{InstallError, blocking, from_registry, memory};
 
 /// Where providers come from.
 #[derive(Clone, Debug)]
@@ -32,13 +36,12 @@ pub struct Origins {
 #[derive(Clone, Debug)]
 struct Network {
     registry: RegistryClient,
-    authority: Arc<OciAuthenticator>,
+    authenticator: Arc<OciAuthenticator>,
 }
 
 /// A provider that is used as it lies in a directory, because its developers want that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overridden {
-    /// Its program.
     pub executable: PathBuf,
     /// What the user is to be told.
     pub warning: String,
@@ -67,18 +70,39 @@ pub(super) enum Origin {
 #[derive(Clone, Debug)]
 pub(super) enum Offer {
     /// By a registry, with sums and signatures.
-    Published { registry: RegistryClient, package: RegistryPackage },
+    Published {
+        registry: RegistryClient,
+        package: RegistryPackage,
+    },
     /// By a mirror behind a network, with sums or without.
-    Mirrored { web: WebClient, package: RemotePackage },
-    /// By a directory.
+    Mirrored {
+        web: WebClient,
+        package: RemotePackage,
+    },
     Local(PackageForm),
 }
 
 impl Origins {
+    /// These sources; who asks those behind a network is what the configuration and the environment say. This reads files of
+    /// credentials.
+    pub fn new(sources: Sources, config: &CliConfig, environment: &Environment) -> Self {
+        let registry = RegistryClient::new(config.web_client(environment), config.hosts.clone());
+        Self::asked_by(sources, registry, config.oci_authenticator(environment))
+    }
+
     /// These sources, and who asks those behind a network.
-    pub fn new(sources: Sources, registry: RegistryClient, authority: OciAuthenticator) -> Self {
-        let network = Network { registry, authority: Arc::new(authority) };
+    pub(super) fn asked_by(
+        sources: Sources,
+        registry: RegistryClient,
+        authenticator: OciAuthenticator,
+    ) -> Self {
+        let network = Network { registry, authenticator: Arc::new(authenticator) };
         Self { sources: Arc::new(sources), network: Ok(network) }
+    }
+
+    /// Files of credentials that could not be read, and have no effect.
+    pub fn warnings(&self) -> &[String] {
+        self.network.as_ref().map_or(&[], |network| &network.authenticator.warnings)
     }
 
     /// Those of these sources that need no network, for a reason that is told to whoever misses a provider.
@@ -104,9 +128,15 @@ impl Origins {
         &self,
         address: &ProviderAddress,
     ) -> Option<Result<Overridden, Box<InstallError>>> {
-        let over = self.sources.dev_override(address)?;
+        let folder = self.sources.dev_override(address)?.to_owned();
         let program = format!("terraform-provider-{}", address.provider_type());
-        let (folder, warning) = (over.folder.to_owned(), over.warning);
+        let warning = format!(
+            "the provider {} is taken as it lies in {}, because dev_overrides says so at {}: neither its version nor its sum is \
+             looked at",
+            address.for_display(),
+            folder.display(),
+            self.place()
+        );
         Some(match find_in_folder(&folder, &program) {
             Ok(Some(executable)) => Ok(Overridden { executable, warning }),
             Ok(None) => Err(Box::new(InstallError::NoOverride { folder, program, place: self.place() })),
@@ -129,38 +159,85 @@ impl Origins {
         self.sources.place().to_owned()
     }
 
-    fn origin(&self, kind: &SourceKind) -> Result<Origin, Box<InstallError>> {
-        let Network { registry, authority } = match (&self.network, kind) {
-            (Ok(network), _) => network,
-            (Err(_), SourceKind::Filesystem(mirror)) => return Ok(Origin::Filesystem(mirror.clone())),
+    fn origin(&self, location: &MethodLocation) -> Result<Origin, Box<InstallError>> {
+        let Network { registry, authenticator } = match (&self.network, location) {
+            (_, MethodLocation::FilesystemMirror { path }) => {
+                return Ok(Origin::Filesystem(FilesystemMirror::new(path)));
+            }
             (Err(why), _) => return Ok(Origin::Closed(why.clone())),
+            (Ok(network), _) => network,
         };
         let web = |retries: &Option<u32>| registry.web().clone().with_download_retries(*retries);
-        Ok(match kind {
-            SourceKind::Filesystem(mirror) => Origin::Filesystem(mirror.clone()),
-            SourceKind::Registry { download_retry_count } => {
+        Ok(match location {
+            MethodLocation::FilesystemMirror { path } => Origin::Filesystem(FilesystemMirror::new(path)),
+            MethodLocation::Direct { download_retry_count } => {
                 Origin::Registry(registry.clone().with_web(web(download_retry_count)))
             }
-            SourceKind::Network { url, download_retry_count, trust_all_hashes } => Origin::Network {
-                mirror: NetworkMirror::new(url, *trust_all_hashes).map_err(from_mirror)?,
-                url: url.clone(),
-                web: web(download_retry_count),
-            },
-            SourceKind::Oci(template) => Origin::Oci {
-                mirror: OciMirror::new(template.clone(), Arc::clone(authority)),
-                template: template.text().to_owned(),
+            MethodLocation::NetworkMirror { url, download_retry_count, trust_all_hashes } => {
+                Origin::Network {
+                    mirror: NetworkMirror::new(url, *trust_all_hashes)?,
+                    url: url.clone(),
+                    web: web(download_retry_count),
+                }
+            }
+            MethodLocation::OciMirror { repository } => Origin::Oci {
+                mirror: OciMirror::new(repository.clone(), Arc::clone(authenticator)),
+                template: repository.text().to_owned(),
                 web: registry.web().clone(),
             },
         })
     }
+
+    /// What the first origin gives that can. The next one is asked only where an origin does not have the provider.
+    pub(super) async fn first<T>(
+        &self,
+        address: &ProviderAddress,
+        get: impl AsyncFn(&Origin) -> Result<T, Box<InstallError>>,
+    ) -> Result<T, Box<InstallError>> {
+        let mut absences = Vec::new();
+        for origin in self.of(address)? {
+            match get(&origin).await {
+                Err(error) if error.allows_next_origin() => absences.push(*error),
+                got => return got,
+            }
+        }
+        Err(InstallError::nowhere(absences))
+    }
+
+    /// The versions of a provider that there are, of the best origin where several have one; `now`, whatever is remembered.
+    pub(super) async fn listing(
+        &self,
+        cache: &ProviderCache,
+        address: &ProviderAddress,
+        now: bool,
+    ) -> Result<Listing, Box<InstallError>> {
+        let (mut all, mut absences) = (None::<Listing>, Vec::new());
+        for origin in self.of(address)? {
+            match origin.versions(cache, address, now).await {
+                Ok(listing) => {
+                    let all = all.get_or_insert_default();
+                    for listed in listing.versions {
+                        if !all.versions.iter().any(|known| known.version == listed.version) {
+                            all.versions.push(listed);
+                        }
+                    }
+                    all.warnings.extend(listing.warnings);
+                }
+                Err(error) if error.allows_next_origin() => absences.push(*error),
+                Err(error) => return Err(error),
+            }
+        }
+        all.ok_or_else(|| InstallError::nowhere(absences))
+    }
 }
 
 impl Origin {
-    /// The versions of a provider that it has. What a registry answers is remembered for a while.
+    /// The versions of a provider that it has. What a registry answers is remembered for a while; `now` asks it all the same.
     pub(super) async fn versions(
         &self,
         cache: &ProviderCache,
         address: &ProviderAddress,
+        now: bool,
     ) -> Result<Listing, Box<InstallError>> {
         let absent = || self.absent(address, None);
         let listed = |versions: Vec<Version>| Listing {
@@ -168,15 +245,22 @@ impl Origin {
             warnings: Vec::new(),
         };
         match self {
-            Self::Registry(registry) => match memory::recall(cache, address, registry.web().clock().now()) {
-                Some(listing) => Ok(listing),
-                None => self.versions_now(cache, address).await,
-            },
+            Self::Registry(registry) => {
+                let time = registry.web().clock().now();
+                let (known, wanted) = (cache.clone(), address.clone());
+                if !now && let Some(listing) = blocking(move || memory::recall(&known, &wanted, time)).await {
+                    return Ok(listing);
+                }
+                let listing = registry.versions(address).await?;
+                let (known, wanted, answer) = (cache.clone(), address.clone(), listing.clone());
+                blocking(move || memory::remember(&known, &wanted, &answer, time)).await;
+                Ok(listing)
+            }
             Self::Filesystem(mirror) => {
                 let (mirror, wanted) = (mirror.clone(), address.clone());
                 let packages = blocking(move || mirror.packages(&wanted)).await;
                 let mut versions: BTreeMap<Version, Vec<String>> = BTreeMap::new();
-                for package in packages.map_err(|error| Box::new(InstallError::Mirror(error)))? {
+                for package in packages? {
                     versions.entry(package.version).or_default().push(package.platform.to_string());
                 }
                 if versions.is_empty() {
@@ -189,27 +273,15 @@ impl Origin {
                 Ok(Listing { versions: listed.collect(), warnings: Vec::new() })
             }
             Self::Network { mirror, web, .. } => {
-                let versions = mirror.versions(web, address).await.map_err(from_mirror)?;
+                let versions = mirror.versions(web, address).await?;
                 versions.map(listed).ok_or_else(absent)
             }
             Self::Oci { mirror, web, .. } => {
-                let versions = mirror.versions(web, address).await.map_err(from_mirror)?;
+                let versions = mirror.versions(web, address).await?;
                 versions.map(listed).ok_or_else(absent)
             }
             Self::Closed(why) => Err(Box::new(InstallError::NoNetwork { why: why.clone() })),
         }
-    }
-
-    /// The same, whatever is remembered.
-    pub(super) async fn versions_now(
-        &self,
-        cache: &ProviderCache,
-        address: &ProviderAddress,
-    ) -> Result<Listing, Box<InstallError>> {
-        let Self::Registry(registry) = self else { return Box::pin(self.versions(cache, address)).await };
-        let listing = registry.versions(address).await.map_err(from_registry)?;
-        memory::remember(cache, address, &listing, registry.web().clock().now());
-        Ok(listing)
     }
 
     /// The package of a version.
@@ -223,17 +295,17 @@ impl Origin {
             RemoteMirrorError::Web(error) if error.is_not_found() => {
                 self.absent(address, Some((version, platform)))
             }
-            error => from_mirror(error),
+            error => error.into(),
         };
         match self {
             Self::Registry(registry) => {
-                let package = registry.package(address, version, platform).await.map_err(from_registry)?;
+                let package = registry.package(address, version, platform).await?;
                 Ok(Offer::Published { registry: registry.clone(), package })
             }
             Self::Filesystem(mirror) => {
                 let (mirror, wanted, number) = (mirror.clone(), address.clone(), version.clone());
                 let package = blocking(move || mirror.package(&wanted, &number, platform)).await;
-                let package = package.map_err(|error| Box::new(InstallError::Mirror(error)))?;
+                let package = package?;
                 let package = package.ok_or_else(|| self.absent(address, Some((version, platform))))?;
                 Ok(Offer::Local(package.form))
             }
@@ -285,8 +357,4 @@ impl fmt::Display for Origin {
             Self::Oci { .. } => write!(formatter, "the repository {}", self.place()),
         }
     }
-}
-
-fn from_mirror(error: RemoteMirrorError) -> Box<InstallError> {
-    Box::new(InstallError::RemoteMirror(error))
 }

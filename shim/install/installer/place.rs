@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use isthmus_common::permissions::{DIRECTORY, create_directory, without_writers};
 
-use super::super::cache::record::{Record, remove_own};
-use super::super::cache::staging::Staging;
-use super::super::executable::find_in_folder;
-use super::super::unpack::{UnpackLimits, unpack};
-use super::super::{FileSum, PackageForm, Verification};
 use super::InstallError;
+use crate::cache::record::{Record, remove_own};
+use crate::cache::staging::Staging;
+use crate::executable::find_in_folder;
+use crate::unpack::{UnpackLimits, unpack};
+use crate::{FileSum, PackageForm, Verification};
 
 /// The most files and directories that are copied from a mirror's unpacked package, as with archives.
 const MOST_ENTRIES: usize = 100_000;
@@ -30,7 +30,6 @@ pub(super) struct Place {
 /// What is there afterwards.
 #[derive(Debug)]
 pub(super) struct Placed {
-    /// The program.
     pub(super) executable: PathBuf,
     /// Where what was in its place is now.
     pub(super) kept: Option<PathBuf>,
@@ -50,8 +49,7 @@ impl Place {
         create_directory(&fresh).map_err(write)?;
         let sum = match package {
             PackageForm::Archive(archive) => {
-                unpack(archive, &fresh, &UnpackLimits::default())
-                    .map_err(|error| Box::new(InstallError::Unpack(error)))?;
+                unpack(archive, &fresh, &UnpackLimits::default())?;
                 Some(FileSum::of_file(archive).map_err(write)?)
             }
             PackageForm::Folder(folder) => {

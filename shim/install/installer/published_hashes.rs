@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use isthmus_common::blocking;
 use semver::Version;
 
 use super::delivery::Receiver;
-use super::origins::Offer;
-use super::{InstallError, Installer, blocking, memory};
+use super::origins::{Offer, Origin};
+use super::{InstallError, Installer, memory};
 use crate::{PackageHash, Platform, ProviderAddress};
 
 impl Installer {
@@ -22,28 +23,19 @@ impl Installer {
         platform: Platform,
     ) -> Result<BTreeSet<PackageHash>, Box<InstallError>> {
         let receiver = Receiver { address, version, policy: self.policy, listener: &|_| {} };
-        let mut absences = Vec::new();
-        for origin in self.origins.of(address)? {
-            let announced = match origin.offer(address, version, platform).await {
-                Ok(Offer::Published { registry, package }) => {
-                    let judged = receiver.judge(&registry, &package).await;
-                    judged.map(|judgement| receiver.lockable(&package, &judgement.sums))
-                }
-                Ok(Offer::Mirrored { package, .. }) => {
-                    Ok(package.hashes.into_iter().chain(package.other_hashes).collect())
-                }
-                Ok(Offer::Local(package)) => {
-                    let sum = blocking(move || PackageHash::of_contents(package.as_local())).await;
-                    sum.map(|sum| BTreeSet::from([sum])).map_err(|error| Box::new(InstallError::Sum(error)))
-                }
-                Err(error) => Err(error),
-            };
-            match announced {
-                Err(error) if error.allows_next_origin() => absences.push(*error),
-                announced => return announced,
+        let announced = async |origin: &Origin| match origin.offer(address, version, platform).await? {
+            Offer::Published { registry, package } => {
+                let judgement = receiver.judge(&registry, &package).await?;
+                Ok(receiver.lockable(&package, &judgement.sums))
             }
-        }
-        Err(InstallError::nowhere(absences))
+            Offer::Mirrored { package, .. } => {
+                Ok(package.hashes.into_iter().chain(package.other_hashes).collect())
+            }
+            Offer::Local(package) => {
+                Ok(BTreeSet::from([blocking(move || PackageHash::of_contents(package.as_local())).await?]))
+            }
+        };
+        self.origins.first(address, announced).await
     }
 
     /// The same, whatever is locked.

@@ -1,6 +1,7 @@
 //! The installer, against a registry on loopback with TLS.
 
 mod cached;
+mod classes;
 mod failures;
 mod mirrors;
 mod processes;
@@ -17,10 +18,13 @@ use std::time::SystemTime;
 use isthmus_test_registry::{Archive, Document, PublisherKey, Registry, Release};
 use serde_json::json;
 
-use super::super::web::testing::{OneToken, SteppedClock};
-use super::super::web::{CredentialsSource, HttpSettings, HttpTransport, NoCredentials, WebClient};
-use super::super::{CliConfig, OciAuthenticator, RegistryClient, ServiceOverrides, Sources};
 use super::*;
+use crate::auth::{CredentialsSource, NoCredentials, OciAuthenticator};
+use crate::download::Progress;
+use crate::registry::{RegistryClient, ServiceOverrides};
+use crate::web::testing::{OneToken, SteppedClock};
+use crate::web::{HttpSettings, HttpTransport, WebClient};
+use crate::{CliConfig, DEFAULT_HOST, Environment, PackageHash, Sources};
 
 const PROGRAM: &[u8] = b"\x7fELF a provider";
 
@@ -65,11 +69,26 @@ impl Fixture {
     }
 
     fn address(&self) -> ProviderAddress {
-        ProviderAddress::parse(&format!("{}/a/b", self.registry.host())).expect("an address")
+        provider(&format!("{}/a/b", self.registry.host()))
+    }
+
+    fn registry_client(&self) -> RegistryClient {
+        RegistryClient::new(self.web(NoCredentials), ServiceOverrides::new())
     }
 
     fn installer(&self) -> Installer {
-        let registry = RegistryClient::new(self.web(NoCredentials), ServiceOverrides::new());
+        self.installer_with(SignaturePolicy::default())
+    }
+
+    fn installer_with(&self, policy: SignaturePolicy) -> Installer {
+        from_registries(self.cache(), self.registry_client(), policy)
+    }
+
+    /// An installer that trusts the authority of another registry alone.
+    fn trusting(&self, other: &Registry) -> Installer {
+        let settings = HttpSettings { extra_roots: vec![other.authority()], ..HttpSettings::default() };
+        let web = WebClient::new(Arc::new(HttpTransport::new(settings)), Arc::new(NoCredentials));
+        let registry = RegistryClient::new(web, ServiceOverrides::new());
         from_registries(self.cache(), registry, SignaturePolicy::default())
     }
 
@@ -80,6 +99,10 @@ impl Fixture {
 
     async fn install(&self, constraint: &str) -> Result<Installed, String> {
         install(&self.installer(), &self.address(), constraint).await
+    }
+
+    async fn installed(&self, constraint: &str) -> Installed {
+        installed(&self.installer(), &self.address(), constraint).await
     }
 
     async fn refused(&self, constraint: &str) -> String {
@@ -113,9 +136,31 @@ impl Fixture {
     }
 }
 
+async fn installed(installer: &Installer, address: &ProviderAddress, constraint: &str) -> Installed {
+    install(installer, address, constraint).await.unwrap_or_else(|error| panic!("{error}"))
+}
+
+async fn refusal(installer: &Installer, address: &ProviderAddress, constraint: &str) -> String {
+    install(installer, address, constraint)
+        .await
+        .map(|installed| installed.warnings)
+        .expect_err("it is refused")
+}
+
+fn provider(text: &str) -> ProviderAddress {
+    ProviderAddress::parse(text).expect(text)
+}
+
+/// Installs providers of the default host from a registry of a test.
+fn at_default_host(fixture: &Fixture, policy: SignaturePolicy) -> Installer {
+    let services = [("providers.v1".to_owned(), format!("{}/v1/providers/", fixture.registry.url()))];
+    let overrides = ServiceOverrides::from([(DEFAULT_HOST.to_owned(), services.into())]);
+    from_registries(fixture.cache(), RegistryClient::new(fixture.web(NoCredentials), overrides), policy)
+}
+
 fn from_registries(cache: ProviderCache, registry: RegistryClient, policy: SignaturePolicy) -> Installer {
     let sources = Sources::new(&CliConfig::default(), []);
-    Installer::new(cache, Origins::new(sources, registry, OciAuthenticator::default()), policy)
+    Installer::new(cache, Origins::asked_by(sources, registry, OciAuthenticator::default()), policy)
 }
 
 async fn install(

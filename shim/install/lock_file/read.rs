@@ -6,33 +6,39 @@ use std::path::Path;
 
 use semver::Version;
 
-use super::super::hcl1::{self, Body, Content, Item, Value};
-use super::{LockFault, LockFile, LockFileError, ProviderLock};
-use crate::{PackageHash, Position, ProviderAddress, VersionConstraint};
+use super::{LockFault, LockFileError, ProviderLock};
+use crate::hcl1::{self, Body, Content as Found, Item, Position, Value};
+use crate::{PackageHash, ProviderAddress, VersionConstraint};
 
 /// The host and namespace of what has no version of its own.
 const BUILT_IN: (&str, &str) = ("terraform.io", "builtin");
 
 type Located<T> = Result<T, (Position, LockFault)>;
 
-pub(super) fn parse(bytes: &[u8], path: &Path) -> Result<LockFile, LockFileError> {
+/// What a file says.
+#[derive(Default)]
+pub(super) struct Content {
+    /// The comments at the head, if there are any.
+    pub(super) header: Option<String>,
+    pub(super) providers: BTreeMap<ProviderAddress, ProviderLock>,
+    pub(super) warnings: Vec<String>,
+}
+
+pub(super) fn parse(bytes: &[u8], path: &Path) -> Result<Content, LockFileError> {
     let body = hcl1::parse(bytes).map_err(|error| LockFileError::Syntax {
         path: path.to_owned(),
         position: error.position,
         fault: error.fault,
     })?;
-    let mut lock = LockFile::default();
     // What was read is text.
     let header = header(std::str::from_utf8(bytes).unwrap_or_default());
-    if !header.is_empty() {
-        lock.header = header;
-    }
-    providers(&body, &mut lock).map_err(|(position, fault)| LockFileError::Content {
+    let mut content = Content { header: Some(header).filter(|text| !text.is_empty()), ..Content::default() };
+    providers(&body, &mut content).map_err(|(position, fault)| LockFileError::Content {
         path: path.to_owned(),
         position,
         fault: Box::new(fault),
     })?;
-    Ok(lock)
+    Ok(content)
 }
 
 /// The comments at the head.
@@ -41,7 +47,7 @@ fn header(text: &str) -> String {
     comments.map(|line| format!("{line}\n")).collect()
 }
 
-fn providers(body: &Body, lock: &mut LockFile) -> Located<()> {
+fn providers(body: &Body, lock: &mut Content) -> Located<()> {
     let mut places = BTreeMap::new();
     for item in &body.items {
         let position = item.name.position;
@@ -63,8 +69,7 @@ fn providers(body: &Body, lock: &mut LockFile) -> Located<()> {
 }
 
 fn provider(item: &Item) -> Located<(ProviderAddress, ProviderLock)> {
-    let ([label], Content::Body(body), false) =
-        (item.labels.as_slice(), &item.value.content, item.is_assigned)
+    let ([label], Found::Body(body), false) = (item.labels.as_slice(), &item.value.content, item.is_assigned)
     else {
         return Err((item.name.position, LockFault::Form));
     };
@@ -109,7 +114,7 @@ fn constraint(value: Option<&Value>) -> Located<VersionConstraint> {
 }
 
 fn hashes(value: &Value) -> Located<Vec<PackageHash>> {
-    let Content::List(values) = &value.content else {
+    let Found::List(values) = &value.content else {
         return Err(wrong("hashes", value, "a list of strings"));
     };
     if values.is_empty() {
@@ -124,10 +129,10 @@ fn hashes(value: &Value) -> Located<Vec<PackageHash>> {
 
 fn text<'a>(name: &str, value: &'a Value) -> Located<&'a str> {
     match &value.content {
-        Content::String(text) if text.contains("${") || text.contains("%{") => {
+        Found::String(text) if text.contains("${") || text.contains("%{") => {
             Err((value.position, LockFault::Template))
         }
-        Content::String(text) => Ok(text),
+        Found::String(text) => Ok(text),
         _ => Err(wrong(name, value, "a string")),
     }
 }

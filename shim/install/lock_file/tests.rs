@@ -1,6 +1,9 @@
 use proptest::prelude::*;
 
+use semver::Version;
+
 use super::*;
+use crate::{LocalPackage, PackageHash, VersionConstraint};
 
 /// As OpenTofu 1.12 writes it.
 const FILE: &str = r#"# This file is maintained automatically by "tofu init".

@@ -1,40 +1,43 @@
 //! The one form in which a lock file is written, which is OpenTofu's.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use super::super::address::host_in_ascii;
-use super::{LockFile, ProviderLock};
+use super::ProviderLock;
+use crate::ProviderAddress;
+use crate::address::host_in_ascii;
 
-impl fmt::Display for LockFile {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.header)?;
-        let mut providers: Vec<_> = self.providers.iter().collect();
-        // Hosts are ordered as computers write them.
-        providers.sort_by_key(|(address, _)| {
-            (host_in_ascii(address.host()).into_owned(), address.namespace(), address.provider_type())
-        });
-        for (address, ProviderLock { version, constraint, hashes }) in providers {
-            writeln!(formatter, "\nprovider {} {{", Quoted(&address.to_string()))?;
-            let constraints = constraint.canonical();
-            if constraints.is_empty() {
-                writeln!(formatter, "  version = {}", Quoted(&version.to_string()))?;
-            } else {
-                writeln!(formatter, "  version     = {}", Quoted(&version.to_string()))?;
-                writeln!(formatter, "  constraints = {}", Quoted(&constraints))?;
-            }
-            if !hashes.is_empty() {
-                formatter.write_str("  hashes = [\n")?;
-                for hash in hashes {
-                    writeln!(formatter, "    {},", Quoted(hash.as_str()))?;
-                }
-                formatter.write_str("  ]\n")?;
-            }
-            formatter.write_str("}\n")?;
+/// The blocks of all providers.
+pub(super) fn providers(
+    formatter: &mut fmt::Formatter<'_>,
+    providers: &BTreeMap<ProviderAddress, ProviderLock>,
+) -> fmt::Result {
+    let mut providers: Vec<_> = providers.iter().collect();
+    // Hosts are ordered as computers write them.
+    providers.sort_by_key(|(address, _)| {
+        (host_in_ascii(address.host()).into_owned(), address.namespace(), address.provider_type())
+    });
+    for (address, ProviderLock { version, constraint, hashes }) in providers {
+        writeln!(formatter, "\nprovider {} {{", Quoted(&address.to_string()))?;
+        let constraints = constraint.canonical();
+        if constraints.is_empty() {
+            writeln!(formatter, "  version = {}", Quoted(&version.to_string()))?;
+        } else {
+            writeln!(formatter, "  version     = {}", Quoted(&version.to_string()))?;
+            writeln!(formatter, "  constraints = {}", Quoted(&constraints))?;
         }
-        Ok(())
+        if !hashes.is_empty() {
+            formatter.write_str("  hashes = [\n")?;
+            for hash in hashes {
+                writeln!(formatter, "    {},", Quoted(hash.as_str()))?;
+            }
+            formatter.write_str("  ]\n")?;
+        }
+        formatter.write_str("}\n")?;
     }
+    Ok(())
 }
 
 /// A string of the language.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use semver::Version;
 
-use super::super::{CliConfig, LocalPackage, Platform, ProviderAddress};
+use crate::{CliConfig, LocalPackage, Platform, ProviderAddress};
 
 /// More entries than any directory of a mirror has.
 const MOST_ENTRIES: usize = 100_000;
@@ -26,11 +26,8 @@ pub struct FilesystemMirror {
 /// A package in such a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MirroredPackage {
-    /// Of which version.
     pub version: Version,
-    /// For which machines.
     pub platform: Platform,
-    /// How it lies there.
     pub form: PackageForm,
 }
 
@@ -66,7 +63,7 @@ pub enum MirrorError {
     },
     /// A package cannot be summed up.
     #[error(transparent)]
-    Sum(#[from] super::super::SumError),
+    Sum(#[from] crate::SumError),
 }
 
 impl PackageForm {

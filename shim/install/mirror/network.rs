@@ -9,16 +9,16 @@ use semver::Version;
 use serde::Deserialize;
 use url::Url;
 
-use super::super::address::{host_in_ascii, normalise_any_host};
-use super::super::web::{Ask, WebClient, shown_text};
 use super::{MissingPlatform, RemoteMirrorError, RemotePackage};
+use crate::address::{host_in_ascii, normalise_any_host};
+use crate::shown::shown_text;
+use crate::web::{Ask, WebClient};
 use crate::{PackageHash, Platform, ProviderAddress};
 
 /// A server of files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NetworkMirror {
+pub(crate) struct NetworkMirror {
     base: Url,
-    /// As addresses have it.
     host: String,
     trust_all_hashes: bool,
 }
@@ -44,10 +44,7 @@ struct Archive {
 
 impl NetworkMirror {
     /// The mirror at an address, which must be one of https. The sums that it gives for other machines can be trusted too.
-    ///
-    /// # Errors
-    /// When the address is none.
-    pub fn new(url: &str, trust_all_hashes: bool) -> Result<Self, RemoteMirrorError> {
+    pub(crate) fn new(url: &str, trust_all_hashes: bool) -> Result<Self, RemoteMirrorError> {
         let fault = |reason: String| RemoteMirrorError::Address { url: url.to_owned(), reason };
         let base = Url::parse(url).map_err(|error| fault(error.to_string()))?;
         let name = base.host_str().filter(|_| base.scheme() == "https");
@@ -59,10 +56,7 @@ impl NetworkMirror {
     }
 
     /// The versions of a provider that it has; nothing, when it does not know the provider.
-    ///
-    /// # Errors
-    /// When it does not answer as it should.
-    pub async fn versions(
+    pub(crate) async fn versions(
         &self,
         web: &WebClient,
         address: &ProviderAddress,
@@ -82,10 +76,7 @@ impl NetworkMirror {
     }
 
     /// The package of a version for a machine.
-    ///
-    /// # Errors
-    /// When it does not have it, or does not answer as it should.
-    pub async fn package(
+    pub(crate) async fn package(
         &self,
         web: &WebClient,
         address: &ProviderAddress,
@@ -155,8 +146,8 @@ impl NetworkMirror {
 mod tests {
     use std::sync::Arc;
 
-    use super::super::super::web::testing::{OneToken, Scripted, ScriptedTransport};
     use super::*;
+    use crate::web::testing::{OneToken, Scripted, ScriptedTransport};
 
     const BASE: &str = "https://mirror.example:8443/tf/";
 

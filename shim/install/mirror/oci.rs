@@ -1,26 +1,23 @@
-//! Registries of containers with providers, as OpenTofu has them since 1.10.
+//! OCI registries with providers, as OpenTofu has them since 1.10.
 //!
 //! A provider is a repository, and a version is a tag there (with `_` for `+`). The tag leads to an index with one manifest a
 //! machine, and each of those to one layer: the provider's archive. Everything behind the tag is named by its sum, so the sum of
 //! the archive is known before it is downloaded.
 
-mod authority;
+mod session;
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use http::HeaderValue;
 use semver::Version;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
-use url::Url;
 
-use super::super::web::{Ask, AuthState, Fetched, WebClient, WebError, WebFault};
 use super::{MissingPlatform, RemoteMirrorError, RemotePackage};
-use crate::{OciRepository, PackageHash, Platform, ProviderAddress, RepositoryTemplate};
-
-pub use authority::OciAuthenticator;
+use crate::auth::OciAuthenticator;
+use crate::cli_config::RepositoryTemplate;
+use crate::web::WebClient;
+use crate::{PackageHash, Platform, ProviderAddress};
+use session::Session;
 
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
@@ -28,17 +25,14 @@ const INDEX_ARTIFACT: &str = "application/vnd.opentofu.provider";
 const MANIFEST_ARTIFACT: &str = "application/vnd.opentofu.provider-target";
 const ARCHIVE: &str = "archive/zip";
 
-/// The largest index or manifest.
-const LARGEST: u64 = 4 << 20;
-
 /// More pages than any list of tags has.
 const MOST_PAGES: usize = 100;
 
-/// Registries of containers that have providers.
+/// OCI registries that have providers.
 #[derive(Clone, Debug)]
-pub struct OciMirror {
+pub(crate) struct OciMirror {
     template: RepositoryTemplate,
-    authority: Arc<OciAuthenticator>,
+    authenticator: Arc<OciAuthenticator>,
 }
 
 #[derive(Deserialize)]
@@ -90,25 +84,14 @@ struct OciPlatform {
     os_version: String,
 }
 
-/// A repository, and who asks it.
-struct Session<'a> {
-    web: &'a WebClient,
-    repository: OciRepository,
-    base: Url,
-    authorization: Option<HeaderValue>,
-}
-
 impl OciMirror {
     /// The repositories that a template comes to, and who asks them.
-    pub fn new(template: RepositoryTemplate, authority: Arc<OciAuthenticator>) -> Self {
-        Self { template, authority }
+    pub(crate) fn new(template: RepositoryTemplate, authenticator: Arc<OciAuthenticator>) -> Self {
+        Self { template, authenticator }
     }
 
     /// The versions of a provider that it has; nothing, when there is no such repository.
-    ///
-    /// # Errors
-    /// When the registry does not answer as it should.
-    pub async fn versions(
+    pub(crate) async fn versions(
         &self,
         web: &WebClient,
         address: &ProviderAddress,
@@ -142,10 +125,7 @@ impl OciMirror {
     }
 
     /// The package of a version for a machine.
-    ///
-    /// # Errors
-    /// When it is not there, or the registry does not answer as it should.
-    pub async fn package(
+    pub(crate) async fn package(
         &self,
         web: &WebClient,
         address: &ProviderAddress,
@@ -214,42 +194,7 @@ impl OciMirror {
         let repository = self.template.repository(address).map_err(|source| {
             RemoteMirrorError::Repository { address: Box::new(address.clone()), source: Box::new(source) }
         })?;
-        let text = format!("https://{}/v2/", repository.registry);
-        let base = Url::parse(&text)
-            .map_err(|error| RemoteMirrorError::Address { url: text, reason: error.to_string() })?;
-        let authorization = self.authority.authorize(web, &base, &repository).await?;
-        Ok(Session { web, repository, base, authorization })
-    }
-}
-
-impl Session<'_> {
-    fn url(&self, path: &str) -> Result<Url, RemoteMirrorError> {
-        let path = format!("{}/{path}", self.repository.name);
-        self.base
-            .join(&path)
-            .map_err(|error| RemoteMirrorError::Address { url: path, reason: error.to_string() })
-    }
-
-    async fn fetch(&self, url: &Url, accept: &'static str) -> Result<Fetched, RemoteMirrorError> {
-        let ask =
-            Ask { accept, largest: LARGEST, authorization: self.authorization.as_ref(), ..Ask::json(url) };
-        self.web.fetch(&ask).await.map_err(|error| match &error.fault {
-            WebFault::Status { status, who_asks, .. } if matches!(status.as_u16(), 401 | 403) => {
-                RemoteMirrorError::Denied {
-                    registry: self.repository.registry.clone(),
-                    repository: self.repository.name.clone(),
-                    with_credentials: *who_asks == AuthState::Told,
-                    reason: format!("it answered {status}"),
-                }
-            }
-            _ => error.into(),
-        })
-    }
-
-    fn read<T: DeserializeOwned>(&self, fetched: &Fetched) -> Result<T, RemoteMirrorError> {
-        let body: &Bytes = &fetched.body;
-        serde_json::from_slice(body)
-            .map_err(|error| WebError::new(&fetched.url, WebFault::Malformed(error.to_string())).into())
+        Session::open(web, &self.authenticator, repository).await
     }
 }
 

@@ -3,15 +3,16 @@
 use http::HeaderValue;
 use url::Url;
 
-use super::super::web::{WebError, shown, shown_text};
-use crate::{PackageHash, Platform, ProviderAddress, TemplateFault};
+use crate::cli_config::TemplateFault;
+use crate::failure::FailureClass;
+use crate::shown::{shown, shown_text};
+use crate::web::WebError;
+use crate::{PackageHash, Platform, ProviderAddress};
 
 /// A package that is still to be downloaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RemotePackage {
-    /// Where.
+pub(crate) struct RemotePackage {
     pub url: Url,
-    /// What it is called.
     pub file_name: String,
     /// It must have one of these sums; where there are none, nobody says what it must be.
     pub hashes: Vec<PackageHash>,
@@ -26,59 +27,26 @@ pub struct RemotePackage {
 /// A mirror behind a network cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteMirrorError {
-    /// The configured address is none.
     #[error("{:?} cannot be the address of a network mirror ({reason})", shown_text(.url))]
-    Address {
-        /// The address.
-        url: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// It does not answer as it should.
+    Address { url: String, reason: String },
     #[error(transparent)]
     Web(#[from] WebError),
-    /// It answers with what makes no sense.
     #[error("{}: {reason}", shown(.url))]
-    Answer {
-        /// What was asked for.
-        url: Box<Url>,
-        /// What is wrong.
-        reason: String,
-    },
-    /// No repository can have the provider.
+    Answer { url: Box<Url>, reason: String },
     #[error("the provider {address} can be in no repository")]
     Repository {
-        /// The provider.
         address: Box<ProviderAddress>,
-        /// Why not.
         #[source]
         source: Box<TemplateFault>,
     },
-    /// The registry of containers wants to know who asks, or does not let that one in.
     #[error(
         "the registry {registry} does not let {} read {repository}: {reason}. Say who asks in the CLI configuration: \
          `oci_credentials \"{registry}\" {{ username = … password = … }}`",
         if *.with_credentials { "the one whose credentials are configured" } else { "everybody" }
     )]
-    Denied {
-        /// The registry.
-        registry: String,
-        /// The repository.
-        repository: String,
-        /// Whether it was said who asks.
-        with_credentials: bool,
-        /// What the registry said.
-        reason: String,
-    },
-    /// It could not be looked up who asks.
+    Denied { registry: String, repository: String, with_credentials: bool, reason: String },
     #[error("the credentials for the registry {registry} could not be looked up: {reason}")]
-    Credentials {
-        /// The registry.
-        registry: String,
-        /// Why not.
-        reason: String,
-    },
-    /// It has the version, but not for this machine.
+    Credentials { registry: String, reason: String },
     #[error(transparent)]
     NoPlatform(Box<MissingPlatform>),
 }
@@ -90,17 +58,25 @@ pub enum RemoteMirrorError {
     if .others.is_empty() { "no machine".to_owned() } else { .others.join(", ") }
 )]
 pub struct MissingPlatform {
-    /// The provider.
     pub address: ProviderAddress,
-    /// The version.
     pub version: semver::Version,
-    /// The machine.
     pub platform: Platform,
-    /// The machines that it is there for.
     pub others: Vec<String>,
 }
 
 impl RemoteMirrorError {
+    pub(crate) fn class(&self) -> FailureClass {
+        match self {
+            Self::NoPlatform(_) => FailureClass::Absent,
+            Self::Web(error) => error.class(),
+            Self::Address { .. }
+            | Self::Answer { .. }
+            | Self::Repository { .. }
+            | Self::Denied { .. }
+            | Self::Credentials { .. } => FailureClass::Refused,
+        }
+    }
+
     pub(super) fn answer(url: &Url, reason: impl Into<String>) -> Self {
         Self::Answer { url: Box::new(url.clone()), reason: reason.into() }
     }

@@ -8,9 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::FilesystemMirror;
-use crate::{
-    CliConfig, InstallationMethod, MethodLocation, ProviderAddress, ProviderPattern, RepositoryTemplate,
-};
+use crate::cli_config::{InstallationMethod, MethodLocation};
+use crate::{CliConfig, ProviderAddress};
 
 /// From where all providers come.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,127 +17,58 @@ pub struct Sources {
     overrides: BTreeMap<ProviderAddress, PathBuf>,
     /// Where the configuration says so.
     place: String,
-    sources: Vec<Source>,
-}
-
-/// One place, and which providers come from there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
-    /// The place.
-    pub kind: SourceKind,
-    include: Vec<ProviderPattern>,
-    exclude: Vec<ProviderPattern>,
-    /// Providers that are excluded because another place has them.
+    methods: Vec<InstallationMethod>,
+    /// Providers that do not come from their registry, because an implied directory has them.
     elsewhere: BTreeSet<ProviderAddress>,
-}
-
-/// A place that providers come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SourceKind {
-    /// The registry that the provider's address names.
-    Registry {
-        /// How often a download is repeated, if it is said.
-        download_retry_count: Option<u32>,
-    },
-    /// A directory.
-    Filesystem(FilesystemMirror),
-    /// A server of files.
-    Network {
-        /// Where the directory of hosts is.
-        url: String,
-        /// How often a download is repeated, if it is said.
-        download_retry_count: Option<u32>,
-        /// The sums that it gives for other platforms may go into a lock file.
-        trust_all_hashes: bool,
-    },
-    /// A registry of containers.
-    Oci(RepositoryTemplate),
-}
-
-/// A provider that is used as it lies in a directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DevOverride<'a> {
-    /// The directory, which holds its program.
-    pub folder: &'a Path,
-    /// What the user is to be told, since no version and no sum is looked at.
-    pub warning: String,
 }
 
 impl Sources {
     /// What a configuration says. Where it says nothing, those of the implied directories count that are there.
     pub fn new(config: &CliConfig, implied: impl IntoIterator<Item = PathBuf>) -> Self {
         if let Some(installation) = &config.provider_installation {
-            let sources = installation.methods.iter().map(Source::of_method).collect();
-            let overrides = installation.dev_overrides.clone();
             // With overrides alone, no other provider can be installed: that is what it says.
-            return Self { overrides, place: installation.place.clone(), sources };
+            return Self {
+                overrides: installation.dev_overrides.clone(),
+                place: installation.place.clone(),
+                methods: installation.methods.clone(),
+                elsewhere: BTreeSet::new(),
+            };
         }
-        let mut found = BTreeSet::new();
-        let mut sources = Vec::new();
-        for folder in implied.into_iter().filter(|folder| folder.is_dir()) {
-            let mirror = FilesystemMirror::new(folder);
+        let mut elsewhere = BTreeSet::new();
+        let mut methods = Vec::new();
+        for path in implied.into_iter().filter(|folder| folder.is_dir()) {
             // One that cannot be read is told when a provider is looked for in it.
-            found.extend(mirror.providers().unwrap_or_default());
-            sources.push(Source::of(SourceKind::Filesystem(mirror)));
+            elsewhere.extend(FilesystemMirror::new(&path).providers().unwrap_or_default());
+            methods.push(InstallationMethod::of_all(MethodLocation::FilesystemMirror { path }));
         }
-        let registry = Source::of(SourceKind::Registry { download_retry_count: None });
-        sources.push(Source { elsewhere: found, ..registry });
-        Self { overrides: BTreeMap::new(), place: String::new(), sources }
+        methods.push(InstallationMethod::of_all(MethodLocation::Direct { download_retry_count: None }));
+        Self { overrides: BTreeMap::new(), place: String::new(), methods, elsewhere }
     }
 
     /// With a directory that goes before all others, such as the providers that a project has already.
     #[must_use]
     pub fn with_first(mut self, mirror: FilesystemMirror) -> Self {
-        self.sources.insert(0, Source::of(SourceKind::Filesystem(mirror)));
+        let location = MethodLocation::FilesystemMirror { path: mirror.root().to_owned() };
+        self.methods.insert(0, InstallationMethod::of_all(location));
         self
     }
 
     /// The places that a provider can come from, best first.
-    pub fn of<'a>(&'a self, address: &'a ProviderAddress) -> impl Iterator<Item = &'a SourceKind> {
-        self.sources.iter().filter(|source| source.has(address)).map(|source| &source.kind)
+    pub(crate) fn of<'a>(&'a self, address: &'a ProviderAddress) -> impl Iterator<Item = &'a MethodLocation> {
+        let methods = self.methods.iter().filter(|method| method.has(address)).map(|method| &method.location);
+        methods.filter(|location| {
+            !matches!(location, MethodLocation::Direct { .. }) || !self.elsewhere.contains(address)
+        })
     }
 
     /// Where the configuration says all this, as `FILE:LINE:COLUMN`; empty where it says nothing.
-    pub fn place(&self) -> &str {
+    pub(crate) fn place(&self) -> &str {
         &self.place
     }
 
-    /// Where a provider's developers want it to be taken from.
-    pub fn dev_override(&self, address: &ProviderAddress) -> Option<DevOverride<'_>> {
-        let folder = self.overrides.get(address)?.as_path();
-        let warning = format!(
-            "the provider {} is taken as it lies in {}, because dev_overrides says so at {}: neither its version nor its sum is \
-             looked at",
-            address.for_display(),
-            folder.display(),
-            self.place
-        );
-        Some(DevOverride { folder, warning })
-    }
-}
-
-impl Source {
-    fn of(kind: SourceKind) -> Self {
-        Self { kind, include: Vec::new(), exclude: Vec::new(), elsewhere: BTreeSet::new() }
-    }
-
-    fn of_method(method: &InstallationMethod) -> Self {
-        let kind = match method.location.clone() {
-            MethodLocation::Direct { download_retry_count } => SourceKind::Registry { download_retry_count },
-            MethodLocation::FilesystemMirror { path } => SourceKind::Filesystem(FilesystemMirror::new(path)),
-            MethodLocation::NetworkMirror { url, download_retry_count, trust_all_hashes } => {
-                SourceKind::Network { url, download_retry_count, trust_all_hashes }
-            }
-            MethodLocation::OciMirror { repository } => SourceKind::Oci(repository),
-        };
-        Self { include: method.include.clone(), exclude: method.exclude.clone(), ..Self::of(kind) }
-    }
-
-    fn has(&self, address: &ProviderAddress) -> bool {
-        let matches = |patterns: &[ProviderPattern]| patterns.iter().any(|pattern| pattern.matches(address));
-        !self.elsewhere.contains(address)
-            && !matches(&self.exclude)
-            && (self.include.is_empty() || matches(&self.include))
+    /// The directory that a provider's developers want it to be taken from.
+    pub(crate) fn dev_override(&self, address: &ProviderAddress) -> Option<&Path> {
+        self.overrides.get(address).map(PathBuf::as_path)
     }
 }
 
@@ -158,13 +88,13 @@ mod tests {
 
     fn kinds(sources: &Sources, address: &str) -> Vec<String> {
         let address = ProviderAddress::parse(address).expect(address);
-        let kinds = sources.of(&address).map(|kind| match kind {
-            SourceKind::Registry { .. } => "registry".to_owned(),
-            SourceKind::Filesystem(mirror) => {
-                mirror.root().file_name().expect("a name").to_string_lossy().into_owned()
+        let kinds = sources.of(&address).map(|location| match location {
+            MethodLocation::Direct { .. } => "registry".to_owned(),
+            MethodLocation::FilesystemMirror { path } => {
+                path.file_name().expect("a name").to_string_lossy().into_owned()
             }
-            SourceKind::Network { url, .. } => url.clone(),
-            SourceKind::Oci(template) => template.text().to_owned(),
+            MethodLocation::NetworkMirror { url, .. } => url.clone(),
+            MethodLocation::OciMirror { repository } => repository.text().to_owned(),
         });
         kinds.collect()
     }
@@ -180,14 +110,8 @@ mod tests {
         assert_eq!(kinds(&sources, "example.com/a/b"), ["https://m/", "one", "registry"]);
         assert_eq!(kinds(&sources, "a/b"), ["registry"]);
         let address = ProviderAddress::parse("a/b").expect("an address");
-        let found = sources.dev_override(&address).expect("it is overridden");
-        assert_eq!(found.folder, Path::new("/dev/b"));
-        assert!(
-            found.warning.starts_with("the provider a/b is taken as it lies in /dev/b, because"),
-            "{}",
-            found.warning
-        );
-        assert!(found.warning.contains(".tofurc:1:1: neither"), "{}", found.warning);
+        assert_eq!(sources.dev_override(&address), Some(Path::new("/dev/b")));
+        assert!(sources.place().ends_with(".tofurc:1:1"), "{}", sources.place());
         assert_eq!(sources.dev_override(&ProviderAddress::parse("a/c").expect("an address")), None);
         let with_project = sources.with_first(FilesystemMirror::of_project(Path::new("/project")));
         assert_eq!(kinds(&with_project, "a/b"), ["providers", "registry"]);

@@ -6,9 +6,11 @@ use semver::Version;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::super::web::shown_text;
 use super::PackageFault;
-use crate::{Checksums, FileSum, HashScheme, PackageHash, Platform};
+use crate::checksums::Checksums;
+use crate::hashes::HashScheme;
+use crate::shown::shown_text;
+use crate::{FileSum, PackageHash, Platform};
 
 /// The versions of a provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +24,6 @@ pub struct Listing {
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListedVersion {
-    /// Its number.
     pub version: Version,
     /// Which protocols it speaks, by their major numbers; none if the registry does not say.
     pub protocols: Vec<u32>,
@@ -39,12 +40,9 @@ impl ListedVersion {
 
 /// Where an archive lies, and what it must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RegistryPackage {
-    /// The archive's name.
+pub(crate) struct RegistryPackage {
     pub file: String,
-    /// Where it lies.
     pub archive: Url,
-    /// Its sum.
     pub sum: FileSum,
     /// Where the list of sums lies.
     pub sums: Url,
@@ -191,7 +189,7 @@ impl RegistryPackage {
     /// The sums that may go into a lock file when this archive was verified: those of the whole list that was verified with it, for
     /// all machines, and what the registry only reports where its word is enough. By OpenTofu's rule that is at the default host
     /// alone, unless signatures are enforced. The sum of what was unpacked (`h1:`) is whoever unpacked it to add.
-    pub fn lockable(&self, verified: &Checksums, is_word_enough: bool) -> BTreeSet<PackageHash> {
+    pub(crate) fn lockable(&self, verified: &Checksums, is_word_enough: bool) -> BTreeSet<PackageHash> {
         let mut hashes = if is_word_enough { self.reported.clone() } else { BTreeSet::new() };
         hashes.extend(verified.iter().map(|(_, sum)| PackageHash::of_archive_sum(sum.0)));
         hashes

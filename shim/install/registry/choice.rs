@@ -5,6 +5,7 @@ use std::fmt;
 use semver::Version;
 
 use super::{ListedVersion, Listing, RegistryPackage};
+use crate::failure::FailureClass;
 use crate::{Platform, ProviderAddress, VersionConstraint};
 
 /// The major numbers of the protocols that are spoken here.
@@ -15,7 +16,6 @@ const LISTED: usize = 10;
 /// A version that will do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
-    /// It.
     pub version: Version,
     /// What a user may want to know: that a newer one was passed over, and why.
     pub warning: Option<String>,
@@ -147,7 +147,7 @@ fn speaks(majors: &[u32]) -> bool {
 
 impl RegistryPackage {
     /// Whether it speaks a protocol that is spoken here.
-    pub fn speaks(&self) -> bool {
+    pub(crate) fn speaks(&self) -> bool {
         speaks(&self.protocols)
     }
 }
@@ -182,6 +182,15 @@ fn instead(version: Option<&Version>, which: impl fmt::Display, operator: &str) 
     match version {
         Some(version) => format!("{which} {version}: ask for \"{operator} {version}\""),
         None => "there is no version that can be run".to_owned(),
+    }
+}
+
+impl NoVersion {
+    pub(crate) fn class(&self) -> FailureClass {
+        match self {
+            Self::Empty(_) | Self::Constraint { .. } | Self::Platform { .. } => FailureClass::Absent,
+            Self::TooOld { .. } | Self::TooNew { .. } => FailureClass::Refused,
+        }
     }
 }
 

@@ -2,64 +2,40 @@
 
 use semver::Version;
 
+use crate::checksums::{ChecksumsError, FileSumError};
+use crate::failure::FailureClass;
+use crate::hashes::HashError;
+use crate::signature::SignatureError;
 use crate::web::WebError;
-use crate::{
-    ChecksumsError, FileSum, FileSumError, HashError, PackageHash, Platform, ProviderAddress, SignatureError,
-};
+use crate::{FileSum, PackageHash, Platform, ProviderAddress};
 
 /// A registry does not give what was asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
-    /// The host has no registry.
     #[error(
         "{host} offers no registry of Terraform providers; check the host in the provider's address, or say where its \
          registry is by a `host` block in the CLI configuration"
     )]
-    NoService {
-        /// The host.
-        host: String,
-    },
-    /// What the host says of its registry makes no sense.
+    NoService { host: String },
     #[error("{host} names {service:?} as its registry of providers, which is no address by http or https")]
-    InvalidService {
-        /// The host.
-        host: String,
-        /// What it names.
-        service: String,
-    },
-    /// The registry could not be queried.
+    InvalidService { host: String, service: String },
     #[error("could not query the registry for {}: {error}", .address.for_display())]
     Web {
-        /// The provider.
         address: ProviderAddress,
         /// Why not. It is told by this error itself.
         error: Box<WebError>,
     },
-    /// There is no such provider.
     #[error(
         "the registry {} has no provider {}/{}; check its name, or whether your token may see it", .address.host(),
         .address.namespace(), .address.provider_type()
     )]
-    UnknownProvider {
-        /// The provider.
-        address: ProviderAddress,
-    },
-    /// There is no archive for such a machine.
+    UnknownProvider { address: ProviderAddress },
     #[error("the registry has no archive of {address} {version} for {platform}")]
-    UnknownPackage {
-        /// The provider.
-        address: ProviderAddress,
-        /// The version.
-        version: Version,
-        /// The machine.
-        platform: Platform,
-    },
+    UnknownPackage { address: ProviderAddress, version: Version, platform: Platform },
     /// An archive, or what is told of it, is not what it must be.
     #[error("{address} {version} is not installed: {fault}")]
     Package {
-        /// The provider.
         address: ProviderAddress,
-        /// The version.
         version: Version,
         /// What is wrong. It is told by this error itself.
         fault: PackageFault,
@@ -69,84 +45,49 @@ pub enum RegistryError {
 /// What is wrong with an archive, or with what is told of it.
 #[derive(Debug, thiserror::Error)]
 pub enum PackageFault {
-    /// It is for another machine.
     #[error("the registry was asked for {wanted} and answered with {found}")]
-    Platform {
-        /// For which one it should be.
-        wanted: Platform,
-        /// For which one it is.
-        found: String,
-    },
-    /// Its name is none.
+    Platform { wanted: Platform, found: String },
     #[error("the registry calls the archive {0:?}, which is no file's name")]
     FileName(String),
-    /// Its address is none.
     #[error("the registry names {0:?}, which is no address by http or https")]
     Url(String),
-    /// Its sum is none.
     #[error("the registry names no checksum: {0}")]
     Sum(FileSumError),
-    /// The list of sums cannot be had.
     #[error("could not download its checksums: {0}")]
     NoSums(Box<WebError>),
     /// The list of sums contradicts itself.
     #[error("{0}")]
     Sums(ChecksumsError),
-    /// The archive is not in the list of sums.
     #[error("its checksums have none for {0}")]
     NotListed(String),
-    /// The registry and the publisher do not agree.
     #[error("the registry says that the archive has the SHA-256 {registry}, its checksums say {listed}")]
-    OtherSum {
-        /// What the registry says.
-        registry: FileSum,
-        /// What the list says.
-        listed: FileSum,
-    },
+    OtherSum { registry: FileSum, listed: FileSum },
     /// The registry does not agree with itself.
     #[error("the registry says that the archive has the SHA-256 {sum}, and then {found}")]
     OtherHash {
-        /// What it says.
         sum: FileSum,
         /// What it says elsewhere in the same answer.
         found: PackageHash,
     },
-    /// A sum that it reports is none.
     #[error("the registry reports sums of packages, and one is none: {0}")]
     Hash(HashError),
-    /// The archive is another one.
     #[error("the archive has the SHA-256 {found}, and should have {expected}")]
-    WrongSum {
-        /// What it should be.
-        expected: FileSum,
-        /// What it is.
-        found: FileSum,
-    },
-    /// The signature cannot be had.
+    WrongSum { expected: FileSum, found: FileSum },
     #[error("could not download the signature of its checksums: {0}")]
     NoSignature(Box<WebError>),
-    /// The signature is not good.
     #[error("its checksums are not signed as they should be: {0}")]
     Signature(SignatureError),
-    /// Nobody vouches for it.
     #[error("the registry names no key that its checksums are signed with{}", .0.why())]
     Unsigned(Enforced),
-    /// The key does not hold any more.
     #[error(
         "its checksums are signed with the key {key}, which expired on {when}, and OPENTOFU_ENFORCE_GPG_EXPIRATION is set"
     )]
-    Expired {
-        /// The key.
-        key: String,
-        /// Since when, for people.
-        when: String,
-    },
+    Expired { key: String, when: String },
 }
 
 /// Why a signature is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enforced {
-    /// By a setting.
     Setting,
     /// Everywhere but at the default host.
     Host,
@@ -164,6 +105,17 @@ impl Enforced {
 }
 
 impl RegistryError {
+    pub(crate) fn class(&self) -> FailureClass {
+        match self {
+            Self::NoService { .. } | Self::UnknownProvider { .. } | Self::UnknownPackage { .. } => {
+                FailureClass::Absent
+            }
+            Self::Web { error, .. } => error.class(),
+            Self::Package { fault, .. } => fault.class(),
+            Self::InvalidService { .. } => FailureClass::Refused,
+        }
+    }
+
     /// What to do about it, for a line of its own.
     pub fn help(&self) -> Option<String> {
         match self {
@@ -181,5 +133,26 @@ impl RegistryError {
 
     pub(crate) fn web(address: &ProviderAddress, error: WebError) -> Self {
         Self::Web { address: address.clone(), error: Box::new(error) }
+    }
+}
+
+impl PackageFault {
+    pub(crate) fn class(&self) -> FailureClass {
+        match self {
+            Self::NoSums(error) | Self::NoSignature(error) => error.class(),
+            Self::Platform { .. }
+            | Self::FileName(_)
+            | Self::Url(_)
+            | Self::Sum(_)
+            | Self::Sums(_)
+            | Self::NotListed(_)
+            | Self::OtherSum { .. }
+            | Self::OtherHash { .. }
+            | Self::Hash(_)
+            | Self::WrongSum { .. }
+            | Self::Signature(_)
+            | Self::Unsigned(_)
+            | Self::Expired { .. } => FailureClass::Refused,
+        }
     }
 }

@@ -1,5 +1,5 @@
-use super::super::web::testing::{OneToken, Scripted, ScriptedTransport};
 use super::*;
+use crate::web::testing::{OneToken, Scripted, ScriptedTransport};
 
 const DISCOVERY: &str = "https://example.com/.well-known/terraform.json";
 const VERSIONS: &str = r#"{"versions":[{"version":"1.0.0","protocols":["5.0","6.1","x"],"platforms":[{"os":"linux","arch":"amd64"}]},{"version":"no version"},{"version":"v1.1.0"}],"warnings":["hm"]}"#;

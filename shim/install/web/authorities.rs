@@ -30,7 +30,7 @@ const SYSTEM_FOLDERS: [&str; 2] = ["/etc/ssl/certs", "/etc/pki/tls/certs"];
 
 /// Where it is said whom to trust.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Authorities {
+pub(crate) struct Authorities {
     /// A file of certificates in PEM, in place of the system's.
     pub file: Option<PathBuf>,
     /// Directories of such files, in place of the system's; none means the system's.
@@ -48,16 +48,13 @@ pub(super) struct Trusted {
 
 impl Authorities {
     /// What the environment says.
-    pub fn from_environment(environment: &Environment) -> Self {
+    pub(crate) fn from_environment(environment: &Environment) -> Self {
         let folders = environment.path(FOLDERS).unwrap_or_default();
         let folders = std::env::split_paths(&folders).filter(|folder| !folder.as_os_str().is_empty());
         Self { file: environment.path(FILE), folders: folders.collect() }
     }
 
     /// Reads them, and adds others.
-    ///
-    /// # Errors
-    /// When there is nobody to trust.
     pub(super) fn read(&self, others: &[CertificateDer<'static>]) -> Result<Trusted, String> {
         let mut certificates = Vec::new();
         let mut unread = Vec::new();

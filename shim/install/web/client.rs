@@ -8,11 +8,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use super::error::shown;
-use super::{
-    AuthState, Body, Clock, CredentialsSource, Request, SystemClock, Transport, TransportError,
-    TransportFault, WebError, WebFault,
-};
+use super::clock::{Clock, SystemClock};
+use super::error::{AuthState, WebError, WebFault};
+use super::transport::{Body, Request, Response, Transport, TransportError, TransportFault};
+use crate::auth::CredentialsSource;
+use crate::shown::shown;
 
 /// What registries are told, because some answer by it: the version of OpenTofu whose rules are followed.
 const TERRAFORM_VERSION: (&str, &str) = ("x-terraform-version", "1.12.6");
@@ -23,7 +23,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// Asks servers for documents. Cloning it shares its connections.
 #[derive(Clone, Debug)]
-pub struct WebClient {
+pub(crate) struct WebClient {
     transport: Arc<dyn Transport>,
     credentials: Arc<dyn CredentialsSource>,
     clock: Arc<dyn Clock>,
@@ -32,7 +32,7 @@ pub struct WebClient {
 
 /// How patient a client is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WebSettings {
+pub(crate) struct WebSettings {
     /// How often a document is asked for, at least once.
     pub attempts: u32,
     /// How often a download may stop without having brought anything, at least once.
@@ -43,8 +43,7 @@ pub struct WebSettings {
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Ask<'a> {
-    /// Where.
+pub(crate) struct Ask<'a> {
     pub url: &'a Url,
     /// The host whose token goes along, as addresses have it. It is sent to the server of `url`, and to no other that it redirects
     /// to.
@@ -61,25 +60,22 @@ pub struct Ask<'a> {
 
 /// A document.
 #[derive(Clone, Debug)]
-pub struct Fetched {
+pub(crate) struct Fetched {
     /// Where it was found in the end; what is relative in it is relative to this.
     pub url: Url,
     /// What kind of content the server says it is.
     pub content_type: Option<String>,
-    /// It.
     pub body: Bytes,
 }
 
 /// A document that is still to come.
 #[derive(Debug)]
-pub struct Opened {
+pub(crate) struct Opened {
     /// Where it was found in the end.
     pub url: Url,
     /// 200, or 206 for a part.
     pub status: StatusCode,
-    /// The headers.
     pub headers: HeaderMap,
-    /// The rest.
     pub body: Box<dyn Body>,
 }
 
@@ -91,10 +87,10 @@ impl Default for WebSettings {
 
 impl<'a> Ask<'a> {
     /// The most bytes of a document that is no archive.
-    pub const DOCUMENT: u64 = 16 << 20;
+    pub(crate) const DOCUMENT: u64 = 16 << 20;
 
     /// For a document in JSON.
-    pub fn json(url: &'a Url) -> Self {
+    pub(crate) fn json(url: &'a Url) -> Self {
         Self {
             url,
             token_of: None,
@@ -106,50 +102,48 @@ impl<'a> Ask<'a> {
     }
 
     /// For any other document.
-    pub fn document(url: &'a Url) -> Self {
+    pub(crate) fn document(url: &'a Url) -> Self {
         Self { accept: "*/*", ..Self::json(url) }
     }
 
     /// With the token for this host.
     #[must_use]
-    pub fn with_token_of(self, host: &'a str) -> Self {
+    pub(crate) fn with_token_of(self, host: &'a str) -> Self {
         Self { token_of: Some(host), ..self }
     }
 }
 
 impl WebClient {
     /// A client.
-    pub fn new(transport: Arc<dyn Transport>, credentials: Arc<dyn CredentialsSource>) -> Self {
+    pub(crate) fn new(transport: Arc<dyn Transport>, credentials: Arc<dyn CredentialsSource>) -> Self {
         Self { transport, credentials, clock: Arc::new(SystemClock), settings: WebSettings::default() }
     }
 
     /// With another clock.
+    #[cfg(test)]
     #[must_use]
-    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock, ..self }
     }
 
     /// With other patience.
     #[must_use]
-    pub fn with_settings(self, settings: WebSettings) -> Self {
+    pub(crate) fn with_settings(self, settings: WebSettings) -> Self {
         Self { settings, ..self }
     }
 
     /// The clock that it waits by.
-    pub fn clock(&self) -> &Arc<dyn Clock> {
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
 
     /// How patient it is.
-    pub fn settings(&self) -> WebSettings {
+    pub(crate) fn settings(&self) -> WebSettings {
         self.settings
     }
 
     /// A whole document.
-    ///
-    /// # Errors
-    /// When the server does not answer with one, as often as it is tried.
-    pub async fn fetch(&self, ask: &Ask<'_>) -> Result<Fetched, WebError> {
+    pub(crate) async fn fetch(&self, ask: &Ask<'_>) -> Result<Fetched, WebError> {
         let mut attempt = 1;
         loop {
             let fetched = tokio::time::timeout(self.settings.patience, self.fetch_once(ask, attempt));
@@ -168,10 +162,7 @@ impl WebClient {
     }
 
     /// A document in JSON, and where it was found in the end.
-    ///
-    /// # Errors
-    /// As [`fetch`](Self::fetch), and when it is not what was expected.
-    pub async fn fetch_json<T: DeserializeOwned>(&self, ask: &Ask<'_>) -> Result<(T, Url), WebError> {
+    pub(crate) async fn fetch_json<T: DeserializeOwned>(&self, ask: &Ask<'_>) -> Result<(T, Url), WebError> {
         let Fetched { url, content_type, body } = self.fetch(ask).await?;
         match serde_json::from_slice(&body) {
             Ok(document) => Ok((document, url)),
@@ -185,12 +176,12 @@ impl WebClient {
     }
 
     /// What makes the single exchanges.
-    pub(in super::super) fn transport(&self) -> &Arc<dyn Transport> {
+    pub(crate) fn transport(&self) -> &Arc<dyn Transport> {
         &self.transport
     }
 
     /// The beginning of an answer, asked for once, with more headers.
-    pub(in super::super) async fn open(
+    pub(crate) async fn open(
         &self,
         ask: &Ask<'_>,
         more: &[(HeaderName, HeaderValue)],
@@ -220,7 +211,7 @@ impl WebClient {
             let answer = answer.map_err(|error| refused(error.into()))?;
             match answer.status {
                 StatusCode::OK | StatusCode::PARTIAL_CONTENT => {
-                    let super::Response { status, headers, body } = answer;
+                    let Response { status, headers, body } = answer;
                     return Ok(Opened { url, status, headers, body });
                 }
                 StatusCode::MOVED_PERMANENTLY
@@ -255,10 +246,7 @@ impl WebClient {
     }
 
     /// Waits until it is time for the next attempt.
-    ///
-    /// # Errors
-    /// What was refused, when there is no next attempt.
-    pub(in super::super) async fn wait_before_next(
+    pub(crate) async fn wait_before_next(
         &self,
         refusal: Refusal,
         attempt: u32,
@@ -291,10 +279,10 @@ impl WebClient {
 
 /// An attempt that failed.
 #[derive(Debug)]
-pub(in super::super) struct Refusal {
-    pub(in super::super) error: WebError,
+pub(crate) struct Refusal {
+    pub(crate) error: WebError,
     /// How long the server wants to be left alone.
-    pub(in super::super) wait: Option<Duration>,
+    pub(crate) wait: Option<Duration>,
 }
 
 /// How long a server wants to be left alone: seconds, or a date.

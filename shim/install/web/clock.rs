@@ -3,10 +3,10 @@
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-use super::BoxFuture;
+use isthmus_common::BoxFuture;
 
 /// Tells the time and lets it pass.
-pub trait Clock: fmt::Debug + Send + Sync + 'static {
+pub(crate) trait Clock: fmt::Debug + Send + Sync + 'static {
     /// The time of day.
     fn now(&self) -> SystemTime;
 
@@ -16,7 +16,7 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
 
 /// The machine's clock.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct SystemClock;
+pub(super) struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> SystemTime {

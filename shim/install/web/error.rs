@@ -5,13 +5,15 @@
 use http::StatusCode;
 use url::Url;
 
-use super::{CredentialsError, TransportError, TransportFault};
+use super::transport::{TransportError, TransportFault};
+use crate::auth::CredentialsError;
+use crate::failure::FailureClass;
+use crate::shown::shown;
 
 /// Something could not be had from a server.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", told(.url, .fault))]
 pub struct WebError {
-    /// What was asked for in the end, behind all redirects.
     pub url: Box<Url>,
     /// What went wrong. It is told by this error itself, since it depends on it whether the whole address matters.
     pub fault: WebFault,
@@ -20,40 +22,28 @@ pub struct WebError {
 /// What went wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum WebFault {
-    /// There was no whole answer.
     #[error(transparent)]
     Transport(#[from] TransportError),
-    /// The token could not be looked up.
     #[error(transparent)]
     Credentials(#[from] CredentialsError),
-    /// Another answer than what was asked for.
     #[error("it answered {status}{}", tried(*.attempts))]
     Status {
-        /// The status.
         status: StatusCode,
-        /// Whether it was told who asks.
         who_asks: AuthState,
-        /// How often it was tried.
         attempts: u32,
         /// For how many seconds the server wants to be left alone, if that is longer than anybody waits here.
         wait: Option<u64>,
     },
-    /// More than anybody sends who means well.
     #[error("it sent more than {0} bytes")]
     TooLarge(u64),
-    /// A web page, most likely that of a proxy or of a login.
     #[error("it answered with a web page where JSON is expected")]
     WebPage,
-    /// No JSON, or not what the protocol says.
     #[error("its answer is not what the protocol says ({0})")]
     Malformed(String),
-    /// From here to there for ever.
     #[error("it redirects more than {0} times")]
     Redirects(u8),
-    /// A redirect to nowhere.
     #[error("it redirects to no address")]
     RedirectToNowhere,
-    /// A redirect that would have been followed in the clear.
     #[error("it redirects from https to {0}")]
     Downgrade(String),
 }
@@ -61,7 +51,6 @@ pub enum WebFault {
 /// Whether a server was told who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AuthState {
-    /// It was.
     Told,
     /// It would have been, if that were configured.
     NotConfigured,
@@ -70,7 +59,24 @@ pub enum AuthState {
 }
 
 impl WebError {
-    pub(in super::super) fn new(url: &Url, fault: impl Into<WebFault>) -> Self {
+    /// A 404 is absence only where the document would say whether there is a provider or a version, and whoever asks for such a
+    /// document makes it an error of its own. That an archive, its checksums or their signature are not there is a refusal: the
+    /// origin lists the version, and may have withdrawn it.
+    pub(crate) fn class(&self) -> FailureClass {
+        match &self.fault {
+            WebFault::Transport(error) => error.fault.class(),
+            WebFault::Status { status, .. } => of_status(*status),
+            WebFault::Credentials(_)
+            | WebFault::TooLarge(_)
+            | WebFault::WebPage
+            | WebFault::Malformed(_)
+            | WebFault::Redirects(_)
+            | WebFault::RedirectToNowhere
+            | WebFault::Downgrade(_) => FailureClass::Refused,
+        }
+    }
+
+    pub(crate) fn new(url: &Url, fault: impl Into<WebFault>) -> Self {
         Self { url: Box::new(url.clone()), fault: fault.into() }
     }
 
@@ -105,42 +111,16 @@ impl WebError {
     }
 
     /// The server has no such part of the document.
-    pub(in super::super) fn is_not_satisfiable(&self) -> bool {
+    pub(crate) fn is_not_satisfiable(&self) -> bool {
         matches!(self.fault, WebFault::Status { status: StatusCode::RANGE_NOT_SATISFIABLE, .. })
     }
 }
 
-/// An address as it may be shown.
-pub(in super::super) fn shown(url: &Url) -> String {
-    let mut url = url.clone();
-    url.set_query(None);
-    url.set_fragment(None);
-    // Only addresses that cannot have them refuse.
-    let _ = url.set_username("");
-    let _ = url.set_password(None);
-    url.to_string()
-}
-
-/// What somebody wrote as an address, as it may be shown, whether or not it is one: with `…` in place of its user and password, and
-/// without its query.
-pub(in super::super) fn shown_text(text: &str) -> String {
-    const HIDDEN: &str = "…";
-    let is_scheme =
-        |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
-    let scheme = text.split_once("://").filter(|(scheme, _)| is_scheme(scheme));
-    let (scheme, rest) = scheme.map_or(("", text), |(scheme, rest)| (&text[..scheme.len() + 3], rest));
-    let (authority, behind) = rest.split_at(rest.find(['/', '\\', '?', '#']).unwrap_or(rest.len()));
-    // What is special may stand in a password as it is, and then nobody knows where the password ends.
-    if behind.contains('@') && rest.split('@').next().is_some_and(|before| before.contains(':')) {
-        return format!("{scheme}{HIDDEN}");
-    }
-    let path = behind.split(['?', '#']).next().unwrap_or_default();
-    match authority.rsplit_once('@') {
-        // Without a scheme, `random@3.8` is no user at a host.
-        Some((user, host)) if !scheme.is_empty() || user.contains(':') => {
-            format!("{scheme}{HIDDEN}@{host}{path}")
-        }
-        _ => format!("{scheme}{authority}{path}"),
+fn of_status(status: StatusCode) -> FailureClass {
+    if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
+        FailureClass::Unreachable
+    } else {
+        FailureClass::Refused
     }
 }
 
@@ -255,30 +235,6 @@ mod tests {
             "https://example.com/a.zip: it redirects more than 3 times\nhelp: this is a fault of example.com, or of a proxy \
              before it (HTTPS_PROXY, NO_PROXY)"
         );
-    }
-
-    #[test]
-    fn a_text_is_shown_without_what_may_authorise() {
-        for (text, expected) in [
-            ("https://example.com/providers/", "https://example.com/providers/"),
-            ("https://example.com:8443/providers@v1/", "https://…"),
-            ("https://example.com/providers@v1/?token=s3cret#s3cret", "https://example.com/providers@v1/"),
-            ("http://user:s3cret@example.com/a?token=s3cret", "http://…@example.com/a"),
-            ("https://s3cret@example.com", "https://…@example.com"),
-            ("https://user:s3@cret@example.com", "https://…@example.com"),
-            ("https://user:s3/cret@example.com/a", "https://…"),
-            ("https://user:s3?cret@example.com/a", "https://…"),
-            ("https://user:s@3/cret@example.com", "https://…"),
-            ("https:/user:s3cret@example.com", "…"),
-            ("https:\\\\user:s3cret@example.com", "…"),
-            ("user:s3cret@example.com:80/a?token=s3cret", "…@example.com:80/a"),
-            ("user:s3cret@https://example.com", "…@https://example.com"),
-            ("random@3.8", "random@3.8"),
-            ("hashicorp/random@3.8", "hashicorp/random@3.8"),
-            ("", ""),
-        ] {
-            assert_eq!(shown_text(text), expected, "{text}");
-        }
     }
 
     #[test]

@@ -12,10 +12,11 @@ use http::{HeaderValue, header};
 use rustls::pki_types::CertificateDer;
 use tokio::sync::OnceCell;
 
-use super::authorities::Trusted;
-use super::{
-    Authorities, Body, BoxFuture, ProxyRules, Request, Response, Transport, TransportError, TransportFault,
-};
+use super::authorities::{Authorities, Trusted};
+use super::proxy::ProxyRules;
+use super::transport::{Body, Request, Response, Transport, TransportError, TransportFault};
+use isthmus_common::BoxFuture;
+
 use crate::Environment;
 
 /// How long a connection may take to come about.
@@ -32,8 +33,7 @@ const USER_AGENT: &str = "OPENTOFU_USER_AGENT";
 
 /// How connections are made.
 #[derive(Clone, Debug)]
-pub struct HttpSettings {
-    /// Which proxies are used.
+pub(crate) struct HttpSettings {
     pub proxies: ProxyRules,
     /// Where it is said whom to trust.
     pub authorities: Authorities,
@@ -47,7 +47,7 @@ pub struct HttpSettings {
 
 /// Exchanges over real connections, which are kept open for the next one.
 #[derive(Debug)]
-pub struct HttpTransport {
+pub(crate) struct HttpTransport {
     settings: HttpSettings,
     ready: OnceCell<Result<Ready, TransportError>>,
 }
@@ -75,7 +75,7 @@ impl Default for HttpSettings {
 
 impl HttpSettings {
     /// What the environment says.
-    pub fn from_environment(environment: &Environment) -> Self {
+    pub(crate) fn from_environment(environment: &Environment) -> Self {
         Self {
             proxies: ProxyRules::from_environment(environment),
             authorities: Authorities::from_environment(environment),
@@ -100,7 +100,7 @@ fn user_agent(environment: &Environment) -> String {
 
 impl HttpTransport {
     /// A transport; nothing is read or opened yet.
-    pub fn new(settings: HttpSettings) -> Self {
+    pub(crate) fn new(settings: HttpSettings) -> Self {
         Self { settings, ready: OnceCell::new() }
     }
 

@@ -17,7 +17,7 @@ const SCHEMES: [&str; 6] = ["http", "https", "socks4", "socks4a", "socks5", "soc
 
 /// Which addresses are reached through which proxy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ProxyRules {
+pub(crate) struct ProxyRules {
     https: Option<Named>,
     http: Option<Named>,
     without: Vec<Exception>,
@@ -42,7 +42,7 @@ enum Exception {
 
 impl ProxyRules {
     /// What the environment says.
-    pub fn from_environment(environment: &Environment) -> Self {
+    pub(crate) fn from_environment(environment: &Environment) -> Self {
         let variable = |name: &str| {
             let names = [name.to_owned(), name.to_ascii_lowercase()];
             names.into_iter().find_map(|name| Some((environment.text(&name)?.trim().to_owned(), name)))

@@ -7,41 +7,45 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
-use super::{
-    Body, BoxFuture, Clock, CredentialsError, CredentialsSource, Request, Response, Token, Transport,
-    TransportError, TransportFault,
-};
+use super::clock::Clock;
+use super::transport::{Body, Request, Response, Transport, TransportError, TransportFault};
+use crate::auth::{CredentialsError, CredentialsSource, Token};
+use isthmus_common::BoxFuture;
 
 /// Answers by address, each as often as it was put there; the last one for ever.
 #[derive(Debug, Default)]
-pub(in super::super) struct ScriptedTransport {
+pub(crate) struct ScriptedTransport {
     answers: Mutex<HashMap<String, VecDeque<Scripted>>>,
     requests: Mutex<Vec<Request>>,
 }
 
 /// One answer.
 #[derive(Clone, Debug)]
-pub(in super::super) enum Scripted {
-    /// None.
+pub(crate) enum Scripted {
     Fails(TransportFault),
     /// A status, headers, pieces of a body; and then the connection breaks, or not.
-    Answers { status: u16, headers: Vec<(&'static str, String)>, pieces: Vec<Bytes>, breaks: bool },
+    Answers {
+        status: u16,
+        headers: Vec<(&'static str, String)>,
+        pieces: Vec<Bytes>,
+        breaks: bool,
+    },
 }
 
 impl Scripted {
-    pub(in super::super) fn status(status: u16) -> Self {
+    pub(crate) fn status(status: u16) -> Self {
         Self::Answers { status, headers: Vec::new(), pieces: Vec::new(), breaks: false }
     }
 
-    pub(in super::super) fn body(body: impl Into<Bytes>) -> Self {
+    pub(crate) fn body(body: impl Into<Bytes>) -> Self {
         Self::Answers { status: 200, headers: Vec::new(), pieces: vec![body.into()], breaks: false }
     }
 
-    pub(in super::super) fn redirect(to: &str) -> Self {
+    pub(crate) fn redirect(to: &str) -> Self {
         Self::status(302).with("location", to)
     }
 
-    pub(in super::super) fn with(mut self, name: &'static str, value: &str) -> Self {
+    pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
         if let Self::Answers { headers, .. } = &mut self {
             headers.push((name, value.to_owned()));
         }
@@ -50,14 +54,14 @@ impl Scripted {
 }
 
 impl ScriptedTransport {
-    pub(in super::super) fn put(&self, url: &str, answer: Scripted) -> &Self {
+    pub(crate) fn put(&self, url: &str, answer: Scripted) -> &Self {
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers.entry(url.to_owned()).or_default().push_back(answer);
         self
     }
 
     /// What was asked for, and with which token.
-    pub(in super::super) fn asked(&self) -> Vec<String> {
+    pub(crate) fn asked(&self) -> Vec<String> {
         let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         let line = |request: &Request| {
             let header = |name| request.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
@@ -116,22 +120,22 @@ impl Body for ScriptedBody {
 
 /// A clock that stands still until somebody sleeps, and then is there at once.
 #[derive(Debug)]
-pub(in super::super) struct SteppedClock {
+pub(crate) struct SteppedClock {
     now: Mutex<SystemTime>,
     sleeps: Mutex<Vec<Duration>>,
 }
 
 impl SteppedClock {
-    pub(in super::super) fn at(seconds: u64) -> Self {
+    pub(crate) fn at(seconds: u64) -> Self {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
         Self { now: Mutex::new(now), sleeps: Mutex::default() }
     }
 
-    pub(in super::super) fn pass(&self, duration: Duration) {
+    pub(crate) fn pass(&self, duration: Duration) {
         *self.now.lock().unwrap_or_else(PoisonError::into_inner) += duration;
     }
 
-    pub(in super::super) fn sleeps(&self) -> Vec<Duration> {
+    pub(crate) fn sleeps(&self) -> Vec<Duration> {
         self.sleeps.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -150,7 +154,7 @@ impl Clock for SteppedClock {
 
 /// One token for one host.
 #[derive(Debug)]
-pub(in super::super) struct OneToken(pub(in super::super) &'static str, pub(in super::super) &'static str);
+pub(crate) struct OneToken(pub(crate) &'static str, pub(crate) &'static str);
 
 impl CredentialsSource for OneToken {
     fn token<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<Option<Token>, CredentialsError>> {

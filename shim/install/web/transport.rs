@@ -1,25 +1,24 @@
 //! One exchange over the network: the seam that tests replace.
 
 use std::fmt;
-use std::pin::Pin;
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use url::Url;
 
-/// A future that can be kept in a trait object.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+use isthmus_common::BoxFuture;
+
+use crate::failure::FailureClass;
 
 /// Makes single exchanges: it follows no redirect and tries nothing twice.
-pub trait Transport: fmt::Debug + Send + Sync + 'static {
+pub(crate) trait Transport: fmt::Debug + Send + Sync + 'static {
     /// Sends a GET, and waits for the head of the answer.
     fn get(&self, request: Request) -> BoxFuture<'_, Result<Response, TransportError>>;
 }
 
 /// What is asked for.
 #[derive(Clone, Debug)]
-pub struct Request {
-    /// Where: `http` or `https`.
+pub(crate) struct Request {
     pub url: Url,
     /// What is said along with it. A token in it is marked as sensitive.
     pub headers: HeaderMap,
@@ -27,17 +26,14 @@ pub struct Request {
 
 /// An answer whose body is still to come.
 #[derive(Debug)]
-pub struct Response {
-    /// Its status.
+pub(crate) struct Response {
     pub status: StatusCode,
-    /// Its headers.
     pub headers: HeaderMap,
-    /// Its body.
     pub body: Box<dyn Body>,
 }
 
 /// The body of an answer.
-pub trait Body: fmt::Debug + Send {
+pub(crate) trait Body: fmt::Debug + Send {
     /// The next piece; nothing at the end. A body that ends too early is an error.
     fn chunk(&mut self) -> BoxFuture<'_, Result<Option<Bytes>, TransportError>>;
 }
@@ -46,40 +42,29 @@ pub trait Body: fmt::Debug + Send {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{fault} ({detail})")]
 pub struct TransportError {
-    /// What kind of failure it is, by which it is decided whether to try again and what to advise.
     pub fault: TransportFault,
-    /// What exactly, as the network's layers tell it.
     pub detail: String,
 }
 
 /// How an exchange can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransportFault {
-    /// Its name cannot be resolved, or no TCP connection to it comes about.
     #[error("could not reach it")]
     NoRoute,
-    /// The same of the proxy.
     #[error("could not reach the proxy")]
     NoProxy,
-    /// Somebody answered who could not prove to be the one that was wanted, or no common way to speak was found.
     #[error("no secure connection could be made")]
     Tls,
-    /// The proxy refused.
     #[error("the proxy did not connect to it")]
     Proxy,
-    /// The proxy wants to know who asks.
     #[error("the proxy requires authentication")]
     ProxyAuthorization,
-    /// Nothing came for too long.
     #[error("it did not answer in time")]
     Timeout,
-    /// The connection broke on the way.
     #[error("the connection broke")]
     Broken,
-    /// What secures connections cannot be set up on this machine.
     #[error("no connection could be prepared")]
     Setup,
-    /// A variable says how to connect, and makes no sense.
     #[error("no connection can be made as it is configured")]
     Setting,
 }
@@ -92,6 +77,15 @@ impl TransportError {
 }
 
 impl TransportFault {
+    pub(crate) fn class(self) -> FailureClass {
+        match self {
+            Self::NoRoute | Self::NoProxy | Self::Timeout => FailureClass::Unreachable,
+            // What a proxy does not let through may be forbidden here.
+            Self::Proxy | Self::ProxyAuthorization => FailureClass::Refused,
+            Self::Tls | Self::Broken | Self::Setup | Self::Setting => FailureClass::Refused,
+        }
+    }
+
     /// Whether the same exchange may well succeed a moment later.
     pub fn is_retryable(self) -> bool {
         match self {

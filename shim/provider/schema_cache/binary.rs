@@ -1,30 +1,20 @@
 //! Tells one program from another, without reading all of it each time.
 //!
-//! A program is known by the SHA-256 of its file. Providers have up to hundreds of megabytes, so the hash is remembered
-//! together with all that the file system says of the file; as long as that is the same, the file is not read again.
+//! A program is known by the SHA-256 of its file, which is remembered together with the file's [`FileStamp`].
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
+use isthmus_common::FileStamp;
 use sha2::{Digest as _, Sha256};
-
-/// How long a file must have been left alone for its times to be trusted. File systems count time in steps: a file that is
-/// written twice within one may change without its times doing so.
-const SETTLED: Duration = Duration::from_secs(2);
 
 /// A program's file as it was when it was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     path: PathBuf,
-    state: State,
+    state: FileStamp,
 }
-
-/// What the file system says of a file. When anything about a file changes, its time of change does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct State([i64; 8]);
 
 /// The hash of a program's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +23,7 @@ pub(super) struct ExecutableDigest([u8; 32]);
 /// What a file's hash was when the file was in a state.
 #[derive(Debug)]
 pub(super) struct Sighting {
-    state: State,
+    state: FileStamp,
     print: ExecutableDigest,
 }
 
@@ -42,7 +32,7 @@ impl Program {
     /// which runs something else.
     pub fn look(path: &Path) -> Option<Self> {
         let path = std::path::absolute(path).ok()?;
-        let state = State::of(&path).ok()?;
+        let state = stamp(&path).ok()?;
         let mut beginning = [0; 2];
         File::open(&path).and_then(|mut file| file.read_exact(&mut beginning)).ok()?;
         (beginning != *b"#!").then_some(Self { path, state })
@@ -54,20 +44,17 @@ impl Program {
 
     /// In bytes.
     pub(super) fn size(&self) -> i64 {
-        self.state.0[0]
+        self.state.size()
     }
 
     /// Whether the file is as it was.
     pub(super) fn is_unchanged(&self) -> bool {
-        State::of(&self.path).is_ok_and(|now| now == self.state)
+        stamp(&self.path).is_ok_and(|now| now == self.state)
     }
 
     /// Whether the file was left alone long enough for its times to tell the next change.
     pub(super) fn is_settled(&self) -> bool {
-        let [_, modified, _, changed, ..] = self.state.0;
-        let last = u64::try_from(modified.max(changed)).unwrap_or(0);
-        let last = SystemTime::UNIX_EPOCH + Duration::from_secs(last);
-        SystemTime::now().duration_since(last).is_ok_and(|ago| ago > SETTLED)
+        self.state.is_settled()
     }
 
     /// Reads the whole file.
@@ -86,32 +73,10 @@ impl Program {
     }
 }
 
-impl State {
-    /// Bytes of a sighting's state.
-    const LENGTH: usize = 8 * 8;
-
-    fn of(path: &Path) -> io::Result<Self> {
-        let metadata = std::fs::metadata(path)?;
-        if !metadata.is_file() {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
-        Ok(Self::from(&metadata))
-    }
-}
-
-impl From<&Metadata> for State {
-    fn from(metadata: &Metadata) -> Self {
-        Self([
-            metadata.size().cast_signed(),
-            metadata.mtime(),
-            metadata.mtime_nsec(),
-            metadata.ctime(),
-            metadata.ctime_nsec(),
-            metadata.ino().cast_signed(),
-            metadata.dev().cast_signed(),
-            i64::from(metadata.mode()),
-        ])
-    }
+/// The stamp of a regular file.
+fn stamp(path: &Path) -> io::Result<FileStamp> {
+    let metadata = std::fs::metadata(path)?;
+    if metadata.is_file() { Ok(FileStamp::of(&metadata)) } else { Err(io::ErrorKind::InvalidInput.into()) }
 }
 
 impl ExecutableDigest {
@@ -131,17 +96,17 @@ impl Sighting {
     }
 
     pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let state = self.state.0.iter().flat_map(|number| number.to_le_bytes());
+        let state = <[i64; FileStamp::NUMBERS]>::from(self.state).into_iter().flat_map(i64::to_le_bytes);
         state.chain(self.print.0).collect()
     }
 
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let (state, print) = bytes.split_at_checked(State::LENGTH)?;
-        let mut numbers = [0; 8];
+        let (state, print) = bytes.split_at_checked(size_of::<[i64; FileStamp::NUMBERS]>())?;
+        let mut numbers = [0; FileStamp::NUMBERS];
         for (number, bytes) in numbers.iter_mut().zip(state.as_chunks::<8>().0) {
             *number = i64::from_le_bytes(*bytes);
         }
-        Some(Self { state: State(numbers), print: ExecutableDigest(print.try_into().ok()?) })
+        Some(Self { state: numbers.into(), print: ExecutableDigest(print.try_into().ok()?) })
     }
 }
 

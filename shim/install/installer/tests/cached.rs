@@ -34,7 +34,7 @@ async fn a_provider_is_installed_once_and_verified_every_time() {
 async fn a_program_that_was_altered_is_refused_until_it_is_removed() {
     let fixture = Fixture::new();
     fixture.publish("1.0.0");
-    let installed = fixture.install("1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
+    let installed = fixture.installed("1.0.0").await;
     std::fs::write(&installed.executable, b"\x7fELF a Provider").expect("a file");
     for constraint in ["1.0.0", ""] {
         let error = fixture.install(constraint).await.expect_err("it was altered");
@@ -58,7 +58,7 @@ async fn what_others_have_put_there_is_compared_with_the_registry() {
     fixture.publish("1.0.0");
     let program = fixture.leave("1.0.0", PROGRAM);
     let inode = program.metadata().expect("a file").ino();
-    let installed = fixture.install("1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
+    let installed = fixture.installed("1.0.0").await;
     assert_eq!(installed.verification, Verification::Signed { key: fixture.key.fingerprint() });
     assert_eq!(program.metadata().expect("a file").ino(), inode, "it was the right one, and stays");
 
@@ -67,7 +67,7 @@ async fn what_others_have_put_there_is_compared_with_the_registry() {
     let program = fixture.leave("1.0.0", b"something else");
     let notes = fixture.package("1.0.0").join("notes.txt");
     std::fs::write(&notes, "of a user").expect("a file");
-    let installed = fixture.install("1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
+    let installed = fixture.installed("1.0.0").await;
     assert_eq!(std::fs::read(&program).expect("a file"), PROGRAM);
     // What was there is not ours to remove.
     assert!(!notes.exists());
@@ -87,7 +87,7 @@ async fn a_directory_without_a_program_that_is_in_the_way_is_kept_beside() {
     let notes = fixture.package("1.0.0").join("notes/todo.txt");
     std::fs::create_dir_all(notes.parent().expect("a directory")).expect("a directory");
     std::fs::write(&notes, "of a user").expect("a file");
-    let installed = fixture.install("1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
+    let installed = fixture.installed("1.0.0").await;
     assert_eq!(std::fs::read(&installed.executable).expect("a file"), PROGRAM);
     let (_, kept) = installed.warnings[0].split_once("; its previous content is in ").expect("a warning");
     let kept = Path::new(kept).join("notes/todo.txt");
@@ -100,7 +100,7 @@ async fn what_could_not_be_verified_is_looked_up_again_after_a_while() {
     fixture.publish("1.0.0");
     fixture.leave("1.0.0", PROGRAM);
     fixture.registry.put("/.well-known/terraform.json", Document::status(503));
-    let first = fixture.install("1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
+    let first = fixture.installed("1.0.0").await;
     assert!(matches!(first.verification, Verification::Unverified { .. }), "{first:?}");
     let [warning] = first.warnings.as_slice() else { panic!("{:?}", first.warnings) };
     let says = format!(
@@ -109,26 +109,26 @@ async fn what_could_not_be_verified_is_looked_up_again_after_a_while() {
     );
     assert!(warning.starts_with(&says) && warning.contains("503 Service Unavailable"), "{warning}");
     let asked = fixture.registry.requests().len();
-    let second = fixture.install("1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
+    let second = fixture.installed("1.0.0").await;
     assert_eq!(second, first, "and the same warning");
     assert_eq!(fixture.registry.requests().len(), asked);
     // Who installs on purpose does not wait.
     let again = fixture.installer().querying_again();
-    install(&again, &fixture.address(), "1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
+    installed(&again, &fixture.address(), "1.0.0").await;
     assert!(fixture.registry.requests().len() > asked);
 
     fixture
         .registry
         .put("/.well-known/terraform.json", Document::json(&json!({ "providers.v1": "/v1/providers/" })));
     fixture.clock.pass(ASK_AGAIN);
-    let third = fixture.install("1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
+    let third = fixture.installed("1.0.0").await;
     assert_eq!(third.verification, Verification::Signed { key: fixture.key.fingerprint() });
     assert_eq!(third.warnings, [""; 0]);
 
     let offline = fixture.offline();
-    let installed = install(&offline, &fixture.address(), "").await.unwrap_or_else(|error| panic!("{error}"));
+    let installed = installed(&offline, &fixture.address(), "").await;
     assert_eq!(installed.version, Version::new(1, 0, 0));
-    let error = install(&offline, &fixture.address(), "2.0.0").await.expect_err("it is not there");
+    let error = refusal(&offline, &fixture.address(), "2.0.0").await;
     assert!(error.starts_with("the network is not used: a test says so; the cache has no "), "{error}");
     let folder = fixture.package("2.0.0");
     assert!(error.ends_with(&format!("\nhelp: or unpack the provider into {}", folder.display())), "{error}");
@@ -139,7 +139,7 @@ async fn a_record_of_an_older_form_is_none() {
     let fixture = Fixture::new();
     fixture.publish("1.0.0");
     let program = fixture.leave("1.0.0", b"something else");
-    let path = fixture.cache().record_of(&fixture.package("1.0.0"));
+    let path = Record::path_of(&fixture.package("1.0.0"));
     let unsigned = Record::of(&program, None, Verification::Unsigned).expect("it can be read");
     let record = serde_json::to_string(&unsigned).expect("it is JSON");
     // Without a reason, which was the silent way.
@@ -147,7 +147,7 @@ async fn a_record_of_an_older_form_is_none() {
     let older = record.replace("\"unsigned\"", &unverified.to_string());
     assert_ne!(older, record);
     std::fs::write(&path, older).expect("a file");
-    let installed = fixture.install("1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
+    let installed = fixture.installed("1.0.0").await;
     assert_eq!(installed.verification, Verification::Signed { key: fixture.key.fingerprint() });
     assert_eq!(std::fs::read(program).expect("a file"), PROGRAM);
 }

@@ -89,23 +89,6 @@ async fn a_list_of_sums_or_a_signature_that_cannot_be_had_is_told() {
 }
 
 #[tokio::test]
-async fn an_archive_server_that_nobody_vouches_for_is_told() {
-    let other = Registry::start();
-    let fixture = Fixture::new();
-    let release = fixture.publish("1.0.0");
-    let mut download = release.download();
-    download["download_url"] = json!(format!("{}{}", other.url(), release.archive_path()));
-    fixture.registry.put(&release.download_path(), Document::json(&download));
-    let error = fixture.refused("1.0.0").await;
-    assert!(
-        error.contains(&format!("cannot be downloaded: {}", other.url()))
-            && error.contains("no secure connection could be made (invalid peer certificate: ")
-            && error.contains("issues the certificate of localhost, set SSL_CERT_FILE"),
-        "{error}"
-    );
-}
-
-#[tokio::test]
 async fn a_provider_that_speaks_other_protocols_is_not_downloaded() {
     for (protocol, says) in [
         ("4.0", "the earliest version that can be run is 0.9.0: ask for \">= 0.9.0\""),

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::*;
-use crate::{Environment, LockFile, MirrorWriter, ProviderLock};
+use crate::{MirrorWriter, ProviderLock};
 
 impl Fixture {
     /// An installer by a CLI configuration, in which `{url}` is the server's address and `{folder}` is the directory `mirror`.
@@ -13,7 +13,7 @@ impl Fixture {
 
     fn origins(&self, config: &str) -> Origins {
         let registry = RegistryClient::new(self.web(NoCredentials), ServiceOverrides::new());
-        Origins::new(self.sources(config), registry, OciAuthenticator::default())
+        Origins::asked_by(self.sources(config), registry, OciAuthenticator::default())
     }
 
     fn sources(&self, config: &str) -> Sources {
@@ -83,17 +83,17 @@ async fn a_packed_and_an_unpacked_mirror_need_no_network() {
     let origins = Origins::offline(fixture.sources(FOLDER), "a test says so");
     let installer = Installer::new(fixture.cache(), origins, SignaturePolicy::default());
     let address = fixture.address();
-    let packed = install_one(&installer, &address, "1.0.0").await;
+    let packed = installed(&installer, &address, "1.0.0").await;
     assert_eq!(fs::read(&packed.executable).expect("it is there"), PROGRAM);
-    let newest = install_one(&installer, &address, "").await;
+    let newest = installed(&installer, &address, "").await;
     assert_eq!((newest.version.to_string(), newest.warnings), ("1.1.0".to_owned(), Vec::new()));
     assert!(newest.executable.starts_with(fixture.package("1.1.0")), "{}", newest.executable.display());
     assert_eq!(fs::read_to_string(fixture.package("1.1.0").join("docs/a.md")).ok().as_deref(), Some("text"));
-    let error = install(&installer, &address, "1.2.0").await.expect_err("it is nowhere");
+    let error = refusal(&installer, &address, "1.2.0").await;
     assert_eq!(error, format!("no version of {address} satisfies \"1.2.0\"; there are 1.1.0, 1.0.0"));
     // From here on it is the cache's own: the mirror may be gone.
     fs::remove_dir_all(fixture.mirror()).expect("a directory");
-    let again = install_one(&installer, &address, "1.1.0").await;
+    let again = installed(&installer, &address, "1.1.0").await;
     assert_eq!(from_mirror(&again), fixture.mirror().display().to_string());
     assert_eq!(fixture.registry.requests(), [""; 0]);
 }
@@ -105,7 +105,7 @@ async fn a_network_mirror_goes_by_its_sums() {
     let archive = fixture.put_in_mirror("1.1.0", PROGRAM);
     fixture.serve_mirror();
     let (installer, address) = (fixture.configured(SERVER), fixture.address());
-    let installed = install_one(&installer, &address, "").await;
+    let installed = installed(&installer, &address, "").await;
     assert_eq!(installed.version, Version::new(1, 1, 0));
     assert_eq!(from_mirror(&installed), format!("{}/m/", fixture.registry.url()));
     assert_eq!(fixture.versions_asked_of_registry(), 0);
@@ -114,7 +114,7 @@ async fn a_network_mirror_goes_by_its_sums() {
     let other = Archive::of_programs(&[("terraform-provider-b_v1_x5", b"\x7fELF evil")]);
     let name = archive.file_name().expect("a name").to_string_lossy().replace("1.1.0", "1.0.0");
     fixture.registry.put(&format!("/m/{address}/{name}"), Document::of(other));
-    let error = install(&installer, &address, "1.0.0").await.expect_err("it is refused");
+    let error = refusal(&installer, &address, "1.0.0").await;
     assert!(error.contains("1.0.0 is not installed: the archive has the SHA-256 "), "{error}");
     assert!(!fixture.package("1.0.0").exists());
 
@@ -122,7 +122,7 @@ async fn a_network_mirror_goes_by_its_sums() {
     let index =
         |hash: &str| json!({"archives": {Platform::CURRENT.to_string(): {"url": name, "hashes": [hash]}}});
     fixture.registry.put(&format!("/m/{address}/1.0.0.json"), Document::json(&index("h1:wrong=")));
-    let error = install(&installer, &address, "1.0.0").await.expect_err("it is refused");
+    let error = refusal(&installer, &address, "1.0.0").await;
     assert!(
         error.contains("gives has the sum h1:") && error.contains("none of those that it names (h1:wrong=)"),
         "{error}"
@@ -138,23 +138,19 @@ async fn a_mirror_that_fails_does_not_let_the_registry_be_asked() {
     fixture.registry.put(&format!("/m/{address}/index.json"), Document::status(403));
     fixture.registry.put(&format!("/m/{address}/1.0.0.json"), Document::status(403));
     for constraint in ["", "1.0.0"] {
-        let error = install(&installer, &address, constraint).await.expect_err("it is refused");
+        let error = refusal(&installer, &address, constraint).await;
         assert!(error.contains("403"), "{error}");
     }
     assert_eq!(fixture.versions_asked_of_registry(), 0);
     // One that does not know the provider is passed over.
     fixture.registry.remove(&format!("/m/{address}/index.json"));
     fixture.registry.remove(&format!("/m/{address}/1.0.0.json"));
-    let installed = install_one(&installer, &address, "").await;
+    let installed = installed(&installer, &address, "").await;
     assert!(matches!(installed.verification, Verification::Signed { .. }), "{installed:?}");
     // Where nobody has it, each says so.
-    let error = install(
-        &installer,
-        &ProviderAddress::parse(&format!("{}/a/c", fixture.registry.host())).expect("an address"),
-        "",
-    )
-    .await
-    .expect_err("nobody has it");
+    let error = install(&installer, &provider(&format!("{}/a/c", fixture.registry.host())), "")
+        .await
+        .expect_err("nobody has it");
     assert!(error.contains("/m/ does not have ") && error.contains("has no provider a/c"), "{error}");
 }
 
@@ -167,8 +163,8 @@ async fn the_first_of_several_sources_gives_a_version_and_any_may_have_the_newes
     }
     let both = "provider_installation { filesystem_mirror { path = \"{folder}\" } direct {} }";
     let (installer, address) = (fixture.configured(both), fixture.address());
-    assert_eq!(install_one(&installer, &address, "").await.version, Version::new(1, 2, 0));
-    let old = install_one(&installer, &address, "1.0.0").await;
+    assert_eq!(installed(&installer, &address, "").await.version, Version::new(1, 2, 0));
+    let old = installed(&installer, &address, "1.0.0").await;
     assert_eq!(fs::read(old.executable).expect("it is there"), b"\x7fELF of the mirror");
 }
 
@@ -177,7 +173,7 @@ async fn a_provider_that_no_method_has_is_refused_with_the_place_of_the_methods(
     let fixture = Fixture::new();
     fixture.publish("1.0.0");
     let none = "provider_installation {\n  direct { exclude = [\"*/*/*\"] }\n}";
-    let error = install(&fixture.configured(none), &fixture.address(), "").await.expect_err("no method");
+    let error = refusal(&fixture.configured(none), &fixture.address(), "").await;
     assert!(
         error.contains("no installation method for ") && error.contains(".tofurc:1:1; add one"),
         "{error}"
@@ -203,7 +199,7 @@ async fn an_override_is_a_folder_with_a_program() {
     let found = installer.overridden(&address).expect("it is there").expect("it is overridden");
     assert_eq!(found.executable, program);
     assert!(found.warning.contains("neither its version nor its sum is looked at"), "{}", found.warning);
-    let other = ProviderAddress::parse("random").expect("an address");
+    let other = provider("random");
     assert_eq!(installer.overridden(&other).expect("no fault"), None);
 }
 
@@ -231,42 +227,36 @@ async fn a_lock_file_fixes_version_and_package() {
     // What is fetched, and what is there already, by either kind of sum.
     for hash in hashes {
         let installer = locked_to(vec![hash]);
-        assert_eq!(install_one(&installer, &address, "").await.version, version);
-        assert_eq!(install_one(&installer, &address, "~> 1.0").await.version, version);
+        assert_eq!(installed(&installer, &address, "").await.version, version);
+        assert_eq!(installed(&installer, &address, "~> 1.0").await.version, version);
     }
     let other = vec![PackageHash::parse("h1:other=").expect("a sum")];
     // What others have put there is no exception, network or none.
-    let record = fixture.cache().record_of(&fixture.package("1.0.0"));
+    let record = Record::path_of(&fixture.package("1.0.0"));
     let kept = fs::read(&record).expect("a record");
     fs::remove_file(&record).expect("a record");
     let offline = Installer { origins: fixture.offline().origins, ..locked_to(other.clone()) };
-    let error = install(&offline, &address, "").await.expect_err("nobody knows it");
+    let error = refusal(&offline, &address, "").await;
     assert!(error.contains("is not the one that the lock file knows"), "{error}");
     assert!(!record.exists(), "it is not trusted");
     fs::write(&record, kept).expect("a record");
-    let error =
-        install(&locked_to(other.clone()), &address, "").await.expect_err("another package is in the cache");
+    let error = refusal(&locked_to(other.clone()), &address, "").await;
     assert!(error.contains("is not the one that the lock file knows: it has the sum h1:"), "{error}");
     fs::remove_dir_all(fixture.package("1.0.0").parent().expect("a directory")).expect("a directory");
-    let error =
-        install(&locked_to(other), &address, "").await.expect_err("another package is in the registry");
+    let error = refusal(&locked_to(other), &address, "").await;
     assert!(error.contains("is not the one that the lock file knows: it has the sum h1:"), "{error}");
     fixture.is_empty();
 
-    let error = install(&locked_to(Vec::new()), &address, "1.1.0").await.expect_err("another version");
+    let error = refusal(&locked_to(Vec::new()), &address, "1.1.0").await;
     let expected = format!(
         "the lock file {} has {} 1.0.0, which \"1.1.0\" does not allow",
         path.display(),
         address.for_display()
     );
     assert!(error.starts_with(&expected), "{error}");
-    let unknown = ProviderAddress::parse(&format!("{}/a/c", fixture.registry.host())).expect("an address");
-    let error = install(&locked_to(Vec::new()), &unknown, "").await.expect_err("it is not locked");
+    let unknown = provider(&format!("{}/a/c", fixture.registry.host()));
+    let error = refusal(&locked_to(Vec::new()), &unknown, "").await;
     assert!(error.contains("does not know") && error.ends_with("--lock`"), "{error}");
-}
-
-async fn install_one(installer: &Installer, address: &ProviderAddress, constraint: &str) -> Installed {
-    install(installer, address, constraint).await.unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[tokio::test]
@@ -274,8 +264,7 @@ async fn a_mirror_that_has_the_provider_of_the_other_public_registry_is_named() 
     let fixture = Fixture::new();
     let archive = fixture.folder.path().join("b.zip");
     fs::write(&archive, Archive::of_programs(&[("terraform-provider-b_v1", PROGRAM)])).expect("a file");
-    let address = |text: &str| ProviderAddress::parse(text).expect("an address");
-    let (terraform, opentofu) = (address("registry.terraform.io/a/b"), address("a/b"));
+    let (terraform, opentofu) = (provider("registry.terraform.io/a/b"), provider("a/b"));
     let writer = MirrorWriter::new(fixture.mirror());
     let added = writer.add(&terraform, &Version::new(1, 0, 0), Platform::CURRENT, &archive);
     added.unwrap_or_else(|error| panic!("{error}"));
@@ -286,8 +275,7 @@ async fn a_mirror_that_has_the_provider_of_the_other_public_registry_is_named() 
         .put(&format!("/m/{terraform}/index.json"), Document::of(fs::read(index).expect("a file")));
     for config in [FOLDER, SERVER] {
         for constraint in ["", "1.0.0"] {
-            let error =
-                install(&fixture.configured(config), &opentofu, constraint).await.expect_err("other name");
+            let error = refusal(&fixture.configured(config), &opentofu, constraint).await;
             assert!(
                 error.contains(" does not have ")
                     && error
@@ -300,9 +288,9 @@ async fn a_mirror_that_has_the_provider_of_the_other_public_registry_is_named() 
     // What is offline is no network mirror's word, but a directory's.
     let origins = Origins::offline(fixture.sources(FOLDER), "a test says so");
     let offline = Installer::new(fixture.cache(), origins, SignaturePolicy::default());
-    let error = install(&offline, &opentofu, "").await.expect_err("other name");
+    let error = refusal(&offline, &opentofu, "").await;
     assert!(error.contains(" has registry.terraform.io/a/b, "), "{error}");
-    let other = install(&offline, &address("a/c"), "").await.expect_err("nobody has it");
+    let other = refusal(&offline, &provider("a/c"), "").await;
     assert!(!other.contains("registry.terraform.io"), "{other}");
 }
 

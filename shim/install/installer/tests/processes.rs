@@ -1,7 +1,6 @@
 //! Processes that install at the same time, and such as are killed.
 
 use super::*;
-use crate::{CliConfig, Environment};
 
 /// What a process of its own is told, so that it installs instead of testing.
 const CHILD: &str = "ISTHMUS_TEST_INSTALL";
@@ -26,7 +25,7 @@ fn child(fixture: &Fixture, test: &str) -> Child {
 /// What such a process does.
 async fn be_a_child(folder: std::ffi::OsString) {
     let address = format!("{}/a/b", std::env::var("ISTHMUS_TEST_HOST").expect("it is told"));
-    let web = WebClient::configured(&CliConfig::default(), &Environment::current());
+    let web = CliConfig::default().web_client(&Environment::current());
     let registry = RegistryClient::new(web, ServiceOverrides::new());
     let installer =
         from_registries(ProviderCache::new(PathBuf::from(folder)), registry, SignaturePolicy::default());
@@ -53,7 +52,7 @@ async fn fifty_processes_at_once_download_once() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&told));
     }
     assert_eq!(fixture.registry.count(&release.archive_path()), 1);
-    let installed = fixture.install("1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
+    let installed = fixture.installed("1.0.0").await;
     assert_eq!(std::fs::read(installed.executable).expect("it is there"), PROGRAM);
 }
 
@@ -90,16 +89,14 @@ async fn whoever_is_killed_leaves_a_usable_cache() {
         if fixture.package("1.0.0").exists() {
             // What is there under its name is whole.
             let offline = fixture.offline();
-            let installed = install(&offline, &fixture.address(), "1.0.0")
-                .await
-                .unwrap_or_else(|error| panic!("{error}"));
+            let installed = installed(&offline, &fixture.address(), "1.0.0").await;
             assert_eq!(std::fs::read(&installed.executable).expect("it is there"), program);
             assert!(matches!(installed.verification, Verification::Signed { .. }), "{installed:?}");
             std::fs::remove_dir_all(fixture.package("1.0.0")).expect("a directory");
         }
     }
     assert!(killed > 3, "only {killed} were killed while they were busy");
-    let installed = fixture.install("1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
+    let installed = fixture.installed("1.0.0").await;
     assert_eq!(std::fs::read(&installed.executable).expect("it is there"), program);
     let version = fixture.package("1.0.0");
     let left = std::fs::read_dir(version.parent().expect("a directory")).expect("a directory").count();

@@ -19,15 +19,11 @@ async fn what_a_registry_does_not_have_is_told_with_what_it_has() {
         let error = fixture.refused(constraint).await;
         assert!(error.contains(says), "{constraint}: {error}");
     }
-    let installed = fixture.install("").await.unwrap_or_else(|error| panic!("{error}"));
+    let installed = fixture.installed("").await;
     assert_eq!(installed.version, Version::new(0, 10, 0));
     assert!(installed.warnings[0].contains("1.0.0 is not published for "), "{:?}", installed.warnings);
-    let error = install(
-        &fixture.installer(),
-        &ProviderAddress::parse(&format!("{}/a/c", fixture.registry.host())).expect("an address"),
-        "",
-    )
-    .await;
+    let error =
+        install(&fixture.installer(), &provider(&format!("{}/a/c", fixture.registry.host())), "").await;
     let error = error.expect_err("there is none");
     assert!(error.contains("has no provider a/c; check its name"), "{error}");
 }
@@ -66,7 +62,7 @@ async fn a_registry_that_is_not_there_is_told_with_what_the_cache_has() {
     let installer = fixture.installer();
     let Fixture { registry, folder, .. } = fixture;
     drop(registry);
-    let error = install(&installer, &address, "1.0.0").await.expect_err("nobody listens");
+    let error = refusal(&installer, &address, "1.0.0").await;
     assert!(
         error.contains("could not reach localhost:")
             && error.contains("; the cache has no ")
@@ -88,7 +84,7 @@ async fn a_private_registry_is_told_who_asks() {
     let host: &'static str = fixture.registry.host().leak();
     let registry = RegistryClient::new(fixture.web(OneToken(host, "s3cret")), ServiceOverrides::new());
     let installer = from_registries(fixture.cache(), registry, SignaturePolicy::default());
-    install(&installer, &fixture.address(), "").await.unwrap_or_else(|error| panic!("{error}"));
+    installed(&installer, &fixture.address(), "").await;
 }
 
 #[tokio::test]
@@ -97,7 +93,7 @@ async fn a_broken_download_is_gone_on_with() {
     let release = fixture.publish("1.0.0");
     let whole = Archive::of_programs(&[("terraform-provider-b_v1_x5", PROGRAM)]);
     fixture.registry.put_once(&release.archive_path(), Document::of(whole).breaking_after(100));
-    fixture.install("1.0.0").await.unwrap_or_else(|error| panic!("{error}"));
+    fixture.installed("1.0.0").await;
     let path = release.archive_path();
     let asked: Vec<String> =
         fixture.registry.requests().into_iter().filter(|request| request.starts_with(&path)).collect();
@@ -109,7 +105,7 @@ async fn the_newest_is_that_of_the_registry_for_a_while() {
     let fixture = Fixture::new();
     fixture.publish("1.0.0");
     let newest = async || {
-        let installed = fixture.install("").await.unwrap_or_else(|error| panic!("{error}"));
+        let installed = fixture.installed("").await;
         (installed.version.to_string(), installed.warnings)
     };
     assert_eq!(newest().await, ("1.0.0".to_owned(), Vec::new()));
@@ -136,7 +132,7 @@ async fn what_the_registry_says_to_users_is_passed_on() {
     fixture.publish("1.0.0");
     let versions = json!({ "versions": [{ "version": "1.0.0" }], "warnings": ["it has moved to c/d"] });
     fixture.registry.put("/v1/providers/a/b/versions", Document::json(&versions));
-    let installed = fixture.install("").await.unwrap_or_else(|error| panic!("{error}"));
+    let installed = fixture.installed("").await;
     let text = format!("the registry says of {}: it has moved to c/d", fixture.address());
     assert_eq!(installed.warnings, [text]);
 }

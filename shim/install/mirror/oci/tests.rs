@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
-use super::super::super::web::NoCredentials;
-use super::super::super::web::testing::{Scripted, ScriptedTransport};
 use super::*;
+use crate::auth::NoCredentials;
+use crate::web::testing::{Scripted, ScriptedTransport};
 use crate::{CliConfig, Environment};
 
 const BASE: &str = "https://r.example:5000/v2/";
@@ -25,9 +25,9 @@ impl Registry {
         let config = CliConfig::load(&environment).unwrap_or_else(|error| panic!("{error}"));
         let transport = Arc::new(ScriptedTransport::default());
         let web = WebClient::new(transport.clone(), Arc::new(NoCredentials));
-        let include = [crate::ProviderPattern::parse("*/*").expect("a pattern")];
+        let include = [crate::cli_config::ProviderPattern::parse("*/*").expect("a pattern")];
         let template = RepositoryTemplate::parse("r.example:5000/p/${namespace}-${type}", &include);
-        let authority = Arc::new(OciAuthenticator::new(&config, &environment));
+        let authority = Arc::new(config.oci_authenticator(&environment));
         Self { transport, web, mirror: OciMirror::new(template.expect("a template"), authority) }
     }
 

@@ -1,6 +1,6 @@
-use super::super::testing::{OneToken, Scripted, ScriptedTransport, SteppedClock};
-use super::super::{NoCredentials, TransportFault};
 use super::*;
+use crate::auth::NoCredentials;
+use crate::web::testing::{OneToken, Scripted, ScriptedTransport, SteppedClock};
 
 const URL: &str = "https://example.com/a";
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use isthmus_test_registry::{Proxy, Registry};
 use url::Url;
 
-use super::super::testing::{OneToken, SteppedClock};
-use super::super::{Ask, WebClient};
 use super::*;
+use crate::web::testing::{OneToken, SteppedClock};
+use crate::web::{Ask, WebClient};
 
 const DISCOVERY: &str = "https://registry.example/.well-known/terraform.json";
 /// `me` and `p@ss`.

@@ -2,8 +2,8 @@
 //!
 //! Names of arguments are compared without regard to case, as the library that Terraform reads them with does it.
 
-use super::super::hcl1::{Body, Content, Item, Key, Position, Value};
-use super::ConfigFault;
+use crate::cli_config::ConfigFault;
+use crate::hcl1::{Body, Content, Item, Key, Position, Value};
 
 /// Something is wrong at a place in the file.
 #[derive(Debug)]

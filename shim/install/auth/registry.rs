@@ -9,10 +9,12 @@ use isthmus_common::Secret;
 use semver::Version;
 use serde::Deserialize;
 
-use super::super::address::{host_in_ascii, normalise_any_host};
-use super::super::web::{BoxFuture, CredentialsError, CredentialsSource, Token};
-use super::program::run;
-use super::{CliConfig, CredentialsHelper, Environment};
+use super::helper::run;
+use super::token::{CredentialsError, CredentialsSource, Token};
+use crate::address::{host_in_ascii, normalise_any_host};
+use isthmus_common::BoxFuture;
+
+use crate::Environment;
 
 /// What variables that hold a token start with.
 const VARIABLE: &str = "TF_TOKEN_";
@@ -20,9 +22,20 @@ const VARIABLE: &str = "TF_TOKEN_";
 /// What the programs that know tokens are called.
 const PROGRAM: &str = "terraform-credentials-";
 
+/// A program that knows tokens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CredentialsHelper {
+    /// What it is called behind `terraform-credentials-`.
+    pub(crate) name: String,
+    /// What it is started with, before what it is asked for.
+    pub(crate) arguments: Vec<String>,
+    /// The directories in which it may lie, best first.
+    pub(crate) folders: Vec<PathBuf>,
+}
+
 /// All tokens of a user.
 #[derive(Debug)]
-pub struct ConfiguredCredentials {
+pub(crate) struct RegistryCredentials {
     variables: BTreeMap<String, Secret>,
     files: BTreeMap<String, Secret>,
     helper: Option<Helper>,
@@ -37,16 +50,19 @@ struct Helper {
     program: Option<PathBuf>,
 }
 
-impl ConfiguredCredentials {
-    /// The tokens of whoever has this configuration and environment.
-    pub fn new(config: &CliConfig, environment: &Environment) -> Self {
+impl RegistryCredentials {
+    /// The tokens of variables, of files by host, and of a helper.
+    pub(crate) fn new(
+        files: BTreeMap<String, Secret>,
+        helper: Option<CredentialsHelper>,
+        environment: &Environment,
+    ) -> Self {
         let variables = environment.starting_with(VARIABLE);
         let variables = variables
             .filter_map(|(name, token)| Some((host_of_variable(name)?, Secret::new(token.to_owned()))));
-        let helper = config.credentials_helper.clone();
         Self {
             variables: variables.collect(),
-            files: config.credentials.clone(),
+            files,
             helper: helper.map(|configured| Helper { program: find(&configured), configured }),
             answers: tokio::sync::Mutex::default(),
         }
@@ -54,7 +70,7 @@ impl ConfiguredCredentials {
 
     /// What is told with the configuration: a program that is nowhere. It is asked for nothing, as with OpenTofu; most providers
     /// need no token.
-    pub(super) fn warning(&self) -> Option<String> {
+    pub(crate) fn warning(&self) -> Option<String> {
         let Helper { configured, program: None } = self.helper.as_ref()? else { return None };
         let folders: Vec<String> =
             configured.folders.iter().map(|folder| folder.display().to_string()).collect();
@@ -66,10 +82,7 @@ impl ConfiguredCredentials {
     }
 
     async fn find_token(&self, host: &str) -> Result<Option<Token>, String> {
-        if let Some(secret) = self.variables.get(host) {
-            return as_token(secret.expose()).map(Some);
-        }
-        if let Some(secret) = self.files.get(host) {
+        if let Some(secret) = self.variables.get(host).or_else(|| self.files.get(host)) {
             return as_token(secret.expose()).map(Some);
         }
         let Some(Helper { configured, program: Some(program) }) = &self.helper else { return Ok(None) };
@@ -84,7 +97,7 @@ impl ConfiguredCredentials {
     }
 }
 
-impl CredentialsSource for ConfiguredCredentials {
+impl CredentialsSource for RegistryCredentials {
     fn token<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<Option<Token>, CredentialsError>> {
         Box::pin(async move {
             let found = self.find_token(host).await;
@@ -163,6 +176,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
+    use crate::CliConfig;
 
     /// A home with a program that answers in JSON by host, and counts how often it was asked.
     const PROGRAM_TEXT: &str = r#"#!/bin/sh
@@ -193,12 +207,12 @@ esac
         (home, environment)
     }
 
-    fn credentials(environment: &Environment) -> ConfiguredCredentials {
+    fn credentials(environment: &Environment) -> RegistryCredentials {
         let config = CliConfig::load(environment).unwrap_or_else(|error| panic!("{error}"));
-        ConfiguredCredentials::new(&config, environment)
+        config.registry_credentials(environment)
     }
 
-    async fn token(credentials: &ConfiguredCredentials, host: &str) -> Result<Option<Token>, String> {
+    async fn token(credentials: &RegistryCredentials, host: &str) -> Result<Option<Token>, String> {
         credentials.token(host).await.map_err(|error| error.to_string())
     }
 

@@ -1,23 +1,38 @@
-//! The native form: `name = value`, `name "label" { ... }`.
+//! Both forms: `name = value`, `name "label" { … }`, and `{"name": value}`.
+//!
+//! In JSON, a list of objects stands for several blocks of one name, and so does a name that comes more than once. A general
+//! reader of JSON would lose both the places of what it reads, which errors name, and all but one of several members of the same
+//! name.
 
 use std::collections::HashMap;
 
 use super::lexer::{Form, Lexer, Token};
-use super::{Body, Content, DEEPEST, Item, Key, Position, SyntaxError, SyntaxFault, Value};
+use super::tree::{Body, Content, DEEPEST, Item, Key, Position, SyntaxError, SyntaxFault, Value};
 
-pub(super) fn parse(text: &str) -> Result<Body, SyntaxError> {
-    let mut lexer = Lexer::new(text, Form::Native);
+pub(super) fn parse(text: &str, form: Form) -> Result<Body, SyntaxError> {
+    let mut lexer = Lexer::new(text, form);
     let next = lexer.next()?;
-    Parser { lexer, next }.body(Position::START, &Token::End, DEEPEST)
+    let mut parser = Parser { lexer, form, next };
+    let position = parser.next.0;
+    match form {
+        Form::Native => parser.body(Position::START, &Token::End, DEEPEST),
+        Form::Json => {
+            parser.expect(&Token::Sign('{'), "{")?;
+            let body = parser.members(position, DEEPEST)?;
+            parser.expect(&Token::End, "the end of the file")?;
+            Ok(body)
+        }
+    }
 }
 
 struct Parser<'a> {
     lexer: Lexer<'a>,
+    form: Form,
     next: (Position, Token),
 }
 
 impl Parser<'_> {
-    /// The items up to and including the token that ends them.
+    /// The items of the native form, up to and including the token that ends them.
     fn body(&mut self, position: Position, end: &Token, depth: usize) -> Result<Body, SyntaxError> {
         let mut items: Vec<Item> = Vec::new();
         let mut assigned: HashMap<String, Position> = HashMap::new();
@@ -73,6 +88,33 @@ impl Parser<'_> {
         })
     }
 
+    /// The members of a JSON object up to and including the closing brace; the opening one is gone.
+    fn members(&mut self, position: Position, depth: usize) -> Result<Body, SyntaxError> {
+        let mut items = Vec::new();
+        let mut expected = "a name in quotes or }";
+        while !(items.is_empty() && self.next.1 == Token::Sign('}')) {
+            let Token::String(text) = self.next.1.clone() else { return Err(self.expected(expected)) };
+            let name = Key { position: self.next.0, text };
+            self.advance()?;
+            self.expect(&Token::Sign(':'), ":")?;
+            let item = |value| Item { name: name.clone(), labels: Vec::new(), is_assigned: false, value };
+            match self.value("a value", depth)? {
+                Value { content: Content::List(values), .. } if is_blocks(&values) => {
+                    items.extend(values.into_iter().map(item));
+                }
+                value => items.push(item(value)),
+            }
+            match self.next.1 {
+                Token::Sign(',') => self.advance()?,
+                Token::Sign('}') => break,
+                _ => return Err(self.expected(", or }")),
+            };
+            expected = "a name in quotes";
+        }
+        self.advance()?;
+        Ok(Body { position, items })
+    }
+
     fn value(&mut self, expected: &'static str, depth: usize) -> Result<Value, SyntaxError> {
         let position = self.next.0;
         let content = match &self.next.1 {
@@ -80,15 +122,16 @@ impl Parser<'_> {
             Token::Number(text) => Content::Number(text.clone()),
             Token::Word(word) if word == "true" => Content::Bool(true),
             Token::Word(word) if word == "false" => Content::Bool(false),
+            Token::Word(word) if word == "null" && self.form == Form::Json => Content::Null,
             Token::Sign(sign @ ('{' | '[')) => {
                 let is_body = *sign == '{';
                 let too_deep = SyntaxError { position, fault: SyntaxFault::TooDeep };
                 let depth = depth.checked_sub(1).filter(|depth| *depth > 0).ok_or(too_deep)?;
                 self.advance()?;
-                let content = if is_body {
-                    Content::Body(self.body(position, &Token::Sign('}'), depth)?)
-                } else {
-                    Content::List(self.list(depth)?)
+                let content = match (is_body, self.form) {
+                    (true, Form::Native) => Content::Body(self.body(position, &Token::Sign('}'), depth)?),
+                    (true, Form::Json) => Content::Body(self.members(position, depth)?),
+                    (false, _) => Content::List(self.list(depth)?),
                 };
                 return Ok(Value { position, content });
             }
@@ -98,23 +141,20 @@ impl Parser<'_> {
         Ok(Value { position, content })
     }
 
-    /// The values up to and including the closing bracket. There may be a comma behind the last one.
+    /// The values up to and including the closing bracket. In the native form there may be a comma behind the last one.
     fn list(&mut self, depth: usize) -> Result<Vec<Value>, SyntaxError> {
         let mut values = Vec::new();
-        loop {
-            if self.next.1 == Token::Sign(']') {
-                self.advance()?;
-                return Ok(values);
-            }
-            values.push(self.value("a value or ]", depth)?);
+        let expected = if self.form == Form::Native { "a value or ]" } else { "a value" };
+        while self.next.1 != Token::Sign(']') || (self.form == Form::Json && !values.is_empty()) {
+            values.push(self.value(expected, depth)?);
             match self.next.1 {
-                Token::Sign(',') => {
-                    self.advance()?;
-                }
-                Token::Sign(']') => {}
+                Token::Sign(',') => self.advance()?,
+                Token::Sign(']') => break,
                 _ => return Err(self.expected(", or ]")),
-            }
+            };
         }
+        self.advance()?;
+        Ok(values)
     }
 
     fn advance(&mut self) -> Result<(Position, Token), SyntaxError> {
@@ -122,8 +162,20 @@ impl Parser<'_> {
         Ok(std::mem::replace(&mut self.next, next))
     }
 
+    fn expect(&mut self, token: &Token, expected: &'static str) -> Result<(), SyntaxError> {
+        if self.next.1 != *token {
+            return Err(self.expected(expected));
+        }
+        // The end has nothing behind it, and stays what comes next.
+        self.advance().map(drop)
+    }
+
     fn expected(&self, expected: &'static str) -> SyntaxError {
         let fault = SyntaxFault::Expected { expected, found: self.next.1.shown() };
         SyntaxError { position: self.next.0, fault }
     }
+}
+
+fn is_blocks(values: &[Value]) -> bool {
+    !values.is_empty() && values.iter().all(|value| matches!(value.content, Content::Body(_)))
 }

@@ -1,16 +1,10 @@
-//! One installation of a provider, as each command does it, and why it fails.
+//! What keeps a provider from being installed.
 
-use isthmus_install::{
-    AddressError, ConstraintError, InstallError, Installed, Installer, LockFileError, ProviderAddress,
-    SumError, VersionConstraint,
-};
+use isthmus_install::{AddressError, ConstraintError, InstallError, LockFileError, NotLocked, SumError};
 
-use super::progress::Reporter;
-use crate::cli::output::warn;
 use crate::cli::runtime::RuntimeError;
-use crate::daemon::{Installation, InstallationError};
+use crate::daemon::InstallationError;
 use crate::project::document::PLUGIN;
-use crate::settings::Settings;
 
 /// A provider cannot be installed.
 #[derive(Debug, thiserror::Error)]
@@ -37,7 +31,7 @@ pub(crate) enum ProviderError {
     #[error(transparent)]
     Sum(#[from] SumError),
     #[error(transparent)]
-    NotLocked(#[from] isthmus_install::NotLocked),
+    NotLocked(#[from] NotLocked),
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
     /// There is no place for archives.
@@ -53,23 +47,4 @@ impl ProviderError {
             _ => Vec::new(),
         }
     }
-}
-
-/// Installs as everything here does; what of the configuration has no effect is told.
-pub(crate) fn installer(settings: &Settings) -> Result<Installer, InstallationError> {
-    let Installation { installer, warnings } = Installation::configured(settings);
-    warnings.iter().for_each(|warning| warn(warning));
-    installer
-}
-
-/// Installs with a report of what is going on, of which nothing is left in the end.
-pub(super) async fn install(
-    installer: &Installer,
-    address: &ProviderAddress,
-    constraint: &VersionConstraint,
-    reporter: &Reporter,
-) -> Result<Installed, Box<InstallError>> {
-    let installed = installer.install(address, constraint, &|event| reporter.tell(event)).await;
-    reporter.clear();
-    installed
 }

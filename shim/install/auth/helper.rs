@@ -1,4 +1,4 @@
-//! Runs small programs that know secrets, and lets none of them hang or flood the daemon.
+//! Runs credentials helpers, and lets none of them hang or flood the daemon.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -14,15 +14,15 @@ const LONGEST: u64 = 1 << 20;
 
 /// What a program has said.
 #[derive(Debug)]
-pub(in super::super) struct Finished {
-    pub(in super::super) succeeded: bool,
-    pub(in super::super) output: Vec<u8>,
+pub(super) struct Finished {
+    pub(super) succeeded: bool,
+    pub(super) output: Vec<u8>,
     complaint: Vec<u8>,
 }
 
 impl Finished {
     /// What it has complained about, for an error.
-    pub(in super::super) fn complaint(&self) -> String {
+    pub(super) fn complaint(&self) -> String {
         const SHOWN: usize = 1000;
         let text = String::from_utf8_lossy(&self.complaint);
         let text: String = text.trim().chars().take(SHOWN).collect();
@@ -30,11 +30,8 @@ impl Finished {
     }
 }
 
-/// Runs a program to its end.
-///
-/// # Errors
-/// When it does not start or end, or says too much; with the reason.
-pub(in super::super) async fn run<'a>(
+/// Runs a program to its end. Fails with the reason if it does not start or end, or says too much.
+pub(super) async fn run<'a>(
     program: &Path,
     arguments: impl IntoIterator<Item = &'a str>,
     input: &str,
@@ -87,6 +84,11 @@ async fn read(stream: Option<impl AsyncRead + Unpin>) -> Result<Vec<u8>, String>
         return Err(format!("it says more than {LONGEST} bytes"));
     }
     Ok(bytes)
+}
+
+/// Whether a helper can have this name. It becomes a part of a file's name, and must not lead elsewhere.
+pub(crate) fn is_program_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['/', '\\', '\0'])
 }
 
 #[cfg(test)]

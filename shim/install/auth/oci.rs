@@ -1,46 +1,35 @@
-//! Who asks registries of containers: the blocks `oci_credentials` and `oci_default_credentials`.
+//! Credentials of OCI registries, and which repositories they are for.
 
 use std::path::PathBuf;
 
 use isthmus_common::Secret;
 
-use super::super::hcl1::{Body, Position};
-use super::super::web::shown_text;
-use super::ConfigFault;
-use super::decode::{Reader, is_program_name};
-use super::section::{Decoded, Located};
+use crate::shown::shown_text;
 
 /// Who asks a part of a registry of containers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OciCredentials {
-    /// Which part.
-    pub prefix: OciPrefix,
-    /// Who asks.
-    pub secret: OciSecret,
+pub(crate) struct OciCredentials {
+    pub(crate) prefix: OciPrefix,
+    pub(crate) secret: OciSecret,
 }
 
 /// A registry of containers, or the repositories below a path in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OciPrefix {
+pub(crate) struct OciPrefix {
     /// The registry's host, with its port if there is one.
-    pub registry: String,
+    pub(crate) registry: String,
     /// The path of a repository, or what several start with.
-    pub repository: Option<String>,
+    pub(crate) repository: Option<String>,
 }
 
 /// How one says who one is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OciSecret {
-    /// By name and password.
+pub(crate) enum OciSecret {
     Password {
-        /// The name.
         username: String,
-        /// The password.
         password: Secret,
     },
-    /// By tokens.
     Tokens {
-        /// What is sent.
         access_token: Secret,
         /// What a new one is got for.
         refresh_token: Secret,
@@ -51,30 +40,26 @@ pub enum OciSecret {
 
 /// Where else it is looked up who asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OciDefaultCredentials {
+pub(crate) struct OciDefaultCredentials {
     /// In the files of Docker and Podman.
-    pub discover_ambient_credentials: bool,
+    pub(crate) discover_ambient_credentials: bool,
     /// In these files and no others.
-    pub docker_style_config_files: Option<Vec<PathBuf>>,
-    /// From the program `docker-credential-NAME`.
-    pub docker_credentials_helper: Option<String>,
+    pub(crate) docker_style_config_files: Option<Vec<PathBuf>>,
+    pub(crate) docker_credentials_helper: Option<String>,
     /// Where it says so; nothing, where nothing does.
-    pub place: Option<String>,
+    pub(crate) place: Option<String>,
 }
 
 /// A text is no registry or repository.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OciPrefixFault {
-    /// No host.
     #[error("{:?} is not the host of a registry", shown_text(.0))]
     Registry(String),
-    /// No path.
     #[error(
         "{:?} is not the name of a repository, which consists of lower-case letters and digits with single . _ or / or some - between them",
         shown_text(.0)
     )]
     Repository(String),
-    /// Only a host.
     #[error("no repository is named behind the registry's host")]
     NoRepository,
 }
@@ -92,10 +77,7 @@ impl Default for OciDefaultCredentials {
 
 impl OciPrefix {
     /// Reads `REGISTRY[/REPOSITORY]`.
-    ///
-    /// # Errors
-    /// When it is none.
-    pub fn parse(text: &str) -> Result<Self, OciPrefixFault> {
+    pub(crate) fn parse(text: &str) -> Result<Self, OciPrefixFault> {
         let (registry, repository) = match text.split_once('/') {
             Some((registry, repository)) => (registry, Some(repository)),
             None => (text, None),
@@ -121,7 +103,7 @@ impl OciPrefix {
     }
 
     /// How well it fits a repository: not at all, or the better the more parts of the path it names.
-    pub fn fits(&self, registry: &str, repository: &str) -> Option<usize> {
+    pub(crate) fn fits(&self, registry: &str, repository: &str) -> Option<usize> {
         let parts: Vec<&str> =
             self.repository.as_deref().map(|path| path.split('/').collect()).unwrap_or_default();
         let wanted: Vec<&str> = repository.split('/').collect();
@@ -135,80 +117,6 @@ fn is_path_part(part: &str) -> bool {
     let is_between =
         |text: &str| matches!(text, "" | "." | "_" | "__") || text.chars().all(|character| character == '-');
     part.starts_with(is_letter) && part.ends_with(is_letter) && part.split(is_letter).all(is_between)
-}
-
-pub(super) fn read(reader: &mut Reader<'_>, body: &Body) -> Decoded<()> {
-    for block in body.labelled("oci_credentials", "oci_credentials \"REGISTRY[/REPOSITORY]\" { … }") {
-        let (label, block) = block?;
-        let prefix = OciPrefix::parse(&label.text)
-            .map_err(|fault| Located { position: label.position, fault: fault.into() })?;
-        reader.warn_of_others(
-            block,
-            &["username", "password", "access_token", "refresh_token", "docker_credentials_helper"],
-        );
-        if reader.config.oci_credentials.iter().any(|other| other.prefix == prefix) {
-            let first = format!("{:?}", label.text);
-            let fault = ConfigFault::Several { block: "oci_credentials", first };
-            return Err(Located { position: label.position, fault });
-        }
-        let secret = secret(block, &prefix, label.position)?;
-        reader.config.oci_credentials.push(OciCredentials { prefix, secret });
-    }
-    for item in body.items.iter().filter(|item| item.name.text == "oci_default_credentials") {
-        let block = item.block("oci_default_credentials { … }")?;
-        let position = item.name.position;
-        if let Some(first) = reader.config.oci_default_credentials.place.clone() {
-            let fault = ConfigFault::Several { block: "oci_default_credentials", first };
-            return Err(Located { position, fault });
-        }
-        reader.warn_of_others(
-            block,
-            &["discover_ambient_credentials", "docker_style_config_files", "docker_credentials_helper"],
-        );
-        // Relative to the file that says it.
-        let folder = reader.file.parent().map(std::path::Path::to_owned).unwrap_or_default();
-        let files = block.texts("docker_style_config_files")?;
-        let files =
-            files.map(|files| files.into_iter().map(|(_, file)| folder.join(file)).collect::<Vec<_>>());
-        let discover = block.flag("discover_ambient_credentials")?.unwrap_or(true);
-        if !discover && files.is_some() {
-            return Err(Located { position, fault: ConfigFault::OciContradiction });
-        }
-        reader.config.oci_default_credentials = OciDefaultCredentials {
-            discover_ambient_credentials: discover,
-            docker_style_config_files: files,
-            docker_credentials_helper: helper(block, position)?,
-            place: Some(format!("{}:{position}", reader.file.display())),
-        };
-    }
-    Ok(())
-}
-
-fn secret(block: &Body, prefix: &OciPrefix, position: Position) -> Decoded<OciSecret> {
-    let text = |name| Ok(block.text(name)?.map(str::to_owned));
-    let given = (text("username")?, text("password")?, text("access_token")?, text("refresh_token")?);
-    match (given, helper(block, position)?) {
-        ((Some(username), Some(password), None, None), None) => {
-            Ok(OciSecret::Password { username, password: Secret::new(password) })
-        }
-        ((None, None, Some(access), Some(refresh)), None) => {
-            Ok(OciSecret::Tokens { access_token: Secret::new(access), refresh_token: Secret::new(refresh) })
-        }
-        ((None, None, None, None), Some(_)) if prefix.repository.is_some() => {
-            Err(Located { position, fault: ConfigFault::OciHelperOfRepository })
-        }
-        ((None, None, None, None), Some(helper)) => Ok(OciSecret::Helper(helper)),
-        _ => Err(Located { position, fault: ConfigFault::OciSecret }),
-    }
-}
-
-fn helper(block: &Body, position: Position) -> Decoded<Option<String>> {
-    match block.text("docker_credentials_helper")? {
-        Some(name) if !is_program_name(name) => {
-            Err(Located { position, fault: ConfigFault::Helper(name.to_owned()) })
-        }
-        name => Ok(name.map(str::to_owned)),
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,95 @@
+//! Whether a file is as it was when it was last read.
+//!
+//! A file is known by the hash of its content. Provider binaries have up to hundreds of megabytes, and reading one at every start
+//! would take longer than the start. So the hash is stored together with all that the file system says of the file; as
+//! long as that is the same, the file is not read again. Who can change a file without that showing can change what is stored
+//! beside it too.
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt as _;
+use std::time::{Duration, SystemTime};
+
+/// How long a file must have been left alone for its times to be trusted. File systems count time in steps: a file that is
+/// written twice within one may change without its times doing so.
+const SETTLED: Duration = Duration::from_secs(2);
+
+/// What the file system says of a file. When anything about a file changes, its time of change does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileStamp([i64; Self::NUMBERS]);
+
+impl FileStamp {
+    /// How many numbers it has.
+    pub const NUMBERS: usize = 8;
+
+    /// What `metadata` says.
+    pub fn of(metadata: &Metadata) -> Self {
+        Self([
+            metadata.size().cast_signed(),
+            metadata.mtime(),
+            metadata.mtime_nsec(),
+            metadata.ctime(),
+            metadata.ctime_nsec(),
+            metadata.ino().cast_signed(),
+            metadata.dev().cast_signed(),
+            i64::from(metadata.mode()),
+        ])
+    }
+
+    /// The size of the file in bytes.
+    pub fn size(self) -> i64 {
+        self.0[0]
+    }
+
+    /// Whether the file was left alone long enough for its times to show the next change.
+    pub fn is_settled(self) -> bool {
+        let [_, modified, _, changed, ..] = self.0;
+        let last = u64::try_from(modified.max(changed)).unwrap_or(0);
+        let last = SystemTime::UNIX_EPOCH + Duration::from_secs(last);
+        SystemTime::now().duration_since(last).is_ok_and(|ago| ago > SETTLED)
+    }
+}
+
+/// As it is stored.
+impl From<FileStamp> for [i64; FileStamp::NUMBERS] {
+    fn from(stamp: FileStamp) -> Self {
+        stamp.0
+    }
+}
+
+/// As it was stored.
+impl From<[i64; Self::NUMBERS]> for FileStamp {
+    fn from(numbers: [i64; Self::NUMBERS]) -> Self {
+        Self(numbers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn a_change_of_a_file_shows() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (path, other) = (directory.path().join("file"), directory.path().join("other"));
+        let stamp = |path: &Path| FileStamp::of(&path.metadata().expect("it is there"));
+        fs::write(&path, "one").expect("a file");
+        let before = stamp(&path);
+        assert!(stamp(&path) == before && FileStamp::from(<[i64; 8]>::from(before)) == before);
+        assert!(before.size() == 3 && !before.is_settled(), "it was written just now");
+        let old = fs::File::open(&path).expect("the file");
+        fs::copy(&path, &other).expect("a copy");
+        fs::rename(&other, &path).expect("in its place");
+        assert_ne!(stamp(&path), before, "another file of the same content");
+        let before = stamp(&path);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("a file of ours");
+        assert_ne!(stamp(&path), before);
+        drop(old);
+        let mut long_ago = <[i64; 8]>::from(before);
+        (long_ago[1], long_ago[3]) = (1, 1);
+        assert!(FileStamp::from(long_ago).is_settled());
+    }
+}

@@ -1,0 +1,30 @@
+//! Work that blocks, and futures in trait objects.
+
+use std::pin::Pin;
+
+/// A future that can be kept in a trait object.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Does what blocks, such as reading files, on a thread where it may. A panic goes on in the caller.
+pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime shuts down, and with it whoever waits here.
+            Err(_) => std::future::pending().await,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_result_is_returned_and_a_panic_goes_on() {
+        assert_eq!(blocking(|| 1).await, 1);
+        let panicked = tokio::spawn(blocking(|| panic!("on purpose"))).await.map(|()| ());
+        assert!(panicked.expect_err("it panics").is_panic());
+    }
+}

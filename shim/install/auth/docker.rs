@@ -1,0 +1,96 @@
+//! Files and credentials helpers of Docker and Podman.
+
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use isthmus_common::Secret;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::helper::run;
+use super::oci::{OciPrefix, OciSecret};
+use crate::Environment;
+
+/// More than any file of credentials has.
+const LONGEST: u64 = 4 << 20;
+
+/// A file of Docker's or Podman's.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct DockerFile {
+    #[serde(default)]
+    auths: Map<String, Value>,
+    #[serde(default)]
+    cred_helpers: Map<String, Value>,
+    #[serde(default)]
+    pub(super) creds_store: String,
+}
+
+impl DockerFile {
+    pub(super) fn read(path: &Path) -> io::Result<Self> {
+        let mut bytes = Vec::new();
+        std::fs::File::open(path)?.take(LONGEST).read_to_end(&mut bytes)?;
+        // The text itself may be a secret.
+        serde_json::from_slice(&bytes).map_err(|error| io::Error::other(format!("line {}", error.line())))
+    }
+
+    /// Who asks, by registry or repository. What is not understood has no effect.
+    pub(super) fn secrets(&self) -> impl Iterator<Item = (OciPrefix, OciSecret)> {
+        let auths = self.auths.iter().filter_map(|(prefix, value)| {
+            let auth = STANDARD.decode(value.get("auth")?.as_str()?).ok()?;
+            let auth = String::from_utf8(auth).ok()?;
+            let (username, password) = auth.split_once(':')?;
+            let (username, password) = (username.to_owned(), Secret::new(password.to_owned()));
+            Some((OciPrefix::parse(prefix).ok()?, OciSecret::Password { username, password }))
+        });
+        let helpers = self.cred_helpers.iter().filter_map(|(registry, helper)| {
+            Some((OciPrefix::parse(registry).ok()?, OciSecret::Helper(helper.as_str()?.to_owned())))
+        });
+        auths.chain(helpers)
+    }
+}
+
+/// Where Podman and Docker keep what they have been told, in the order of OpenTofu.
+pub(super) fn ambient_files(environment: &Environment) -> Vec<PathBuf> {
+    let home = environment.path(if cfg!(windows) { "USERPROFILE" } else { "HOME" });
+    let configuration = environment.path("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
+    let run = environment.path("XDG_RUNTIME_DIR").filter(|_| cfg!(target_os = "linux"));
+    let containers =
+        run.into_iter().chain(configuration).map(|folder| folder.join("containers").join("auth.json"));
+    let docker =
+        home.iter().flat_map(|home| [home.join(".docker").join("config.json"), home.join(".dockercfg")]);
+    let mut files: Vec<PathBuf> = containers.chain(docker).collect();
+    files.dedup();
+    files
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct HelperAnswer {
+    #[serde(default)]
+    username: String,
+    #[serde(default)]
+    secret: String,
+}
+
+/// Asks a program of Docker's, which answers to an address with a name and a password.
+pub(super) async fn ask_helper(name: &str, registry: &str) -> Result<Option<OciSecret>, String> {
+    let program = PathBuf::from(format!("docker-credential-{name}"));
+    let finished = run(&program, ["get"], &format!("https://{registry}")).await?;
+    if !finished.succeeded {
+        // That it knows nothing, it says in this way.
+        let said = String::from_utf8_lossy(&finished.output).to_lowercase();
+        if said.contains("credentials not found") {
+            return Ok(None);
+        }
+        return Err(format!("{} failed: {}", program.display(), finished.complaint()));
+    }
+    let answer: HelperAnswer = serde_json::from_slice(&finished.output)
+        .map_err(|error| format!("{} did not answer with JSON (line {})", program.display(), error.line()))?;
+    if answer.username == "<token>" {
+        return Err(format!("{} answers with a token in place of a name and a password", program.display()));
+    }
+    Ok(Some(OciSecret::Password { username: answer.username, password: Secret::new(answer.secret) }))
+}

@@ -1,0 +1,131 @@
+//! Who asks which OCI registry.
+//!
+//! What the CLI configuration says of a repository goes before what it says of its registry, and that before what Docker and
+//! Podman have been told.
+
+use std::io;
+use std::path::Path;
+
+use super::docker::{DockerFile, ambient_files, ask_helper};
+use super::oci::{OciCredentials, OciDefaultCredentials, OciPrefix, OciSecret};
+use crate::Environment;
+
+/// Knows who asks OCI registries.
+#[derive(Debug, Default)]
+pub(crate) struct OciAuthenticator {
+    /// What the CLI configuration and files of Docker's say, best first among those that fit equally well.
+    known: Vec<(OciPrefix, OciSecret)>,
+    /// Who is asked about all other registries.
+    helper: Option<String>,
+    /// What could not be read, and has no effect.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl OciAuthenticator {
+    /// What is configured, and what is in the files that are to be looked at.
+    pub(crate) fn new(
+        configured: &[OciCredentials],
+        defaults: &OciDefaultCredentials,
+        environment: &Environment,
+    ) -> Self {
+        let mut authenticator = Self {
+            known: configured.iter().map(|known| (known.prefix.clone(), known.secret.clone())).collect(),
+            helper: defaults.docker_credentials_helper.clone(),
+            warnings: Vec::new(),
+        };
+        let (files, are_named) = match &defaults.docker_style_config_files {
+            _ if !defaults.discover_ambient_credentials => (Vec::new(), false),
+            Some(files) => (files.clone(), true),
+            None => (ambient_files(environment), false),
+        };
+        for file in files {
+            authenticator.add(&file, are_named);
+        }
+        authenticator
+    }
+
+    /// Who asks a repository.
+    pub(crate) async fn secret(&self, registry: &str, repository: &str) -> Result<Option<OciSecret>, String> {
+        let mut best: Option<(usize, &OciSecret)> = None;
+        for (prefix, secret) in &self.known {
+            let Some(fit) = prefix.fits(registry, repository) else { continue };
+            if best.is_none_or(|(other, _)| fit > other) {
+                best = Some((fit, secret));
+            }
+        }
+        let helper = match best {
+            Some((_, OciSecret::Helper(helper))) => Some(helper),
+            Some((_, secret)) => return Ok(Some(secret.clone())),
+            None => self.helper.as_ref(),
+        };
+        match helper {
+            Some(helper) => ask_helper(helper, registry).await,
+            None => Ok(None),
+        }
+    }
+
+    fn add(&mut self, path: &Path, is_named: bool) {
+        match DockerFile::read(path) {
+            Ok(file) => {
+                self.known.extend(file.secrets());
+                if self.helper.is_none() && !file.creds_store.is_empty() {
+                    self.helper = Some(file.creds_store);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !is_named => {}
+            Err(error) => self.warnings.push(format!(
+                "the credentials in {} cannot be read ({error}) and have no effect",
+                path.display()
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+
+    use super::*;
+    use crate::CliConfig;
+
+    #[tokio::test]
+    async fn who_asks_is_found_where_it_fits_best() {
+        let home = tempfile::tempdir().expect("a directory");
+        let path = |path: &str| home.path().join(path);
+        std::fs::create_dir(path(".docker")).expect("a directory");
+        let auth = |text: &str| serde_json::json!({"auth": STANDARD.encode(text)});
+        let docker = serde_json::json!({"auths": {
+            "e.com": auth("docker:p:q"), "e.com/a": auth("docker-a:p"), "e.com/a/b/c": auth("docker-c:p"),
+            "f.com": auth("docker-f:p"), "broken.com": {"auth": "?"}, "https://index.docker.io/v1/": auth("x:y"), "empty.com": {},
+        }});
+        std::fs::write(path(".docker/config.json"), docker.to_string()).expect("a file");
+        std::fs::write(path(".dockercfg"), "{").expect("a file");
+        std::fs::write(
+            path(".tofurc"),
+            "oci_credentials \"e.com/a\" { username = \"mine\" password = \"p\" }",
+        )
+        .expect("a file");
+        let environment = Environment::from_pairs([("HOME", home.path())]);
+        let config = CliConfig::load(&environment).unwrap_or_else(|error| panic!("{error}"));
+        let authority = config.oci_authenticator(&environment);
+        let [warning] = authority.warnings.as_slice() else { panic!("{:?}", authority.warnings) };
+        assert!(warning.contains(".dockercfg cannot be read (line 1)"), "{warning}");
+        for (registry, name, expected) in [
+            ("e.com", "a/b", Some("mine")),
+            ("e.com", "a/b/c", Some("docker-c")),
+            ("e.com", "x", Some("docker")),
+            ("f.com", "x", Some("docker-f")),
+            ("broken.com", "x", None),
+            ("g.com", "x", None),
+        ] {
+            let username =
+                authority.secret(registry, name).await.expect("nothing fails").map(|secret| match secret {
+                    OciSecret::Password { username, .. } => username,
+                    other => panic!("{other:?}"),
+                });
+            assert_eq!(username.as_deref(), expected, "{registry}/{name}");
+        }
+        assert!(!format!("{authority:?}").contains("p:q"));
+    }
+}

@@ -1,0 +1,27 @@
+//! The file that is read, and the configuration that it goes into.
+
+use std::path::Path;
+
+use crate::Environment;
+use crate::cli_config::{CliConfig, ConfigWarning};
+use crate::hcl1::{Body, Position};
+
+pub(super) struct Reader<'a> {
+    pub(super) file: &'a Path,
+    pub(super) environment: &'a Environment,
+    pub(super) config: &'a mut CliConfig,
+}
+
+impl Reader<'_> {
+    pub(super) fn warn_of_others(&mut self, body: &Body, known: &[&str]) {
+        for name in body.others(known) {
+            let text = format!("{:?} is unknown and ignored", name.text);
+            self.warn(name.position, text);
+        }
+    }
+
+    pub(super) fn warn(&mut self, position: Position, text: String) {
+        let file = Some(self.file.to_owned());
+        self.config.warnings.push(ConfigWarning { file, position: Some(position), text });
+    }
+}

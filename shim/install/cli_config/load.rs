@@ -1,0 +1,56 @@
+//! Finds and reads the files of a CLI configuration, and makes of it who asks whom.
+
+use super::{CliConfig, CliConfigError, ConfigWarning, decode, files};
+use crate::Environment;
+use crate::auth::{OciAuthenticator, RegistryCredentials};
+
+impl CliConfig {
+    /// Reads the configuration of whoever has this environment.
+    ///
+    /// # Errors
+    /// When a file that is there cannot be read or understood.
+    pub fn load(environment: &Environment) -> Result<Self, CliConfigError> {
+        let mut config = Self::default();
+        let files = files::find(environment, &mut config.warnings)?;
+        for file in files {
+            decode::file(&file, environment, &mut config)?;
+            config.files.push(file);
+        }
+        if let Some(folder) = environment.path("TF_PLUGIN_CACHE_DIR") {
+            config.plugin_cache_dir = Some(folder);
+        }
+        if environment.text("TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE").is_some_and(|text| text != "0")
+        {
+            config.plugin_cache_may_break_dependency_lock_file = true;
+        }
+        if let Some(folder) = config.plugin_cache_dir.as_ref().filter(|folder| !folder.is_dir()) {
+            let text = format!(
+                "the plugin cache directory {} is not there; nothing is taken from it",
+                folder.display()
+            );
+            config.warnings.push(ConfigWarning { file: None, position: None, text });
+        }
+        if let Some(helper) = &mut config.credentials_helper {
+            helper.folders = files::plugin_folders(environment);
+        }
+        if let Some(text) = config.registry_credentials(environment).warning() {
+            config.warnings.push(ConfigWarning { file: None, position: None, text });
+        }
+        Ok(config)
+    }
+
+    /// Whether it says from where providers come.
+    pub fn has_provider_installation(&self) -> bool {
+        self.provider_installation.is_some()
+    }
+
+    /// Who asks registries and network mirrors.
+    pub(crate) fn registry_credentials(&self, environment: &Environment) -> RegistryCredentials {
+        RegistryCredentials::new(self.credentials.clone(), self.credentials_helper.clone(), environment)
+    }
+
+    /// Who asks OCI registries. This reads the files of Docker and Podman.
+    pub(crate) fn oci_authenticator(&self, environment: &Environment) -> OciAuthenticator {
+        OciAuthenticator::new(&self.oci_credentials, &self.oci_default_credentials, environment)
+    }
+}
