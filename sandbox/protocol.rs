@@ -48,6 +48,32 @@ pub enum Feature {
     Lists = 10,
 }
 
+/// What a client can do, of which the sandbox wants to know.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Client {
+    /// It takes a deferral for an answer.
+    pub deferral: bool,
+    /// It never stores values of write-only attributes.
+    pub write_only: bool,
+    /// It knows blocks that only the provider fills.
+    pub computed_blocks: bool,
+}
+
+/// An operation that a provider may put off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Deferrable {
+    /// Planning what exists afterwards.
+    Plan,
+    /// Planning the end of an object.
+    Destroy,
+    /// Reading an object.
+    Read,
+    /// Importing one.
+    Import,
+    /// Reading a data source.
+    Data,
+}
+
 impl Protocol {
     /// `5` or `6`, as in the handshake.
     pub const fn major(self) -> u8 {
