@@ -1,20 +1,16 @@
 //! The calls about functions.
 
-use std::collections::BTreeMap;
-
+use super::fixtures::functions_by_name;
 use super::message;
 use super::provider::Edge;
 use super::values::{Answered, decode, encode_as};
 use crate::calls::CallRecord;
-use crate::functions::{Function, Parameter};
-use crate::provider::Provider;
 use crate::resource::Answer;
-use crate::wire;
 
 impl Edge {
     pub(crate) fn functions(&self, call: &str) -> message::get_functions::Response {
         self.provider.record(&CallRecord::of(call));
-        let functions = by_name(&self.provider).into_iter().collect();
+        let functions = functions_by_name(&self.provider).into_iter().collect();
         message::get_functions::Response { functions, diagnostics: Vec::new() }
     }
 
@@ -49,30 +45,5 @@ impl Edge {
             }
             Err(error) => Ok(refused(error.text, error.argument)),
         }
-    }
-}
-
-pub(super) fn by_name(provider: &Provider) -> BTreeMap<String, message::Function> {
-    let functions = provider.fixtures().functions.iter();
-    functions.map(|function| (function.name.to_owned(), function_message(function))).collect()
-}
-
-fn function_message(function: &Function) -> message::Function {
-    let parameter = |parameter: &Parameter| message::function::Parameter {
-        name: parameter.name.to_owned(),
-        r#type: wire::type_json(&parameter.kind),
-        allow_null_value: parameter.allows_null,
-        allow_unknown_values: parameter.allows_unknown,
-        description: parameter.description.to_owned(),
-        description_kind: message::StringKind::Plain.into(),
-    };
-    message::Function {
-        parameters: function.parameters.iter().map(parameter).collect(),
-        variadic_parameter: function.variadic.as_ref().map(parameter),
-        r#return: Some(message::function::Return { r#type: wire::type_json(&function.returns) }),
-        summary: function.summary.to_owned(),
-        description: String::new(),
-        description_kind: message::StringKind::Plain.into(),
-        deprecation_message: String::new(),
     }
 }

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use num_bigint::BigUint;
 
 use decimal::Decimal;
-use double::{digits_of_scientific, double_as_i64, exact_integer, shortest};
+use double::{digits_of_scientific, double_as_i64, exact_fractional, exact_integer, shortest};
 
 /// The most digits that a number's text without exponent may have.
 ///
@@ -233,7 +233,7 @@ impl Number {
             Repr::Int(integer) => WireForm::Int(*integer),
             Repr::Double(double) if double.fract() != 0.0 => WireForm::Double(*double),
             Repr::Double(double) => WireForm::Text(shortest(*double).to_plain_text()),
-            Repr::Decimal(decimal) => match decimal.as_exact_fractional_double() {
+            Repr::Decimal(decimal) => match exact_fractional(decimal) {
                 Some(double) => WireForm::Double(double),
                 None => WireForm::Text(decimal.to_plain_text()),
             },

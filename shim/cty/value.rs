@@ -3,6 +3,7 @@
 mod concrete;
 mod conform;
 mod order;
+mod refined;
 mod text;
 mod walk;
 
@@ -82,14 +83,6 @@ impl Value {
     /// A tuple of these elements.
     pub fn tuple(elements: impl IntoIterator<Item = Self>) -> Self {
         Self::Tuple(elements.into_iter().collect())
-    }
-
-    /// A set: brought into go-cty's order, and of equal elements only the first kept. Elements that are not wholly known
-    /// are equal to nothing, so each of them stays.
-    pub fn set(elements: impl IntoIterator<Item = Self>) -> Self {
-        let mut elements: Vec<Self> = elements.into_iter().collect();
-        order::sort_set(&mut elements);
-        Self::Set(elements)
     }
 
     /// A map. Keys are brought into NFC; of equal keys the last counts.
