@@ -84,7 +84,7 @@ impl Protocol {
     }
 
     /// The protocol of a major version in decimal digits.
-    pub fn from_major(text: &str) -> Option<Self> {
+    pub(crate) fn from_major(text: &str) -> Option<Self> {
         match text {
             "5" => Some(Self::V5),
             "6" => Some(Self::V6),
@@ -94,7 +94,7 @@ impl Protocol {
 
     /// The protocol for a client that offers a comma-separated list: the highest common one. Without a common one a
     /// server announces its lowest, and the client has to refuse (so does go-plugin's server).
-    pub fn negotiate(offered: Option<&str>) -> Self {
+    pub(crate) fn negotiate(offered: Option<&str>) -> Self {
         let offered = offered.unwrap_or_default();
         offered.split(',').filter_map(|text| Self::from_major(text.trim())).max().unwrap_or(Self::V5)
     }
@@ -108,7 +108,8 @@ impl fmt::Display for Protocol {
 
 impl Minor {
     /// Reads `5.3`, `newest` or `future`; a version fixes the protocol as well.
-    pub fn parse(text: &str) -> Option<(Option<Protocol>, Self)> {
+    #[cfg(feature = "misbehaviour")]
+    pub(crate) fn parse(text: &str) -> Option<(Option<Protocol>, Self)> {
         match text {
             "newest" => Some((None, Self::Newest)),
             "future" => Some((None, Self::Future)),
@@ -129,7 +130,8 @@ impl Minor {
     }
 
     /// Whether an implementation of this age has the call. Names are those of either protocol.
-    pub fn has_call(self, name: &str) -> bool {
+    #[cfg(feature = "misbehaviour")]
+    pub(crate) fn has_call(self, name: &str) -> bool {
         let since = match name {
             "GetMetadata" | "GetFunctions" | "CallFunction" | "MoveResourceState" => Feature::Functions,
             "ValidateEphemeralResourceConfig"

@@ -12,8 +12,7 @@ mod unify;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub use unify::unify;
-use unify::{Safety, exists};
+use unify::{Safety, exists, unify};
 
 use super::{AttributePath, Number, ObjectType, PathStep, Refinements, Type, Value};
 
@@ -83,7 +82,7 @@ pub fn convert(value: &Value, from: &Type, to: &Type) -> Result<Value, ConvertEr
 }
 
 /// Whether some value of type `from` can be converted to type `to`.
-pub fn is_convertible(from: &Type, to: &Type) -> bool {
+fn is_convertible(from: &Type, to: &Type) -> bool {
     exists(from, to, Safety::MayFail)
 }
 

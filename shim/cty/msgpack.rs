@@ -15,6 +15,8 @@ mod writer;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod oracle;
+#[cfg(test)]
 mod round_trips;
 #[cfg(test)]
 mod vectors;

@@ -29,7 +29,7 @@ use double::{digits_of_scientific, double_as_i64, exact_fractional, exact_intege
 ///
 /// go-cty's own limit is a binary exponent of 32 bits, at which a number of twelve characters (`1e600000000`) costs
 /// gigabytes as soon as it is written. Ten thousand digits are thirty times what a double can need.
-pub const MAXIMUM_DIGITS: usize = 10_000;
+pub(crate) const MAXIMUM_DIGITS: usize = 10_000;
 
 /// A number of any size.
 #[derive(Clone)]
@@ -71,8 +71,6 @@ pub(super) enum WireForm {
 impl Number {
     /// Positive infinity.
     pub const INFINITY: Self = Self(Repr::Infinity { negative: false });
-    /// Negative infinity.
-    pub const NEGATIVE_INFINITY: Self = Self(Repr::Infinity { negative: true });
     /// Zero.
     pub const ZERO: Self = Self(Repr::Int(0));
 
@@ -197,16 +195,6 @@ impl Number {
     /// Whether it is one of the two infinities, which JSON cannot express.
     pub fn is_infinite(&self) -> bool {
         matches!(self.0, Repr::Infinity { .. })
-    }
-
-    /// Whether it is less than zero.
-    pub fn is_negative(&self) -> bool {
-        match &self.0 {
-            Repr::Int(integer) => *integer < 0,
-            Repr::Double(double) => *double < 0.0,
-            Repr::Decimal(decimal) => decimal.negative,
-            Repr::Infinity { negative } => *negative,
-        }
     }
 
     /// The decimal text without an exponent, as go-cty converts numbers to strings and writes them in JSON: the shortest

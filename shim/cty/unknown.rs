@@ -32,7 +32,7 @@ impl Refinements {
     }
 
     /// Whether no value at all meets them.
-    pub fn is_contradictory(&self) -> bool {
+    pub(crate) fn is_contradictory(&self) -> bool {
         let numbers = match (&self.number_minimum, &self.number_maximum) {
             (Some((minimum, from)), Some((maximum, to))) => {
                 minimum > maximum || minimum == maximum && !(*from && *to)

@@ -149,7 +149,7 @@ impl Value {
     }
 
     /// Whether something in it is unknown.
-    pub fn has_unknown(&self) -> bool {
+    pub(crate) fn has_unknown(&self) -> bool {
         !self.is_wholly_known()
     }
 

@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 pub use binary::Program;
 pub use context::LaunchContext;
-pub use environment::{EnvironmentPrint, VOLATILE};
+pub use environment::EnvironmentPrint;
 
 use crate::KnownSchema;
 use crate::schema::SchemaAnswer;

@@ -51,7 +51,7 @@ fn all_exist<'a>(mut from: impl Iterator<Item = &'a Type> + Clone, element: &Typ
 
 /// Finds a type that all of these can be converted to without a chance of failure; for objects, tuples and collections
 /// of one shape, part by part. Dynamic types take part in nothing unless there are no others.
-pub fn unify<'a>(types: impl Iterator<Item = &'a Type> + Clone) -> Option<Type> {
+pub(super) fn unify<'a>(types: impl Iterator<Item = &'a Type> + Clone) -> Option<Type> {
     let known = || types.clone().filter(|one| !matches!(one, Type::Dynamic));
     let Some(first) = known().next() else { return Some(Type::Dynamic) };
     let fits_all = |candidate: &&Type| known().all(|one| exists(one, candidate, Safety::NeverFails));

@@ -79,7 +79,7 @@ struct WireAction {
 
 impl Catalogue {
     /// Takes over the answer of a provider that speaks protocol 5. The answer's diagnostics are the caller's business.
-    pub fn from_protocol_5(response: tfplugin5::get_provider_schema::Response) -> Self {
+    pub(crate) fn from_protocol_5(response: tfplugin5::get_provider_schema::Response) -> Self {
         let entries =
             |schemas: std::collections::HashMap<String, Bytes>| entries(schemas, WireSchema::Protocol5);
         Self {
@@ -174,11 +174,6 @@ impl Catalogue {
     /// The schema of one ephemeral resource type.
     pub fn ephemeral_resource(&self, name: &str) -> Result<Arc<Schema>, CatalogueError> {
         lookup(&self.ephemeral_resources, "ephemeral resource", name)
-    }
-
-    /// The types that can be listed, ordered by name.
-    pub fn list_resource_names(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
-        self.list_resources.keys()
     }
 
     /// The schema of the configuration of one list resource.
