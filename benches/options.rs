@@ -22,6 +22,10 @@ pub(crate) struct Options {
     /// The provider `time`, for updates in place: everything in `random` is replaced.
     #[arg(long, value_name = "PATH", default_value_os_t = in_tools("terraform-provider-time"))]
     pub(crate) time_provider: PathBuf,
+    /// The sandbox provider, with the feature `misbehaviour`, which makes its schema large.
+    #[arg(long, value_name = "PATH",
+          default_value_os_t = workspace().join("target/release/terraform-provider-sandbox"))]
+    pub(crate) sandbox: PathBuf,
     /// How many resources go through their lives in each phase (serial, concurrent) of each repetition.
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = at_least_one)]
     pub(crate) count: usize,

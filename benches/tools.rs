@@ -16,9 +16,6 @@ use crate::options::{Contestant, Options};
 const PLUGIN: &str = "pulumi-resource-terraform-provider";
 const PLUGIN_FOLDER: &str = "resource-terraform-provider-v1.1.3";
 
-/// The name by which isthmus knows that it is to be the sandbox provider.
-const SANDBOX: &str = "terraform-provider-sandbox";
-
 /// How far the linker's list of modules is read, in bytes. The Go bridge's has 25,000.
 const LONGEST_MODULE_LIST: usize = 65_536;
 
@@ -33,7 +30,7 @@ pub(crate) struct Tools {
     pub(crate) random: PathBuf,
     /// The provider `time`.
     pub(crate) time: PathBuf,
-    /// The project's own provider, where a part needs it. Its program is that of isthmus, under another name.
+    /// The project's own provider, where a part needs it.
     pub(crate) sandbox: PathBuf,
     /// What they are, for the record.
     pub(crate) programs: Vec<Program>,
@@ -75,6 +72,12 @@ impl Tools {
             ),
             (options.part.is_none(), "the provider random", &options.provider, "tests/tools/build random"),
             (options.part.is_none(), "the provider time", &options.time_provider, "tests/tools/build time"),
+            (
+                options.part.is_some(),
+                "the sandbox provider",
+                &options.sandbox,
+                "cargo build --release -p isthmus-sandbox --features misbehaviour",
+            ),
         ];
         let mut missing = String::new();
         let mut programs = Vec::new();
@@ -95,18 +98,12 @@ impl Tools {
         if chosen(Contestant::Isthmus) {
             place(&options.isthmus, &isthmus)?;
         }
-        let sandbox = folder.path().join(SANDBOX);
-        if options.part.is_some() {
-            // A copy, because processes are told apart by their files, and this one is the bridge's.
-            fs::copy(&options.isthmus, &sandbox)
-                .with_context(|| format!("{} cannot be copied", options.isthmus.display()))?;
-        }
         Ok(Self {
             isthmus,
             go_bridge: absolute(&options.go_bridge)?,
             random: absolute(&options.provider)?,
             time: absolute(&options.time_provider)?,
-            sandbox,
+            sandbox: absolute(&options.sandbox)?,
             programs,
             _folder: folder,
         })

@@ -11,6 +11,7 @@ mod diff;
 mod terraform_config;
 
 use isthmus_proto::property::Struct;
+use isthmus_provider::Provider;
 
 use crate::daemon::Instance;
 use crate::package::shape::ObjectShape;
@@ -30,10 +31,10 @@ pub(crate) fn is_empty(config: &Struct) -> bool {
     sorted(config, &ObjectShape::default()).1.is_empty()
 }
 
-fn target(instance: &Instance) -> Result<Target<'_>, OperationError> {
+fn target<'a>(instance: &'a Instance, provider: &'a Provider) -> Result<Target<'a>, OperationError> {
     let shape = instance.package.config_shape()?;
     Ok(Target {
-        provider: &instance.provider,
+        provider,
         shape,
         package: instance.package.identity(),
         keep_secrets: true,

@@ -13,7 +13,7 @@ mod outputs;
 use std::sync::Arc;
 
 use isthmus_proto::property::Struct;
-use isthmus_provider::{Diagnostic, ProviderError};
+use isthmus_provider::{Diagnostic, Provider, ProviderError};
 
 use crate::daemon::{Instance, Session};
 use crate::package::catalogue::{Package, TokenError};
@@ -38,6 +38,8 @@ pub(crate) struct Invocation<'a> {
     pub session: &'a Arc<Session>,
     /// The session's provider.
     pub instance: &'a Arc<Instance>,
+    /// A handle of it, whose calls end when nobody waits for this.
+    pub provider: &'a Provider,
     /// What is invoked.
     pub token: &'a str,
     /// What it is given.
@@ -51,18 +53,18 @@ pub(crate) async fn invoke(
     invocation: Invocation<'_>,
     notes: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
-    let Invocation { session, instance, token, arguments, preview } = invocation;
+    let Invocation { session, instance, provider, token, arguments, preview } = invocation;
     let outputs = session.takes_outputs_of_invokes();
     let asked = Asked { keep_secrets: session.keeps_secrets(), preview, outputs };
     let package = &instance.package;
     let result = match Kind::of(package, token)? {
         Kind::DataSource => {
             let shape = package.data_source_by_token(token)?;
-            data_source::read(instance, shape, arguments, asked, notes).await?
+            data_source::read(instance, provider, shape, arguments, asked, notes).await?
         }
         Kind::Function => {
             let shape = package.function_by_token(token)?;
-            function::call(instance, &shape, arguments, notes).await?
+            function::call(provider, &shape, arguments, notes).await?
         }
         Kind::EphemeralResource(terraform) => {
             let shape = package.ephemeral_resource(terraform)?;

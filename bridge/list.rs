@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use isthmus_proto::property::Struct;
 use isthmus_provider::schema::CatalogueError;
-use isthmus_provider::{ListRequest, Listed};
+use isthmus_provider::{ListRequest, Listed, Provider};
 
 use crate::daemon::{Instance, Paused};
 use crate::package::catalogue::TokenError;
@@ -54,6 +54,7 @@ pub(crate) struct Page {
 /// Begins a list, or goes on with one.
 pub(crate) async fn begin_list(
     instance: &Instance,
+    provider: &Provider,
     query: Query,
     notes: &mut OperationWarnings,
 ) -> Result<Started, OperationError> {
@@ -83,7 +84,7 @@ pub(crate) async fn begin_list(
     }
 
     let target = Target {
-        provider: &instance.provider,
+        provider,
         shape: Arc::new(shape),
         package: instance.package.identity(),
         keep_secrets: false,
@@ -106,7 +107,7 @@ pub(crate) async fn begin_list(
     let request =
         ListRequest { type_name: terraform_type, config: &config.value, include_object: false, limit };
     let mut warnings = Vec::new();
-    let listing = instance.provider.list(request, &mut warnings).await;
+    let listing = provider.list(request, &mut warnings).await;
     // They are about what was asked for, while those of the other list are about the provider's configuration.
     notes.texts.extend(warnings.iter().map(|warning| describe(warning, &target.shape.object)));
     let listing = listing.map_err(|error| target.failed(error))?;
@@ -117,14 +118,14 @@ impl Page {
     /// The next result. `None`: the page is full, or there are no more.
     pub(crate) async fn next(
         &mut self,
-        instance: &Instance,
+        provider: &Provider,
         notes: &mut OperationWarnings,
     ) -> Result<Option<Listed>, OperationError> {
         if self.left == 0 {
             return Ok(None);
         }
         self.left -= 1;
-        let found = self.rest.listing.next(&instance.provider, &mut notes.warnings).await;
+        let found = self.rest.listing.next(provider, &mut notes.warnings).await;
         found.map_err(|error| OperationError::Provider {
             text: error.to_string(),
             error: Box::new(error),

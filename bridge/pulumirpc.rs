@@ -153,8 +153,8 @@ impl ResourceProvider for PulumiService {
         let mut notes = OperationWarnings::default();
         let news = request.news.unwrap_or_default();
         let call = instance.calls.begin(&request.urn);
-        let checking = config::check(&instance, &request.urn, news, &mut notes);
-        let checked = limit(&session, &call).within(checking).await;
+        let provider = instance.provider.within(&limit(&session, &call));
+        let checked = config::check(&instance, &provider, &request.urn, news, &mut notes).await;
         report(&session, &instance, &notes, &request.urn).await;
         let checked = checked.map_err(status::of_operation)?;
         Ok(Response::new(CheckResponse {
@@ -197,8 +197,8 @@ impl ResourceProvider for PulumiService {
             };
             let mut notes = OperationWarnings::default();
             let call = instance.calls.begin(request.urn.as_deref().unwrap_or_default());
-            let configuring = config::configure(&instance, arguments, &mut notes);
-            let configured = limit(&session, &call).within(configuring).await;
+            let provider = instance.provider.within(&limit(&session, &call));
+            let configured = config::configure(&instance, &provider, arguments, &mut notes).await;
             report(&session, &instance, &notes, request.urn.as_deref().unwrap_or_default()).await;
             configured.map_err(status::of_operation)?;
             // Besides, because it is no reason to wait.
@@ -236,15 +236,16 @@ impl ResourceProvider for PulumiService {
         let work = async move {
             let mut notes = OperationWarnings::default();
             let arguments = request.args.unwrap_or_default();
+            let provider = instance.provider.within(&limit(&session, &call));
             let invocation = Invocation {
                 session: &session,
                 instance: &instance,
+                provider: &provider,
                 token: &request.tok,
                 arguments: &arguments,
                 preview: request.preview,
             };
-            let invoking = invoke::invoke(invocation, &mut notes);
-            let invoked = limit(&session, &call).within(invoking).await;
+            let invoked = invoke::invoke(invocation, &mut notes).await;
             report(&session, &instance, &notes, "").await;
             match invoked {
                 Ok(result) => Ok(InvokeResponse { r#return: Some(result), failures: Vec::new() }),
@@ -386,8 +387,8 @@ impl ResourceProvider for PulumiService {
             continuation: continuation_token,
         };
         let mut notes = OperationWarnings::default();
-        let waited_for = crate::serve::limit(&session, &call);
-        let begun = waited_for.within(list::begin_list(&instance, query, &mut notes)).await;
+        let provider = instance.provider.within(&crate::serve::limit(&session, &call));
+        let begun = list::begin_list(&instance, &provider, query, &mut notes).await;
         report(&session, &instance, &notes, "").await;
         let begun = begun.map_err(status::of_operation)?;
         let (results, stream) = listing::results();
@@ -396,8 +397,8 @@ impl ResourceProvider for PulumiService {
             match begun {
                 list::Started::Unknown => results.computed(),
                 list::Started::Page(page) => {
-                    let sending = listing::send_page(&session, &instance, *page, results, call.broken_off());
-                    waited_for.within(sending).await;
+                    let broken_off = call.broken_off();
+                    listing::send_page(&session, &instance, &provider, *page, results, broken_off).await;
                 }
             }
             drop(call);

@@ -238,14 +238,6 @@ impl Value {
         }
     }
 
-    /// The list's values, if this is a list.
-    pub fn as_list(&self) -> Option<&[Self]> {
-        match self {
-            Self::List(values) => Some(values),
-            _ => None,
-        }
-    }
-
     /// The bag, if this is one.
     pub fn as_struct(&self) -> Option<&Struct> {
         match self {

@@ -7,7 +7,7 @@ use isthmus_cty::Type;
 use crate::call::Call;
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::object::{Object, at};
-use crate::resources::crash;
+use crate::resources::fixtures::faulty::crash;
 use crate::schema::{Attribute, Block, NestedBlock, Nesting, Schema};
 
 /// Its name in configurations.

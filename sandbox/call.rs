@@ -23,9 +23,41 @@ pub(crate) struct Call {
     folder: Option<PathBuf>,
     cancelled: CancellationToken,
     runtime: Handle,
+    #[cfg_attr(not(feature = "misbehaviour"), expect(dead_code, reason = "only resources of tests print"))]
     stdio: Arc<Stdio>,
     seed: Option<Arc<str>>,
     id: Option<Arc<str>>,
+}
+
+/// What only calls about resources of tests need.
+#[cfg(feature = "misbehaviour")]
+impl Call {
+    /// The same surroundings, in which what would be random is derived from this text.
+    #[must_use]
+    pub(crate) fn seeded(&self, seed: &str) -> Self {
+        Self { seed: Some(Arc::from(seed)), ..self.clone() }
+    }
+
+    /// The same surroundings, in which an object that is made has this id.
+    #[must_use]
+    pub(crate) fn with_id(&self, id: &str) -> Self {
+        Self { id: Some(Arc::from(id)), ..self.clone() }
+    }
+
+    /// What its values are.
+    pub(crate) const fn kind(&self) -> &Type {
+        &self.kind
+    }
+
+    /// What the provider prints where Go programs print with `fmt.Print`.
+    pub(crate) fn stdio(&self) -> &Stdio {
+        &self.stdio
+    }
+
+    /// Waits until the call is cancelled.
+    pub(crate) fn wait_for_cancel(&self) {
+        self.runtime.block_on(self.cancelled.cancelled());
+    }
 }
 
 impl Call {
@@ -51,37 +83,15 @@ impl Call {
         }
     }
 
-    /// The same surroundings, in which what would be random is derived from this text.
-    #[must_use]
-    pub(crate) fn seeded(&self, seed: &str) -> Self {
-        Self { seed: Some(Arc::from(seed)), ..self.clone() }
-    }
-
-    /// The same surroundings, in which an object that is made has this id.
-    #[must_use]
-    pub(crate) fn with_id(&self, id: &str) -> Self {
-        Self { id: Some(Arc::from(id)), ..self.clone() }
-    }
-
     /// The type that the call is about.
     pub(crate) fn type_name(&self) -> &str {
         &self.type_name
-    }
-
-    /// What its values are.
-    pub(crate) const fn kind(&self) -> &Type {
-        &self.kind
     }
 
     /// The same surroundings for another type.
     #[must_use]
     pub(crate) fn about(&self, type_name: &str, kind: Type) -> Self {
         Self { type_name: Arc::from(type_name), kind, ..self.clone() }
-    }
-
-    /// What the provider prints where Go programs print with `fmt.Print`.
-    pub(crate) fn stdio(&self) -> &Stdio {
-        &self.stdio
     }
 
     /// Waits; whether it could wait to the end. `false` says that the call is cancelled.
@@ -92,11 +102,6 @@ impl Call {
                 () = tokio::time::sleep(duration) => true,
             }
         })
-    }
-
-    /// Waits until the call is cancelled.
-    pub(crate) fn wait_for_cancel(&self) {
-        self.runtime.block_on(self.cancelled.cancelled());
     }
 
     /// The object with this id, as it is now.

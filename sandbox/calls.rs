@@ -4,12 +4,12 @@
 //! nothing of the values themselves, only what a sequence of calls is judged by: whether there was a prior state,
 //! whether the end is an absence, whether the configuration was wholly known.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
-
+#[cfg(feature = "misbehaviour")]
+pub(crate) use file::Calls;
+use isthmus_cty::Value;
 use serde::{Deserialize, Serialize};
+
+use crate::resource::Change;
 
 /// One call, as a line of the record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,45 +47,70 @@ pub struct CallRecord {
     pub source: Option<String>,
 }
 
-/// The file that calls are recorded in.
-#[derive(Debug)]
-pub(crate) struct Calls {
-    file: File,
-}
-
-impl Calls {
-    /// Opens the record for appending.
-    ///
-    /// # Errors
-    /// When the file cannot be opened.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self { file: OpenOptions::new().create(true).append(true).mode(0o644).open(path)? })
-    }
-
-    /// Appends a call.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub(crate) fn append(&self, record: &CallRecord) -> io::Result<()> {
-        let mut line = serde_json::to_vec(record)?;
-        line.push(b'\n');
-        (&self.file).write_all(&line)
-    }
-}
-
 impl CallRecord {
     /// A call of this name by this process.
     pub fn of(call: &str) -> Self {
         Self { call: call.to_owned(), process: std::process::id(), ..Self::default() }
     }
 
-    /// Reads a whole record back.
-    ///
-    /// # Errors
-    /// When the file cannot be read, or a line is not a record.
-    pub fn read_all(path: &Path) -> io::Result<Vec<Self>> {
-        let text = std::fs::read_to_string(path)?;
-        text.lines().map(|line| serde_json::from_str(line).map_err(io::Error::from)).collect()
+    /// A call about a change.
+    pub(crate) fn of_change(call: &str, type_name: &str, change: &Change) -> Self {
+        Self {
+            type_name: Some(type_name.to_owned()),
+            prior_null: Some(matches!(change.prior, Value::Null)),
+            planned_null: Some(matches!(change.planned, Value::Null)),
+            config_known: Some(change.config.is_wholly_known()),
+            private: Some(String::from_utf8_lossy(&change.private).into_owned()),
+            ..Self::of(call)
+        }
+    }
+}
+
+/// The file of records, which only tests have.
+#[cfg(feature = "misbehaviour")]
+mod file {
+    use std::fs::{File, OpenOptions};
+    use std::io::{self, Write as _};
+    use std::os::unix::fs::OpenOptionsExt as _;
+    use std::path::Path;
+
+    use super::CallRecord;
+
+    /// The file that calls are recorded in.
+    #[derive(Debug)]
+    pub(crate) struct Calls {
+        file: File,
+    }
+
+    impl Calls {
+        /// Opens the record for appending.
+        ///
+        /// # Errors
+        /// When the file cannot be opened.
+        pub(crate) fn open(path: &Path) -> io::Result<Self> {
+            Ok(Self { file: OpenOptions::new().create(true).append(true).mode(0o644).open(path)? })
+        }
+
+        /// Appends a call.
+        ///
+        /// # Errors
+        /// When the file cannot be written.
+        pub(crate) fn append(&self, record: &CallRecord) -> io::Result<()> {
+            let mut line = serde_json::to_vec(record)?;
+            line.push(b'\n');
+            (&self.file).write_all(&line)
+        }
+    }
+
+    impl CallRecord {
+        /// Reads a whole record back.
+        ///
+        /// # Errors
+        /// When the file cannot be read, or a line is not a record.
+        pub fn read_all(path: &Path) -> io::Result<Vec<Self>> {
+            let text = std::fs::read_to_string(path)?;
+            text.lines().map(|line| serde_json::from_str(line).map_err(io::Error::from)).collect()
+        }
     }
 }
 

@@ -10,6 +10,7 @@ pub(crate) enum Severity {
     /// The call succeeded; the user should know all the same.
     Warning,
     /// A number that no protocol has given a meaning to (0 stands for "invalid", which no provider should send).
+    #[cfg(feature = "misbehaviour")]
     Other(i32),
 }
 
@@ -36,6 +37,7 @@ impl Severity {
         match self {
             Self::Error => 1,
             Self::Warning => 2,
+            #[cfg(feature = "misbehaviour")]
             Self::Other(number) => number,
         }
     }

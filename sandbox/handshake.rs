@@ -1,14 +1,13 @@
 //! go-plugin's handshake: what the client says in environment variables, and the line that answers it.
 
+#[cfg(not(feature = "misbehaviour"))]
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
 use crate::protocol::Protocol;
-use crate::switches::Handshake;
 
 /// What tells a plugin that it was started by Terraform and not by a person.
 pub const MAGIC_COOKIE: (&str, &str) =
@@ -42,15 +41,6 @@ pub(crate) struct Line<'a> {
     pub certificate: Option<&'a [u8]>,
 }
 
-/// What happens after the line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Then {
-    /// The plugin serves.
-    Serve,
-    /// The process ends with this status.
-    Exit(u8),
-}
-
 impl Environment {
     /// Reads the environment of this process.
     pub(crate) fn read() -> Self {
@@ -73,57 +63,16 @@ impl Line<'_> {
     }
 }
 
-/// Says the line, or whatever the switch makes of it. A wrong certificate is the caller's business, who knows what TLS is
-/// spoken with.
+/// Writes the line.
 ///
 /// # Errors
 /// When stdout cannot be written.
 #[expect(clippy::disallowed_methods, reason = "a host reads the line from standard output")]
-pub(crate) fn answer(line: &Line<'_>, handshake: Handshake) -> io::Result<Then> {
+#[cfg(not(feature = "misbehaviour"))]
+pub(crate) fn answer(line: &Line<'_>) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    let good = line.render();
-    let socket = line.socket.display();
-    let protocol = line.protocol;
-    let text = match handshake {
-        Handshake::Good | Handshake::ExitAfter | Handshake::WrongCertificate => good,
-        Handshake::Garbage => "hello, who is there?".to_owned(),
-        Handshake::Short => format!("1|{protocol}|unix"),
-        Handshake::CoreVersion => good.replacen('1', "2", 1),
-        Handshake::ApplicationVersion => {
-            Line { certificate: None, ..*line }.render().replacen(&format!("|{protocol}|"), "|4|", 1)
-        }
-        Handshake::ForeignAddress => format!("1|{protocol}|tcp|192.0.2.1:10000|grpc|"),
-        Handshake::NetRpc => format!("1|{protocol}|unix|{socket}|netrpc|"),
-        Handshake::NoCertificate => Line { certificate: None, ..*line }.render(),
-        Handshake::GarbageCertificate => {
-            format!("1|{protocol}|unix|{socket}|grpc|{}", "not base64! ".repeat(10))
-        }
-        Handshake::DeadSocket => {
-            let nobody = line.socket.with_extension("nobody");
-            Line { socket: &nobody, ..*line }.render()
-        }
-        Handshake::Noise => format!("starting up...\n[DEBUG] reading settings\n\n{good}"),
-        Handshake::Trickle => {
-            let (first, rest) = good.split_at(good.len() / 2);
-            stdout.write_all(first.as_bytes())?;
-            stdout.flush()?;
-            std::thread::sleep(Duration::from_millis(50));
-            rest.to_owned()
-        }
-        Handshake::Endless => {
-            stdout.write_all("x".repeat(1 << 20).as_bytes())?;
-            stdout.flush()?;
-            return Ok(Then::Serve);
-        }
-        Handshake::Silent => return Ok(Then::Serve),
-        Handshake::ExitBefore => {
-            io::stderr().write_all(b"the sandbox was asked to exit before the handshake\n")?;
-            return Ok(Then::Exit(3));
-        }
-    };
-    stdout.write_all(format!("{text}\n").as_bytes())?;
-    stdout.flush()?;
-    Ok(if handshake == Handshake::ExitAfter { Then::Exit(0) } else { Then::Serve })
+    stdout.write_all(format!("{}\n", line.render()).as_bytes())?;
+    stdout.flush()
 }
 
 #[cfg(test)]

@@ -9,16 +9,18 @@
 
 #![expect(clippy::duplicate_mod, reason = "edge.rs is meant to be compiled once for each protocol")]
 
+#[cfg(feature = "misbehaviour")]
 mod broadcast;
 mod call;
 mod calls;
 mod diagnostics;
 mod duration;
+#[cfg(feature = "misbehaviour")]
 mod functions;
-mod generated;
 mod handshake;
-mod imitation;
 mod log;
+#[cfg(feature = "misbehaviour")]
+mod misbehaviour;
 mod object;
 mod objects;
 mod planning;
@@ -28,14 +30,17 @@ mod protocol5;
 mod protocol6;
 mod provider;
 mod random;
-mod requests;
+mod resource;
 mod resource_entry;
 mod resources;
 mod schema;
 mod server;
+mod service;
 mod stdio;
+mod switch_error;
 mod switches;
 mod tls;
+#[cfg(feature = "misbehaviour")]
 mod token;
 mod wire;
 
@@ -43,15 +48,14 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 pub use calls::CallRecord;
-pub use generated::Size;
 pub use handshake::MAGIC_COOKIE;
+#[cfg(feature = "misbehaviour")]
+pub use misbehaviour::{Encoding, Misbehaviour, requests::RequestRecord};
 pub use protocol::{Minor, Protocol};
 pub use provider::Provider;
-pub use requests::RequestRecord;
 pub use server::{ServeError, serve};
-pub use switches::{
-    Configure, Encoding, FileError, Handshake, Health, SchemaAnswer, Shutdown, SwitchError, Switches,
-};
+pub use switch_error::SwitchError;
+pub use switches::Switches;
 pub use tls::{Identity, TlsError};
 
 /// The program `terraform-provider-sandbox`: reads everything from the environment, serves until it is told to end, and

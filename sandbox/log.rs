@@ -15,6 +15,7 @@ pub(crate) enum Level {
     /// Something is odd.
     Warn,
     /// Something failed.
+    #[cfg(feature = "misbehaviour")]
     Error,
 }
 
@@ -29,6 +30,7 @@ fn render(level: Level, message: &str, fields: &[(&str, &str)], now: SystemTime)
         Level::Debug => "debug",
         Level::Info => "info",
         Level::Warn => "warn",
+        #[cfg(feature = "misbehaviour")]
         Level::Error => "error",
     };
     let mut object = Map::new();

@@ -17,17 +17,19 @@ use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::log::{self, Level};
+#[cfg(feature = "misbehaviour")]
+use crate::misbehaviour::{self, Shutdown};
 use crate::stdio::{Printed, Stdio};
-use crate::switches::{self, Shutdown};
 
 /// gRPC's health service, which go-plugin's clients ask for `plugin`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Health(pub switches::Health);
+pub(crate) struct Health(#[cfg(feature = "misbehaviour")] pub misbehaviour::Health);
 
 /// Ends the process, by the client's wish.
 #[derive(Clone, Debug)]
 pub(crate) struct Controller {
     /// What the wish does.
+    #[cfg(feature = "misbehaviour")]
     pub behaviour: Shutdown,
     /// Cancelled when the process should end.
     pub ended: CancellationToken,
@@ -47,10 +49,18 @@ impl health_server::Health for Health {
         &self,
         request: Request<HealthCheckRequest>,
     ) -> Result<Response<HealthCheckResponse>, Status> {
-        let status = match (request.get_ref().service.as_str(), self.0) {
-            ("plugin" | "", switches::Health::Serving) => ServingStatus::Serving,
-            ("plugin" | "", switches::Health::NotServing) => ServingStatus::NotServing,
-            (service, _) => return Err(Status::not_found(format!("there is no service {service:?}"))),
+        let service = request.get_ref().service.as_str();
+        let known = matches!(service, "plugin" | "");
+        #[cfg(feature = "misbehaviour")]
+        let known = known && self.0 != misbehaviour::Health::Missing;
+        if !known {
+            return Err(Status::not_found(format!("there is no service {service:?}")));
+        }
+        let status = ServingStatus::Serving;
+        #[cfg(feature = "misbehaviour")]
+        let status = match self.0 {
+            misbehaviour::Health::NotServing => ServingStatus::NotServing,
+            misbehaviour::Health::Serving | misbehaviour::Health::Missing => status,
         };
         Ok(Response::new(HealthCheckResponse { status: status.into() }))
     }
@@ -60,14 +70,16 @@ impl health_server::Health for Health {
 impl GrpcController for Controller {
     async fn shutdown(&self, _: Request<Empty>) -> Result<Response<Empty>, Status> {
         log::write(Level::Debug, "asked to shut down", &[]);
+        #[cfg(feature = "misbehaviour")]
         match self.behaviour {
-            Shutdown::Clean => {
-                self.ended.cancel();
-                Ok(Response::new(Empty {}))
+            Shutdown::Clean => {}
+            Shutdown::Refuse => {
+                return Err(Status::failed_precondition("the sandbox was asked not to shut down"));
             }
-            Shutdown::Refuse => Err(Status::failed_precondition("the sandbox was asked not to shut down")),
-            Shutdown::Hang => std::future::pending().await,
+            Shutdown::Hang => return std::future::pending().await,
         }
+        self.ended.cancel();
+        Ok(Response::new(Empty {}))
     }
 }
 

@@ -48,6 +48,32 @@ pub enum Feature {
     Lists = 10,
 }
 
+/// What a client can do, of which the sandbox wants to know.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Client {
+    /// It takes a deferral for an answer.
+    pub deferral: bool,
+    /// It never stores values of write-only attributes.
+    pub write_only: bool,
+    /// It knows blocks that only the provider fills.
+    pub computed_blocks: bool,
+}
+
+/// An operation that a provider may put off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Deferrable {
+    /// Planning what exists afterwards.
+    Plan,
+    /// Planning the end of an object.
+    Destroy,
+    /// Reading an object.
+    Read,
+    /// Importing one.
+    Import,
+    /// Reading a data source.
+    Data,
+}
+
 impl Protocol {
     /// `5` or `6`, as in the handshake.
     pub const fn major(self) -> u8 {
@@ -58,7 +84,7 @@ impl Protocol {
     }
 
     /// The protocol of a major version in decimal digits.
-    pub fn from_major(text: &str) -> Option<Self> {
+    pub(crate) fn from_major(text: &str) -> Option<Self> {
         match text {
             "5" => Some(Self::V5),
             "6" => Some(Self::V6),
@@ -68,7 +94,7 @@ impl Protocol {
 
     /// The protocol for a client that offers a comma-separated list: the highest common one. Without a common one a
     /// server announces its lowest, and the client has to refuse (so does go-plugin's server).
-    pub fn negotiate(offered: Option<&str>) -> Self {
+    pub(crate) fn negotiate(offered: Option<&str>) -> Self {
         let offered = offered.unwrap_or_default();
         offered.split(',').filter_map(|text| Self::from_major(text.trim())).max().unwrap_or(Self::V5)
     }
@@ -82,7 +108,8 @@ impl fmt::Display for Protocol {
 
 impl Minor {
     /// Reads `5.3`, `newest` or `future`; a version fixes the protocol as well.
-    pub fn parse(text: &str) -> Option<(Option<Protocol>, Self)> {
+    #[cfg(feature = "misbehaviour")]
+    pub(crate) fn parse(text: &str) -> Option<(Option<Protocol>, Self)> {
         match text {
             "newest" => Some((None, Self::Newest)),
             "future" => Some((None, Self::Future)),
@@ -103,7 +130,8 @@ impl Minor {
     }
 
     /// Whether an implementation of this age has the call. Names are those of either protocol.
-    pub fn has_call(self, name: &str) -> bool {
+    #[cfg(feature = "misbehaviour")]
+    pub(crate) fn has_call(self, name: &str) -> bool {
         let since = match name {
             "GetMetadata" | "GetFunctions" | "CallFunction" | "MoveResourceState" => Feature::Functions,
             "ValidateEphemeralResourceConfig"

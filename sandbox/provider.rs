@@ -12,20 +12,20 @@ use isthmus_cty::{Type, Value};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::broadcast;
 use crate::call::Call;
-use crate::calls::{CallRecord, Calls};
+use crate::calls::CallRecord;
 use crate::diagnostics::{Diagnostic, Diagnostics};
-use crate::functions::{self, Function};
-use crate::log::{self, Level};
+#[cfg(feature = "misbehaviour")]
+use crate::misbehaviour::{Configure, Misbehaviour, fixtures::Fixtures};
 use crate::object::{Object, at};
-use crate::protocol::{Feature, Minor, Protocol};
+use crate::protocol::{Client, Deferrable, Feature, Minor, Protocol};
+use crate::resource::{Change, Outcome};
 use crate::resource_entry::ResourceEntry;
-use crate::resources::{self, Change, NoteList, NoteLookup, Outcome};
-use crate::schema::{Attribute, Block, NestedBlock, Nesting, Schema};
+use crate::resources;
+use crate::resources::note::NoteLookup;
+use crate::schema::{Attribute, Block, DataSource, Schema};
 use crate::stdio::Stdio;
-use crate::switches::{Configure, Deferrable, Switches};
-use crate::token::{self, Tokens};
+use crate::switches::Switches;
 
 /// A provider process's mind: what it serves, and how it is configured.
 #[derive(Debug)]
@@ -35,36 +35,11 @@ pub struct Provider {
     schema: Schema,
     resources: BTreeMap<&'static str, ResourceEntry>,
     lookup: DataSource,
-    functions: Vec<Function>,
     configuration: OnceLock<Configuration>,
     stop: Mutex<CancellationToken>,
     stdio: Arc<Stdio>,
-    calls: Option<Calls>,
-    token: DataSource,
-    tokens: Tokens,
-    search: DataSource,
-    meta: Option<DataSource>,
-    broadcast: DataSource,
-}
-
-/// A data source, or something else that has a schema and no states.
-#[derive(Debug)]
-pub(crate) struct DataSource {
-    /// Its schema.
-    pub schema: Schema,
-    /// The type of its values.
-    pub kind: Type,
-}
-
-/// What a client can do, of which the sandbox wants to know.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Client {
-    /// It takes a deferral for an answer.
-    pub deferral: bool,
-    /// It never stores values of write-only attributes.
-    pub write_only: bool,
-    /// It knows blocks that only the provider fills.
-    pub computed_blocks: bool,
+    #[cfg(feature = "misbehaviour")]
+    fixtures: Fixtures,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -79,8 +54,11 @@ impl Provider {
     /// # Errors
     /// When the record of calls cannot be opened.
     pub fn new(protocol: Protocol, switches: Switches) -> std::io::Result<Self> {
-        let entries = resources::all(switches.odd).into_iter().map(|resource| {
-            let schema = resource.schema(protocol, switches.minor);
+        let all = resources::all().into_iter();
+        #[cfg(feature = "misbehaviour")]
+        let all = all.chain(resources::fixtures::all(switches.misbehaviour.odd));
+        let entries = all.map(|resource| {
+            let schema = resource.schema(protocol, minor(&switches));
             let kind = schema.block.implied_type();
             (resource.type_name(), ResourceEntry { resource, schema, kind })
         });
@@ -89,20 +67,11 @@ impl Provider {
             schema: schema(),
             resources: entries.collect(),
             lookup: DataSource::new(NoteLookup::schema()),
-            token: DataSource::new(token::schema()),
-            tokens: Tokens::default(),
-            search: DataSource::new(NoteList::schema()),
-            meta: switches.meta.then(|| DataSource::new(meta_schema())),
-            broadcast: DataSource::new(broadcast::schema()),
-            functions: if switches.minor.has(Feature::Functions) {
-                functions::all(switches.odd)
-            } else {
-                Vec::new()
-            },
             configuration: OnceLock::new(),
             stop: Mutex::new(CancellationToken::new()),
             stdio: Arc::default(),
-            calls: switches.calls.as_deref().map(Calls::open).transpose()?,
+            #[cfg(feature = "misbehaviour")]
+            fixtures: Fixtures::new(&switches.misbehaviour)?,
             switches,
         })
     }
@@ -113,13 +82,20 @@ impl Provider {
     }
 
     /// How it misbehaves.
-    pub(crate) const fn switches(&self) -> &Switches {
-        &self.switches
+    #[cfg(feature = "misbehaviour")]
+    pub(crate) const fn misbehaviour(&self) -> &Misbehaviour {
+        &self.switches.misbehaviour
+    }
+
+    /// What only tests need of it.
+    #[cfg(feature = "misbehaviour")]
+    pub(crate) const fn fixtures(&self) -> &Fixtures {
+        &self.fixtures
     }
 
     /// The age that it imitates.
     pub(crate) const fn minor(&self) -> Minor {
-        self.switches.minor
+        minor(&self.switches)
     }
 
     /// The schema of its configuration.
@@ -155,34 +131,12 @@ impl Provider {
         Err(Diagnostic::error("Data Source Type Not Found", detail))
     }
 
-    /// Its ephemeral resource, [`token::TYPE_NAME`].
-    pub(crate) const fn token(&self) -> &DataSource {
-        &self.token
-    }
-
-    /// The tokens that are open.
-    pub(crate) const fn tokens(&self) -> &Tokens {
-        &self.tokens
-    }
-
-    /// What a search for notes looks like.
-    pub(crate) const fn search(&self) -> &DataSource {
-        &self.search
-    }
-
     /// What it wants to be told of the module that uses it, if it wants anything.
     pub(crate) const fn meta(&self) -> Option<&DataSource> {
-        self.meta.as_ref()
-    }
-
-    /// Its action, [`broadcast::TYPE_NAME`].
-    pub(crate) const fn broadcast(&self) -> &DataSource {
-        &self.broadcast
-    }
-
-    /// Its functions.
-    pub(crate) fn functions(&self) -> &[Function] {
-        &self.functions
+        #[cfg(feature = "misbehaviour")]
+        return self.fixtures.meta.as_ref();
+        #[cfg(not(feature = "misbehaviour"))]
+        None
     }
 
     /// What it prints beside its log.
@@ -190,13 +144,12 @@ impl Provider {
         &self.stdio
     }
 
-    /// Appends to the record of calls, if there is one.
+    /// Appends to the record of calls, which only tests have.
     pub(crate) fn record(&self, record: &CallRecord) {
-        if let Some(calls) = &self.calls
-            && let Err(error) = calls.append(record)
-        {
-            log::write(Level::Error, "a call could not be recorded", &[("reason", &error.to_string())]);
-        }
+        #[cfg(feature = "misbehaviour")]
+        self.fixtures.record(record);
+        #[cfg(not(feature = "misbehaviour"))]
+        let _ = record;
     }
 
     /// Ends the calls that are under way, as far as they can be ended; calls from now on are not touched.
@@ -212,7 +165,8 @@ impl Provider {
 
     /// Judges the provider's configuration.
     pub(crate) fn validate_configuration(&self, config: &Value) -> Diagnostics {
-        if self.switches.configure == Configure::Judge {
+        #[cfg(feature = "misbehaviour")]
+        if self.switches.misbehaviour.configure == Configure::Judge {
             return token_refused(config).at(at("token")).into();
         }
         let object = Object::from_value(config).unwrap_or_default();
@@ -227,11 +181,12 @@ impl Provider {
 
     /// Configures the provider, once in its life.
     pub(crate) fn configure(&self, config: &Value) -> Diagnostics {
-        match self.switches.configure {
+        #[cfg(feature = "misbehaviour")]
+        match self.switches.misbehaviour.configure {
             // Who hangs never comes here.
             Configure::Accept | Configure::Warn | Configure::Hang | Configure::Judge => {}
             Configure::Quote => return token_refused(config).into(),
-            Configure::Crash => resources::crash(),
+            Configure::Crash => resources::fixtures::faulty::crash(),
             Configure::Refuse => {
                 return Diagnostic::error("The sandbox refuses to be configured", "It was asked to.").into();
             }
@@ -249,15 +204,11 @@ impl Provider {
             let detail = "A provider process is configured once; start another for another configuration.";
             return Diagnostic::error("The sandbox is configured already", detail).into();
         }
-        match self.switches.configure {
-            Configure::Warn => Diagnostic::warning("The sandbox is not sure", "It was asked to warn.").into(),
-            Configure::Accept
-            | Configure::Refuse
-            | Configure::Crash
-            | Configure::Hang
-            | Configure::Quote
-            | Configure::Judge => Diagnostics::default(),
+        #[cfg(feature = "misbehaviour")]
+        if self.switches.misbehaviour.configure == Configure::Warn {
+            return Diagnostic::warning("The sandbox is not sure", "It was asked to warn.").into();
         }
+        Diagnostics::default()
     }
 
     /// The surroundings of a call about a type.
@@ -281,57 +232,49 @@ impl Provider {
 
     /// The reason for which an operation is put off (a number of the wire's enumeration), if it is.
     pub(crate) fn deferral(&self, operation: Deferrable) -> Option<i32> {
-        let defer = self.switches.defer.as_ref()?;
-        defer.includes(operation).then_some(defer.reason)
+        #[cfg(feature = "misbehaviour")]
+        return self.misbehaviour().defer.as_ref()?.reason_for(operation);
+        #[cfg(not(feature = "misbehaviour"))]
+        {
+            let _ = operation;
+            None
+        }
+    }
+
+    /// The reason for which a plan is put off, if it is.
+    pub(crate) fn plan_deferral(&self, client: Client, change: &Change) -> Option<i32> {
+        let destroys = matches!(change.planned, Value::Null);
+        let reason = self.deferral(if destroys { Deferrable::Destroy } else { Deferrable::Plan });
+        reason.or(self.puts_off(client).then_some(PROVIDER_CONFIG_UNKNOWN))
     }
 
     /// Whether plans are to be put off because the configuration is not known yet.
-    pub(crate) fn puts_off(&self, client: Client) -> bool {
+    fn puts_off(&self, client: Client) -> bool {
         let unknown = self.configuration.get().is_some_and(|configuration| configuration.unknown);
         unknown && client.deferral && self.minor().has(Feature::Deferral)
     }
 }
 
-impl DataSource {
-    fn new(schema: Schema) -> Self {
-        Self { kind: schema.block.implied_type(), schema }
+/// The reason "the provider's configuration is unknown" of the wire's enumeration of deferrals.
+const PROVIDER_CONFIG_UNKNOWN: i32 = 2;
+
+/// The age that a provider imitates.
+const fn minor(switches: &Switches) -> Minor {
+    #[cfg(feature = "misbehaviour")]
+    return switches.misbehaviour.minor;
+    #[cfg(not(feature = "misbehaviour"))]
+    {
+        let _ = switches;
+        Minor::Newest
     }
 }
 
 /// An error that says more than it should.
+#[cfg(feature = "misbehaviour")]
 fn token_refused(config: &Value) -> Diagnostic {
     let token = Object::from_value(config).unwrap_or_default();
     let token = token.text("token").unwrap_or_default();
     Diagnostic::error(format!("The token {token} is not accepted"), format!("{token:?} has expired."))
-}
-
-/// A line of the record about a change.
-pub(crate) fn change_record(call: &str, type_name: &str, change: &Change) -> CallRecord {
-    CallRecord {
-        type_name: Some(type_name.to_owned()),
-        prior_null: Some(matches!(change.prior, Value::Null)),
-        planned_null: Some(matches!(change.planned, Value::Null)),
-        config_known: Some(change.config.is_wholly_known()),
-        private: Some(String::from_utf8_lossy(&change.private).into_owned()),
-        ..CallRecord::of(call)
-    }
-}
-
-fn meta_schema() -> Schema {
-    let part = Block {
-        description: "A part of the module.",
-        attributes: vec![Attribute::required("name", Type::String)],
-        blocks: Vec::new(),
-    };
-    let block = Block {
-        description: "Who uses the sandbox.",
-        attributes: vec![
-            Attribute::optional("module", Type::String),
-            Attribute::optional("uses", Type::Number),
-        ],
-        blocks: vec![NestedBlock::new("part", Nesting::List, part)],
-    };
-    Schema { version: 0, block }
 }
 
 fn schema() -> Schema {

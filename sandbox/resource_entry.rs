@@ -13,10 +13,9 @@ use tonic::Status;
 use crate::call::Call;
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::object::{Object, at};
-use crate::provider::{Client, Provider};
-use crate::resources::{Answer, Change, Outcome, Planned, Resource};
+use crate::protocol::Client;
+use crate::resource::{Answer, Change, Outcome, Planned, Resource};
 use crate::schema::{Attribute, Block, Nesting, Schema};
-use crate::switches::Deferrable;
 use crate::{planning, wire};
 
 /// A resource, with what follows from its schema.
@@ -28,9 +27,6 @@ pub(crate) struct ResourceEntry {
     /// The type of its values.
     pub kind: Type,
 }
-
-/// The reason "the provider's configuration is unknown" of the wire's enumeration of deferrals.
-const PROVIDER_CONFIG_UNKNOWN: i32 = 2;
 
 impl ResourceEntry {
     /// The attributes that identify an object, in the schema's order.
@@ -71,16 +67,16 @@ impl ResourceEntry {
         self.resource.validate(call, &object)
     }
 
-    /// Plans a change.
+    /// Plans a change, or puts that off for a reason.
     ///
     /// # Errors
     /// When the resource was asked to fail in gRPC's way.
     pub(crate) fn plan(
         &self,
-        provider: &Provider,
         call: &Call,
         client: Client,
         change: &Change,
+        deferred: Option<i32>,
     ) -> Result<Planned, Status> {
         let plan = planning::plan(&self.schema.block, &change.prior, &change.planned, &change.config);
         if !client.computed_blocks && self.schema.block.blocks.iter().any(|nested| nested.computed) {
@@ -88,12 +84,9 @@ impl ResourceEntry {
             let refusal = Diagnostic::error("Computed Blocks Not Allowed", detail);
             return Ok(Planned { diagnostics: refusal.into(), ..Planned::from(plan) });
         }
-        let operation =
-            if matches!(change.planned, Value::Null) { Deferrable::Destroy } else { Deferrable::Plan };
-        let reason = provider.deferral(operation);
-        if let Some(reason) = reason.or(provider.puts_off(client).then_some(PROVIDER_CONFIG_UNKNOWN)) {
+        if deferred.is_some() {
             let proposed = planning::Plan { state: change.planned.clone(), requires_replace: Vec::new() };
-            return Ok(Planned { deferred: Some(reason), ..Planned::from(proposed) });
+            return Ok(Planned { deferred, ..Planned::from(proposed) });
         }
         self.resource.plan(call, change, plan)
     }
@@ -249,6 +242,7 @@ fn complete(block: &Block, mut attributes: BTreeMap<Arc<str>, Value>) -> Value {
 }
 
 /// The same state as providers on the old SDK give it: blocks of which there are none are null.
+#[cfg(feature = "misbehaviour")]
 pub(crate) fn loosened(block: &Block, state: &Value) -> Value {
     let Value::Object(attributes) = state else { return state.clone() };
     let mut attributes = attributes.clone();

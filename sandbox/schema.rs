@@ -18,6 +18,15 @@ pub(crate) struct Schema {
     pub block: Block,
 }
 
+/// A data source, or something else that has a schema and no states.
+#[derive(Debug)]
+pub(crate) struct DataSource {
+    /// Its schema.
+    pub schema: Schema,
+    /// The type of its values.
+    pub kind: Type,
+}
+
 /// Attributes and nested blocks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Block {
@@ -106,6 +115,13 @@ pub(crate) enum Nesting {
     Map,
 }
 
+impl DataSource {
+    /// One of this schema.
+    pub(crate) fn new(schema: Schema) -> Self {
+        Self { kind: schema.block.implied_type(), schema }
+    }
+}
+
 impl Block {
     /// The type of the block's values.
     pub(crate) fn implied_type(&self) -> Type {
@@ -123,6 +139,7 @@ impl NestedBlock {
 
     /// The same, filled by the provider alone.
     #[must_use]
+    #[cfg(feature = "misbehaviour")]
     pub(crate) fn computed(self) -> Self {
         Self { computed: true, ..self }
     }

@@ -23,14 +23,22 @@ use tokio_util::task::TaskTracker;
 use tonic::transport::Server;
 use tonic::transport::server::Connected;
 
-use crate::handshake::{self, Environment, Line, Then};
-use crate::imitation::Imitation;
+#[cfg(not(feature = "misbehaviour"))]
+use crate::handshake;
+use crate::handshake::{Environment, Line};
 use crate::log::{self, Level};
+#[cfg(feature = "misbehaviour")]
+use crate::misbehaviour::handshake::{self, Then};
+#[cfg(feature = "misbehaviour")]
+use crate::misbehaviour::imitation::Imitation;
+#[cfg(feature = "misbehaviour")]
+use crate::misbehaviour::requests::{Recorded, Requests};
+#[cfg(feature = "misbehaviour")]
+use crate::misbehaviour::{Handshake, Misbehaviour};
 use crate::plumbing::{Broker, Controller, Health, Printer};
 use crate::protocol::Protocol;
 use crate::provider::Provider;
-use crate::requests::{Recorded, Requests};
-use crate::switches::{Handshake, Switches};
+use crate::switches::Switches;
 use crate::tls::{Identity, TlsError};
 use crate::{protocol5, protocol6, random};
 
@@ -50,6 +58,7 @@ pub enum ServeError {
     #[error("SANDBOX_CALLS cannot be opened for appending")]
     Calls(#[source] io::Error),
     /// The record of requests cannot be opened.
+    #[cfg(feature = "misbehaviour")]
     #[error("SANDBOX_REQUESTS cannot be opened for appending")]
     Requests(#[source] io::Error),
     /// The socket could not be made.
@@ -89,7 +98,10 @@ pub(crate) fn run(environment: &Environment, switches: Switches) -> Result<ExitC
 
 async fn serve_process(environment: &Environment, switches: Switches) -> Result<ExitCode, ServeError> {
     ignore_interrupts()?;
-    tokio::time::sleep(switches.start_delay).await;
+    #[cfg(feature = "misbehaviour")]
+    let Misbehaviour { handshake, start_delay, .. } = switches.misbehaviour;
+    #[cfg(feature = "misbehaviour")]
+    tokio::time::sleep(start_delay).await;
 
     let protocol = switches.protocol;
     let protocol = protocol.unwrap_or_else(|| Protocol::negotiate(environment.protocol_versions.as_deref()));
@@ -100,15 +112,18 @@ async fn serve_process(environment: &Environment, switches: Switches) -> Result<
     let acceptor = tls.map(|config| TlsAcceptor::from(Arc::new(config)));
 
     let socket = Socket::bind(&environment.socket_folder)?;
-    let handshake = switches.handshake;
     let provider = Arc::new(Provider::new(protocol, switches).map_err(ServeError::Calls)?);
 
-    let shown = match handshake {
+    #[cfg(feature = "misbehaviour")]
+    let identity = match handshake {
         Handshake::WrongCertificate => Some(Identity::generate()?),
         _ => identity,
     };
-    let certificate = shown.as_ref().map(|identity| identity.certificate().as_ref());
+    let certificate = identity.as_ref().map(|identity| identity.certificate().as_ref());
     let line = Line { protocol, socket: &socket.path, certificate };
+    #[cfg(not(feature = "misbehaviour"))]
+    handshake::answer(&line).map_err(ServeError::Handshake)?;
+    #[cfg(feature = "misbehaviour")]
     match handshake::answer(&line, handshake).map_err(ServeError::Handshake)? {
         Then::Exit(status) => return Ok(ExitCode::from(status)),
         Then::Serve => {}
@@ -133,9 +148,7 @@ pub async fn serve(
     let (accepted, connections) = mpsc::channel(WAITING_CONNECTIONS);
     let handshakes = TaskTracker::new();
     let connections = ReceiverStream::new(connections);
-    let requests = provider.switches().requests.as_deref().map(Requests::open).transpose();
-    let requests = requests.map_err(ServeError::Requests)?.map(Arc::new);
-    let served = router(provider, requests, ended.clone()).serve_with_incoming(connections);
+    let served = router(provider, ended.clone())?.serve_with_incoming(connections);
     tokio::select! {
         served = served => served.map_err(ServeError::from),
         never = accept(listener, acceptor, &accepted, &handshakes, ended.clone()) => match never {},
@@ -189,33 +202,42 @@ async fn accept(
 
 fn router(
     provider: Arc<Provider>,
-    requests: Option<Arc<Requests>>,
     ended: CancellationToken,
-) -> tonic::transport::server::Router {
-    let switches = provider.switches();
-    let minor = switches.minor;
-    let health = HealthServer::new(Health(switches.health));
-    let controller = GrpcControllerServer::new(Controller { behaviour: switches.shutdown, ended });
+) -> Result<tonic::transport::server::Router, ServeError> {
     let printer = GrpcStdioServer::new(Printer(Arc::clone(provider.stdio())));
+    #[cfg(not(feature = "misbehaviour"))]
+    let (health, controller) = (Health(), Controller { ended });
+    #[cfg(feature = "misbehaviour")]
+    let switches = provider.misbehaviour();
+    #[cfg(feature = "misbehaviour")]
+    let (health, controller) = (Health(switches.health), Controller { behaviour: switches.shutdown, ended });
     let router = Server::builder()
-        .add_service(health)
-        .add_service(controller)
+        .add_service(HealthServer::new(health))
+        .add_service(GrpcControllerServer::new(controller))
         .add_service(printer)
         .add_service(GrpcBrokerServer::new(Broker));
-    match provider.protocol() {
-        Protocol::V5 => {
-            let service = tfplugin5::provider_server::ProviderServer::new(protocol5::Edge::new(provider));
+    #[cfg(feature = "misbehaviour")]
+    let (minor, requests) = (switches.minor, switches.requests.as_deref());
+    #[cfg(feature = "misbehaviour")]
+    let requests = requests.map(Requests::open).transpose().map_err(ServeError::Requests)?.map(Arc::new);
+    macro_rules! served {
+        ($service:expr) => {{
+            let service = $service;
             let service =
                 service.max_decoding_message_size(MAXIMUM_MESSAGE).max_encoding_message_size(MAXIMUM_MESSAGE);
-            router.add_service(Recorded::new(Imitation::new(service, minor), requests))
+            #[cfg(feature = "misbehaviour")]
+            let service = Recorded::new(Imitation::new(service, minor), requests);
+            router.add_service(service)
+        }};
+    }
+    Ok(match provider.protocol() {
+        Protocol::V5 => {
+            served!(tfplugin5::provider_server::ProviderServer::new(protocol5::Edge::new(provider)))
         }
         Protocol::V6 => {
-            let service = tfplugin6::provider_server::ProviderServer::new(protocol6::Edge::new(provider));
-            let service =
-                service.max_decoding_message_size(MAXIMUM_MESSAGE).max_encoding_message_size(MAXIMUM_MESSAGE);
-            router.add_service(Recorded::new(Imitation::new(service, minor), requests))
+            served!(tfplugin6::provider_server::ProviderServer::new(protocol6::Edge::new(provider)))
         }
-    }
+    })
 }
 
 /// Takes note of interrupts and does nothing: they are meant for the program that started the plugin, which is in the

@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 /// Text on its way to the client.
 #[derive(Debug)]
 pub(crate) struct Stdio {
+    #[cfg_attr(not(feature = "misbehaviour"), expect(dead_code, reason = "only resources of tests print"))]
     sender: mpsc::UnboundedSender<Printed>,
     receiver: Mutex<Option<mpsc::UnboundedReceiver<Printed>>>,
 }
@@ -31,6 +32,7 @@ impl Default for Stdio {
 impl Stdio {
     /// Prints to the client's standard output. Text that nobody asks for waits, however long; only the faulty resource
     /// prints much.
+    #[cfg(feature = "misbehaviour")]
     pub(crate) fn print(&self, text: &str) {
         drop(self.sender.send(Printed { error: false, text: text.as_bytes().to_vec() }));
     }

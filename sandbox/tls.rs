@@ -75,7 +75,7 @@ impl Identity {
     ///
     /// # Errors
     /// When the client's certificate is none, or rustls refuses.
-    pub fn server_config(&self, client_certificate: &str) -> Result<ServerConfig, TlsError> {
+    pub(crate) fn server_config(&self, client_certificate: &str) -> Result<ServerConfig, TlsError> {
         let client = CertificateDer::from_pem_slice(client_certificate.as_bytes());
         let client = client.map_err(TlsError::ClientCertificate)?;
         let provider = Arc::new(aws_lc_rs::default_provider());

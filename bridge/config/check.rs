@@ -1,8 +1,7 @@
 //! Whether a configuration is what the provider takes.
 
 use isthmus_proto::property::Struct;
-use isthmus_provider::ProviderError;
-use isthmus_provider::Retention;
+use isthmus_provider::{Provider, ProviderError, Retention};
 
 use super::check_failures::Complaints;
 use super::{sorted, target};
@@ -18,15 +17,16 @@ use crate::translate::marked_secrets::note_secrets;
 /// Everything that is wrong is told at once: a key that there is not keeps nobody from judging the others.
 pub(crate) async fn check(
     instance: &Instance,
+    provider: &Provider,
     urn: &str,
     news: Struct,
     notes: &mut OperationWarnings,
 ) -> Result<Checked, OperationError> {
-    let target = target(instance)?;
+    let target = target(instance, provider)?;
     let object = &target.shape.object;
     // As values where they are, so that what is within them can be told apart.
     let given = unfold_if_possible(&news, object);
-    note_secrets(&given, instance.provider.secrets(), Retention::Session);
+    note_secrets(&given, provider.secrets(), Retention::Session);
     let check_failures =
         Complaints::new(urn, &instance.package.identity().name, Inputs::new(&given, object), object);
     let (own, strangers) = sorted(&news, object);
@@ -35,7 +35,7 @@ pub(crate) async fn check(
     let mut failures: Vec<Failure> = match read {
         Ok(config) => {
             instance.last_checked(config.value.clone());
-            match instance.provider.validate_config(&config.value, &mut notes.warnings).await {
+            match provider.validate_config(&config.value, &mut notes.warnings).await {
                 Ok(()) => Vec::new(),
                 Err(ProviderError::Diagnostics { diagnostics, .. }) => {
                     diagnostics.iter().map(|diagnostic| check_failures.of_provider(diagnostic)).collect()

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use isthmus_proto::property::Struct;
-use isthmus_provider::ProviderError;
-use isthmus_provider::Retention;
+use isthmus_provider::{Provider, ProviderError, Retention};
 
 use super::check_failures::in_pulumis_names;
 use super::{sorted, target};
@@ -31,10 +30,11 @@ pub(crate) enum Arguments<'a> {
 /// form that engines have for it.
 pub(crate) async fn configure(
     instance: &Instance,
+    provider: &Provider,
     arguments: Arguments<'_>,
     notes: &mut OperationWarnings,
 ) -> Result<(), OperationError> {
-    let target = target(instance)?;
+    let target = target(instance, provider)?;
     let object = &target.shape.object;
     let package = &instance.package.identity().name;
     let from_texts;
@@ -54,7 +54,7 @@ pub(crate) async fn configure(
     }));
     let as_given = |found| OperationError::Inputs(Inputs::new(stored, object).failures(found));
     let own = unfold(&own, object).map_err(as_given)?;
-    note_secrets(&own, instance.provider.secrets(), Retention::Session);
+    note_secrets(&own, provider.secrets(), Retention::Session);
     let missing = missing_keys(&own, object, package);
     if !missing.is_empty() {
         return Err(OperationError::MissingKeys(missing));
@@ -66,7 +66,10 @@ pub(crate) async fn configure(
         Some(_) => return Err(OperationError::ConfiguredAlready { package: package.clone() }),
         None => {}
     }
-    instance.configure(config, &mut notes.warnings).await.map_err(|error| in_words_of_pulumi(error, &target))
+    instance
+        .configure(provider, config, &mut notes.warnings)
+        .await
+        .map_err(|error| in_words_of_pulumi(error, &target))
 }
 
 fn missing_keys(own: &Struct, object: &ObjectShape, package: &str) -> Vec<MissingKey> {

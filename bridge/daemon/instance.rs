@@ -68,24 +68,30 @@ impl Instance {
         }
     }
 
-    /// Configures the provider now.
+    /// Configures the provider now, by a handle of it.
     pub(crate) async fn configure(
         &self,
+        provider: &Provider,
         config: Value,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<(), ProviderError> {
         let mut slot = self.config.lock().await;
-        self.apply(&config, warnings).await?;
+        self.apply(provider, &config, warnings).await?;
         *slot = Some(config);
         Ok(())
     }
 
-    async fn apply(&self, config: &Value, warnings: &mut Vec<Diagnostic>) -> Result<(), ProviderError> {
+    async fn apply(
+        &self,
+        provider: &Provider,
+        config: &Value,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<(), ProviderError> {
         let provider_type = &self.package.identity().provider_type;
         if let Some(meta) = self.settings.provider_meta.of(provider_type) {
-            self.provider.take_meta(meta, PROVIDER_META.name, provider_type, warnings)?;
+            provider.take_meta(meta, PROVIDER_META.name, provider_type, warnings)?;
         }
-        self.provider.configure(config, warnings).await
+        provider.configure(config, warnings).await
     }
 
     /// The configuration that was applied, if any was.

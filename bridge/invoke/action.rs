@@ -21,13 +21,13 @@ pub(super) async fn carry_out(
     shape: Arc<ResourceShape>,
     notes: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
-    let Invocation { session, instance, token, arguments, preview } = invocation;
+    let Invocation { session, instance, provider, token, arguments, preview } = invocation;
     let engine_tells = session.tells_previews();
     if preview || !engine_tells {
         return Err(OperationError::ActionInPreview { action: token.to_owned(), engine_tells });
     }
     let target = Target {
-        provider: &instance.provider,
+        provider,
         shape,
         package: instance.package.identity(),
         keep_secrets: session.keeps_secrets(),
@@ -44,7 +44,7 @@ pub(super) async fn carry_out(
     };
     let mut warnings = Vec::new();
     let type_name = &target.shape.terraform_type;
-    let done = instance.provider.carry_out_action(type_name, &config.value, tell, &mut warnings).await;
+    let done = provider.carry_out_action(type_name, &config.value, tell, &mut warnings).await;
     remember(&mut warnings, &target, notes);
     session.settle(was_told).await;
     done.map_err(|error| match &error {

@@ -6,8 +6,7 @@
 use std::sync::Arc;
 
 use isthmus_proto::property::Struct;
-use isthmus_provider::DataSourceAnswer;
-use isthmus_provider::rules;
+use isthmus_provider::{DataSourceAnswer, Provider, rules};
 
 use super::{Asked, digits, refusal, remember};
 use crate::daemon::Instance;
@@ -19,13 +18,14 @@ use crate::translate::outputs::{OutputOptions, outputs_from_state};
 
 pub(super) async fn read(
     instance: &Instance,
+    provider: &Provider,
     shape: Arc<ResourceShape>,
     arguments: &Struct,
     asked: Asked,
     notes: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let target = Target {
-        provider: &instance.provider,
+        provider,
         shape,
         package: instance.package.identity(),
         keep_secrets: asked.keep_secrets,
@@ -39,7 +39,7 @@ pub(super) async fn read(
     instance.require_configured().await?;
     let mut warnings = Vec::new();
     let type_name = &target.shape.terraform_type;
-    let read = instance.provider.read_data_source(type_name, &config.value, &mut warnings).await;
+    let read = provider.read_data_source(type_name, &config.value, &mut warnings).await;
     remember(&mut warnings, &target, notes);
     let answer = read.map_err(|error| refusal(&target, arguments, error))?;
     match answer {
@@ -50,7 +50,7 @@ pub(super) async fn read(
             not_known_yet(&target, &config)
         }
         answer => {
-            let state = answer.read(&instance.provider, type_name).map_err(|error| target.failed(error))?;
+            let state = answer.read(provider, type_name).map_err(|error| target.failed(error))?;
             if let Some(path) = digits::lost_in(&state) {
                 let property = property_path(&path, &target.shape.object);
                 notes

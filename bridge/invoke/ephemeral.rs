@@ -20,8 +20,7 @@ pub(super) async fn open(
     shape: Arc<ResourceShape>,
     notes: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
-    let Invocation { session, instance, token, arguments, .. } = invocation;
-    let provider = &instance.provider;
+    let Invocation { session, instance, provider, token, arguments, .. } = invocation;
     let keep_secrets = session.keeps_secrets();
     let target = Target {
         provider,

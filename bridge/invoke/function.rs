@@ -2,10 +2,9 @@
 
 use isthmus_cty::Value;
 use isthmus_proto::property::{Struct, Value as Property};
-use isthmus_provider::FunctionError;
+use isthmus_provider::{FunctionError, Provider};
 
 use super::digits;
-use crate::daemon::Instance;
 use crate::names::tokens::nearest;
 use crate::package::function::{FunctionParameter, FunctionShape};
 use crate::package::shape::Shape;
@@ -19,7 +18,7 @@ use crate::translate::property_path::PropertyPath;
 pub(super) const RESULT: &str = "result";
 
 pub(super) async fn call(
-    instance: &Instance,
+    provider: &Provider,
     shape: &FunctionShape,
     arguments: &Struct,
     notes: &mut OperationWarnings,
@@ -68,8 +67,7 @@ pub(super) async fn call(
     if !failures.is_empty() {
         return Err(OperationError::Inputs(failures));
     }
-    let result = instance
-        .provider
+    let result = provider
         .call_function(&shape.terraform_name, &values)
         .await
         .map_err(|error| of_function(error, shape, given))?;

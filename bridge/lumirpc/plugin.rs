@@ -229,14 +229,22 @@ async fn configure(instance: &Instance, variables: Struct, log: &EngineLog) -> R
     let package = || instance.package.identity().name.clone();
     let variables: Struct = variables.into_iter().filter(|(_, value)| !value.is_null()).collect();
     let mut notes = OperationWarnings::default();
-    let checked = config::check(instance, "", variables.clone(), &mut notes).await;
+    let checked = config::check(instance, &instance.provider, "", variables.clone(), &mut notes).await;
     let outcome = match checked {
         Ok(checked) if !checked.failures.is_empty() => {
             let reasons = OperationError::Inputs(checked.failures).to_string();
             let reasons = instance.provider.secrets().redact(&reasons).into_owned();
             return Err(StartError::Config { package: package(), reasons });
         }
-        Ok(_) => config::configure(instance, config::Arguments::Properties(&variables), &mut notes).await,
+        Ok(_) => {
+            config::configure(
+                instance,
+                &instance.provider,
+                config::Arguments::Properties(&variables),
+                &mut notes,
+            )
+            .await
+        }
         Err(error) => Err(error),
     };
     if let Ok(shape) = instance.package.config_shape() {

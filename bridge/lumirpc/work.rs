@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use isthmus_provider::Limit;
+use isthmus_provider::{Limit, Provider};
 use isthmus_state::Unanswered;
 use tonic::{Request, Status};
 
@@ -22,7 +22,11 @@ const ANSWERED_AFTER: Duration = Duration::from_millis(20);
 pub(super) struct Work {
     pub(super) session: Arc<Session>,
     instance: Arc<Instance>,
-    call: Call,
+    /// A handle of its provider, whose calls end by the limit: this engine sets no time.
+    provider: Provider,
+    limit: Limit,
+    /// For as long as it is under way.
+    _call: Call,
 }
 
 impl Work {
@@ -30,7 +34,9 @@ impl Work {
         let session = session_of(&request)?;
         let instance = session.instance().await.map_err(status::of_session)?;
         let call = instance.calls.begin("");
-        Ok((Self { session, instance, call }, request.into_inner()))
+        let limit = limit(&session, &call);
+        let provider = instance.provider.within(&limit);
+        Ok((Self { session, instance, provider, limit, _call: call }, request.into_inner()))
     }
 
     pub(super) async fn resource(&self, type_token: &str) -> Result<StoredResource<'_>, Status> {
@@ -43,7 +49,7 @@ impl Work {
         let identity = self.instance.package.identity();
         Ok(StoredResource {
             target: Target {
-                provider: &self.instance.provider,
+                provider: &self.provider,
                 shape,
                 package: identity,
                 keep_secrets: false,
@@ -61,7 +67,7 @@ impl Work {
     }
 
     pub(super) async fn configured_resource(&self, type_token: &str) -> Result<StoredResource<'_>, Status> {
-        self.limit().within(self.instance.require_configured()).await.map_err(status::of_operation)?;
+        self.instance.require_configured().await.map_err(status::of_operation)?;
         self.resource(type_token).await
     }
 
@@ -74,19 +80,13 @@ impl Work {
         });
     }
 
-    /// How long somebody waits for the call. This engine sets no time.
-    pub(super) fn limit(&self) -> Limit {
-        limit(&self.session, &self.call)
-    }
-
     /// Does an operation for as long as somebody waits for it.
     pub(super) async fn limited<T>(
         &self,
         stored: &StoredResource<'_>,
         operation: impl Future<Output = Result<T, StoredResourceError>>,
     ) -> Result<T, StoredResourceError> {
-        let limit = self.limit();
-        limit.within(operation).await.map_err(|error| stored.explained(error, &limit))
+        operation.await.map_err(|error| stored.explained(error, &self.limit))
     }
 
     /// Shows the provider's warnings, and turns the error where there is one.

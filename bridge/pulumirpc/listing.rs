@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use isthmus_proto::pulumirpc::{ListResponse, list_response};
+use isthmus_provider::Provider;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
@@ -50,6 +51,7 @@ impl Results {
 pub(super) async fn send_page(
     session: &Arc<Session>,
     instance: &Instance,
+    provider: &Provider,
     mut page: list::Page,
     results: Results,
     broken_off: CancellationToken,
@@ -57,7 +59,7 @@ pub(super) async fn send_page(
     loop {
         let mut notes = OperationWarnings::default();
         let found = tokio::select! {
-            found = page.next(instance, &mut notes) => found,
+            found = page.next(provider, &mut notes) => found,
             () = results.results.closed() => return,
         };
         show_warnings(session, &notes, page.shape(), "").await;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use isthmus_proto::property::Struct;
+use isthmus_provider::{Limit, Provider};
 use tonic::{Request, Status};
 
 use super::parameterized;
@@ -17,7 +18,11 @@ pub(super) struct Work {
     pub(super) session: Arc<Session>,
     pub(super) instance: Arc<Instance>,
     pub(super) urn: String,
-    pub(super) call: Call,
+    /// A handle of its provider, whose calls end by the limit.
+    provider: Provider,
+    limit: Limit,
+    /// For as long as it is under way.
+    _call: Call,
 }
 
 impl Work {
@@ -28,7 +33,9 @@ impl Work {
         let (session, instance) = parameterized(request).await?;
         let urn = urn(request.get_ref()).clone();
         let call = instance.calls.begin(&urn);
-        Ok(Self { session, instance, urn, call })
+        let limit = limit(&session, &call);
+        let provider = instance.provider.within(&limit);
+        Ok(Self { session, instance, urn, provider, limit, _call: call })
     }
 
     /// The resource type: that of the request, or (engines before 3.154) of its URN.
@@ -47,7 +54,7 @@ impl Work {
             .resource_by_token(token)
             .map_err(|error| status::of_operation(error.into()))?;
         Ok(Target {
-            provider: &self.instance.provider,
+            provider: &self.provider,
             shape,
             package: self.instance.package.identity(),
             keep_secrets: self.session.keeps_secrets(),
@@ -62,8 +69,7 @@ impl Work {
     }
 
     pub(super) async fn configured_target(&self, type_token: &str) -> Result<Target<'_>, Status> {
-        let limit = limit(&self.session, &self.call);
-        limit.within(self.instance.require_configured()).await.map_err(status::of_operation)?;
+        self.instance.require_configured().await.map_err(status::of_operation)?;
         self.target(type_token).await
     }
 
@@ -78,12 +84,10 @@ impl Work {
         target: &Target<'_>,
         operation: impl Future<Output = Result<T, OperationError>>,
     ) -> Result<T, OperationError> {
-        let limit = limit(&self.session, &self.call);
-        let limit = match target.time_limit() {
-            Some(time) => limit.at_most(time),
-            None => limit,
-        };
-        limit.within(operation).await.map_err(|error| target.explained(error, &limit))
+        if let Some(time) = target.time_limit() {
+            self.limit.at_most(time);
+        }
+        operation.await.map_err(|error| target.explained(error, &self.limit))
     }
 
     /// Shows the provider's warnings, and the error where there is one.

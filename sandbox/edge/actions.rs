@@ -4,8 +4,9 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 
-use super::values::{decode, diagnostic_messages};
-use super::{Answered, Edge, message};
+use super::message;
+use super::provider::Edge;
+use super::values::{Answered, decode, diagnostic_messages};
 use crate::broadcast::{self, End, Fault};
 use crate::calls::CallRecord;
 use crate::diagnostics::Diagnostic;
@@ -57,7 +58,7 @@ impl Edge {
                 // A client that has gone away hears nothing.
                 let send = |event| drop(tell.blocking_send(Ok(Event { r#type: Some(event) })));
                 let say = |message| send(Type::Progress(Progress { message }));
-                let call = provider.call(&type_name, &provider.broadcast().kind, cancelled, runtime);
+                let call = provider.call(&type_name, &provider.fixtures().broadcast.kind, cancelled, runtime);
                 let end = match config {
                     Ok(config) => broadcast::carry_out(&call, &config, say),
                     Err(diagnostic) => End::Completed(diagnostic.into()),
@@ -86,7 +87,7 @@ impl Edge {
         type_name: &str,
         config: Option<&message::DynamicValue>,
     ) -> Answered<Result<Object, Diagnostic>> {
-        let config = decode(config, &self.provider.broadcast().kind)?;
+        let config = decode(config, &self.provider.fixtures().broadcast.kind)?;
         self.provider.record(&CallRecord {
             type_name: Some(type_name.to_owned()),
             config_known: Some(config.is_wholly_known()),

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use prost::Message as _;
 
-use super::message;
 use super::message::schema::{Attribute, Block, NestedBlock};
+use super::{message, own};
 
 /// Adds them to what the provider says of itself.
 pub(super) fn add_to(response: &mut message::get_provider_schema::Response) {
@@ -14,7 +14,7 @@ pub(super) fn add_to(response: &mut message::get_provider_schema::Response) {
         ("sandbox_broken_twice", of(attribute(b"\"string\""), Some(nested(2)))),
         ("sandbox_broken_nesting", of(Attribute::default(), Some(nested(77)))),
     ];
-    blocks.extend(super::super::own_broken_schemas());
+    blocks.extend(own::broken_schemas());
     for (name, block) in blocks {
         response.resource_schemas.insert(name.to_owned(), encoded(block));
     }

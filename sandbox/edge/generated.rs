@@ -4,7 +4,7 @@ use bytes::Bytes;
 use prost::Message as _;
 
 use super::message;
-use crate::generated::{Attribute, Block, Size};
+use crate::misbehaviour::generated::{Attribute, Block, Size};
 use crate::schema::Presence;
 use crate::wire;
 

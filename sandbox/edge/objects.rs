@@ -3,16 +3,19 @@
 use isthmus_cty::Value;
 use tonic::Status;
 
+use super::message;
+use super::provider::Edge;
 use super::values::{
-    client_of, decode, diagnostic_messages, encode, identity_data, identity_of, identity_of_answer,
+    Answered, client_of, decode, diagnostic_messages, encode, identity_data, identity_of, identity_of_answer,
     identity_type, meta_text, path_message, stored_json,
 };
-use super::{Answered, Edge, message};
 use crate::calls::CallRecord;
 use crate::diagnostics::Diagnostics;
-use crate::provider::change_record;
-use crate::resources::Change;
-use crate::switches::{Deferrable, Ids, ImportAnswer};
+#[cfg(feature = "misbehaviour")]
+use crate::misbehaviour::{Ids, ImportAnswer};
+use crate::protocol::Deferrable;
+use crate::provider::Provider;
+use crate::resource::Change;
 use crate::wire::{self, explain};
 
 impl Edge {
@@ -129,16 +132,16 @@ impl Edge {
             provider.record(&CallRecord {
                 deferral_allowed: Some(client.deferral),
                 provider_meta: meta_text(provider, request.provider_meta.as_ref())?,
-                ..change_record("PlanResourceChange", call.type_name(), &change)
+                ..CallRecord::of_change("PlanResourceChange", call.type_name(), &change)
             });
-            let planned = entry.plan(provider, call, client, &change)?;
+            let planned = entry.plan(call, client, &change, provider.plan_deferral(client, &change))?;
             let deferral = |reason| message::Deferred { reason };
             Ok(Response {
                 planned_state: encode(provider, entry, planned.state)?,
                 requires_replace: planned.requires_replace.iter().map(path_message).collect(),
                 planned_private: change.private,
                 diagnostics: diagnostic_messages(planned.diagnostics),
-                legacy_type_system: provider.switches().legacy,
+                legacy_type_system: is_legacy(provider),
                 deferred: planned.deferred.map(deferral),
                 planned_identity: identity_of(provider, entry, &change.prior)?,
             })
@@ -163,23 +166,25 @@ impl Edge {
             };
             provider.record(&CallRecord {
                 provider_meta: meta_text(provider, request.provider_meta.as_ref())?,
-                ..change_record("ApplyResourceChange", call.type_name(), &change)
+                ..CallRecord::of_change("ApplyResourceChange", call.type_name(), &change)
             });
-            let outcome = match provider.switches().ids {
-                Ids::Random => entry.apply(call, &change)?,
+            #[cfg(feature = "misbehaviour")]
+            let call = &match provider.misbehaviour().ids {
+                Ids::Random => call.clone(),
                 // Values are shown with their members in order.
-                Ids::Derived => entry.apply(&call.seeded(&format!("{:?}", change.config)), &change)?,
+                Ids::Derived => call.seeded(&format!("{:?}", change.config)),
                 Ids::Titles => match change.config_object().text("title") {
-                    Some(title) => entry.apply(&call.with_id(title), &change)?,
-                    None => entry.apply(call, &change)?,
+                    Some(title) => call.with_id(title),
+                    None => call.clone(),
                 },
             };
+            let outcome = entry.apply(call, &change)?;
             Ok(Response {
                 new_identity: identity_of_answer(provider, entry, &outcome.state)?,
                 new_state: encode(provider, entry, outcome.state)?,
                 private: outcome.private,
                 diagnostics: diagnostic_messages(outcome.diagnostics),
-                legacy_type_system: provider.switches().legacy,
+                legacy_type_system: is_legacy(provider),
             })
         });
         Ok(applied.await?.unwrap_or_else(|diagnostic| Response {
@@ -220,12 +225,16 @@ impl Edge {
                 state: encode(provider, entry, outcome.state)?,
                 private: outcome.private,
             };
-            let imported_resources = match provider.switches().import {
-                ImportAnswer::One => vec![resource],
+            let imported_resources = vec![resource];
+            #[cfg(feature = "misbehaviour")]
+            let imported_resources = match provider.misbehaviour().import {
+                ImportAnswer::One => imported_resources,
                 ImportAnswer::None => Vec::new(),
-                ImportAnswer::Several => vec![resource.clone(), resource],
+                ImportAnswer::Several => [imported_resources.clone(), imported_resources].concat(),
                 ImportAnswer::Foreign => {
-                    vec![ImportedResource { type_name: "sandbox_elsewhere".to_owned(), ..resource }]
+                    let foreign =
+                        |resource| ImportedResource { type_name: "sandbox_elsewhere".to_owned(), ..resource };
+                    imported_resources.into_iter().map(foreign).collect()
                 }
             };
             Ok(Response {
@@ -265,5 +274,16 @@ impl Edge {
             diagnostics: diagnostic_messages(diagnostic.into()),
             ..Response::default()
         }))
+    }
+}
+
+/// Whether answers are those of a provider on the old SDK.
+const fn is_legacy(provider: &Provider) -> bool {
+    #[cfg(feature = "misbehaviour")]
+    return provider.misbehaviour().legacy;
+    #[cfg(not(feature = "misbehaviour"))]
+    {
+        let _ = provider;
+        false
     }
 }

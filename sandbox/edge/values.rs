@@ -6,22 +6,29 @@ use bytes::Bytes;
 use isthmus_cty::{AttributePath, ObjectType, PathStep, Type, Value};
 use tonic::Status;
 
-use super::{Answered, message};
+use super::{message, own};
 use crate::diagnostics::{Diagnostic, Diagnostics};
-use crate::functions::{Function, Parameter};
-use crate::protocol::{Feature, Minor};
-use crate::provider::{Client, Provider};
-use crate::resource_entry::{ResourceEntry, loosened};
-use crate::resources::Answer;
-use crate::schema::{Attribute, Block, Schema};
-use crate::switches::Encoding;
+#[cfg(feature = "misbehaviour")]
+use crate::misbehaviour::Encoding;
+use crate::protocol::{Client, Feature, Minor};
+use crate::provider::Provider;
+use crate::resource::Answer;
+#[cfg(feature = "misbehaviour")]
+use crate::resource::Wrong;
+use crate::resource_entry::ResourceEntry;
+#[cfg(feature = "misbehaviour")]
+use crate::resource_entry::loosened;
+use crate::schema::{Block, Schema};
 use crate::wire::{self, explain};
+
+/// What every call is answered with.
+pub(super) type Answered<T> = Result<T, Status>;
 
 pub(super) fn client_of(capabilities: Option<message::ClientCapabilities>) -> Client {
     capabilities.map_or_else(Client::default, |capabilities| Client {
         deferral: capabilities.deferral_allowed,
         write_only: capabilities.write_only_attributes_allowed,
-        computed_blocks: super::super::takes_computed_blocks(&capabilities),
+        computed_blocks: own::takes_computed_blocks(&capabilities),
     })
 }
 
@@ -53,8 +60,9 @@ pub(super) fn encode(
     entry: &ResourceEntry,
     answer: Answer,
 ) -> Answered<Option<message::DynamicValue>> {
+    #[cfg(feature = "misbehaviour")]
     let answer = match answer {
-        Answer::State(state) if provider.switches().legacy => {
+        Answer::State(state) if provider.misbehaviour().legacy => {
             Answer::State(loosened(&entry.schema.block, &state))
         }
         other => other,
@@ -67,19 +75,33 @@ pub(super) fn encode_as(
     answer: Answer,
     kind: &Type,
 ) -> Answered<Option<message::DynamicValue>> {
-    let in_json = provider.switches().answer == Encoding::Json;
+    #[cfg(not(feature = "misbehaviour"))]
+    let _ = provider;
     let encoded = match answer {
-        Answer::State(value) if in_json && value.is_wholly_known() => json_value(&value, kind),
-        Answer::Json(value) if value.is_wholly_known() => json_value(&value, kind),
-        Answer::State(value) | Answer::Json(value) => msgpack_value(&value, kind),
-        Answer::Mistyped(value, kind) => msgpack_value(&value, &kind),
-        Answer::Bytes(msgpack) => Ok(message::DynamicValue { msgpack, json: Bytes::new() }),
-        Answer::Empty => Ok(message::DynamicValue::default()),
-        Answer::Absent => return Ok(None),
+        #[cfg(feature = "misbehaviour")]
+        Answer::State(value)
+            if provider.misbehaviour().answer == Encoding::Json && value.is_wholly_known() =>
+        {
+            json_value(&value, kind)
+        }
+        Answer::State(value) => msgpack_value(&value, kind),
+        #[cfg(feature = "misbehaviour")]
+        Answer::Wrong(Wrong::Json(value)) if value.is_wholly_known() => json_value(&value, kind),
+        #[cfg(feature = "misbehaviour")]
+        Answer::Wrong(Wrong::Json(value)) => msgpack_value(&value, kind),
+        #[cfg(feature = "misbehaviour")]
+        Answer::Wrong(Wrong::Mistyped(value, kind)) => msgpack_value(&value, &kind),
+        #[cfg(feature = "misbehaviour")]
+        Answer::Wrong(Wrong::Bytes(msgpack)) => Ok(message::DynamicValue { msgpack, json: Bytes::new() }),
+        #[cfg(feature = "misbehaviour")]
+        Answer::Wrong(Wrong::Empty) => Ok(message::DynamicValue::default()),
+        #[cfg(feature = "misbehaviour")]
+        Answer::Wrong(Wrong::Absent) => return Ok(None),
     };
     encoded.map(Some).map_err(|error| Status::internal(explain(&error)))
 }
 
+#[cfg(feature = "misbehaviour")]
 fn json_value(value: &Value, kind: &Type) -> Result<message::DynamicValue, wire::WireError> {
     Ok(message::DynamicValue { msgpack: Bytes::new(), json: wire::to_json(value, kind)?.into() })
 }
@@ -120,8 +142,11 @@ pub(super) fn identity_of_answer(
     answer: &Answer,
 ) -> Answered<Option<message::ResourceIdentityData>> {
     match answer {
-        Answer::State(state) | Answer::Json(state) => identity_of(provider, entry, state),
-        Answer::Mistyped(..) | Answer::Bytes(_) | Answer::Empty | Answer::Absent => Ok(None),
+        Answer::State(state) => identity_of(provider, entry, state),
+        #[cfg(feature = "misbehaviour")]
+        Answer::Wrong(Wrong::Json(state)) => identity_of(provider, entry, state),
+        #[cfg(feature = "misbehaviour")]
+        Answer::Wrong(_) => Ok(None),
     }
 }
 
@@ -171,7 +196,7 @@ fn block_message(block: &Block, version: i64, minor: Minor) -> message::schema::
     let nested = block.blocks.iter().map(|nested| {
         let mut own = block_message(&nested.block, 0, minor);
         if nested.computed {
-            super::super::mark_computed(&mut own);
+            own::mark_computed(&mut own);
         }
         message::schema::NestedBlock {
             type_name: nested.name.to_owned(),
@@ -183,34 +208,14 @@ fn block_message(block: &Block, version: i64, minor: Minor) -> message::schema::
     });
     message::schema::Block {
         version,
-        attributes: attribute_messages(&block.attributes, minor),
+        attributes: block
+            .attributes
+            .iter()
+            .map(|attribute| own::attribute_message(attribute, minor))
+            .collect(),
         block_types: nested.collect(),
         description: block.description.to_owned(),
         description_kind: message::StringKind::Markdown.into(),
         ..Default::default()
-    }
-}
-
-pub(crate) fn attribute_messages(attributes: &[Attribute], minor: Minor) -> Vec<message::schema::Attribute> {
-    attributes.iter().map(|attribute| super::super::attribute_message(attribute, minor)).collect()
-}
-
-pub(super) fn function_message(function: &Function) -> message::Function {
-    let parameter = |parameter: &Parameter| message::function::Parameter {
-        name: parameter.name.to_owned(),
-        r#type: wire::type_json(&parameter.kind),
-        allow_null_value: parameter.allows_null,
-        allow_unknown_values: parameter.allows_unknown,
-        description: parameter.description.to_owned(),
-        description_kind: message::StringKind::Plain.into(),
-    };
-    message::Function {
-        parameters: function.parameters.iter().map(parameter).collect(),
-        variadic_parameter: function.variadic.as_ref().map(parameter),
-        r#return: Some(message::function::Return { r#type: wire::type_json(&function.returns) }),
-        summary: function.summary.to_owned(),
-        description: String::new(),
-        description_kind: message::StringKind::Plain.into(),
-        deprecation_message: String::new(),
     }
 }

@@ -8,11 +8,11 @@ use serde_json::Map;
 use sha2::{Digest as _, Sha256};
 use tonic::Status;
 
-use super::{Change, Outcome, Resource};
 use crate::call::Call;
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::object::{Object, at};
 use crate::protocol::{Feature, Minor, Protocol};
+use crate::resource::{Change, Outcome, Resource};
 use crate::schema::{Attribute, Block, Schema, map_of_strings};
 
 /// The resource.
@@ -174,52 +174,6 @@ fn write(
     note.set("locked", Value::Bool(change.config_object().text("passphrase").is_some()));
     call.save(id, &note)?;
     Ok(Outcome::object(note))
-}
-
-/// The list resource `sandbox_note`, which finds all notes whose titles begin alike.
-#[derive(Debug)]
-pub(crate) struct NoteList;
-
-impl NoteList {
-    /// What a search looks like.
-    pub(crate) fn schema() -> Schema {
-        let prefix = Attribute::optional("title_prefix", Type::String).described("How the titles begin.");
-        let mode = Attribute::optional("mode", Type::String).described(
-            "How the list misbehaves: `refuse`, `warning`, `error`, `break`, `anonymous` or `endless`.",
-        );
-        let description = "Finds notes by the beginning of their titles.";
-        let attributes = vec![prefix, mode];
-        Schema { version: 0, block: Block { description, attributes, blocks: Vec::new() } }
-    }
-
-    /// Judges a search.
-    pub(crate) fn validate(config: &Object) -> Diagnostics {
-        match config.text("mode") {
-            Some("refuse") => Diagnostic::error("This cannot be listed", "It was asked to refuse.")
-                .at(at("title_prefix"))
-                .into(),
-            _ => Diagnostics::default(),
-        }
-    }
-
-    /// Finds at most so many notes, in the order of their ids. `call` is one about notes.
-    ///
-    /// # Errors
-    /// When the directory or a note cannot be read.
-    pub(crate) fn read(call: &Call, config: &Object, limit: usize) -> Result<Vec<Object>, Diagnostic> {
-        let prefix = config.text("title_prefix").unwrap_or_default();
-        let mut found = Vec::new();
-        for id in call.ids()? {
-            if found.len() == limit {
-                break;
-            }
-            let note = call.load(&id)?;
-            found.extend(
-                note.filter(|note| note.text("title").is_some_and(|title| title.starts_with(prefix))),
-            );
-        }
-        Ok(found)
-    }
 }
 
 /// The data source `sandbox_note`, which finds a note by its title.

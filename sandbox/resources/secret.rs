@@ -4,12 +4,12 @@ use bytes::Bytes;
 use isthmus_cty::{Type, Value};
 use tonic::Status;
 
-use super::{Change, Outcome, Resource};
 use crate::call::Call;
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::object::{Object, at};
 use crate::protocol::{Minor, Protocol};
 use crate::random;
+use crate::resource::{Change, Outcome, Resource};
 use crate::schema::{Attribute, Block, Schema, map_of_strings};
 
 /// The resource. The state is all there is of it; nothing is kept in the directory.

@@ -11,12 +11,12 @@ use isthmus_cty::{AttributePath, Number, PathStep, Type, Value};
 use sha2::{Digest as _, Sha256};
 use tonic::Status;
 
-use super::{Change, Outcome, Resource};
 use crate::call::Call;
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::duration;
 use crate::object::{Object, at};
 use crate::protocol::{Minor, Protocol};
+use crate::resource::{Change, Outcome, Resource};
 use crate::schema::{Attribute, Block, NestedBlock, Nesting, Presence, Schema};
 
 /// The resource.

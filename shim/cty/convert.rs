@@ -12,7 +12,7 @@ mod unify;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub use unify::unify;
+use unify::{Safety, exists, unify};
 
 use super::{AttributePath, Number, ObjectType, PathStep, Refinements, Type, Value};
 
@@ -82,55 +82,8 @@ pub fn convert(value: &Value, from: &Type, to: &Type) -> Result<Value, ConvertEr
 }
 
 /// Whether some value of type `from` can be converted to type `to`.
-pub fn is_convertible(from: &Type, to: &Type) -> bool {
+fn is_convertible(from: &Type, to: &Type) -> bool {
     exists(from, to, Safety::MayFail)
-}
-
-/// Whether a conversion may be one that fails for some values.
-#[derive(Clone, Copy, PartialEq)]
-enum Safety {
-    NeverFails,
-    MayFail,
-}
-
-fn exists(from: &Type, to: &Type, safety: Safety) -> bool {
-    let may_fail = safety == Safety::MayFail;
-    match (from, to) {
-        (_, Type::Dynamic) | (Type::Number | Type::Bool, Type::String) => true,
-        (Type::Dynamic, _) | (Type::String, Type::Number | Type::Bool) => may_fail,
-        (Type::Bool, Type::Bool) | (Type::Number, Type::Number) | (Type::String, Type::String) => true,
-        (Type::List(from), Type::Set(to)) => may_fail && exists(from, to, safety),
-        (Type::List(from) | Type::Set(from), Type::List(to))
-        | (Type::Set(from), Type::Set(to))
-        | (Type::Map(from), Type::Map(to)) => exists(from, to, safety),
-        (Type::Tuple(from), Type::List(to) | Type::Set(to)) => all_exist(from.iter(), to, safety),
-        (Type::Object(from), Type::Map(to)) => all_exist(from.attributes.values(), to, safety),
-        (Type::Tuple(from), Type::Tuple(to)) => {
-            from.len() == to.len() && from.iter().zip(to.iter()).all(|(from, to)| exists(from, to, safety))
-        }
-        (Type::Object(from), Type::Object(to)) => {
-            to.attributes.iter().all(|(name, to_attribute)| match from.attributes.get(name) {
-                Some(from_attribute) => exists(from_attribute, to_attribute, safety),
-                None => to.optional.contains(name),
-            })
-        }
-        (Type::Map(from), Type::Object(to)) => {
-            may_fail
-                && to
-                    .attributes
-                    .iter()
-                    .all(|(name, attribute)| exists(from, attribute, safety) || to.optional.contains(name))
-        }
-        _ => false,
-    }
-}
-
-/// Whether all of these can become elements of one collection.
-fn all_exist<'a>(mut from: impl Iterator<Item = &'a Type> + Clone, element: &Type, safety: Safety) -> bool {
-    match element {
-        Type::Dynamic => unify(from).is_some(),
-        _ => from.all(|from| exists(from, element, safety)),
-    }
 }
 
 /// While it travels outwards, an error's path is collected from its last step to its first.

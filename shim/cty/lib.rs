@@ -20,10 +20,10 @@ mod types;
 mod unknown;
 mod value;
 
-pub use convert::{ConvertError, ConvertReason, convert, is_convertible, unify};
+pub use convert::{ConvertError, ConvertReason, convert};
 pub use dynamic_value::{DecodeError, decode_dynamic};
 pub use identity::StoredIdentity;
-pub use number::{MAXIMUM_DIGITS, Number, NumberError};
+pub use number::{Number, NumberError};
 pub use path::{AttributePath, PathStep};
 pub use types::{ObjectType, Type, TypeError};
 pub use unknown::Refinements;

@@ -7,6 +7,7 @@
 
 mod decode;
 mod encode;
+mod error;
 mod reader;
 mod refinements;
 mod writer;
@@ -14,12 +15,15 @@ mod writer;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod oracle;
+#[cfg(test)]
 mod round_trips;
 #[cfg(test)]
 mod vectors;
 
-pub use decode::{DecodeError, DecodeReason, decode};
-pub use encode::{EncodeError, EncodeReason, encode};
+pub use decode::decode;
+pub use encode::encode;
+pub use error::{DecodeError, DecodeReason, EncodeError, EncodeReason};
 
 /// The extension type of an unknown value that carries refinements.
 const REFINED_UNKNOWN: i8 = 12;

@@ -23,13 +23,13 @@ use std::sync::Arc;
 use num_bigint::BigUint;
 
 use decimal::Decimal;
-use double::{digits_of_scientific, double_as_i64, exact_integer, shortest};
+use double::{digits_of_scientific, double_as_i64, exact_fractional, exact_integer, shortest};
 
 /// The most digits that a number's text without exponent may have.
 ///
 /// go-cty's own limit is a binary exponent of 32 bits, at which a number of twelve characters (`1e600000000`) costs
 /// gigabytes as soon as it is written. Ten thousand digits are thirty times what a double can need.
-pub const MAXIMUM_DIGITS: usize = 10_000;
+pub(crate) const MAXIMUM_DIGITS: usize = 10_000;
 
 /// A number of any size.
 #[derive(Clone)]
@@ -71,8 +71,6 @@ pub(super) enum WireForm {
 impl Number {
     /// Positive infinity.
     pub const INFINITY: Self = Self(Repr::Infinity { negative: false });
-    /// Negative infinity.
-    pub const NEGATIVE_INFINITY: Self = Self(Repr::Infinity { negative: true });
     /// Zero.
     pub const ZERO: Self = Self(Repr::Int(0));
 
@@ -199,16 +197,6 @@ impl Number {
         matches!(self.0, Repr::Infinity { .. })
     }
 
-    /// Whether it is less than zero.
-    pub fn is_negative(&self) -> bool {
-        match &self.0 {
-            Repr::Int(integer) => *integer < 0,
-            Repr::Double(double) => *double < 0.0,
-            Repr::Decimal(decimal) => decimal.negative,
-            Repr::Infinity { negative } => *negative,
-        }
-    }
-
     /// The decimal text without an exponent, as go-cty converts numbers to strings and writes them in JSON: the shortest
     /// that identifies the number. Infinities are `+Inf` and `-Inf`.
     ///
@@ -233,7 +221,7 @@ impl Number {
             Repr::Int(integer) => WireForm::Int(*integer),
             Repr::Double(double) if double.fract() != 0.0 => WireForm::Double(*double),
             Repr::Double(double) => WireForm::Text(shortest(*double).to_plain_text()),
-            Repr::Decimal(decimal) => match decimal.as_exact_fractional_double() {
+            Repr::Decimal(decimal) => match exact_fractional(decimal) {
                 Some(double) => WireForm::Double(double),
                 None => WireForm::Text(decimal.to_plain_text()),
             },

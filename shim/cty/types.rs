@@ -76,7 +76,7 @@ impl Type {
     }
 
     /// Whether it is a list, a set or a map.
-    pub fn is_collection(&self) -> bool {
+    pub(crate) fn is_collection(&self) -> bool {
         matches!(self, Self::List(_) | Self::Set(_) | Self::Map(_))
     }
 
@@ -92,7 +92,7 @@ impl Type {
     }
 
     /// Whether some object type inside it has optional attributes.
-    pub fn has_optional_inside(&self) -> bool {
+    pub(crate) fn has_optional_inside(&self) -> bool {
         match self {
             Self::Dynamic | Self::Bool | Self::Number | Self::String => false,
             Self::List(element) | Self::Set(element) | Self::Map(element) => element.has_optional_inside(),

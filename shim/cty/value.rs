@@ -3,6 +3,7 @@
 mod concrete;
 mod conform;
 mod order;
+mod refined;
 mod text;
 mod walk;
 
@@ -84,14 +85,6 @@ impl Value {
         Self::Tuple(elements.into_iter().collect())
     }
 
-    /// A set: brought into go-cty's order, and of equal elements only the first kept. Elements that are not wholly known
-    /// are equal to nothing, so each of them stays.
-    pub fn set(elements: impl IntoIterator<Item = Self>) -> Self {
-        let mut elements: Vec<Self> = elements.into_iter().collect();
-        order::sort_set(&mut elements);
-        Self::Set(elements)
-    }
-
     /// A map. Keys are brought into NFC; of equal keys the last counts.
     pub fn map<K: AsRef<str>>(elements: impl IntoIterator<Item = (K, Self)>) -> Self {
         Self::Map(elements.into_iter().map(|(key, element)| (normalize(key.as_ref()), element)).collect())
@@ -156,7 +149,7 @@ impl Value {
     }
 
     /// Whether something in it is unknown.
-    pub fn has_unknown(&self) -> bool {
+    pub(crate) fn has_unknown(&self) -> bool {
         !self.is_wholly_known()
     }
 

@@ -6,16 +6,15 @@
 
 use std::time::Instant;
 
-use super::instance::Caller;
 use super::limit::Entered;
-use super::{CallMessages, CallObserver, CallReport, ProviderError, Rpc};
+use super::{CallMessages, CallObserver, CallReport, Rpc};
 use crate::plugin::ProtocolVersion;
 
 /// The chunks of one answer, as they come. Dropping them tells the provider that nobody wants the rest.
 #[derive(Debug)]
 pub(super) struct Chunks<Chunk> {
-    chunks: tonic::Streaming<Chunk>,
-    watch: Watch,
+    pub(super) messages: tonic::Streaming<Chunk>,
+    pub(super) watch: Watch,
     /// As long as it is open, the provider is busy with it.
     _entered: Entered,
 }
@@ -45,34 +44,8 @@ enum Progress {
 
 impl<Chunk: prost::Message> Chunks<Chunk> {
     /// The chunks of a call that has begun.
-    pub(super) fn new(chunks: tonic::Streaming<Chunk>, watch: Watch, entered: Entered) -> Self {
-        Self { chunks, watch, _entered: entered }
-    }
-
-    /// The next chunk; none when the provider, which is `caller`'s, has ended its answer.
-    pub(super) async fn next(&mut self, caller: Caller<'_>) -> Result<Option<Chunk>, ProviderError> {
-        let rpc = self.watch.rpc;
-        let chunk = match caller.part(rpc, self.chunks.message()).await {
-            Ok(chunk) => chunk,
-            Err(cut) => {
-                self.watch.end(Err(&tonic::Status::cancelled("the call was broken off")));
-                return Err(cut);
-            }
-        };
-        match chunk {
-            Ok(Some(chunk)) => {
-                self.watch.see(&chunk);
-                Ok(Some(chunk))
-            }
-            Ok(None) => {
-                self.watch.end(Ok(()));
-                Ok(None)
-            }
-            Err(status) => {
-                self.watch.end(Err(&status));
-                Err(caller.failure(rpc, status).await)
-            }
-        }
+    pub(super) fn new(messages: tonic::Streaming<Chunk>, watch: Watch, entered: Entered) -> Self {
+        Self { messages, watch, _entered: entered }
     }
 }
 
@@ -87,7 +60,13 @@ impl Watch {
         Self { observer, version, rpc, begun: Instant::now(), request, progress: Progress::Started }
     }
 
-    fn see(&mut self, chunk: &impl prost::Message) {
+    /// The method that is called.
+    pub(super) fn rpc(&self) -> Rpc {
+        self.rpc
+    }
+
+    /// Shows a chunk.
+    pub(super) fn see(&mut self, chunk: &impl prost::Message) {
         if self.request.is_some() {
             self.show(Ok(&chunk.encode_to_vec()));
         }

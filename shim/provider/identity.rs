@@ -126,7 +126,8 @@ impl Resource<'_> {
 
 impl Provider {
     async fn identity_schemas(&self, warnings: &mut Vec<Diagnostic>) -> Result<&Schemas, ProviderError> {
-        self.identities
+        self.shared
+            .identities
             .get_or_try_init(|| async {
                 let rpc = Rpc::GetResourceIdentitySchemas;
                 let request = tfplugin6::get_resource_identity_schemas::Request::default();

@@ -97,7 +97,7 @@ impl KnownSecrets {
     }
 
     /// Learns all texts and numbers within a value that may not be printed.
-    pub fn learn_value(&self, value: &Value, retention: Retention) {
+    pub(crate) fn learn_value(&self, value: &Value, retention: Retention) {
         let learned = value.walk(&mut |_, part| {
             match part {
                 Value::String(text) => self.learn(text, retention),

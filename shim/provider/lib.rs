@@ -11,6 +11,7 @@
 #![warn(missing_docs)]
 
 mod action;
+mod caller;
 mod chunks;
 mod client;
 mod deferral;
@@ -34,6 +35,7 @@ pub mod schema_cache;
 #[cfg(test)]
 mod testing;
 
+pub use caller::{KnownSchema, SchemaUpdate};
 pub use client::{Client, Rpc};
 pub use deferral::Deferral;
 pub use diagnostics::{Diagnostic, Severity};
@@ -41,7 +43,7 @@ pub use ephemeral::{Lease, Opened};
 pub use error::ProviderError;
 pub use function::FunctionError;
 pub use identity::{IdentityAttribute, IdentitySchema};
-pub use instance::{DataSourceAnswer, KnownSchema, Provider, SchemaUpdate};
+pub use instance::{DataSourceAnswer, Provider};
 pub use isthmus_cty::StoredIdentity;
 pub use known_secrets::{KnownSecrets, Retention};
 pub use limit::{Interruption, Limit};

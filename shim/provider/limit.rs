@@ -1,30 +1,26 @@
 //! What ends a provider's calls before the provider does: time that has run out, or that nobody waits any more.
 //!
 //! No call has a deadline of its own: creating a database may take hours. Who does set one is the user, for an operation,
-//! and an operation is several calls made by several functions. So a limit travels with the task, as a context does in Go,
-//! instead of through every signature, and no call of an operation can be made without it.
+//! and an operation is several calls made by several functions. So a limit belongs to the handle of the provider that the
+//! operation is given ([`Provider::within`](crate::Provider::within)), and no call of it can be made without.
 //!
 //! A call that is broken off loses its answer, and with it what the provider would have said of a half-made object. So when
 //! time has run out, the provider is asked to stop first and may still answer; but a provider stops everything that it is
 //! doing, so it is asked only while there is nothing else ([`InFlight`]).
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-tokio::task_local! {
-    static CURRENT: Limit;
-}
-
 /// When the calls of an operation are broken off. The default is never. Clones share what has happened.
 #[derive(Clone, Debug, Default)]
 pub struct Limit {
     stop_grace_period: Duration,
-    deadline: Option<Deadline>,
+    deadline: Arc<OnceLock<Deadline>>,
     broken_off: CancellationToken,
     asked_to_stop: Arc<AtomicBool>,
 }
@@ -47,19 +43,14 @@ pub enum Interruption {
 impl Limit {
     /// Calls end when `broken_off` does. A provider that is asked to stop may take `grace` to answer.
     pub fn new(broken_off: CancellationToken, stop_grace_period: Duration) -> Self {
-        Self { stop_grace_period, deadline: None, broken_off, asked_to_stop: Arc::default() }
+        Self { stop_grace_period, broken_off, ..Self::default() }
     }
 
-    /// The same, and no longer than `time` from now. A time beyond what a clock holds is none.
-    #[must_use]
-    pub fn at_most(self, time: Duration) -> Self {
-        let deadline = Instant::now().checked_add(time).map(|at| Deadline { at, after: time });
-        Self { deadline, ..self }
-    }
-
-    /// Does something, all of whose calls end here.
-    pub async fn within<T>(&self, work: impl Future<Output = T>) -> T {
-        CURRENT.scope(self.clone(), work).await
+    /// Sets a deadline, once: so long from now. A time beyond what a clock holds is none.
+    pub fn at_most(&self, time: Duration) {
+        if let Some(at) = Instant::now().checked_add(time) {
+            self.deadline.get_or_init(|| Deadline { at, after: time });
+        }
     }
 
     /// Whether time ran out and the provider was asked to stop for it.
@@ -67,24 +58,19 @@ impl Limit {
         self.asked_to_stop.load(Ordering::Relaxed)
     }
 
-    /// The limit of whoever makes a call now.
-    pub(super) fn current() -> Self {
-        CURRENT.try_with(Clone::clone).unwrap_or_default()
-    }
-
     /// Whether it is too late to begin a call.
     pub(super) fn has_passed(&self) -> Option<Interruption> {
         if self.broken_off.is_cancelled() {
             return Some(Interruption::BrokenOff(self.stop_grace_period));
         }
-        let deadline = self.deadline.filter(|deadline| deadline.at <= Instant::now())?;
+        let deadline = self.deadline.get().filter(|deadline| deadline.at <= Instant::now())?;
         Some(Interruption::TimedOut(deadline.after))
     }
 
     /// Waits until it comes, which may be never.
     pub(super) async fn comes(&self) -> Interruption {
         let deadline = async {
-            match self.deadline {
+            match self.deadline.get() {
                 Some(deadline) => {
                     tokio::time::sleep_until(deadline.at).await;
                     Interruption::TimedOut(deadline.after)
@@ -194,21 +180,22 @@ mod tests {
         drop(next.await);
     }
 
-    #[tokio::test]
-    async fn without_a_limit_nothing_ends() {
-        assert_eq!(Limit::current().has_passed(), None);
-        let endless = Limit::default().at_most(Duration::MAX);
-        assert_eq!(endless.within(async { Limit::current().has_passed() }).await, None);
+    #[test]
+    fn without_a_limit_nothing_ends() {
+        assert_eq!(Limit::default().has_passed(), None);
+        let endless = Limit::default();
+        endless.at_most(Duration::MAX);
+        assert_eq!(endless.has_passed(), None);
     }
 
     #[tokio::test]
-    async fn a_limit_holds_for_everything_that_is_done_within_it() {
+    async fn a_deadline_holds_for_every_clone_of_a_limit() {
         let broken_off = CancellationToken::new();
-        let limit = Limit::new(broken_off.clone(), Duration::from_secs(1)).at_most(Duration::ZERO);
-        let cut = limit.within(async { Limit::current().comes().await }).await;
-        assert_eq!(cut, Interruption::TimedOut(Duration::ZERO));
+        let limit = Limit::new(broken_off.clone(), Duration::from_secs(1));
+        let clone = limit.clone();
+        limit.at_most(Duration::ZERO);
+        assert_eq!(clone.comes().await, Interruption::TimedOut(Duration::ZERO));
         broken_off.cancel();
-        assert_eq!(limit.has_passed(), Some(Interruption::BrokenOff(Duration::from_secs(1))));
-        assert_eq!(Limit::current().has_passed(), None);
+        assert_eq!(clone.has_passed(), Some(Interruption::BrokenOff(Duration::from_secs(1))));
     }
 }

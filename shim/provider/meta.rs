@@ -41,14 +41,14 @@ impl Provider {
             ProviderError::Meta { origin: origin.to_owned(), path, reason: fault.reason }
         })?;
         // Whoever was first has set the same: it is written in one place.
-        let _ = self.meta.set(value);
+        let _ = self.shared.meta.set(value);
         Ok(())
     }
 
     /// What is sent with a call: none without a schema for it.
     pub(super) fn provider_meta(&self, rpc: Rpc) -> Result<Option<tfplugin6::DynamicValue>, ProviderError> {
         let Some(schema) = self.catalogue().provider_meta() else { return Ok(None) };
-        let value = self.meta.get().unwrap_or(&Value::Null);
+        let value = self.shared.meta.get().unwrap_or(&Value::Null);
         dynamic::encode(value, &schema.block.implied_type, self.operation(rpc), "provider_meta")
     }
 }

@@ -7,6 +7,7 @@ mod import;
 mod moving;
 mod plan;
 mod read;
+mod start;
 #[cfg(test)]
 mod testing;
 mod upgrade;
@@ -24,9 +25,10 @@ use crate::rules;
 use crate::schema::Schema;
 
 pub use apply::{Applied, ApplyFailure};
-pub use final_plan::{EarlierPlan, Handover};
+pub use final_plan::EarlierPlan;
 pub use moving::ForeignObject;
 pub use plan::{Action, Plan};
+pub use start::Handover;
 pub use upgrade::StoredObject;
 
 /// One resource type of one provider.
@@ -49,11 +51,15 @@ pub struct Object {
     pub identity: Option<tfplugin6::ResourceIdentityData>,
 }
 
-impl<'a> Resource<'a> {
-    pub(super) fn new(provider: &'a Provider, type_name: Arc<str>, schema: Arc<Schema>) -> Self {
-        Self { provider, type_name, schema, ignored: Vec::new() }
+impl Provider {
+    /// The lifecycle of one resource type.
+    pub fn resource(&self, type_name: &str) -> Result<Resource<'_>, ProviderError> {
+        let schema = self.catalogue().resource(type_name)?;
+        Ok(Resource { provider: self, type_name: Arc::from(type_name), schema, ignored: Vec::new() })
     }
+}
 
+impl<'a> Resource<'a> {
     /// The same, where plans of the legacy type system leave what is at these paths as it was. All others go by their
     /// configuration, in which whoever asks for a plan has put that already.
     #[must_use]

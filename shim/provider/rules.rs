@@ -20,16 +20,18 @@ use std::fmt;
 
 use isthmus_cty::AttributePath;
 
-pub use apply_check::check_applied;
-pub use dynamic_blocks::{join_blocks, split_blocks};
-pub use final_plan::inputs_hold;
-pub use ignored::keep_ignored;
-pub use normalise::{empty_block, normalise_blocks};
-pub use plan_check::check_planned;
+pub(crate) use apply_check::check_applied;
+pub(crate) use dynamic_blocks::join_blocks;
+pub(crate) use final_plan::inputs_hold;
+pub(crate) use ignored::keep_ignored;
+pub use normalise::empty_block;
+pub(crate) use normalise::normalise_blocks;
+pub(crate) use plan_check::check_planned;
 pub use proposed_new::{planned_from_config, proposed_new};
 pub use replacement::{InvalidReplacePath, replacement_paths};
-pub use sensitive::{each_secret, sensitive_paths};
-pub use write_only::{without_write_only, write_only_paths};
+pub(crate) use sensitive::each_secret;
+pub use sensitive::sensitive_paths;
+pub(crate) use write_only::{without_write_only, write_only_paths};
 
 /// A rule that a provider's answer broke.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,6 +5,7 @@
 
 mod answer;
 mod block;
+mod capabilities;
 mod catalogue;
 mod compile;
 mod protocol5;
@@ -15,5 +16,6 @@ pub use answer::{Contents, Fingerprint, SchemaAnswer};
 pub use block::{
     Attribute, AttributeType, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting, Schema, TextKind,
 };
-pub use catalogue::{Capabilities, Catalogue, CatalogueError};
+pub use capabilities::Capabilities;
+pub use catalogue::{Catalogue, CatalogueError};
 pub use compile::{SchemaError, compile};

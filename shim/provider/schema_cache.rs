@@ -22,6 +22,7 @@
 
 mod binary;
 mod context;
+mod entry;
 mod environment;
 mod files;
 mod names;
@@ -32,25 +33,17 @@ use std::sync::Arc;
 
 pub use binary::Program;
 pub use context::LaunchContext;
-pub use environment::{EnvironmentPrint, VOLATILE};
+pub use environment::EnvironmentPrint;
 
 use crate::KnownSchema;
-use crate::plugin::ProtocolVersion;
-use crate::schema::{Fingerprint, SchemaAnswer};
+use crate::schema::SchemaAnswer;
 use binary::{ExecutableDigest, Sighting};
+use entry::Entry;
 use files::Files;
+use sweep::Limits;
 
 /// How much the directory holds. What was used longest ago is removed first.
 const LIMITS: Limits = Limits { bytes: 1 << 30, files: 10_000 };
-
-/// How much a cache may hold.
-#[derive(Clone, Copy, Debug)]
-struct Limits {
-    /// Of all files together.
-    bytes: u64,
-    /// An index entry of a directory that will not be used again is small, but there may be many.
-    files: usize,
-}
 
 /// Something could not be kept.
 #[derive(Debug, thiserror::Error)]
@@ -68,14 +61,6 @@ pub struct KeepError {
 pub struct SchemaCache {
     files: Files,
     limits: Limits,
-}
-
-/// An index entry: what an executable answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
-    protocol: ProtocolVersion,
-    fingerprint: Fingerprint,
-    executable: [u8; 32],
 }
 
 impl SchemaCache {
@@ -195,26 +180,6 @@ impl SchemaCache {
 
     fn error(&self, source: std::io::Error) -> KeepError {
         KeepError { folder: self.files.folder().to_owned(), source }
-    }
-}
-
-impl Entry {
-    fn new(answer: &SchemaAnswer, print: &ExecutableDigest) -> Self {
-        Self { protocol: answer.protocol, fingerprint: answer.fingerprint(), executable: *print.bytes() }
-    }
-
-    fn to_bytes(self) -> Vec<u8> {
-        [&self.protocol.number().to_le_bytes()[..], self.fingerprint.bytes(), &self.executable].concat()
-    }
-
-    fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let (protocol, rest) = bytes.split_first_chunk::<4>()?;
-        let (fingerprint, executable) = rest.split_first_chunk::<32>()?;
-        Some(Self {
-            protocol: ProtocolVersion::from_number(u32::from_le_bytes(*protocol))?,
-            fingerprint: Fingerprint::from_bytes(*fingerprint),
-            executable: executable.try_into().ok()?,
-        })
     }
 }
 

@@ -7,6 +7,8 @@
 //! search is by names, so that a function which is called by another name (`use std::fs::rename as …`) would escape; reviews do
 //! not, and such imports are refused.
 
+mod cycles;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -224,6 +226,24 @@ fn the_tests_that_the_page_names_exist() {
             assert!(all.contains(&format!("fn {test}(")), "{test} is not a test, in the row of {place}");
         }
     }
+}
+
+/// A provider that crashes, hangs and lies is for tests alone. `.ci/run` looks into the executable besides.
+#[test]
+fn only_tests_turn_the_misbehaviours_of_the_sandbox_on() {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let features = |edges: &str| {
+        let mut command = std::process::Command::new(&cargo);
+        let command =
+            command.current_dir(root()).args(["tree", "--offline", "--locked", "--package", "isthmus"]);
+        let output = command.args(["--edges", edges]).output().expect("cargo runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let misbehaviour = "isthmus-sandbox feature \"misbehaviour\"";
+    let built = features("features,normal,build");
+    assert!(built.contains("isthmus-sandbox") && !built.contains(misbehaviour), "{built}");
+    assert!(features("features,normal,build,dev").contains(misbehaviour));
 }
 
 #[test]

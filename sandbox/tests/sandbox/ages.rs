@@ -2,7 +2,7 @@
 
 use isthmus_proto::tfplugin5::provider_client::ProviderClient;
 use isthmus_proto::tfplugin5::{get_functions, get_provider_schema, get_resource_identity_schemas};
-use isthmus_sandbox::{Minor, Protocol, Switches};
+use isthmus_sandbox::{Minor, Misbehaviour, Protocol};
 use tonic::client::Grpc;
 use tonic::codegen::http::uri::PathAndQuery;
 use tonic_prost::ProstCodec;
@@ -19,7 +19,7 @@ struct FromTheFuture {
 }
 
 async fn of_age(minor: u8) -> (InProcess, ProviderClient<tonic::transport::Channel>) {
-    let switches = Switches { minor: Minor::Numbered(minor), ..Switches::default() };
+    let switches = Misbehaviour { minor: Minor::Numbered(minor), ..Misbehaviour::default() };
     let server = InProcess::start(Protocol::V5, switches).await;
     let client = ProviderClient::new(server.channel.clone());
     (server, client)
@@ -52,7 +52,7 @@ async fn capabilities_come_with_age() {
 
 #[tokio::test]
 async fn the_future_writes_fields_that_no_contract_has() {
-    let switches = Switches { minor: Minor::Future, ..Switches::default() };
+    let switches = Misbehaviour { minor: Minor::Future, ..Misbehaviour::default() };
     let server = InProcess::start(Protocol::V5, switches).await;
     let mut client = Grpc::new(server.channel.clone());
     client.ready().await.expect("a connection");

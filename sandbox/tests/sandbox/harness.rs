@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use hyper_util::rt::TokioIo;
 use isthmus_cty::{Type, Value};
-use isthmus_sandbox::{MAGIC_COOKIE, Protocol, Provider, Switches};
+use isthmus_sandbox::{MAGIC_COOKIE, Misbehaviour, Protocol, Provider};
 use rcgen::{CertificateParams, KeyPair};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{WebPkiSupportedAlgorithms, aws_lc_rs};
@@ -30,11 +30,11 @@ pub(crate) struct InProcess {
 
 impl InProcess {
     /// Serves a protocol in the clear. Objects are kept in `folder`.
-    pub(crate) async fn start(protocol: Protocol, switches: Switches) -> Self {
+    pub(crate) async fn start(protocol: Protocol, switches: Misbehaviour) -> Self {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let socket = folder.path().join("socket");
         let listener = UnixListener::bind(&socket).expect("a socket in the temporary directory");
-        let provider = Arc::new(Provider::new(protocol, switches).expect("a provider"));
+        let provider = Arc::new(Provider::new(protocol, switches.into()).expect("a provider"));
         let ended = CancellationToken::new();
         let serving = ended.clone();
         tokio::spawn(async move { isthmus_sandbox::serve(&listener, None, provider, serving).await });

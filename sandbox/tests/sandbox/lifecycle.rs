@@ -1,7 +1,7 @@
 //! The life of objects, call by call. Compiled for each protocol, with `super::message` and the calls that differ.
 
 use isthmus_cty::{Number, Type, Value, json, msgpack};
-use isthmus_sandbox::{CallRecord, Encoding, Minor, Switches};
+use isthmus_sandbox::{CallRecord, Encoding, Minor, Misbehaviour};
 use prost::Message as _;
 use tokio::time::{Duration, timeout};
 
@@ -29,10 +29,10 @@ struct Saved {
 
 impl Subject {
     async fn new(type_name: &'static str) -> Self {
-        Self::with_switches(type_name, Switches::default()).await
+        Self::with_switches(type_name, Misbehaviour::default()).await
     }
 
-    async fn with_switches(type_name: &'static str, switches: Switches) -> Self {
+    async fn with_switches(type_name: &'static str, switches: Misbehaviour) -> Self {
         let server = InProcess::start(PROTOCOL, switches).await;
         let mut client = Client::new(server.channel.clone()).max_decoding_message_size(256 << 20);
         let answer = schema(&mut client).await;
@@ -363,7 +363,7 @@ async fn a_server_that_does_not_boot_in_time_is_half_made() {
 async fn a_call_that_hangs_ends_when_the_provider_is_stopped() {
     let folder = tempfile::tempdir().expect("a directory");
     let calls = folder.path().join("calls");
-    let switches = Switches { calls: Some(calls.clone()), ..Switches::default() };
+    let switches = Misbehaviour { calls: Some(calls.clone()), ..Misbehaviour::default() };
     let mut faulty = Subject::with_switches("sandbox_faulty", switches).await;
     let config = faulty.config(&[("mode", Value::string("hang"))]);
     let plan = faulty.plan(None, &config).await;
@@ -413,7 +413,7 @@ async fn faults_are_as_asked_for() {
 
 #[tokio::test]
 async fn answers_are_in_json_when_that_is_switched_on() {
-    let switches = Switches { answer: Encoding::Json, ..Switches::default() };
+    let switches = Misbehaviour { answer: Encoding::Json, ..Misbehaviour::default() };
     let mut notes = Subject::with_switches("sandbox_note", switches).await;
     let config = notes.config(&[("title", Value::string("a"))]);
 
@@ -428,7 +428,7 @@ async fn answers_are_in_json_when_that_is_switched_on() {
 
 #[tokio::test]
 async fn answers_from_the_future_mean_the_same() {
-    let switches = Switches { minor: Minor::Future, ..Switches::default() };
+    let switches = Misbehaviour { minor: Minor::Future, ..Misbehaviour::default() };
     let mut notes = Subject::with_switches("sandbox_note", switches).await;
     let config = notes.config(&[("title", Value::string("a"))]);
 
@@ -439,7 +439,7 @@ async fn answers_from_the_future_mean_the_same() {
 
 #[tokio::test]
 async fn the_old_kind_of_provider_has_nulls_for_blocks_and_says_so() {
-    let switches = Switches { legacy: true, ..Switches::default() };
+    let switches = Misbehaviour { legacy: true, ..Misbehaviour::default() };
     let mut servers = Subject::with_switches("sandbox_server", switches).await;
     let config = servers.config(&[("name", Value::string("s"))]);
 
@@ -509,7 +509,7 @@ async fn notes_are_listed_by_the_beginning_of_their_titles() {
 
 #[tokio::test]
 async fn a_token_is_opened_renewed_and_closed() {
-    let server = InProcess::start(PROTOCOL, Switches::default()).await;
+    let server = InProcess::start(PROTOCOL, Misbehaviour::default()).await;
     let mut client = Client::new(server.channel.clone());
     let answer = schema(&mut client).await;
     let token = answer.ephemeral_resource_schemas.get("sandbox_token").expect("an ephemeral resource");
@@ -543,7 +543,7 @@ async fn a_token_is_opened_renewed_and_closed() {
 
 #[tokio::test]
 async fn a_plan_is_put_off_while_the_configuration_is_unknown() {
-    let server = InProcess::start(PROTOCOL, Switches::default()).await;
+    let server = InProcess::start(PROTOCOL, Misbehaviour::default()).await;
     let mut client = Client::new(server.channel.clone());
     let answer = schema(&mut client).await;
     let provider = block_type(&answer.provider.and_then(|schema| schema.block).expect("a block"));
@@ -570,7 +570,7 @@ async fn a_plan_is_put_off_while_the_configuration_is_unknown() {
 
 #[tokio::test]
 async fn functions_answer_without_a_configuration() {
-    let server = InProcess::start(PROTOCOL, Switches::default()).await;
+    let server = InProcess::start(PROTOCOL, Misbehaviour::default()).await;
     let mut client = Client::new(server.channel.clone());
     let mut call = async |name: &str, arguments: &[Value]| {
         let kind = if name == "greet" { Type::String } else { Type::Number };
@@ -589,7 +589,7 @@ async fn functions_answer_without_a_configuration() {
 
 #[tokio::test]
 async fn without_a_configuration_there_are_no_objects() {
-    let server = InProcess::start(PROTOCOL, Switches::default()).await;
+    let server = InProcess::start(PROTOCOL, Misbehaviour::default()).await;
     let mut client = Client::new(server.channel.clone());
     let schema = schema(&mut client).await;
     let provider = block_type(&schema.provider.and_then(|schema| schema.block).expect("a block"));
@@ -602,7 +602,7 @@ async fn without_a_configuration_there_are_no_objects() {
 async fn calls_are_recorded() {
     let folder = tempfile::tempdir().expect("a directory");
     let calls = folder.path().join("calls");
-    let switches = Switches { calls: Some(calls.clone()), ..Switches::default() };
+    let switches = Misbehaviour { calls: Some(calls.clone()), ..Misbehaviour::default() };
     let mut notes = Subject::with_switches("sandbox_note", switches).await;
     let config = notes.config(&[("title", Value::Unknown(None))]);
     validate(&mut notes.client, "sandbox_note", encode(&config, &notes.kind)).await;

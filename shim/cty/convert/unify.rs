@@ -1,11 +1,57 @@
-//! The one type that values of several types can all have.
+//! Which types convert to which, and the one type that values of several types can all have.
 
-use super::{Safety, exists};
 use crate::Type;
+
+/// Whether a conversion may be one that fails for some values.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Safety {
+    NeverFails,
+    MayFail,
+}
+
+pub(super) fn exists(from: &Type, to: &Type, safety: Safety) -> bool {
+    let may_fail = safety == Safety::MayFail;
+    match (from, to) {
+        (_, Type::Dynamic) | (Type::Number | Type::Bool, Type::String) => true,
+        (Type::Dynamic, _) | (Type::String, Type::Number | Type::Bool) => may_fail,
+        (Type::Bool, Type::Bool) | (Type::Number, Type::Number) | (Type::String, Type::String) => true,
+        (Type::List(from), Type::Set(to)) => may_fail && exists(from, to, safety),
+        (Type::List(from) | Type::Set(from), Type::List(to))
+        | (Type::Set(from), Type::Set(to))
+        | (Type::Map(from), Type::Map(to)) => exists(from, to, safety),
+        (Type::Tuple(from), Type::List(to) | Type::Set(to)) => all_exist(from.iter(), to, safety),
+        (Type::Object(from), Type::Map(to)) => all_exist(from.attributes.values(), to, safety),
+        (Type::Tuple(from), Type::Tuple(to)) => {
+            from.len() == to.len() && from.iter().zip(to.iter()).all(|(from, to)| exists(from, to, safety))
+        }
+        (Type::Object(from), Type::Object(to)) => {
+            to.attributes.iter().all(|(name, to_attribute)| match from.attributes.get(name) {
+                Some(from_attribute) => exists(from_attribute, to_attribute, safety),
+                None => to.optional.contains(name),
+            })
+        }
+        (Type::Map(from), Type::Object(to)) => {
+            may_fail
+                && to
+                    .attributes
+                    .iter()
+                    .all(|(name, attribute)| exists(from, attribute, safety) || to.optional.contains(name))
+        }
+        _ => false,
+    }
+}
+
+/// Whether all of these can become elements of one collection.
+fn all_exist<'a>(mut from: impl Iterator<Item = &'a Type> + Clone, element: &Type, safety: Safety) -> bool {
+    match element {
+        Type::Dynamic => unify(from).is_some(),
+        _ => from.all(|from| exists(from, element, safety)),
+    }
+}
 
 /// Finds a type that all of these can be converted to without a chance of failure; for objects, tuples and collections
 /// of one shape, part by part. Dynamic types take part in nothing unless there are no others.
-pub fn unify<'a>(types: impl Iterator<Item = &'a Type> + Clone) -> Option<Type> {
+pub(super) fn unify<'a>(types: impl Iterator<Item = &'a Type> + Clone) -> Option<Type> {
     let known = || types.clone().filter(|one| !matches!(one, Type::Dynamic));
     let Some(first) = known().next() else { return Some(Type::Dynamic) };
     let fits_all = |candidate: &&Type| known().all(|one| exists(one, candidate, Safety::NeverFails));

@@ -2,60 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{refinements, writer};
-use crate::number::WireForm;
+use super::{EncodeError, EncodeReason, refinements, writer};
 use crate::value::are_of_one_type;
-use crate::{AttributePath, MAXIMUM_DEPTH, ObjectType, PathStep, Type, Value};
-
-/// Why a value cannot be written as a value of its type, and where. This is a defect of whoever made the value.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}{reason}", crate::at(path))]
-pub struct EncodeError {
-    /// Where in the value.
-    pub path: AttributePath,
-    /// What is wrong there.
-    pub reason: EncodeReason,
-}
-
-/// What keeps a value from being written.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum EncodeReason {
-    /// The value is of another kind than its type.
-    #[error("{required} required, but the value is {found}")]
-    Mismatch {
-        /// The type.
-        required: Type,
-        /// What the value is.
-        found: &'static str,
-    },
-    /// At a dynamic position stands a value without a type of its own.
-    #[error("a value at a dynamic position must bring its own type, but this is {0}")]
-    WithoutType(&'static str),
-    /// An object lacks an attribute of its type.
-    #[error("missing required attribute {0:?}")]
-    MissingAttribute(Arc<str>),
-    /// An object has an attribute that its type lacks.
-    #[error("unsupported attribute {0:?}")]
-    UnsupportedAttribute(Arc<str>),
-    /// A tuple has another length than its type.
-    #[error("{required} elements are required, but got {given}")]
-    TupleLength {
-        /// How many elements the type has.
-        required: usize,
-        /// How many the value has.
-        given: usize,
-    },
-    /// Elements of a collection whose dynamic parts differ in type.
-    #[error("the elements must all be of one type")]
-    MixedElements,
-    /// Types within dynamic types within types, without end.
-    #[error("nested deeper than {MAXIMUM_DEPTH} levels")]
-    TooDeep,
-    /// More than MessagePack can count.
-    #[error("longer than 4 GiB")]
-    TooLong,
-}
+use crate::{MAXIMUM_DEPTH, ObjectType, PathStep, Type, Value};
 
 /// Writes a value of a type as go-cty does, to the byte: attributes and keys sorted, sets in order, exactly the
 /// attributes of the type.
@@ -74,21 +23,16 @@ pub fn encode(value: &Value, own: &Type) -> Result<Vec<u8>, EncodeError> {
 /// While it travels outwards, an error's path is collected from its last step to its first.
 type Written = Result<(), Box<EncodeError>>;
 
-impl From<EncodeReason> for Box<EncodeError> {
-    fn from(reason: EncodeReason) -> Self {
-        Self::new(EncodeError { path: AttributePath::root(), reason })
-    }
-}
-
-pub(super) fn write(value: &Value, own: &Type, depth: usize, out: &mut Vec<u8>) -> Written {
+fn write(value: &Value, own: &Type, depth: usize, out: &mut Vec<u8>) -> Written {
     if depth > MAXIMUM_DEPTH {
         return Err(EncodeReason::TooDeep.into());
     }
     match (value, own) {
         (Value::Null, _) => writer::nil(out),
-        (Value::Unknown(known), _) => match known {
-            Some(known) => return refinements::write(known, own, depth, out),
-            None => refinements::write_plain(out),
+        (Value::Unknown(None), _) => refinements::write_plain(out),
+        (Value::Unknown(Some(known)), _) => match known.resolve(own) {
+            Some(resolved) => return write(&resolved, own, depth, out),
+            None => refinements::write(known, own, out)?,
         },
         (Value::Dynamic(both), Type::Dynamic) => {
             writer::array_head(2, out)?;
@@ -97,11 +41,7 @@ pub(super) fn write(value: &Value, own: &Type, depth: usize, out: &mut Vec<u8>) 
         }
         (other, Type::Dynamic) => return Err(EncodeReason::WithoutType(other.kind()).into()),
         (Value::Bool(value), Type::Bool) => writer::boolean(*value, out),
-        (Value::Number(number), Type::Number) => match number.wire_form() {
-            WireForm::Int(integer) => writer::integer(integer, out),
-            WireForm::Double(double) => writer::double(double, out),
-            WireForm::Text(text) => writer::string(&text, out)?,
-        },
+        (Value::Number(number), Type::Number) => writer::number(number, out)?,
         (Value::String(text), Type::String) => writer::string(text, out)?,
         (Value::List(elements), Type::List(element)) => {
             check_one_type(elements, element)?;
@@ -174,13 +114,6 @@ fn write_object(
     match given.next() {
         Some((name, _)) => Err(EncodeReason::UnsupportedAttribute(name.clone()).into()),
         None => Ok(()),
-    }
-}
-
-impl EncodeError {
-    fn inside(mut self: Box<Self>, step: PathStep) -> Box<Self> {
-        self.path.push(step);
-        self
     }
 }
 

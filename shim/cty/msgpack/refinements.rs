@@ -1,8 +1,7 @@
 //! Unknown values: a marker of three bytes, or an extension whose body is a small map of what is known.
 
-use super::encode::write as write_value;
 use super::reader::{Head, Reader};
-use super::{DecodeReason, EncodeError, LONGEST_REFINEMENTS, REFINED_UNKNOWN, writer};
+use super::{DecodeReason, EncodeReason, LONGEST_REFINEMENTS, REFINED_UNKNOWN, writer};
 use crate::unknown::shorten_prefix;
 use crate::{Number, Refinements, Type, Value, normalize};
 
@@ -24,15 +23,7 @@ pub(super) fn write_plain(out: &mut Vec<u8>) {
 }
 
 /// Writes an unknown with refinements: only those that the type can have, and none at all if they are too long together.
-pub(super) fn write(
-    known: &Refinements,
-    own: &Type,
-    depth: usize,
-    out: &mut Vec<u8>,
-) -> Result<(), Box<EncodeError>> {
-    if let Some(resolved) = known.resolve(own) {
-        return write_value(&resolved, own, depth, out);
-    }
+pub(super) fn write(known: &Refinements, own: &Type, out: &mut Vec<u8>) -> Result<(), EncodeReason> {
     let mut entries = Vec::new();
     let mut count = 0;
     if !matches!(own, Type::Dynamic) && known.null == Some(false) {
@@ -61,7 +52,7 @@ pub(super) fn write(
                 {
                     writer::integer(key, &mut entries);
                     writer::array_head(2, &mut entries)?;
-                    write_value(&Value::Number(number.clone()), &Type::Number, depth, &mut entries)?;
+                    writer::number(number, &mut entries)?;
                     writer::boolean(*inclusive, &mut entries);
                     count += 1;
                 }

@@ -1,6 +1,8 @@
 //! MessagePack items, each in the most compact form, as Go's encoder writes them.
 
 use super::EncodeReason;
+use crate::Number;
+use crate::number::WireForm;
 
 pub(super) fn nil(out: &mut Vec<u8>) {
     out.push(0xc0);
@@ -36,6 +38,16 @@ pub(super) fn integer(value: i64, out: &mut Vec<u8>) {
     } else {
         tagged(0xd3, &value.to_be_bytes(), out);
     }
+}
+
+/// A number in whichever of the three forms is exact.
+pub(super) fn number(number: &Number, out: &mut Vec<u8>) -> Result<(), EncodeReason> {
+    match number.wire_form() {
+        WireForm::Int(value) => integer(value, out),
+        WireForm::Double(value) => double(value, out),
+        WireForm::Text(text) => string(&text, out)?,
+    }
+    Ok(())
 }
 
 pub(super) fn double(value: f64, out: &mut Vec<u8>) {

@@ -2,8 +2,6 @@
 
 use std::cmp::Ordering;
 
-use super::double::binary_places;
-
 /// `±digits × 10^exponent`, where the digits neither start nor end with a zero: one form for each number.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Decimal {
@@ -41,22 +39,6 @@ impl Decimal {
         let sign = if self.negative { "-" } else { "" };
         // Rust reads decimal text of any length to the nearest double, and a number beyond the range as infinite.
         format!("{sign}{}e{}", self.digits, self.exponent).parse().unwrap_or(f64::NAN)
-    }
-
-    /// The double that is exactly this number, if the number has a fraction.
-    pub(super) fn as_exact_fractional_double(&self) -> Option<f64> {
-        // A fraction of k decimal digits (the last is not 0) is a multiple of 2^-k only if its digits are a multiple of
-        // 5^k: so they end in 5, and in binary it has k places too.
-        if self.exponent >= 0 || !self.digits.ends_with('5') {
-            return None;
-        }
-        let places = self.exponent.unsigned_abs();
-        let double = self.as_f64();
-        if !double.is_finite() || double == 0.0 || binary_places(double) != places {
-            return None;
-        }
-        let exact = format!("{:.*}", places as usize, double);
-        (exact == self.to_plain_text()).then_some(double)
     }
 
     pub(super) fn to_plain_text(&self) -> String {

@@ -22,10 +22,26 @@ fn decompose(double: f64) -> (u64, i32) {
 }
 
 /// How many binary places a double other than zero has after the point.
-pub(super) fn binary_places(double: f64) -> u32 {
+fn binary_places(double: f64) -> u32 {
     let (mantissa, exponent) = decompose(double);
     let lowest = exponent + i32::try_from(mantissa.trailing_zeros()).unwrap_or(0);
     lowest.min(0).unsigned_abs()
+}
+
+/// The double that is exactly a number, if that has a fraction.
+pub(super) fn exact_fractional(decimal: &Decimal) -> Option<f64> {
+    // A fraction of k decimal digits (the last is not 0) is a multiple of 2^-k only if its digits are a multiple of
+    // 5^k: so they end in 5, and in binary it has k places too.
+    if decimal.exponent >= 0 || !decimal.digits.ends_with('5') {
+        return None;
+    }
+    let places = decimal.exponent.unsigned_abs();
+    let double = decimal.as_f64();
+    if !double.is_finite() || double == 0.0 || binary_places(double) != places {
+        return None;
+    }
+    let exact = format!("{:.*}", places as usize, double);
+    (exact == decimal.to_plain_text()).then_some(double)
 }
 
 /// Exactly the whole number that a double is.

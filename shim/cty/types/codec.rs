@@ -54,7 +54,7 @@ impl Type {
     ///
     /// # Errors
     /// As [`Type::from_json`].
-    pub fn from_json_tree(tree: &Json) -> Result<Self, TypeError> {
+    pub(crate) fn from_json_tree(tree: &Json) -> Result<Self, TypeError> {
         read(tree, 0)
     }
 

@@ -8,7 +8,7 @@ impl Value {
     /// The type of this value at a position of type `constraint`: like the constraint, with each dynamic part replaced by
     /// the type of what is there. Null and unknown at a dynamic position leave it dynamic; so do elements of a collection
     /// that are not all of one type.
-    pub fn concrete_type(&self, constraint: &Type) -> Type {
+    pub(crate) fn concrete_type(&self, constraint: &Type) -> Type {
         if !constraint.is_dynamic_inside() {
             return constraint.clone();
         }

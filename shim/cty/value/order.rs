@@ -8,11 +8,21 @@ use std::hash::{Hash, Hasher};
 
 use super::Value;
 
+impl Value {
+    /// A set: brought into go-cty's order, and of equal elements only the first kept. Elements that are not wholly known
+    /// are equal to nothing, so each of them stays.
+    pub fn set(elements: impl IntoIterator<Item = Self>) -> Self {
+        let mut elements: Vec<Self> = elements.into_iter().collect();
+        sort_set(&mut elements);
+        Self::Set(elements)
+    }
+}
+
 /// Brings elements into go-cty's order and drops duplicates.
 ///
 /// Strings go by bytes, numbers by value, `false` before `true`; then unknowns, then nulls. Elements with parts go by a
 /// text that go-cty renders them to; those whose texts are the same go by their parts.
-pub(super) fn sort_set(elements: &mut Vec<Value>) {
+fn sort_set(elements: &mut Vec<Value>) {
     if elements.len() < 2 {
         return;
     }

@@ -17,15 +17,13 @@
 
 mod members;
 mod process;
+mod program;
 mod report;
 mod watch;
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as BlockingStream;
-use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 
 use rustix::process::Pid;
@@ -34,71 +32,12 @@ use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 
 use super::process::{ChildProcess, Ending};
+use program::Kind;
 use report::Report;
 
 pub use process::guardian_role;
-
-/// What watches over a provider.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Guardian(Kind);
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-enum Kind {
-    /// A thread of this process.
-    #[default]
-    Thread,
-    /// A process that runs this executable.
-    #[cfg(target_os = "linux")]
-    Process(PathBuf),
-}
-
-impl Guardian {
-    /// A process of its own that runs this program's executable, whose `main` must begin with [`guardian_role`].
-    ///
-    /// Systems other than Linux have a thread instead.
-    pub fn own_executable() -> Self {
-        // Unlike a path, this stays the same file when another version is installed over it.
-        Self::from_executable(PathBuf::from("/proc/self/exe"))
-    }
-
-    /// A process of its own that runs this executable, whose `main` must begin with [`guardian_role`].
-    pub fn from_executable(executable: PathBuf) -> Self {
-        #[cfg(target_os = "linux")]
-        return Self(Kind::Process(executable));
-        #[cfg(not(target_os = "linux"))]
-        return {
-            drop(executable);
-            Self(Kind::Thread)
-        };
-    }
-
-    /// A thread of this process, for programs whose executable does not take the role of a guardian.
-    pub fn thread() -> Self {
-        Self(Kind::Thread)
-    }
-}
-
-/// What becomes of processes that a provider has put into another session (`setsid`), when the provider has ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OtherSessions {
-    /// They keep running and are reported: `setsid` is how a process detaches on purpose, and Terraform leaves it alone.
-    #[default]
-    Leave,
-    /// They are killed. Only a guardian that is a process knows them.
-    Kill,
-}
-
-/// What is to be started.
-#[derive(Clone, Debug)]
-pub(super) struct Program {
-    /// An absolute path.
-    pub(super) executable: PathBuf,
-    pub(super) args: Vec<OsString>,
-    /// All of it; nothing is inherited.
-    pub(super) environment: BTreeMap<OsString, OsString>,
-    pub(super) working_directory: Option<PathBuf>,
-    pub(super) other_sessions: OtherSessions,
-}
+pub use program::{Guardian, OtherSessions};
+pub(super) use program::{OtherSession, Program};
 
 /// A provider under guard. Dropping any part kills it.
 #[derive(Debug)]
@@ -195,14 +134,6 @@ impl Reports {
         }
         Ending::WithGuardian(std::os::unix::process::ExitStatusExt::signal(&status))
     }
-}
-
-/// A process that a provider has put into another session.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct OtherSession {
-    pub(super) process: u32,
-    pub(super) command: String,
-    pub(super) killed: bool,
 }
 
 /// What runs the watch.

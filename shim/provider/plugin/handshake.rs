@@ -34,7 +34,7 @@ impl ProtocolVersion {
     }
 
     /// The version with this number, if we speak it.
-    pub fn from_number(number: u32) -> Option<Self> {
+    pub(crate) fn from_number(number: u32) -> Option<Self> {
         match number {
             5 => Some(Self::V5),
             6 => Some(Self::V6),

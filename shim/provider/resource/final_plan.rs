@@ -1,20 +1,12 @@
-//! Plans that follow on others: that of a replacement's new object, and the last one before a change is carried out.
+//! The last plan before a change is carried out, compared with an earlier one.
 
 use bytes::Bytes;
-use isthmus_cty::{AttributePath, Value, msgpack};
-use isthmus_proto::tfplugin6;
+use isthmus_cty::{AttributePath, msgpack};
 use sha2::{Digest as _, Sha256};
 
-use super::{Action, Object, Plan, Resource};
+use super::{Action, Plan, Resource};
 use crate::ProviderError;
 use crate::rules::{self, Violation};
-
-/// What the plan that asks for a replacement hands on to the plan of the new object.
-#[derive(Clone, Debug)]
-pub struct Handover {
-    pub(super) private: Bytes,
-    pub(super) identity: Option<tfplugin6::ResourceIdentityData>,
-}
 
 /// What is kept of a plan to judge a later one by. Its values are encoded, which takes a fraction of the room.
 #[derive(Clone, Debug)]
@@ -25,24 +17,6 @@ pub struct EarlierPlan {
     config: Bytes,
     planned: Bytes,
     is_wholly_known: bool,
-}
-
-impl Plan {
-    /// What the plan of the new object has to be told. `None`: nothing is to be replaced.
-    pub fn handover(&self) -> Option<Handover> {
-        matches!(self.action, Action::Replace(_))
-            .then(|| Handover { private: self.private.clone(), identity: self.identity.clone() })
-    }
-}
-
-impl Handover {
-    /// How much memory it takes, in bytes.
-    pub fn size(&self) -> usize {
-        let identity = self.identity.as_ref().and_then(|identity| identity.identity_data.as_ref());
-        size_of::<Self>()
-            + self.private.len()
-            + identity.map_or(0, |identity| identity.msgpack.len() + identity.json.len())
-    }
 }
 
 impl EarlierPlan {
@@ -107,36 +81,6 @@ impl Resource<'_> {
         digest.update(encoded);
         digest.update(&plan.prior_private);
         Some(digest.finalize().into())
-    }
-}
-
-/// What a plan starts from.
-pub(super) struct Start {
-    pub(super) value: Value,
-    pub(super) private: Bytes,
-    pub(super) identity: Option<tfplugin6::ResourceIdentityData>,
-    /// Whether it is the second plan of a replacement. The first one was checked against the configuration, which core then
-    /// does not do again.
-    pub(super) is_second: bool,
-}
-
-impl Start {
-    pub(super) fn at(prior: Option<&Object>) -> Self {
-        Self {
-            value: prior.map_or(Value::Null, |object| object.value.clone()),
-            private: prior.map(|object| object.private.clone()).unwrap_or_default(),
-            identity: prior.and_then(|object| object.identity.clone()),
-            is_second: false,
-        }
-    }
-
-    pub(super) fn after(handover: &Handover) -> Self {
-        Self {
-            value: Value::Null,
-            private: handover.private.clone(),
-            identity: handover.identity.clone(),
-            is_second: true,
-        }
     }
 }
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use isthmus_cty::{AttributePath, Value};
 use isthmus_proto::tfplugin6;
 
-use super::final_plan::{Handover, Start};
+use super::start::{Handover, Start};
 use super::{Object, Resource, present};
 use crate::deferral::DeferralSupport;
 use crate::diagnostics::attribute_path;
@@ -45,6 +45,14 @@ pub struct Plan {
     pub(super) legacy: bool,
     /// How often the provider had been asked to stop when planning began.
     pub(super) stops: u64,
+}
+
+impl Plan {
+    /// What the plan of the new object has to be told. `None`: nothing is to be replaced.
+    pub fn handover(&self) -> Option<Handover> {
+        matches!(self.action, Action::Replace(_))
+            .then(|| Handover { private: self.private.clone(), identity: self.identity.clone() })
+    }
 }
 
 impl Resource<'_> {

@@ -10,7 +10,7 @@ use crate::schema::{Attribute, AttributeType, Block, BlockNesting, NestedBlock};
 
 /// Compares `actual` with `planned`. The list is empty when the result is one that the plan allows. The legacy type system
 /// breaks these rules as a matter of course; the caller decides how much a violation weighs.
-pub fn check_applied(block: &Block, planned: &Value, actual: &Value) -> Vec<Violation> {
+pub(crate) fn check_applied(block: &Block, planned: &Value, actual: &Value) -> Vec<Violation> {
     let mut check = Check { path: AttributePath::default(), violations: Vec::new() };
     check.block(block, planned, actual);
     check.violations

@@ -13,7 +13,7 @@ use isthmus_cty::{Type, Value};
 /// The value of a position of blocks in the form that does not depend on what they contain: a wrapped tuple becomes a list,
 /// a wrapped object a map, and each dynamic attribute of an element brings its own type again. Any other value is returned
 /// as it is.
-pub fn split_blocks<'a>(value: &'a Value, element: &Type) -> Cow<'a, Value> {
+pub(crate) fn split_blocks<'a>(value: &'a Value, element: &Type) -> Cow<'a, Value> {
     let Value::Dynamic(wrapped) = value else { return Cow::Borrowed(value) };
     match &**wrapped {
         (Type::Tuple(types), Value::Tuple(elements)) => Cow::Owned(Value::List(
@@ -36,7 +36,7 @@ pub fn split_blocks<'a>(value: &'a Value, element: &Type) -> Cow<'a, Value> {
 
 /// The way back from [`split_blocks`]: wraps a list or map of elements of type `element` for a dynamic position. Any other
 /// value is returned as it is.
-pub fn join_blocks(value: Value, element: &Type) -> Value {
+pub(crate) fn join_blocks(value: Value, element: &Type) -> Value {
     match value {
         Value::List(elements) => {
             let own = Type::tuple(std::iter::repeat_n(element.clone(), elements.len()));

@@ -7,7 +7,7 @@
 use isthmus_cty::Value;
 
 /// Whether every input that is known in `then` is the same in `now`. What is unknown in `then` may be anything by now.
-pub fn inputs_hold(then: &Value, now: &Value) -> bool {
+pub(crate) fn inputs_hold(then: &Value, now: &Value) -> bool {
     match (then, now) {
         (Value::Unknown(_), _) => true,
         _ if then.is_wholly_known() => then == now,

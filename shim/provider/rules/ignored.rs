@@ -13,7 +13,7 @@ use isthmus_cty::{AttributePath, PathStep, Value};
 /// A path must lead somewhere on both sides; only the last key of a map may be missing on either, and then comes or goes. Of a
 /// map of which nothing is known no key can be put back, and core does not put back the map either. An element of a set has no
 /// place, except the only one of a set.
-pub fn keep_ignored(prior: &Value, mut planned: Value, paths: &[AttributePath]) -> Value {
+pub(crate) fn keep_ignored(prior: &Value, mut planned: Value, paths: &[AttributePath]) -> Value {
     for path in paths {
         put_back(prior, &mut planned, &path.0);
     }

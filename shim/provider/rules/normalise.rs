@@ -42,7 +42,7 @@ pub(crate) fn absent_blocks(nested: &NestedBlock) -> Value {
 /// Replaces null blocks by what core takes them for, where it does so: in what ReadResource answers, and nowhere else. Schemas
 /// that cannot come from the legacy SDK are left alone: there a null block is a fault that must be seen. Unknown blocks are
 /// left too, because nothing unknown is taken from a read.
-pub fn normalise_blocks(block: &Block, value: Value) -> Value {
+pub(crate) fn normalise_blocks(block: &Block, value: Value) -> Value {
     if cannot_be_legacy(block) { value } else { normalise(block, value) }
 }
 

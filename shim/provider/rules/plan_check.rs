@@ -13,7 +13,7 @@ use crate::schema::{
 
 /// Compares `planned` with `config`, knowing `prior`. The list is empty when the plan is valid. Providers that announce the
 /// legacy type system break these rules as a matter of course; the caller decides how much a violation weighs.
-pub fn check_planned(block: &Block, prior: &Value, config: &Value, planned: &Value) -> Vec<Violation> {
+pub(crate) fn check_planned(block: &Block, prior: &Value, config: &Value, planned: &Value) -> Vec<Violation> {
     let mut check = Check { path: AttributePath::default(), violations: Vec::new() };
     check.block(block, prior, config, planned);
     check.violations

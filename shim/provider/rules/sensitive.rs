@@ -18,7 +18,7 @@ pub fn sensitive_paths(block: &Block, value: &Value) -> Vec<AttributePath> {
 
 /// Shows `visit` every part of `value` that may not be printed: what the schema calls sensitive, and what is write-only.
 /// Where nothing in the schema is, the value is not looked at.
-pub fn each_secret(block: &Block, value: &Value, visit: &mut dyn FnMut(&Value)) {
+pub(crate) fn each_secret(block: &Block, value: &Value, visit: &mut dyn FnMut(&Value)) {
     if !block.has_secrets {
         return;
     }

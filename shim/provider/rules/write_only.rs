@@ -8,14 +8,14 @@ use isthmus_cty::{AttributePath, PathStep, Value};
 use crate::schema::{Attribute, AttributeType, Block};
 
 /// The write-only attributes that `value` nevertheless holds a value for. A plan or a state must have none.
-pub fn write_only_paths(block: &Block, value: &Value) -> Vec<AttributePath> {
+pub(crate) fn write_only_paths(block: &Block, value: &Value) -> Vec<AttributePath> {
     let mut found = Vec::new();
     visit_block(block, value, &mut AttributePath::default(), &mut |path| found.push(path.clone()));
     found
 }
 
 /// The value with null for each write-only attribute.
-pub fn without_write_only(block: &Block, value: Value) -> Value {
+pub(crate) fn without_write_only(block: &Block, value: Value) -> Value {
     let found: BTreeSet<AttributePath> =
         write_only_paths(block, &value).into_iter().map(with_keys_as_attributes).collect();
     if found.is_empty() {

@@ -8,7 +8,7 @@ use isthmus_proto::{tfplugin5, tfplugin6};
 use prost::Message as _;
 
 use super::compile::{SchemaError, compile};
-use super::{Schema, protocol5};
+use super::{Capabilities, Schema, protocol5};
 
 /// What a provider said of itself in GetProviderSchema.
 ///
@@ -24,20 +24,6 @@ pub struct Catalogue {
     actions: BTreeMap<Arc<str>, Entry>,
     functions: BTreeMap<Arc<str>, tfplugin6::Function>,
     capabilities: Capabilities,
-}
-
-/// What a provider announced that it can do, beyond what its protocol's major version says. A provider that is older
-/// than a capability says nothing, which is "no".
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Capabilities {
-    /// Wants to plan destruction as well (5.3, 6.3).
-    pub plan_destroy: bool,
-    /// Works in a process whose schema was never asked for (5.4, 6.4).
-    pub get_provider_schema_optional: bool,
-    /// Has MoveResourceState (5.5, 6.5).
-    pub move_resource_state: bool,
-    /// Has GenerateResourceConfig (5.10, 6.10).
-    pub generate_resource_config: bool,
 }
 
 /// Why a schema cannot be had.
@@ -93,7 +79,7 @@ struct WireAction {
 
 impl Catalogue {
     /// Takes over the answer of a provider that speaks protocol 5. The answer's diagnostics are the caller's business.
-    pub fn from_protocol_5(response: tfplugin5::get_provider_schema::Response) -> Self {
+    pub(crate) fn from_protocol_5(response: tfplugin5::get_provider_schema::Response) -> Self {
         let entries =
             |schemas: std::collections::HashMap<String, Bytes>| entries(schemas, WireSchema::Protocol5);
         Self {
@@ -190,11 +176,6 @@ impl Catalogue {
         lookup(&self.ephemeral_resources, "ephemeral resource", name)
     }
 
-    /// The types that can be listed, ordered by name.
-    pub fn list_resource_names(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
-        self.list_resources.keys()
-    }
-
     /// The schema of the configuration of one list resource.
     pub fn list_resource(&self, name: &str) -> Result<Arc<Schema>, CatalogueError> {
         lookup(&self.list_resources, "list resource", name)
@@ -253,17 +234,6 @@ impl WireSchema {
             Self::Protocol6(bytes) => tfplugin6::Schema::decode(bytes.clone()),
         }
         .map_err(|error| SchemaError::root(format!("its message cannot be decoded: {error}")))
-    }
-}
-
-impl From<tfplugin6::ServerCapabilities> for Capabilities {
-    fn from(announced: tfplugin6::ServerCapabilities) -> Self {
-        Self {
-            plan_destroy: announced.plan_destroy,
-            get_provider_schema_optional: announced.get_provider_schema_optional,
-            move_resource_state: announced.move_resource_state,
-            generate_resource_config: announced.generate_resource_config,
-        }
     }
 }
 

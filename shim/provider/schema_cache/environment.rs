@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use crate::plugin::GO_PLUGIN_VARIABLES;
 
 /// The variables that do not count, by name or, with `*`, by what the name begins with. Each with the reason.
-pub const VOLATILE: [(&str, &str); 24] = [
+pub(crate) const VOLATILE: [(&str, &str); 24] = [
     ("PWD", "where the program was started"),
     ("OLDPWD", "where the shell was before"),
     ("SHLVL", "how many shells are around it"),

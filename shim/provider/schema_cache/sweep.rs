@@ -11,10 +11,19 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, SystemTime};
 
+use super::entry::Entry;
 use super::files::{Files, ListedFile};
 use super::names::Kind;
-use super::{Entry, Limits};
 use crate::schema::Fingerprint;
+
+/// How much a cache may hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Of all files together.
+    pub(super) bytes: u64,
+    /// An index entry of a directory that will not be used again is small, but there may be many.
+    pub(super) files: usize,
+}
 
 /// How old an unfinished file must be to be one that was given up, and an answer without an entry to be one that will get none.
 pub(super) const GIVEN_UP: Duration = Duration::from_secs(3600);

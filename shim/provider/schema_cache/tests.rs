@@ -13,6 +13,7 @@ use tempfile::TempDir;
 use super::names::Kind;
 use super::sweep::{GIVEN_UP, sweep};
 use super::*;
+use crate::plugin::ProtocolVersion;
 use crate::schema::testing::{attribute, block, schema};
 
 struct Shelf {

@@ -12,10 +12,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The name that the role is chosen by.
-const NAME: &str = "isthmus-guardian";
-const LEAVE: &str = "leave";
-const KILL: &str = "kill";
+use super::program::NAME;
 
 /// Serves as a guardian, if that is what the arguments ask for; the first is the name that the program was started by.
 ///
@@ -61,9 +58,11 @@ mod linux {
     use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
     use super::super::super::spawn::keep_descriptors_from_children;
+    use super::super::program::{NAME, OtherSessions, Program};
     use super::super::watch::{Wake, Watch, begin};
-    use super::super::{OtherSessions, Program};
-    use super::{KILL, LEAVE, NAME};
+
+    const LEAVE: &str = "leave";
+    const KILL: &str = "kill";
 
     /// Starts `executable` as the guardian of a program, whose own arguments are to follow.
     pub(in super::super) fn command(executable: &Path, program: &Program) -> Command {

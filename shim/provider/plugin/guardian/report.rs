@@ -3,7 +3,7 @@
 use rustix::process::Pid;
 
 use super::super::process::Ending;
-use super::OtherSession;
+use super::program::OtherSession;
 
 /// Something that has happened to a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]

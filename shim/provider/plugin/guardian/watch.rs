@@ -17,8 +17,8 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, getpid, 
 use super::super::process::Ending;
 use super::super::spawn::start;
 use super::members::{self, Process};
+use super::program::{OtherSession, OtherSessions};
 use super::report::Report;
-use super::{OtherSession, OtherSessions};
 
 /// Watches in a thread of a process that has other work as well. It covers the provider's session only: processes that
 /// lose their parent become children of another process, which waits for them.

@@ -4,11 +4,15 @@ use std::collections::HashMap;
 
 use prost::Message as _;
 
+use isthmus_cty::Value;
+use isthmus_proto::tfplugin6;
+
 use super::*;
 use crate::rules::testing::object;
 use crate::schema::Block;
 use crate::schema::testing::{attribute, block, compiled, schema};
 use crate::testing::{Stage, unwired, wire};
+use crate::{Handover, Object};
 
 type Answer = tfplugin6::plan_resource_change::Response;
 type Request = tfplugin6::plan_resource_change::Request;

@@ -1,0 +1,78 @@
+//! What only tests need of the provider: the record of calls, functions, an ephemeral resource, an action, a list, and
+//! metadata of the module that uses it.
+
+use isthmus_cty::Type;
+
+use super::Misbehaviour;
+use crate::broadcast;
+use crate::calls::{CallRecord, Calls};
+use crate::functions::{self, Function};
+use crate::log::{self, Level};
+use crate::protocol::Feature;
+use crate::resources::fixtures::note_list::NoteList;
+use crate::schema::{Attribute, Block, DataSource, NestedBlock, Nesting, Schema};
+use crate::token::{self, Tokens};
+
+/// All of it.
+#[derive(Debug)]
+pub(crate) struct Fixtures {
+    calls: Option<Calls>,
+    /// Its functions.
+    pub(crate) functions: Vec<Function>,
+    /// Its ephemeral resource, [`token::TYPE_NAME`].
+    pub(crate) token: DataSource,
+    /// The tokens that are open.
+    pub(crate) tokens: Tokens,
+    /// What a search for notes looks like.
+    pub(crate) search: DataSource,
+    /// What it wants to be told of the module that uses it, if it wants anything.
+    pub(crate) meta: Option<DataSource>,
+    /// Its action, [`broadcast::TYPE_NAME`].
+    pub(crate) broadcast: DataSource,
+}
+
+impl Fixtures {
+    /// # Errors
+    /// When the record of calls cannot be opened.
+    pub(crate) fn new(switches: &Misbehaviour) -> std::io::Result<Self> {
+        Ok(Self {
+            calls: switches.calls.as_deref().map(Calls::open).transpose()?,
+            functions: if switches.minor.has(Feature::Functions) {
+                functions::all(switches.odd)
+            } else {
+                Vec::new()
+            },
+            token: DataSource::new(token::schema()),
+            tokens: Tokens::default(),
+            search: DataSource::new(NoteList::schema()),
+            meta: switches.meta.then(|| DataSource::new(meta_schema())),
+            broadcast: DataSource::new(broadcast::schema()),
+        })
+    }
+
+    /// Appends to the record of calls, if there is one.
+    pub(crate) fn record(&self, record: &CallRecord) {
+        if let Some(calls) = &self.calls
+            && let Err(error) = calls.append(record)
+        {
+            log::write(Level::Error, "a call could not be recorded", &[("reason", &error.to_string())]);
+        }
+    }
+}
+
+fn meta_schema() -> Schema {
+    let part = Block {
+        description: "A part of the module.",
+        attributes: vec![Attribute::required("name", Type::String)],
+        blocks: Vec::new(),
+    };
+    let block = Block {
+        description: "Who uses the sandbox.",
+        attributes: vec![
+            Attribute::optional("module", Type::String),
+            Attribute::optional("uses", Type::Number),
+        ],
+        blocks: vec![NestedBlock::new("part", Nesting::List, part)],
+    };
+    Schema { version: 0, block }
+}

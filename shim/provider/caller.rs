@@ -1,0 +1,318 @@
+//! How calls are made, and how their failures are told apart.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use isthmus_proto::tfplugin6;
+
+use super::chunks::{Chunks, Watch};
+use super::diagnostics::errors_of;
+use super::limit::{Entered, InFlight, Limit};
+use super::{CallMessages, CallObserver, CallReport, Client, Diagnostic, Interruption, ProviderError, Rpc};
+use crate::plugin::Plugin;
+use crate::schema::{Catalogue, Contents, Fingerprint, SchemaAnswer};
+
+/// How long to wait for a process to be seen ending after its connection broke. A call that fails because the process died
+/// fails a moment before the process can be waited for.
+const EXIT_GRACE: Duration = Duration::from_secs(2);
+
+/// How long a provider may take to answer that it stops. The answer does not wait for what is stopped.
+const STOP_ANSWER: Duration = Duration::from_secs(2);
+
+/// What is known of a provider's schema before its process is asked.
+#[derive(Clone, Debug)]
+pub struct KnownSchema {
+    /// What the provider offers.
+    pub catalogue: Arc<Catalogue>,
+    /// The answer that it was made of.
+    pub fingerprint: Fingerprint,
+}
+
+/// What a started process said of its schema, beside what was known.
+#[derive(Debug)]
+pub enum SchemaUpdate {
+    /// The same as was known; the provider goes by the known catalogue.
+    AsKnown,
+    /// Something else, or nothing was known.
+    New(SchemaAnswer),
+    /// Something that must not be remembered: it came with warnings, which whoever asks the next time must see as well.
+    Uncacheable,
+}
+
+/// Makes calls and tells their failures apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Caller<'a> {
+    pub(super) name: &'a str,
+    pub(super) plugin: &'a Plugin,
+    pub(super) client: &'a Client,
+    pub(super) observer: &'a CallObserver,
+    pub(super) in_flight: &'a Arc<InFlight>,
+    /// When its calls are broken off.
+    pub(super) limit: &'a Limit,
+}
+
+impl Caller<'_> {
+    pub(super) async fn schema(
+        &self,
+        known: Option<&KnownSchema>,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<(Arc<Catalogue>, SchemaUpdate), ProviderError> {
+        let rpc = Rpc::GetProviderSchema;
+        // The requests of both protocols are empty.
+        let request = tfplugin6::get_provider_schema::Request::default();
+        let shown = self.shown(&request);
+        let bytes =
+            self.watch(rpc, shown, self.client.call_encoded(rpc, request), |bytes| bytes.to_vec()).await?;
+        let answer = SchemaAnswer { protocol: self.client.version(), bytes };
+        if let Some(known) = known
+            && answer.fingerprint() == known.fingerprint
+        {
+            return Ok((Arc::clone(&known.catalogue), SchemaUpdate::AsKnown));
+        }
+        let Contents { catalogue, diagnostics } =
+            answer.decode().map_err(|error| ProviderError::InvalidSchema {
+                provider: self.name.to_owned(),
+                operation: rpc.name(self.client.version()),
+                reason: error.to_string(),
+            })?;
+        let news = if diagnostics.is_empty() { SchemaUpdate::New(answer) } else { SchemaUpdate::Uncacheable };
+        self.refuse_errors(rpc, diagnostics, warnings)?;
+        Ok((Arc::new(catalogue), news))
+    }
+
+    pub(super) async fn call<Request, Response>(
+        &self,
+        rpc: Rpc,
+        request: Request,
+    ) -> Result<Response, ProviderError>
+    where
+        Request: prost::Message + Send + Sync + 'static,
+        Response: prost::Message + Default + Send + Sync + 'static,
+    {
+        let shown = self.shown(&request);
+        self.watch(rpc, shown, self.client.call(rpc, request), Response::encode_to_vec).await
+    }
+
+    /// The request as it is sent, if the observer wants to see it.
+    fn shown(&self, request: &impl prost::Message) -> Option<Vec<u8>> {
+        self.observer.wants_messages().then(|| request.encode_to_vec())
+    }
+
+    /// Asks the provider to stop what it is doing.
+    pub(super) async fn stop(&self) -> Result<(), ProviderError> {
+        let rpc = Rpc::StopProvider;
+        let request = tfplugin6::stop_provider::Request::default();
+        let shown = self.shown(&request);
+        // It is for other calls, so it does not wait for them and is none of them.
+        let limit = Limit::default();
+        limit.at_most(STOP_ANSWER);
+        let call = self.client.call::<_, tfplugin6::stop_provider::Response>(rpc, request);
+        let caller = Caller { limit: &limit, ..*self };
+        let response = caller.make(rpc, shown, call, prost::Message::encode_to_vec, None).await?;
+        if response.error.is_empty() {
+            return Ok(());
+        }
+        let (provider, operation) = (self.name.to_owned(), rpc.name(self.client.version()));
+        Err(ProviderError::Refused { provider, operation, reason: response.error })
+    }
+
+    /// Makes a call that is prepared, unless the process is gone. With `shown`, the observer sees the messages.
+    async fn watch<Answer>(
+        &self,
+        rpc: Rpc,
+        shown: Option<Vec<u8>>,
+        call: impl Future<Output = Result<Answer, tonic::Status>>,
+        encode: impl FnOnce(&Answer) -> Vec<u8>,
+    ) -> Result<Answer, ProviderError> {
+        let entered = self.in_flight.enter().await;
+        self.make(rpc, shown, call, encode, Some(&entered)).await
+    }
+
+    async fn make<Answer>(
+        &self,
+        rpc: Rpc,
+        shown: Option<Vec<u8>>,
+        call: impl Future<Output = Result<Answer, tonic::Status>>,
+        encode: impl FnOnce(&Answer) -> Vec<u8>,
+        entered: Option<&Entered>,
+    ) -> Result<Answer, ProviderError> {
+        let operation = rpc.name(self.client.version());
+        self.require_time(rpc)?;
+        self.require_alive(rpc)?;
+        let begun = Instant::now();
+        let (answer, broken_off) = match self.until(entered, call).await {
+            Ok(answer) => (answer, None),
+            Err(cut) => (Err(tonic::Status::cancelled("the call was broken off")), Some(cut)),
+        };
+        let answered = answer.is_ok();
+        self.observer.report(CallReport { operation, elapsed: begun.elapsed(), answered });
+        if let Some(request) = shown {
+            let response = answer.as_ref().map(encode);
+            let response = response.as_ref().map(Vec::as_slice).map_err(|status| *status);
+            self.observer.show(CallMessages {
+                path: rpc.path(self.client.version()),
+                request: &request,
+                response,
+            });
+        }
+        match (answer, broken_off) {
+            (Ok(response), _) => Ok(response),
+            (Err(_), Some(reason)) => Err(self.cut(rpc, true, reason)),
+            (Err(status), None) => Err(self.failure(rpc, status).await),
+        }
+    }
+
+    /// Waits for a part of an answer that comes in parts, until the limit comes.
+    async fn part<Part>(&self, rpc: Rpc, part: impl Future<Output = Part>) -> Result<Part, ProviderError> {
+        self.require_time(rpc)?;
+        tokio::select! {
+            biased;
+            part = part => Ok(part),
+            reason = self.limit.comes() => Err(self.cut(rpc, true, reason)),
+        }
+    }
+
+    fn require_time(&self, rpc: Rpc) -> Result<(), ProviderError> {
+        self.limit.has_passed().map_or(Ok(()), |reason| Err(self.cut(rpc, false, reason)))
+    }
+
+    fn cut(&self, rpc: Rpc, during: bool, cut: Interruption) -> ProviderError {
+        let operation = rpc.name(self.client.version());
+        ProviderError::Interruption { provider: self.name.to_owned(), operation, during, cut }
+    }
+
+    pub(super) async fn stream<Request, Piece>(
+        self,
+        rpc: Rpc,
+        request: Request,
+    ) -> Result<Chunks<Piece>, ProviderError>
+    where
+        Request: prost::Message + Send + Sync + 'static,
+        Piece: prost::Message + Default + Send + Sync + 'static,
+    {
+        let request_shown = self.shown(&request);
+        self.require_alive(rpc)?;
+        let entered = self.in_flight.enter().await;
+        let mut watch = Watch::new(self.observer.clone(), self.client.version(), rpc, request_shown);
+        match self.part(rpc, self.client.stream(rpc, request)).await {
+            Ok(Ok(pieces)) => Ok(Chunks::new(pieces, watch, entered)),
+            Ok(Err(status)) => {
+                watch.end(Err(&status));
+                Err(self.failure(rpc, status).await)
+            }
+            Err(cut) => {
+                watch.end(Err(&tonic::Status::cancelled("the call was broken off")));
+                Err(cut)
+            }
+        }
+    }
+
+    /// Nothing can be asked of a process that is gone.
+    fn require_alive(&self, rpc: Rpc) -> Result<(), ProviderError> {
+        let Some(exit) = self.plugin.exit() else { return Ok(()) };
+        let operation = rpc.name(self.client.version());
+        Err(ProviderError::Gone { provider: self.name.to_owned(), operation, during: false, exit })
+    }
+
+    /// What the failure of a call says of the provider.
+    async fn failure(&self, rpc: Rpc, status: tonic::Status) -> ProviderError {
+        let operation = rpc.name(self.client.version());
+        let provider = self.name.to_owned();
+        if status.code() == tonic::Code::Unimplemented {
+            return ProviderError::Unsupported { provider, operation };
+        }
+        if is_break(&status)
+            && let Ok(exit) = tokio::time::timeout(EXIT_GRACE, self.plugin.exited()).await
+        {
+            return ProviderError::Gone { provider, operation, during: true, exit };
+        }
+        ProviderError::Call { provider, operation, status }
+    }
+
+    /// Waits for the answer to a call, until the limit comes. When time has run out, a provider that does nothing else is
+    /// asked to stop, and may still answer. A call that is broken off ends on the provider's side as well.
+    async fn until<Answer>(
+        &self,
+        entered: Option<&Entered>,
+        call: impl Future<Output = Result<Answer, tonic::Status>>,
+    ) -> Result<Result<Answer, tonic::Status>, Interruption> {
+        let mut call = std::pin::pin!(call);
+        let cut = tokio::select! {
+            biased;
+            answer = &mut call => return Ok(answer),
+            cut = self.limit.comes() => cut,
+        };
+        let alone = match cut {
+            Interruption::TimedOut(_) => entered.and_then(InFlight::hold_if_alone),
+            Interruption::BrokenOff(_) => None,
+        };
+        let Some(held) = alone else { return Err(cut) };
+        let stop = async move {
+            // What it says to this has no bearing: if the call does not end now, it is broken off.
+            let _ = Box::pin(self.stop()).await;
+            drop(held);
+        };
+        let answer = async {
+            tokio::select! {
+                biased;
+                answer = &mut call => Some(answer),
+                () = self.limit.grace_is_over() => None,
+            }
+        };
+        // Both to their end: a request to stop that is still on its way when the next call begins would stop that one.
+        let ((), answer) = tokio::join!(stop, answer);
+        match answer {
+            Some(Ok(answer)) => Ok(Ok(answer)),
+            Some(Err(status)) if is_break(&status) => Ok(Err(status)),
+            // A provider that breaks off by itself says nothing of what it has done.
+            Some(Err(_)) | None => Err(cut),
+        }
+    }
+
+    pub(super) fn refuse_errors(
+        &self,
+        rpc: Rpc,
+        diagnostics: Vec<tfplugin6::Diagnostic>,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<(), ProviderError> {
+        let diagnostics = errors_of(diagnostics, warnings);
+        if diagnostics.is_empty() {
+            return Ok(());
+        }
+        Err(ProviderError::Diagnostics { operation: rpc.name(self.client.version()), diagnostics })
+    }
+}
+
+/// Whether the connection broke. A status that the provider itself sent has no source: whoever answers is alive, and is not
+/// waited for.
+fn is_break(status: &tonic::Status) -> bool {
+    status.code() == tonic::Code::Unavailable || std::error::Error::source(status).is_some()
+}
+
+impl<Chunk: prost::Message> Chunks<Chunk> {
+    /// The next chunk; none when the provider, which is `caller`'s, has ended its answer.
+    pub(super) async fn next(&mut self, caller: Caller<'_>) -> Result<Option<Chunk>, ProviderError> {
+        let rpc = self.watch.rpc();
+        let chunk = match caller.part(rpc, self.messages.message()).await {
+            Ok(chunk) => chunk,
+            Err(cut) => {
+                self.watch.end(Err(&tonic::Status::cancelled("the call was broken off")));
+                return Err(cut);
+            }
+        };
+        match chunk {
+            Ok(Some(chunk)) => {
+                self.watch.see(&chunk);
+                Ok(Some(chunk))
+            }
+            Ok(None) => {
+                self.watch.end(Ok(()));
+                Ok(None)
+            }
+            Err(status) => {
+                self.watch.end(Err(&status));
+                Err(caller.failure(rpc, status).await)
+            }
+        }
+    }
+}
