@@ -54,7 +54,6 @@ pub struct NotCached {
     pub address: ProviderAddress,
     pub constraint: VersionConstraint,
     pub folder: PathBuf,
-    /// Where a version that will do would be found; `VERSION` stands for any of them.
     pub expected: PathBuf,
     pub versions: Vec<Version>,
     pub skipped: Vec<Skipped>,
@@ -76,7 +75,7 @@ impl ProviderCache {
     }
 
     /// The cache in this directory, for another kind of machine.
-    pub fn for_platform(root: impl Into<PathBuf>, platform: Platform) -> Self {
+    pub(crate) fn for_platform(root: impl Into<PathBuf>, platform: Platform) -> Self {
         Self { root: root.into(), platform }
     }
 
@@ -96,7 +95,7 @@ impl ProviderCache {
     }
 
     /// Where a version of a provider lies unpacked.
-    pub fn package_folder(&self, address: &ProviderAddress, version: &Version) -> PathBuf {
+    pub(crate) fn package_folder(&self, address: &ProviderAddress, version: &Version) -> PathBuf {
         self.provider_folder(address).join(version.to_string()).join(self.platform.to_string())
     }
 

@@ -155,7 +155,7 @@ impl VersionConstraint {
     }
 
     /// It allows every version that is not a prerelease.
-    pub fn is_any(&self) -> bool {
+    pub(crate) fn is_any(&self) -> bool {
         self.comparisons.is_empty()
     }
 }

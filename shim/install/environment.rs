@@ -19,23 +19,25 @@ impl Environment {
     }
 
     /// These.
-    pub fn from_pairs(pairs: impl IntoIterator<Item = (impl Into<String>, impl Into<OsString>)>) -> Self {
+    pub(crate) fn from_pairs(
+        pairs: impl IntoIterator<Item = (impl Into<String>, impl Into<OsString>)>,
+    ) -> Self {
         let pairs = pairs.into_iter().map(|(name, value)| (name.into(), value.into()));
         Self { variables: pairs.filter(|(_, value): &(String, OsString)| !value.is_empty()).collect() }
     }
 
     /// A variable's text. One that is not in UTF-8 has none.
-    pub fn text(&self, name: &str) -> Option<&str> {
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.variables.get(name)?.to_str()
     }
 
     /// A variable that is a path.
-    pub fn path(&self, name: &str) -> Option<PathBuf> {
+    pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
         self.variables.get(name).map(PathBuf::from)
     }
 
     /// The names and texts of the variables whose names start with this, without it.
-    pub fn starting_with(&self, prefix: &str) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn starting_with(&self, prefix: &str) -> impl Iterator<Item = (&str, &str)> {
         self.variables
             .iter()
             .filter_map(move |(name, value)| Some((name.strip_prefix(prefix)?, value.to_str()?)))

@@ -20,27 +20,27 @@ const MOST_FILES: usize = 100_000;
 /// More than any provider unpacks to. The largest ones have some hundred megabytes.
 const LARGEST: u64 = 8 << 30;
 
+/// A package on disk.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PackageForm {
+    /// Unpacked.
+    Folder(PathBuf),
+    /// As a ZIP file.
+    Archive(PathBuf),
+}
+
 /// The sum of a package, with its scheme in front: `h1:…`. They are sorted as texts are, as lock files have them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PackageHash(String);
 
 /// What a sum is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HashScheme {
+pub(crate) enum HashScheme {
     /// `h1`: the names and contents of files.
     Contents,
     Archive,
     /// One that is not known here. Such sums are kept, and never match.
     Other,
-}
-
-/// A package on disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LocalPackage<'a> {
-    /// Unpacked.
-    Folder(&'a Path),
-    /// As a ZIP file.
-    Archive(&'a Path),
 }
 
 /// A text is no sum.
@@ -89,17 +89,17 @@ impl PackageHash {
     ///
     /// # Errors
     /// When it cannot be read, or is none.
-    pub fn of_contents(package: LocalPackage<'_>) -> Result<Self, SumError> {
+    pub fn of_contents(package: &PackageForm) -> Result<Self, SumError> {
         let sums = match package {
-            LocalPackage::Folder(path) => sums_of_folder(path),
-            LocalPackage::Archive(path) => sums_of_archive(path),
+            PackageForm::Folder(path) => sums_of_folder(path),
+            PackageForm::Archive(path) => sums_of_archive(path),
         };
         let of_all = sums.and_then(|sums| of_sums(&sums));
         of_all.map_err(|source| SumError { path: package.path().to_owned(), source })
     }
 
     /// What it is made of.
-    pub fn scheme(&self) -> HashScheme {
+    pub(crate) fn scheme(&self) -> HashScheme {
         match self.0.split_once(':') {
             Some(("h1", _)) => HashScheme::Contents,
             Some(("zh", _)) => HashScheme::Archive,
@@ -119,20 +119,17 @@ impl fmt::Display for PackageHash {
     }
 }
 
-impl<'a> LocalPackage<'a> {
+impl PackageForm {
     /// Where it is.
-    pub fn path(self) -> &'a Path {
+    pub fn path(&self) -> &Path {
         match self {
             Self::Folder(path) | Self::Archive(path) => path,
         }
     }
 
     /// The first of these sums that it has. Each kind of sum is made once at most.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn first_match<'h>(
-        self,
+    pub(crate) fn first_match<'h>(
+        &self,
         wanted: impl IntoIterator<Item = &'h PackageHash>,
     ) -> Result<Option<&'h PackageHash>, SumError> {
         let (mut contents, mut archive) = (None, None);
@@ -285,21 +282,24 @@ mod tests {
         let expected = format!("h1:{}", STANDARD.encode(Sha256::digest(lines)));
         let (folder, archive) = (folder(), archive(&FILES));
         let of = |package| {
-            PackageHash::of_contents(package).unwrap_or_else(|error| panic!("{error:?}")).to_string()
+            PackageHash::of_contents(&package).unwrap_or_else(|error| panic!("{error:?}")).to_string()
         };
-        assert_eq!(of(LocalPackage::Folder(folder.path())), expected);
-        assert_eq!(of(LocalPackage::Archive(archive.path())), expected);
+        assert_eq!(of(PackageForm::Folder(folder.path().into())), expected);
+        assert_eq!(of(PackageForm::Archive(archive.path().into())), expected);
         fs::write(folder.path().join("b"), "two").expect("a file");
-        assert_ne!(of(LocalPackage::Folder(folder.path())), expected);
+        assert_ne!(of(PackageForm::Folder(folder.path().into())), expected);
         let empty = tempfile::tempdir().expect("a directory");
-        assert_eq!(of(LocalPackage::Folder(empty.path())), "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+        assert_eq!(
+            of(PackageForm::Folder(empty.path().into())),
+            "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+        );
     }
 
     #[test]
     fn a_package_is_known_by_any_of_several_sums() {
         let archive = archive(&FILES);
-        let packed = LocalPackage::Archive(archive.path());
-        let contents = PackageHash::of_contents(packed).expect("a sum");
+        let packed = PackageForm::Archive(archive.path().into());
+        let contents = PackageHash::of_contents(&packed).expect("a sum");
         let whole = PackageHash::of_archive(archive.path()).expect("a sum");
         let bytes = fs::read(archive.path()).expect("it is there");
         assert_eq!(whole, PackageHash::of_archive_sum(Sha256::digest(bytes).into()));
@@ -313,23 +313,26 @@ mod tests {
         );
         // What has been unpacked has no archive's sum.
         let folder = folder();
-        assert_eq!(LocalPackage::Folder(folder.path()).first_match([&whole]).expect("it can be read"), None);
+        assert_eq!(
+            PackageForm::Folder(folder.path().into()).first_match([&whole]).expect("it can be read"),
+            None
+        );
         assert!(PackageHash::parse("x").is_err() && PackageHash::parse(":x").is_err());
     }
 
     #[test]
     fn what_has_no_sum_is_refused_with_the_reason() {
         let reason = |package| {
-            let error = PackageHash::of_contents(package).expect_err("it has none");
+            let error = PackageHash::of_contents(&package).expect_err("it has none");
             format!("{error}: {}", error.source)
         };
         let file = tempfile::NamedTempFile::new().expect("a file");
-        assert!(reason(LocalPackage::Archive(file.path())).contains("cannot be summed up: "));
-        assert!(reason(LocalPackage::Folder(file.path())).contains("cannot be summed up: "));
+        assert!(reason(PackageForm::Archive(file.path().into())).contains("cannot be summed up: "));
+        assert!(reason(PackageForm::Folder(file.path().into())).contains("cannot be summed up: "));
         let broken = archive(&[("a\nb", "")]);
-        assert!(reason(LocalPackage::Archive(broken.path())).contains("has a line break"));
+        assert!(reason(PackageForm::Archive(broken.path().into())).contains("has a line break"));
         let folder = folder();
         std::os::unix::fs::symlink("nowhere", folder.path().join("link")).expect("a link");
-        assert!(reason(LocalPackage::Folder(folder.path())).contains("cannot be summed up: "));
+        assert!(reason(PackageForm::Folder(folder.path().into())).contains("cannot be summed up: "));
     }
 }

@@ -45,7 +45,7 @@ pub use error::InstallError;
 pub(crate) use events::Listener;
 pub use events::{InstallEvent, Installed};
 pub use origins::Origins;
-use origins::{Origin, Overridden};
+use origins::Overridden;
 use place::{Place, Placed};
 pub use policy::SignaturePolicy;
 use project_lock::ProjectLock;
@@ -153,11 +153,8 @@ impl Installer {
         listener: Listener<'_>,
     ) -> Result<Delivery, Box<InstallError>> {
         let receiver = Receiver { address, version, policy: self.policy, listener };
-        let take = async |origin: &Origin| {
-            let offer = origin.offer(address, version, platform).await?;
-            receiver.take(offer, origin.place(), folder.join("archive.zip")).await
-        };
-        self.origins.first(address, take).await
+        let (offer, place) = self.origins.offer(address, version, platform).await?;
+        receiver.take(offer, place, folder.join("archive.zip")).await
     }
 
     /// The versions of a provider that there are, best source first where several have one.
@@ -218,9 +215,8 @@ impl Installer {
                 let error = match *error {
                     // A cache that cannot be written says nothing about the provider. The origins do.
                     InstallError::Write { .. } => {
-                        let platform = self.cache.platform();
-                        let offer = async |origin: &Origin| origin.offer(address, version, platform).await;
-                        self.origins.first(address, offer).await.err().unwrap_or(error)
+                        let offer = self.origins.offer(address, version, self.cache.platform()).await;
+                        offer.err().unwrap_or(error)
                     }
                     _ => error,
                 };

@@ -62,7 +62,7 @@ impl LockFile {
     ///
     /// # Errors
     /// When it cannot be understood.
-    pub fn parse(bytes: &[u8], path: &Path) -> Result<Self, LockFileError> {
+    pub(crate) fn parse(bytes: &[u8], path: &Path) -> Result<Self, LockFileError> {
         let read::Content { header, providers, warnings } = read::parse(bytes, path)?;
         Ok(Self { header: header.unwrap_or_else(|| HEADER.to_owned()), providers, warnings })
     }

@@ -7,7 +7,7 @@ mod remote;
 mod sources;
 mod writer;
 
-pub use filesystem::{FilesystemMirror, MirrorError, PackageForm};
+pub use filesystem::{FilesystemMirror, MirrorError};
 pub(crate) use network::NetworkMirror;
 pub(crate) use oci::OciMirror;
 pub(crate) use remote::{MissingPlatform, RemoteMirrorError, RemotePackage};

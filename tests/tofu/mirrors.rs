@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use isthmus_install::{
-    FilesystemMirror, LOCK_FILE_NAME, LocalPackage, LockFile, MirrorWriter, PackageForm, PackageHash,
-    Platform, ProviderAddress, ProviderLock, VersionConstraint,
+    FilesystemMirror, LOCK_FILE_NAME, LockFile, MirrorWriter, PackageForm, PackageHash, Platform,
+    ProviderAddress, ProviderLock, VersionConstraint,
 };
 use semver::Version;
 
@@ -100,7 +100,8 @@ impl Project {
         let archives =
             platforms().map(|platform| mirror.archive(&parse(address), &version_of(version), platform));
         let sums = archives.into_iter().flat_map(|archive| {
-            let contents = PackageHash::of_contents(LocalPackage::Archive(&archive)).expect("an archive");
+            let contents =
+                PackageHash::of_contents(&PackageForm::Archive(archive.clone())).expect("an archive");
             [contents, PackageHash::of_archive(&archive).expect("an archive")]
         });
         sums.collect()
@@ -150,7 +151,7 @@ fn what_opentofu_installs_from_our_mirror_and_locks_is_read_as_it_is() {
         let package = installed.package(&address, &version, Platform::CURRENT).expect("it can be read");
         let package = package.expect("OpenTofu has installed it");
         assert!(matches!(package.form, PackageForm::Folder(_)), "{package:?}");
-        let found = locked.check(&address, package.form.as_local()).unwrap_or_else(|error| panic!("{error}"));
+        let found = locked.check(&address, &package.form).unwrap_or_else(|error| panic!("{error}"));
         assert!(found.is_some(), "{text}");
     }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use isthmus_common::permissions::temporary_directory;
 use isthmus_install::{
-    Installed, Installer, LocalPackage, LockFile, NotLocked, OtherPackage, PackageHash, Platform,
+    Installed, Installer, LockFile, NotLocked, OtherPackage, PackageForm, PackageHash, Platform,
     ProviderAddress, ProviderLock, VersionConstraint,
 };
 
@@ -60,7 +60,7 @@ impl Locking {
         };
         let mut installed = reporter.install(locked, &self.address, &self.constraint).await?;
         let folder = installed.executable.parent().unwrap_or(Path::new("")).to_owned();
-        let mut hashes = BTreeSet::from([PackageHash::of_contents(LocalPackage::Folder(&folder))?]);
+        let mut hashes = BTreeSet::from([PackageHash::of_contents(&PackageForm::Folder(folder.clone()))?]);
         if self.known.is_none() {
             hashes.extend(self.vouched(installer, &installed, &folder, reporter).await?);
         }
@@ -97,7 +97,7 @@ impl Locking {
             constraint: self.constraint.clone(),
             hashes: hashes.clone(),
         };
-        lock.check(address, LocalPackage::Folder(folder))?;
+        lock.check(address, &PackageForm::Folder(folder.to_owned()))?;
         Ok(hashes)
     }
 
@@ -120,11 +120,11 @@ impl Locking {
             && known.hashes.iter().any(|hash| hash.as_str().starts_with("zh:"))
             && known.hashes.is_disjoint(&hashes)
         {
-            let found = PackageHash::of_contents(delivery.package.as_local())?;
+            let found = PackageHash::of_contents(&delivery.package)?;
             return Err(ProviderError::NotLocked(NotLocked::Other(Box::new(OtherPackage {
                 address: address.clone(),
                 version: version.clone(),
-                path: delivery.package.as_local().path().to_owned(),
+                path: delivery.package.path().to_owned(),
                 found,
                 expected: known.hashes.iter().cloned().collect(),
             }))));

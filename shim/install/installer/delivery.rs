@@ -18,9 +18,7 @@ use crate::mirror::RemotePackage;
 use crate::registry::{Enforced, PackageFault, RegistryClient, RegistryError, RegistryPackage};
 use crate::signature::{Signed, verify};
 use crate::web::{Ask, WebClient};
-use crate::{
-    DEFAULT_HOST, FileSum, LocalPackage, PackageForm, PackageHash, ProviderAddress, SumError, Verification,
-};
+use crate::{DEFAULT_HOST, FileSum, PackageForm, PackageHash, ProviderAddress, SumError, Verification};
 
 /// The most bytes of a list of sums.
 const LARGEST_SUMS: u64 = 4 << 20;
@@ -48,7 +46,7 @@ impl Delivery {
     pub async fn hashes(&self) -> Result<BTreeSet<PackageHash>, Box<InstallError>> {
         let package = self.package.clone();
         let own = blocking(move || {
-            let mut hashes = vec![PackageHash::of_contents(package.as_local())?];
+            let mut hashes = vec![PackageHash::of_contents(&package)?];
             if let PackageForm::Archive(path) = &package {
                 hashes.push(PackageHash::of_archive(path)?);
             }
@@ -122,7 +120,7 @@ impl Receiver<'_> {
         if !known.is_empty() {
             let (path, wanted) = (file.clone(), known.clone());
             let found = blocking(move || {
-                let package = LocalPackage::Archive(&path);
+                let package = &PackageForm::Archive(path.clone());
                 match package.first_match(&wanted)? {
                     Some(_) => Ok(None),
                     None => PackageHash::of_contents(package).map(Some),

@@ -284,24 +284,8 @@ impl InstallError {
                 lines.push(cached.help());
                 lines
             }
-            // These name what to do in their texts, or there is nothing.
-            Self::RemoteMirror(_)
-            | Self::NoVersion(_)
-            | Self::NoSource { .. }
-            | Self::NotMirrored { .. }
-            | Self::Mirror(_)
-            | Self::OtherThanMirrored { .. }
-            | Self::NotInLock { .. }
-            | Self::Locked(_)
-            | Self::Sum(_)
-            | Self::NoOverride { .. }
-            | Self::Override { .. }
-            | Self::Protocols { .. }
-            | Self::Unpack(_)
-            | Self::NoProgram { .. }
-            | Self::Altered(_)
-            | Self::Copy { .. }
-            | Self::Write { .. } => Vec::new(),
+            // The others name what to do in their texts, or there is nothing.
+            _ => Vec::new(),
         }
     }
 }

@@ -188,17 +188,20 @@ impl Origins {
         })
     }
 
-    /// What the first origin gives that can. The next one is asked only where an origin does not have the provider.
-    pub(super) async fn first<T>(
+    /// The package of a version as the first origin offers it that has it, and the place of that origin. The next one is asked
+    /// only where an origin does not have the package.
+    pub(super) async fn offer(
         &self,
         address: &ProviderAddress,
-        get: impl AsyncFn(&Origin) -> Result<T, Box<InstallError>>,
-    ) -> Result<T, Box<InstallError>> {
+        version: &Version,
+        platform: Platform,
+    ) -> Result<(Offer, String), Box<InstallError>> {
         let mut absences = Vec::new();
         for origin in self.of(address)? {
-            match get(&origin).await {
+            match origin.offer(address, version, platform).await {
+                Ok(offer) => return Ok((offer, origin.place())),
                 Err(error) if error.allows_next_origin() => absences.push(*error),
-                got => return got,
+                Err(error) => return Err(error),
             }
         }
         Err(InstallError::nowhere(absences))
@@ -285,7 +288,7 @@ impl Origin {
     }
 
     /// The package of a version.
-    pub(super) async fn offer(
+    async fn offer(
         &self,
         address: &ProviderAddress,
         version: &Version,
@@ -331,7 +334,7 @@ impl Origin {
     }
 
     /// Where it is, for the record of what comes from it.
-    pub(super) fn place(&self) -> String {
+    fn place(&self) -> String {
         match self {
             Self::Registry(_) | Self::Closed(_) => String::new(),
             Self::Filesystem(mirror) => mirror.root().display().to_string(),

@@ -42,6 +42,6 @@ impl ProjectLock {
             return Ok(());
         }
         let address = address.clone();
-        Ok(blocking(move || locked.check(&address, package.as_local()).map(drop)).await?)
+        Ok(blocking(move || locked.check(&address, &package).map(drop)).await?)
     }
 }

@@ -6,7 +6,7 @@ use isthmus_common::blocking;
 use semver::Version;
 
 use super::delivery::Receiver;
-use super::origins::{Offer, Origin};
+use super::origins::Offer;
 use super::{InstallError, Installer, memory};
 use crate::{PackageHash, Platform, ProviderAddress};
 
@@ -23,7 +23,7 @@ impl Installer {
         platform: Platform,
     ) -> Result<BTreeSet<PackageHash>, Box<InstallError>> {
         let receiver = Receiver { address, version, policy: self.policy, listener: &|_| {} };
-        let announced = async |origin: &Origin| match origin.offer(address, version, platform).await? {
+        match self.origins.offer(address, version, platform).await?.0 {
             Offer::Published { registry, package } => {
                 let judgement = receiver.judge(&registry, &package).await?;
                 Ok(receiver.lockable(&package, &judgement.sums))
@@ -32,10 +32,9 @@ impl Installer {
                 Ok(package.hashes.into_iter().chain(package.other_hashes).collect())
             }
             Offer::Local(package) => {
-                Ok(BTreeSet::from([blocking(move || PackageHash::of_contents(package.as_local())).await?]))
+                Ok(BTreeSet::from([blocking(move || PackageHash::of_contents(&package)).await?]))
             }
-        };
-        self.origins.first(address, announced).await
+        }
     }
 
     /// The same, whatever is locked.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use semver::Version;
 
 use crate::hashes::HashScheme;
-use crate::{LocalPackage, PackageHash, ProviderAddress, SumError, VersionConstraint};
+use crate::{PackageForm, PackageHash, ProviderAddress, SumError, VersionConstraint};
 
 /// What a project uses of a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,11 +60,11 @@ impl ProviderLock {
     pub fn check(
         &self,
         address: &ProviderAddress,
-        package: LocalPackage<'_>,
+        package: &PackageForm,
     ) -> Result<Option<&PackageHash>, NotLocked> {
         // What has been unpacked has no archive's sum.
         let is_comparable = |hash: &&PackageHash| match (hash.scheme(), package) {
-            (HashScheme::Contents, _) | (HashScheme::Archive, LocalPackage::Archive(_)) => true,
+            (HashScheme::Contents, _) | (HashScheme::Archive, PackageForm::Archive(_)) => true,
             (HashScheme::Archive | HashScheme::Other, _) => false,
         };
         let comparable: Vec<&PackageHash> = self.hashes.iter().filter(is_comparable).collect();

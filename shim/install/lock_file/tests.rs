@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use semver::Version;
 
 use super::*;
-use crate::{LocalPackage, PackageHash, VersionConstraint};
+use crate::{PackageForm, PackageHash, VersionConstraint};
 
 /// As OpenTofu 1.12 writes it.
 const FILE: &str = r#"# This file is maintained automatically by "tofu init".
@@ -166,14 +166,14 @@ fn what_is_wrong_is_told_with_its_place() {
 fn a_package_that_is_not_locked_is_refused() {
     let folder = tempfile::tempdir().expect("a directory");
     std::fs::write(folder.path().join("terraform-provider-random"), "x").expect("a file");
-    let package = LocalPackage::Folder(folder.path());
-    let sum = PackageHash::of_contents(package).unwrap_or_else(|error| panic!("{error}"));
+    let package = PackageForm::Folder(folder.path().into());
+    let sum = PackageHash::of_contents(&package).unwrap_or_else(|error| panic!("{error}"));
     let lock = |hashes: &[&PackageHash]| ProviderLock {
         version: Version::new(3, 6, 0),
         constraint: VersionConstraint::parse("").expect("a constraint"),
         hashes: hashes.iter().copied().cloned().collect(),
     };
-    let check = |hashes: &[&PackageHash]| match lock(hashes).check(&random(), package) {
+    let check = |hashes: &[&PackageHash]| match lock(hashes).check(&random(), &package) {
         Ok(hash) => Ok(hash.cloned()),
         Err(error) => Err(error.to_string()),
     };

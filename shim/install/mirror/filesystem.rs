@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use semver::Version;
 
-use crate::{CliConfig, LocalPackage, Platform, ProviderAddress};
+use crate::{CliConfig, PackageForm, Platform, ProviderAddress};
 
 /// More entries than any directory of a mirror has.
 const MOST_ENTRIES: usize = 100_000;
@@ -29,15 +29,6 @@ pub struct MirroredPackage {
     pub version: Version,
     pub platform: Platform,
     pub form: PackageForm,
-}
-
-/// How a package lies on disk.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PackageForm {
-    /// Unpacked.
-    Folder(PathBuf),
-    /// As a ZIP file.
-    Archive(PathBuf),
 }
 
 /// A mirror cannot be used.
@@ -66,16 +57,6 @@ pub enum MirrorError {
     Sum(#[from] crate::SumError),
 }
 
-impl PackageForm {
-    /// As what sums are made of.
-    pub fn as_local(&self) -> LocalPackage<'_> {
-        match self {
-            Self::Folder(path) => LocalPackage::Folder(path),
-            Self::Archive(path) => LocalPackage::Archive(path),
-        }
-    }
-}
-
 impl FilesystemMirror {
     /// The mirror in this directory.
     pub fn new(root: impl Into<PathBuf>) -> Self {
@@ -102,7 +83,7 @@ impl FilesystemMirror {
     }
 
     /// The directory.
-    pub fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
@@ -110,7 +91,7 @@ impl FilesystemMirror {
     ///
     /// # Errors
     /// When the mirror is not there, or cannot be read.
-    pub fn packages(&self, address: &ProviderAddress) -> Result<Vec<MirroredPackage>, MirrorError> {
+    pub(crate) fn packages(&self, address: &ProviderAddress) -> Result<Vec<MirroredPackage>, MirrorError> {
         // The mirror has to be there; a provider in it has not.
         list(&self.root)?;
         let folder = self.provider_folder(address);
@@ -158,7 +139,7 @@ impl FilesystemMirror {
     ///
     /// # Errors
     /// When the mirror is not there, or cannot be read.
-    pub fn providers(&self) -> Result<BTreeSet<ProviderAddress>, MirrorError> {
+    pub(crate) fn providers(&self) -> Result<BTreeSet<ProviderAddress>, MirrorError> {
         let mut providers = BTreeSet::new();
         for host in list(&self.root)? {
             for namespace in list_if_there(&host)? {

@@ -12,8 +12,8 @@ use isthmus_common::permissions::create_directories;
 use semver::Version;
 use serde_json::json;
 
-use super::{FilesystemMirror, MirrorError, PackageForm};
-use crate::{LocalPackage, PackageHash, Platform, ProviderAddress};
+use super::{FilesystemMirror, MirrorError};
+use crate::{PackageForm, PackageHash, Platform, ProviderAddress};
 
 /// Fills a directory.
 #[derive(Clone, Debug)]
@@ -25,11 +25,6 @@ impl MirrorWriter {
     /// Fills this directory, which need not be there.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { mirror: FilesystemMirror::new(root) }
-    }
-
-    /// The directory as what it becomes.
-    pub fn mirror(&self) -> &FilesystemMirror {
-        &self.mirror
     }
 
     /// Copies an archive into the mirror. Whether it is the right one is to be verified before; it is in no index until
@@ -65,8 +60,7 @@ impl MirrorWriter {
             // Only archives can be served.
             let PackageForm::Archive(path) = &package.form else { continue };
             let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
-            let hashes =
-                [PackageHash::of_contents(LocalPackage::Archive(path))?, PackageHash::of_archive(path)?];
+            let hashes = [PackageHash::of_contents(&package.form)?, PackageHash::of_archive(path)?];
             let hashes: Vec<&str> = hashes.iter().map(PackageHash::as_str).collect();
             let archives = versions.entry(package.version.to_string()).or_default();
             archives.insert(package.platform.to_string(), json!({"hashes": hashes, "url": name}));
@@ -175,7 +169,7 @@ mod tests {
         let index: serde_json::Value = serde_json::from_str(&read("1.1.0.json")).expect("JSON");
         let path = provider.join("terraform-provider-b_1.1.0_linux_amd64.zip");
         let hashes = [
-            PackageHash::of_contents(LocalPackage::Archive(&path)).expect("a sum").to_string(),
+            PackageHash::of_contents(&PackageForm::Archive(path.clone())).expect("a sum").to_string(),
             PackageHash::of_archive(&path).expect("a sum").to_string(),
         ];
         let url = "terraform-provider-b_1.1.0_linux_amd64.zip";
@@ -184,6 +178,6 @@ mod tests {
         assert_eq!(index["archives"].as_object().map(serde_json::Map::len), Some(2));
         // Nothing else is left behind.
         assert_eq!(fs::read_dir(&provider).expect("a directory").count(), 6);
-        assert_eq!(writer.mirror().packages(&address).expect("it can be read").len(), 3);
+        assert_eq!(writer.mirror.packages(&address).expect("it can be read").len(), 3);
     }
 }

@@ -33,7 +33,7 @@ pub struct ListedVersion {
 
 impl ListedVersion {
     /// A version of which nobody says what it speaks and for which machines it is.
-    pub fn of_unknown_kind(version: Version) -> Self {
+    pub(crate) fn of_unknown_kind(version: Version) -> Self {
         Self { version, protocols: Vec::new(), platforms: Vec::new() }
     }
 }

@@ -81,7 +81,7 @@ impl WebError {
     }
 
     /// The server answered that there is no such thing. 410 is more than that: it was there, and was removed on purpose.
-    pub fn is_not_found(&self) -> bool {
+    pub(crate) fn is_not_found(&self) -> bool {
         matches!(self.fault, WebFault::Status { status: StatusCode::NOT_FOUND, .. })
     }
 
@@ -91,7 +91,7 @@ impl WebError {
     }
 
     /// The server wants to know who asks, or does not let that one in.
-    pub fn is_denied(&self) -> bool {
+    pub(crate) fn is_denied(&self) -> bool {
         matches!(
             self.fault,
             WebFault::Status { status: StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, .. }

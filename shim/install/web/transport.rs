@@ -87,7 +87,7 @@ impl TransportFault {
     }
 
     /// Whether the same exchange may well succeed a moment later.
-    pub fn is_retryable(self) -> bool {
+    pub(crate) fn is_retryable(self) -> bool {
         match self {
             Self::NoRoute | Self::NoProxy | Self::Proxy | Self::Timeout | Self::Broken => true,
             Self::Tls | Self::ProxyAuthorization | Self::Setup | Self::Setting => false,
