@@ -9,7 +9,6 @@ pub(crate) mod bag;
 pub(crate) mod engine;
 pub(crate) mod host;
 pub(crate) mod processes;
-pub(crate) mod providers;
 pub(crate) mod resource;
 pub(crate) mod scripted;
 pub(crate) mod session;

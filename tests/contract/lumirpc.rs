@@ -18,7 +18,6 @@ mod state_commands;
 mod telling;
 mod tofu;
 mod together;
-mod tools;
 
 use std::path::{Path, PathBuf};
 

@@ -15,9 +15,9 @@ use tempfile::TempDir;
 use tokio::process::{Child, ChildStdin, Command};
 use tonic::transport::{Channel, Endpoint};
 
-use crate::Scene;
 use crate::call::Call;
 use crate::engine::Engine;
+use crate::tools::Cache;
 
 /// How long anything may take. It is longer than a loaded machine needs, because running out of it is a failure.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -40,11 +40,11 @@ pub(crate) struct Pair {
 
 impl Pair {
     /// Starts both.
-    pub(crate) async fn start(scene: &Scene, variables: &Variables) -> Self {
+    pub(crate) async fn start(cache: &Cache, variables: &Variables) -> Self {
         let ours = Path::new(env!("CARGO_BIN_EXE_isthmus"));
-        let theirs = scene.tools.go_bridge();
+        let theirs = fixtures::tools::tool("go-bridge");
         let (ours, theirs) =
-            tokio::join!(Bridge::start(ours, scene, variables), Bridge::start(&theirs, scene, variables));
+            tokio::join!(Bridge::start(ours, cache, variables), Bridge::start(&theirs, cache, variables));
         Self { ours, theirs }
     }
 
@@ -69,12 +69,12 @@ struct Bridge {
 }
 
 impl Bridge {
-    async fn start(executable: &Path, scene: &Scene, variables: &Variables) -> Self {
+    async fn start(executable: &Path, cache: &Cache, variables: &Variables) -> Self {
         let engine = Engine::start().await;
         let folder = tempfile::tempdir().expect("a temporary directory");
         let mut variables = variables.clone();
-        let cache = scene.cache.path().to_str().expect("a path in UTF-8").to_owned();
-        variables.push(("PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR".to_owned(), cache));
+        let path = cache.path().to_str().expect("a path in UTF-8").to_owned();
+        variables.push(("PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR".to_owned(), path));
         let mut process = Running::start(executable, folder.path(), engine.address(), &variables);
         let port = process.port().await;
         let endpoint = Endpoint::from_shared(format!("http://127.0.0.1:{port}")).expect("an address");

@@ -22,7 +22,7 @@ use tonic::{Code, Status};
 
 use crate::engine::{Engine, Line};
 use crate::kinds::Provider;
-use crate::providers::{Setting, Tools, variables};
+use crate::providers::{Setting, link_providers, variables};
 
 /// How long anything may take. It is longer than a loaded machine needs, because running out of it is a failure.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -105,7 +105,6 @@ impl Named {
 impl Daemon {
     /// Starts one for this provider and configures it. Several can share the directory.
     pub(crate) async fn start(
-        tools: &Tools,
         provider: Provider,
         setting: Setting,
         configuration: Struct,
@@ -114,7 +113,7 @@ impl Daemon {
         let home = folder.join(format!("daemon-{}", provider.name()));
         std::fs::create_dir_all(folder.join("objects")).expect("a directory in a directory of ours");
         let providers = home.join("providers");
-        tools.link_providers(&providers);
+        link_providers(&providers);
         let launch = Launch {
             bridge: Path::new(env!("CARGO_BIN_EXE_isthmus")),
             provider: &providers.join(format!("terraform-provider-{}", provider.name())),

@@ -27,9 +27,6 @@ mod daemon;
 #[path = "../contract/harness/engine.rs"]
 mod engine;
 mod features;
-#[expect(dead_code, reason = "the end-to-end tests use the rest")]
-#[path = "../e2e/harness/tools.rs"]
-mod go_tools;
 mod kinds;
 mod lottery;
 mod mirrors;
@@ -48,7 +45,7 @@ use std::time::Duration;
 
 use bag::bag;
 
-use providers::{Setting, Tools};
+use providers::Setting;
 use report::Report;
 use world::World;
 
@@ -74,14 +71,14 @@ async fn resources_live_the_same_lives_under_opentofu() {
     };
     let first_seed = number("ISTHMUS_TOFU_SEED", 1);
     let wanted = usize::try_from(number("ISTHMUS_TOFU_STEPS", SLICE)).expect("a count");
-    let tools = Tools::built();
+    providers::build();
     let mut report = Report::default();
     let mut seeds = first_seed..;
     while report.steps < wanted {
         let seed = seeds.next().expect("there is always another one");
         println!("a world of seed {seed}: {:?}", Setting::of(seed));
         let folder = tempfile::tempdir().expect("a temporary directory");
-        let mut world = World::new(seed, &tools, folder.path()).await;
+        let mut world = World::new(seed, folder.path()).await;
         for _ in 0..if wanted >= FULL { ROUNDS } else { ROUNDS_OF_A_SLICE } {
             world.round(&mut report).await;
             if report.has_failed() || report.steps + world.size() > wanted {

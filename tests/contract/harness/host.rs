@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 
+use fixtures::tools::tool;
 use isthmus_common::Platform;
 use isthmus_sandbox::Protocol;
 use rustix::process::Signal;
@@ -19,7 +20,7 @@ use tonic::transport::{Channel, Endpoint};
 
 use super::engine::Engine;
 use super::session::{Session, Transcript};
-use super::{PATIENCE, processes, providers};
+use super::{PATIENCE, processes};
 
 /// The name that today's engines start the daemon by.
 const PLUGIN: &str = "pulumi-resource-terraform-provider";
@@ -231,7 +232,7 @@ impl Host {
         let folder = folder.unwrap_or_else(|| Arc::new(tempfile::tempdir().expect("a temporary directory")));
         let program = match setup.bridge {
             Bridge::Ours => link(Path::new(env!("CARGO_BIN_EXE_isthmus")), folder.path(), &setup.program),
-            Bridge::Go => link(&providers::tool("go-bridge"), folder.path(), &setup.program),
+            Bridge::Go => link(&tool("go-bridge"), folder.path(), &setup.program),
         };
         let provider = match setup.provider {
             Provider::Sandbox if setup.wrapper.is_some() => {
@@ -242,10 +243,10 @@ impl Host {
                 script_at(&folder.path().join(SANDBOX), &format!("REAL='{}'\n{script}", real.display()))
             }
             Provider::Sandbox => link(Path::new(env!("CARGO_BIN_EXE_isthmus")), folder.path(), SANDBOX),
-            Provider::Conformance => link(&providers::tool(CONFORMANCE), folder.path(), CONFORMANCE),
+            Provider::Conformance => link(&tool(CONFORMANCE), folder.path(), CONFORMANCE),
             Provider::Foreign(name) => {
                 let name = format!("terraform-provider-{name}");
-                link(&providers::tool(&name), folder.path(), &name)
+                link(&tool(&name), folder.path(), &name)
             }
         };
         let objects = folder.path().join("objects");
