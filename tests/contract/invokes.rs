@@ -1,4 +1,9 @@
-//! Invoke: data sources and functions.
+//! Invoke: data sources and functions, and what else is carried out by it.
+
+mod actions;
+mod ephemeral;
+mod functions;
+mod lists;
 
 use crate::harness::{Code, Setup, json, on_both_protocols, secret, unknown};
 

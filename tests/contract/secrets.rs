@@ -1,5 +1,8 @@
 //! Secrets in properties: what was secret, or is sensitive, comes back wrapped; what is write-only does not come back.
 
+mod redaction;
+mod write_only;
+
 use isthmus_proto::pulumirpc::ConfigureRequest;
 
 use crate::harness::{Json, Setup, bag, json, on_both_protocols, secret};

@@ -13,8 +13,8 @@ use tower::{Service as _, ServiceExt as _};
 use crate::harness::{Code, Host, Setup, Status, json, on_both_protocols};
 
 const SERVICES: [(&str, &str); 2] = [
-    ("pulumirpc.ResourceProvider", include_str!("../../proto/pulumirpc/provider.proto")),
-    ("lumirpc.ResourceProvider", include_str!("../../proto/lumirpc/provider.proto")),
+    ("pulumirpc.ResourceProvider", include_str!("../../../proto/pulumirpc/provider.proto")),
+    ("lumirpc.ResourceProvider", include_str!("../../../proto/lumirpc/provider.proto")),
 ];
 
 /// The paths of all calls of both services.
