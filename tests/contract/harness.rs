@@ -30,14 +30,20 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 /// A test ends with the first call that fails against its expectation.
 pub(crate) type Outcome = Result<(), Status>;
 
-/// Declares tests that run once on each protocol: `async fn name(protocol) { … }`, whose body ends with `Ok(())`.
+/// Declares tests that run once on each protocol: `async fn name(protocol) { … }`. One that begins with a session of a provider says
+/// so instead: `async fn name(host, session: sandbox) { … }`, or `(session: sandbox)` where nothing is asked of the host.
 macro_rules! on_both_protocols {
-    ($($(#[$attribute:meta])* async fn $name:ident($protocol:ident) $body:block)+) => {$(
+    () => {};
+    ($(#[$attribute:meta])* async fn $name:ident($protocol:ident) $body:block $($rest:tt)*) => {
         $(#[$attribute])*
         mod $name {
+            #[allow(unused_imports, reason = "some need nothing of their file")]
             use super::*;
 
-            async fn scenario($protocol: $crate::harness::Protocol) -> $crate::harness::Outcome $body
+            async fn scenario($protocol: $crate::harness::Protocol) -> $crate::harness::Outcome {
+                $body
+                Ok(())
+            }
 
             #[tokio::test]
             async fn on_protocol_5() -> $crate::harness::Outcome {
@@ -49,6 +55,20 @@ macro_rules! on_both_protocols {
                 scenario($crate::harness::Protocol::V6).await
             }
         }
-    )+};
+        on_both_protocols! { $($rest)* }
+    };
+    ($(#[$attribute:meta])* async fn $name:ident($host:ident, $session:ident: $provider:ident) $body:block $($rest:tt)*) => {
+        on_both_protocols! {
+            $(#[$attribute])*
+            async fn $name(protocol) {
+                let ($host, $session) = $crate::harness::Setup::$provider(protocol).session().await?;
+                $body
+            }
+            $($rest)*
+        }
+    };
+    ($(#[$attribute:meta])* async fn $name:ident($session:ident: $provider:ident) $body:block $($rest:tt)*) => {
+        on_both_protocols! { $(#[$attribute])* async fn $name(_host, $session: $provider) $body $($rest)* }
+    };
 }
 pub(crate) use on_both_protocols;

@@ -450,7 +450,6 @@ on_both_protocols! {
         lumi.delete(request).await?;
         assert_eq!(lumi.get(get()).await?.into_inner().properties, None);
         assert!(host.objects().is_empty(), "{:?}", host.objects());
-        Ok(())
     }
 
     async fn both_services_are_on_one_port_and_no_provider_outlives_them(protocol) {
@@ -477,7 +476,6 @@ on_both_protocols! {
         host.signal(rustix::process::Signal::KILL);
         host.exit().await;
         processes::ended(provider).await;
-        Ok(())
     }
 }
 
@@ -496,7 +494,6 @@ on_both_protocols! {
         assert!(kept(&host.folder().join("isthmus")).await.is_empty(), "the store has the objects of 2017 alone");
         let shown = host.engine.shown();
         assert!(shown.is_empty(), "{shown:?}");
-        Ok(())
     }
 }
 

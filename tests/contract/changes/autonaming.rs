@@ -60,11 +60,9 @@ on_both_protocols! {
         session.parameterize(&[&host.provider()]).await?;
         let answer = session.configure(&json!({})).await?;
         assert!(answer.supports_autonaming_configuration);
-        Ok(())
     }
 
-    async fn a_resource_without_a_name_gets_one(protocol) {
-        let (_host, session) = Setup::conformance(protocol).session().await?;
+    async fn a_resource_without_a_name_gets_one(session: conformance) {
         let record = session.record();
 
         let [first, again] = [checked(&record, &[1; 32]).await?, checked(&record, &[1; 32]).await?];
@@ -80,11 +78,9 @@ on_both_protocols! {
         assert_ne!(one, another, "without a seed all names differ");
         let made = record.create(&json!({"name": first})).await?;
         assert_eq!(made.outputs["name"], first.as_str());
-        Ok(())
     }
 
-    async fn a_name_that_was_made_up_stays_until_the_resource_is_replaced(protocol) {
-        let (_host, session) = Setup::conformance(protocol).session().await?;
+    async fn a_name_that_was_made_up_stays_until_the_resource_is_replaced(session: conformance) {
         let record = session.record();
         let made = record.make(&json!({"title": "first"})).await?;
         let news = json!({"title": "second"});
@@ -97,33 +93,27 @@ on_both_protocols! {
         // For a replacement, an engine asks as if the resource were new.
         let replacement = record.check_named(&json!({}), &news, &[9; 32], None).await?;
         assert_ne!(replacement.inputs["name"], made.inputs["name"]);
-        Ok(())
     }
 
-    async fn the_name_of_a_program_is_left_alone(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn the_name_of_a_program_is_left_alone(session: sandbox) {
         let bucket = session.resource("sandbox:index/bucket:Bucket", "bucket");
         for own in [json!("own"), secret("own"), unknown(), Json::Null, json!(5)] {
             let news = json!({"name": own});
             let checked = bucket.check_named(&json!({"name": "former"}), &news, &[1; 32], enforce("other")).await?;
             assert_eq!((checked.inputs, checked.failures), (news, vec![]));
         }
-        Ok(())
     }
 
-    async fn only_what_is_called_name_is_named(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn only_what_is_called_name_is_named(session: sandbox) {
         let note = session.note();
         assert_eq!(note.checked(&json!({"title": "Hello"})).await?, json!({"title": "Hello"}));
         let server = session.resource("sandbox:index/server:Server", "server");
         let inputs = server.checked(&json!({"disks": [{"mount": "/"}]})).await?;
         assert_eq!(inputs["disks"], json!([{"mount": "/"}]));
         assert!(text_of(&inputs["name"]).starts_with("server-"), "{inputs}");
-        Ok(())
     }
 
-    async fn the_user_may_propose_and_enforce_names(protocol) {
-        let (_host, session) = Setup::conformance(protocol).session().await?;
+    async fn the_user_may_propose_and_enforce_names(session: conformance) {
         let record = session.record();
         for wish in [propose("wanted"), enforce("wanted")] {
             let checked = record.check_named(&json!({}), &json!({}), &[1; 32], wish).await?;
@@ -132,11 +122,9 @@ on_both_protocols! {
         let long = "n".repeat(256);
         let checked = record.check_named(&json!({}), &json!({}), &[1; 32], enforce(&long)).await?;
         assert_eq!(checked.inputs, json!({"name": long}), "what is enforced is not judged");
-        Ok(())
     }
 
-    async fn a_name_that_has_to_be_there_and_is_not_made_is_missed_with_the_cause(protocol) {
-        let (_host, session) = Setup::conformance(protocol).session().await?;
+    async fn a_name_that_has_to_be_there_and_is_not_made_is_missed_with_the_cause(session: conformance) {
         let long = "n".repeat(248);
         for (resource, wish, cause) in [
             ("record", disable(), "automatic naming is disabled (`pulumi:autonaming`"),
@@ -149,11 +137,9 @@ on_both_protocols! {
             assert_eq!((property.as_str(), checked.inputs), ("name", json!({})));
             assert!(reason.starts_with("Missing required property 'name' (") && reason.contains(cause), "{reason}");
         }
-        Ok(())
     }
 
-    async fn a_name_that_may_be_absent_is_absent_when_it_is_not_made(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_name_that_may_be_absent_is_absent_when_it_is_not_made(host, session: sandbox) {
         let bucket = session.resource("sandbox:index/bucket:Bucket", "bucket");
         let checked = bucket.check_named(&json!({}), &json!({}), &[1; 32], disable()).await?;
         assert_eq!((checked.inputs, checked.failures), (json!({}), vec![]));
@@ -165,11 +151,9 @@ on_both_protocols! {
         let warning = host.engine.line("a warning", |line| line.severity == Severity::Warning).await;
         assert!(warning.message.contains("256 bytes long"), "{warning:?}");
         assert!(warning.message.contains("`name`"), "{warning:?}");
-        Ok(())
     }
 
-    async fn a_made_up_name_gives_way_to_what_it_conflicts_with(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_made_up_name_gives_way_to_what_it_conflicts_with(host, session: sandbox) {
         let bucket = session.resource("sandbox:index/bucket:Bucket", "bucket");
 
         let made = bucket.make(&json!({"namePrefix": "pre-"})).await?;
@@ -180,11 +164,9 @@ on_both_protocols! {
 
         let checked = bucket.check_again(&made.inputs, &json!({"namePrefix": "pre-"})).await?;
         assert_eq!((checked.inputs, checked.failures), (json!({"namePrefix": "pre-"}), vec![]));
-        Ok(())
     }
 
-    async fn a_name_of_the_programs_own_does_not_give_way(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_name_of_the_programs_own_does_not_give_way(session: sandbox) {
         let bucket = session.resource("sandbox:index/bucket:Bucket", "bucket");
         let checked = bucket.check(&json!({"name": "own", "namePrefix": "pre-"})).await?;
         let mut properties: Vec<&str> =
@@ -192,11 +174,9 @@ on_both_protocols! {
         properties.sort_unstable();
         assert_eq!(properties, ["name", "namePrefix"]);
         assert_eq!(checked.inputs["name"], "own");
-        Ok(())
     }
 
-    async fn what_has_a_made_up_name_is_replaced_by_creating_first(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn what_has_a_made_up_name_is_replaced_by_creating_first(session: sandbox) {
         // Its only required text is its name.
         let server = session.resource("sandbox:index/server:Server", "server");
         let order = async |program: Json, changed: Json| {
@@ -213,11 +193,9 @@ on_both_protocols! {
         assert!(!made_up, "the replacement gets another name");
         let own = order(json!({"name": "own", "image": "a"}), json!({"name": "own", "image": "b"})).await?;
         assert!(own, "the last check counts");
-        Ok(())
     }
 
-    async fn a_name_that_could_be_absent_and_stays_is_replaced_by_deleting_first(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_name_that_could_be_absent_and_stays_is_replaced_by_deleting_first(session: sandbox) {
         let bucket = session.resource("sandbox:index/bucket:Bucket", "bucket");
         for (program, changed, is_deleted_first) in [
             (json!({"name": "own", "region": "a"}), json!({"name": "own", "region": "b"}), true),
@@ -231,7 +209,6 @@ on_both_protocols! {
             assert!(difference.replaces.contains(&"region".to_owned()), "{difference:?}");
             assert_eq!(difference.delete_before_replace, is_deleted_first, "{program} to {changed}");
         }
-        Ok(())
     }
 }
 

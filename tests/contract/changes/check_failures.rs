@@ -23,7 +23,7 @@ on_both_protocols! {
         if protocol == Protocol::V6 {
             rows.extend(nested_attribute_rows());
         }
-        judge(protocol, &rows).await
+        judge(protocol, &rows).await?;
     }
 }
 

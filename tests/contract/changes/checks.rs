@@ -6,43 +6,34 @@ use crate::harness::engine::Severity;
 use crate::harness::{Code, Outcome, Setup, bag, json, on_both_protocols, secret, unknown};
 
 on_both_protocols! {
-    async fn good_inputs_come_back_as_they_came(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn good_inputs_come_back_as_they_came(session: sandbox) {
         let inputs = json!({
             "title": "Hello", "labels": {"a.b": "x", "c": unknown()}, "priority": 2, "pinned": true,
         });
         assert_eq!(session.note().checked(&inputs).await?, inputs);
-        Ok(())
     }
 
-    async fn a_property_that_there_is_not_is_named_with_the_one_that_was_meant(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_property_that_there_is_not_is_named_with_the_one_that_was_meant(session: sandbox) {
         let checked = session.note().check(&json!({"title": "Hello", "boddy": "World"})).await?;
         let [(property, reason)] = &checked.failures[..] else { panic!("one failure: {checked:?}") };
         assert_eq!(property, "", "its value may be a secret");
         assert!(reason.starts_with("boddy: ") && reason.contains("`body`"), "{reason}");
-        Ok(())
     }
 
-    async fn a_property_that_there_is_not_is_found_at_any_depth(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_property_that_there_is_not_is_found_at_any_depth(session: sandbox) {
         let server = session.resource("sandbox:index/server:Server", "server");
         let news = json!({"name": "web", "disks": [{"mount": "/"}, {"mount": "/data", "sise": 3}]});
         let checked = server.check(&news).await?;
         let [(property, reason)] = &checked.failures[..] else { panic!("one failure: {checked:?}") };
         assert_eq!(property, "");
         assert!(reason.starts_with("disks[1].sise: ") && reason.contains("`size`"), "{reason}");
-        Ok(())
     }
 
-    async fn keys_of_the_engines_own_pass(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn keys_of_the_engines_own_pass(session: sandbox) {
         session.note().checked(&json!({"title": "Hello", "__defaults": ["priority"], "__other": {}})).await?;
-        Ok(())
     }
 
-    async fn a_value_of_the_wrong_type_is_named(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_value_of_the_wrong_type_is_named(session: sandbox) {
         for (property, value, wanted) in [
             ("title", json!(["a"]), "expected a string"),
             ("priority", json!("urgent"), "expected a number"),
@@ -56,29 +47,23 @@ on_both_protocols! {
             assert_eq!(at, property);
             assert!(reason.contains(wanted), "{reason}");
         }
-        Ok(())
     }
 
-    async fn a_missing_property_is_named(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_missing_property_is_named(session: sandbox) {
         let checked = session.note().check(&json!({"body": "World"})).await?;
         let [(property, reason)] = &checked.failures[..] else { panic!("one failure: {checked:?}") };
         assert_eq!(property, "title");
         assert!(reason.contains("Missing required property 'title'"), "{reason}");
-        Ok(())
     }
 
-    async fn everything_that_is_wrong_is_said_at_once(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn everything_that_is_wrong_is_said_at_once(session: sandbox) {
         let checked = session.note().check(&json!({"pinned": [], "boddy": "x"})).await?;
         let mut properties: Vec<&str> = checked.failures.iter().map(|(property, _)| property.as_str()).collect();
         properties.sort_unstable();
         assert_eq!(properties, ["", "pinned", "title"], "{:?}", checked.failures);
-        Ok(())
     }
 
-    async fn the_provider_judges_inputs_at_their_properties(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn the_provider_judges_inputs_at_their_properties(session: sandbox) {
         let checked = session.note().check(&json!({"title": "", "labels": {"a.b": ""}})).await?;
         let mut failures = checked.failures;
         failures.sort();
@@ -87,32 +72,26 @@ on_both_protocols! {
         assert!(label_reason.contains("A label is empty"), "{label_reason}");
         assert!(label_reason.ends_with(r#"Examine values at 'note.labels["a.b"]'."#), "{label_reason}");
         assert!(title_reason.contains("Give the note a title of at least one character"), "{title_reason}");
-        Ok(())
     }
 
-    async fn sensitive_inputs_are_marked_secret(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn sensitive_inputs_are_marked_secret(session: sandbox) {
         let news = json!({"title": "Hello", "secretHint": "under the mat", "passphrase": secret("sesame")});
         let inputs = session.note().checked(&news).await?;
         assert_eq!(inputs["secretHint"], secret("under the mat"));
         assert_eq!(inputs["passphrase"], secret("sesame"));
         assert_eq!(inputs["title"], "Hello");
-        Ok(())
     }
 
-    async fn a_resource_that_there_is_not_is_named_with_the_one_that_was_meant(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_resource_that_there_is_not_is_named_with_the_one_that_was_meant(session: sandbox) {
         let notes = session.resource("sandbox:index/notes:Notes", "notes");
         let status = notes.check(&json!({"title": "Hello"})).await.expect_err("there is no such resource");
         assert_eq!(status.code(), Code::NotFound);
         assert!(status.message().contains("sandbox:index/note:Note"), "{status}");
         let status = notes.create(&json!({"title": "Hello"})).await.expect_err("there is no such resource");
         assert_eq!(status.code(), Code::NotFound);
-        Ok(())
     }
 
-    async fn the_type_is_in_the_urn_as_well(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn the_type_is_in_the_urn_as_well(session: sandbox) {
         // Engines before 3.154 do not send it by itself; a resource with a parent has its type before its own.
         let request = CheckRequest {
             urn: "urn:pulumi:test::contract::my:index:Group$sandbox:index/note:Note::note".to_owned(),
@@ -127,11 +106,9 @@ on_both_protocols! {
         let request = CheckRequest { urn: "note".to_owned(), ..Default::default() };
         let status = session.call("Check", request, async |mut client, request| client.check(request).await).await;
         assert_eq!(status.expect_err("no URN").code(), Code::InvalidArgument);
-        Ok(())
     }
 
-    async fn a_deprecated_property_is_warned_of_once(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_deprecated_property_is_warned_of_once(host, session: sandbox) {
         let note = session.note();
         note.checked(&json!({"title": "Hello", "tag": null})).await?;
         assert_eq!(host.engine.shown(), [], "null is not set");
@@ -143,16 +120,13 @@ on_both_protocols! {
         assert_eq!(warning.severity, Severity::Warning);
         assert_eq!(warning.message, "This property is deprecated: Use labels. (at property `tag`)");
         assert_eq!(warning.urn, note.urn());
-        Ok(())
     }
 
-    async fn a_record_is_judged_by_the_providers_own_library(protocol) {
-        let (_host, session) = Setup::conformance(protocol).session().await?;
+    async fn a_record_is_judged_by_the_providers_own_library(session: conformance) {
         let checked = session.record().check(&json!({"name": "first", "title": "invalid"})).await?;
         let [(property, reason)] = &checked.failures[..] else { panic!("one failure: {checked:?}") };
         assert_eq!(property, "title");
         assert!(reason.contains("A record cannot have this title."), "{reason}");
-        Ok(())
     }
 }
 

@@ -54,7 +54,6 @@ on_both_protocols! {
             assert!(host.objects().is_empty());
             assert!(!host.call_names().contains(&"ApplyResourceChange".to_owned()));
         }
-        Ok(())
     }
 
     async fn an_update_that_is_put_off_is_previewed_and_changes_nothing(protocol) {
@@ -81,7 +80,6 @@ on_both_protocols! {
             assert!(status.message().contains("cannot be changed yet, and nothing was changed"), "{status}");
         }
         assert_eq!(host.objects(), before);
-        Ok(())
     }
 
     async fn a_refresh_that_is_put_off_keeps_the_state(protocol) {
@@ -97,7 +95,6 @@ on_both_protocols! {
             assert!(warning.contains("puts reading this sandbox_note off") && warning.contains(first), "{warning}");
             assert_eq!(may_be_put_off(&host, "ReadResource"), Some(true));
         }
-        Ok(())
     }
 
     async fn an_import_that_is_put_off_fails(protocol) {
@@ -114,7 +111,6 @@ on_both_protocols! {
                 assert_eq!(may_be_put_off(&host, "ImportResourceState"), Some(true));
             }
         }
-        Ok(())
     }
 
     async fn a_data_source_that_is_put_off_is_unknown_in_a_preview_and_fails_later(protocol) {
@@ -131,7 +127,6 @@ on_both_protocols! {
             let status = session.invoke(GET_NOTE, &json!({"title": "Hello"})).await.expect_err("it has to wait");
             assert!(status.message().contains("cannot be read yet") && status.message().contains(first), "{status}");
         }
-        Ok(())
     }
 
     async fn an_engine_that_takes_outputs_is_told_what_is_unknown(protocol) {
@@ -148,18 +143,15 @@ on_both_protocols! {
         });
         assert_eq!(found, expected);
         assert!(warning(&host).contains("puts reading the data source sandbox_note off"));
-        Ok(())
     }
 
-    async fn a_data_source_with_unknown_arguments_is_not_read_in_a_preview(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_data_source_with_unknown_arguments_is_not_read_in_a_preview(host, session: sandbox) {
         let found = session.preview_invoke(GET_NOTE, &json!({"title": unknown()})).await?;
         assert_eq!(found, Ok(not_known_yet(&unknown())));
         let asked = host.call_names();
         assert!(!asked.iter().any(|call| call.contains("Data")), "{asked:?}");
         let failures = session.preview_invoke(GET_NOTE, &json!({"title": [unknown()]})).await?.expect_err("a list");
         assert_eq!(failures[0].0, "title");
-        Ok(())
     }
 
     async fn a_deferral_for_no_reason_or_where_it_was_not_offered_is_the_providers_fault(protocol) {
@@ -188,7 +180,6 @@ on_both_protocols! {
         assert!(status.message().contains("which was not offered to it"), "{status}");
         assert_eq!(may_be_put_off(&host, "PlanResourceChange"), Some(false));
         assert_eq!(host.objects().len(), 1);
-        Ok(())
     }
 
     async fn a_provider_without_all_of_its_configuration_puts_plans_off(protocol) {
@@ -200,7 +191,6 @@ on_both_protocols! {
         let planned = session.note().preview_create(&json!({"title": "Hello"})).await?;
         assert_eq!((&planned["title"], &planned["id"]), (&json!("Hello"), &unknown()));
         assert!(warning(&host).contains("all of the provider's own configuration must be known"));
-        Ok(())
     }
 }
 

@@ -37,15 +37,13 @@ fn files(folder: &Path) -> Vec<std::path::PathBuf> {
 }
 
 on_both_protocols! {
-    async fn a_deletion_goes_on_with_what_the_failed_one_has_left(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_deletion_goes_on_with_what_the_failed_one_has_left(host, session: sandbox) {
         let made = in_halves(&session).await?;
         fails(&session, &made).await;
         session.faulty().delete(&made).await?;
         assert_eq!(last_private(&host, "ApplyResourceChange"), "half deleted");
         // What was left is forgotten with that.
         fails(&session, &made).await;
-        Ok(())
     }
 
     async fn a_deletion_goes_on_in_the_next_run(protocol) {
@@ -54,11 +52,9 @@ on_both_protocols! {
         fails(&session, &made).await;
         let (_again, session) = Setup::sandbox(protocol).beside(&host).session().await?;
         session.faulty().delete(&made).await?;
-        Ok(())
     }
 
-    async fn a_difference_and_a_change_begin_with_what_is_left(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_difference_and_a_change_begin_with_what_is_left(host, session: sandbox) {
         let faulty = session.faulty();
         let made = in_halves(&session).await?;
         fails(&session, &made).await;
@@ -72,11 +68,9 @@ on_both_protocols! {
         faulty.diff(&made, &news).await?;
         assert_eq!(last_private(&host, "PlanResourceChange"), "");
         fails(&session, &changed).await;
-        Ok(())
     }
 
-    async fn a_read_hands_it_to_the_engine_and_a_preview_of_one_loses_nothing(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_read_hands_it_to_the_engine_and_a_preview_of_one_loses_nothing(host, session: sandbox) {
         let faulty = session.faulty();
         let made = in_halves(&session).await?;
         fails(&session, &made).await;
@@ -89,11 +83,9 @@ on_both_protocols! {
         faulty.diff(&made, &made.inputs).await?;
         assert_eq!(last_private(&host, "PlanResourceChange"), "half deleted", "the engine still has what it had");
         faulty.delete(&read).await?;
-        Ok(())
     }
 
-    async fn what_an_engine_is_given_later_goes_before_what_is_left(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn what_an_engine_is_given_later_goes_before_what_is_left(host, session: sandbox) {
         let faulty = session.faulty();
         let made = in_halves(&session).await?;
         fails(&session, &made).await;
@@ -105,11 +97,9 @@ on_both_protocols! {
         assert_eq!(again.outputs, made.outputs, "the same properties, of another time");
         faulty.diff(&again, &again.inputs).await?;
         assert_eq!(last_private(&host, "PlanResourceChange"), "", "what was left has been overtaken");
-        Ok(())
     }
 
-    async fn what_is_left_belongs_to_one_resource_with_these_properties(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn what_is_left_belongs_to_one_resource_with_these_properties(host, session: sandbox) {
         let made = in_halves(&session).await?;
         fails(&session, &made).await;
         let namesake = session.resource("sandbox:index/faulty:Faulty", "another");
@@ -122,11 +112,9 @@ on_both_protocols! {
         }
         session.faulty().diff(&made, &made.inputs).await?;
         assert_eq!(last_private(&host, "PlanResourceChange"), "half deleted");
-        Ok(())
     }
 
-    async fn nothing_is_kept_in_the_clear_and_nothing_of_what_was_there_before(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn nothing_is_kept_in_the_clear_and_nothing_of_what_was_there_before(host, session: sandbox) {
         let made = in_halves(&session).await?;
         for mode in ["error", "partial", "leftover"] {
             let same = session.faulty().make(&json!({"mode": mode, "during": "delete"})).await?;
@@ -140,11 +128,9 @@ on_both_protocols! {
                 assert!(!bytes.windows(text.len()).any(|window| window == text), "{}", file.display());
             }
         }
-        Ok(())
     }
 
-    async fn a_journal_that_cannot_be_read_is_warned_of(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_journal_that_cannot_be_read_is_warned_of(host, session: sandbox) {
         std::fs::create_dir_all(journal(&host).parent().expect("a directory")).expect("a directory");
         std::fs::write(journal(&host), "no database, but long enough to be taken for one".repeat(40)).expect("a file");
         let made = in_halves(&session).await?;
@@ -156,22 +142,18 @@ on_both_protocols! {
             let told = texts.iter().any(|text| text.contains(words) && text.contains("state.sqlite"));
             assert!(told, "{words}: {texts:?}");
         }
-        Ok(())
     }
 
-    async fn a_deletion_that_succeeds_and_leaves_something_is_explained(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_deletion_that_succeeds_and_leaves_something_is_explained(session: sandbox) {
         let made = session.faulty().make(&json!({"mode": "leftover", "during": "delete"})).await?;
         let status = session.faulty().delete(&made).await.expect_err("it is still there");
         assert_eq!(status.code(), Code::Unknown, "{status}");
         let words = "it has deleted the object without an error, and answered with one that is still there";
         assert!(status.message().contains(words), "{status}");
         assert!(session.faulty().refresh(&made).await?.is_some(), "the engine can go on");
-        Ok(())
     }
 
-    async fn unknown_values_after_a_change_are_told_by_their_places_and_the_rest_is_kept(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn unknown_values_after_a_change_are_told_by_their_places_and_the_rest_is_kept(session: sandbox) {
         let faulty = session.faulty();
         let status = faulty.make(&json!({"mode": "unknown"})).await.expect_err("something is still unknown");
         let kept = half_made(&status).expect("the engine is told what exists");
@@ -184,6 +166,5 @@ on_both_protocols! {
         let status = faulty.update(&made, &json!({"mode": "unknown", "during": "update"})).await.expect_err("as well");
         assert!(status.message().contains(expected), "{status}");
         assert_eq!(half_made(&status).expect("it is told").id, made.id);
-        Ok(())
     }
 }

@@ -3,8 +3,7 @@
 use crate::harness::{Outcome, Protocol, Setup, json, on_both_protocols, secret};
 
 on_both_protocols! {
-    async fn a_set_in_another_order_is_the_same_set(protocol) {
-        let (_host, session) = Setup::conformance(protocol).session().await?;
+    async fn a_set_in_another_order_is_the_same_set(session: conformance) {
         let record = session.record();
         let made = record.make(&json!({
             "name": "first", "labels": ["c", "a", "b"],
@@ -16,43 +15,35 @@ on_both_protocols! {
         });
         let difference = record.diff(&made, &turned).await?;
         assert!(!difference.some, "{difference:?}");
-        Ok(())
     }
 
-    async fn a_set_of_blocks_with_computed_values_in_another_order_is_the_same_set(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_set_of_blocks_with_computed_values_in_another_order_is_the_same_set(session: sandbox) {
         let server = session.resource("sandbox:index/server:Server", "server");
         let rules = [json!({"port": 443}), json!({"port": 80, "cidr": "10.0.0.0/8"}), json!({"port": 22})];
         let made = server.make(&json!({"name": "web", "rules": rules})).await?;
         let turned = [&rules[2], &rules[0], &rules[1]];
         let difference = server.diff(&made, &json!({"name": "web", "rules": turned})).await?;
         assert!(!difference.some, "{difference:?}");
-        Ok(())
     }
 
-    async fn a_list_in_another_order_is_another_list(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_list_in_another_order_is_another_list(session: sandbox) {
         let server = session.resource("sandbox:index/server:Server", "server");
         let made = server.make(&json!({"name": "web", "disks": [{"mount": "/"}, {"mount": "/data"}]})).await?;
         let turned = json!({"name": "web", "disks": [{"mount": "/data"}, {"mount": "/"}]});
         let difference = server.diff(&made, &turned).await?;
         assert!(difference.some && difference.replaces.is_empty(), "{difference:?}");
-        Ok(())
     }
 
-    async fn properties_come_and_go(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn properties_come_and_go(session: sandbox) {
         let note = session.note();
         let made = note.make(&json!({"title": "Hello", "body": "World"})).await?;
         let difference = note.diff(&made, &json!({"title": "Hi", "tag": "x"})).await?;
         for change in ["add tag", "delete body", "update title"] {
             assert!(difference.changes.contains(&change.to_owned()), "{change} is not in {difference:?}");
         }
-        Ok(())
     }
 
-    async fn what_cannot_be_changed_is_replaced(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn what_cannot_be_changed_is_replaced(host, session: sandbox) {
         let note = session.note();
         let made = note.make(&json!({"title": "Hello", "color": "red"})).await?;
         let news = json!({"title": "Hello", "color": "blue"});
@@ -64,21 +55,17 @@ on_both_protocols! {
         let status = note.update(&made, &news).await.expect_err("it can only be replaced");
         assert!(status.message().contains("`color`"), "{status}");
         assert_eq!(host.objects()[0]["color"], "red");
-        Ok(())
     }
 
-    async fn what_cannot_be_changed_is_found_within_blocks(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn what_cannot_be_changed_is_found_within_blocks(session: sandbox) {
         let server = session.resource("sandbox:index/server:Server", "server");
         let made = server.make(&json!({"name": "web", "limits": {"cpu": 1, "zone": "a"}})).await?;
         let difference = server.diff(&made, &json!({"name": "web", "limits": {"cpu": 1, "zone": "b"}})).await?;
         assert_eq!(difference.replaces, ["limits"]);
         assert_eq!(difference.changes, ["update status", "update-replace limits.zone"]);
-        Ok(())
     }
 
-    async fn a_change_is_shown_as_deep_as_it_is(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_change_is_shown_as_deep_as_it_is(session: sandbox) {
         let server = session.resource("sandbox:index/server:Server", "server");
         let made = server.make(&json!({
             "name": "web",
@@ -92,11 +79,9 @@ on_both_protocols! {
         })).await?;
         difference.changes.retain(|change| change.contains("disks") || change.contains("rules"));
         assert_eq!(difference.changes, ["add rules[3]", "update disks[1].mount"]);
-        Ok(())
     }
 
-    async fn keys_of_a_secret_map_are_not_told(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn keys_of_a_secret_map_are_not_told(session: sandbox) {
         let note = session.note();
         let (before, after) = (json!({"a": "1", "zaffre-one": "2"}), json!({"a": "3", "zaffre-two": "4"}));
         let made = note.make(&json!({"title": "Hello", "labels": before})).await?;
@@ -114,11 +99,9 @@ on_both_protocols! {
             assert_eq!(change.kind(), isthmus_proto::pulumirpc::property_diff::Kind::Update);
             assert_eq!(difference.diffs.iter().filter(|name| *name == "labels").count(), 1, "{difference:?}");
         }
-        Ok(())
     }
 
-    async fn ignored_changes_are_none(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn ignored_changes_are_none(session: sandbox) {
         let note = session.note();
         let made = note.make(&json!({"title": "Hello", "body": "World", "labels": {"a": "1", "b": "2"}})).await?;
         let news = json!({"title": "Hello", "body": "Moon", "labels": {"a": "3", "b": "2"}});
@@ -126,11 +109,9 @@ on_both_protocols! {
         assert!(ignoring.diffs.is_empty(), "{ignoring:?}");
         let halfway = note.diff_in_full(&made, &news, &["body"]).await?;
         assert!(halfway.diffs.contains(&"labels".to_owned()) && !halfway.diffs.contains(&"body".to_owned()));
-        Ok(())
     }
 
-    async fn every_change_is_under_a_property_that_is_named_as_changed(protocol) {
-        let (_host, session) = Setup::conformance(protocol).session().await?;
+    async fn every_change_is_under_a_property_that_is_named_as_changed(session: conformance) {
         let record = session.record();
         let made = record.make(&json!({
             "name": "first", "tags": {"a.b": "1"}, "labels": ["x"], "rules": [{"port": 1}],
@@ -149,7 +130,6 @@ on_both_protocols! {
         for property in ["labels", "rules", "tags"] {
             assert!(answer.diffs.iter().any(|diff| diff == property), "{property}: {:?}", answer.diffs);
         }
-        Ok(())
     }
 }
 

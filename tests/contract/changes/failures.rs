@@ -2,7 +2,7 @@
 
 use crate::harness::engine::Severity;
 use crate::harness::resource::half_made;
-use crate::harness::{Code, Setup, Stored, json, json_of, on_both_protocols, secret};
+use crate::harness::{Code, Stored, json, json_of, on_both_protocols, secret};
 
 /// How a creation can go wrong, and what the engine is told: the code (UNKNOWN means that something may have been made),
 /// words of the text, and whether something is known to exist.
@@ -19,19 +19,16 @@ const CREATIONS: [(&str, Code, &str, bool); 9] = [
 ];
 
 on_both_protocols! {
-    async fn every_failed_creation_says_whether_something_may_exist(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn every_failed_creation_says_whether_something_may_exist(session: sandbox) {
         for (mode, code, words, exists) in CREATIONS {
             let status = session.faulty().make(&json!({"mode": mode})).await.expect_err(mode);
             assert_eq!(status.code(), code, "{mode}: {status}");
             assert!(status.message().contains(words), "{mode}: {status}");
             assert_eq!(half_made(&status).is_some(), exists, "{mode}: {status}");
         }
-        Ok(())
     }
 
-    async fn what_is_odd_but_right_is_no_failure(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn what_is_odd_but_right_is_no_failure(host, session: sandbox) {
         for mode in ["none", "json", "flood", "huge", "panic-text", "print", "warning", "unknown-severity"] {
             let made = session.faulty().make(&json!({"mode": mode})).await?;
             assert_eq!(made.outputs["mode"], mode);
@@ -42,11 +39,9 @@ on_both_protocols! {
         let texts: Vec<&str> = shown.iter().map(|line| line.message.as_str()).collect();
         assert!(texts.iter().any(|text| text.contains("sandbox_faulty warns")), "{texts:?}");
         assert!(texts.iter().any(|text| text.contains("sandbox_faulty mumbles")), "{texts:?}");
-        Ok(())
     }
 
-    async fn what_is_half_made_is_kept_and_replaced(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn what_is_half_made_is_kept_and_replaced(host, session: sandbox) {
         let server = session.resource("sandbox:index/server:Server", "server");
         let inputs = server.checked(&json!({
             "name": "web", "bootTime": "1h", "timeouts": {"create": "10ms"},
@@ -70,11 +65,9 @@ on_both_protocols! {
 
         server.delete(&read).await?;
         assert!(host.objects().is_empty());
-        Ok(())
     }
 
-    async fn what_the_framework_half_made_is_kept_and_replaced(protocol) {
-        let (host, session) = Setup::conformance(protocol).session().await?;
+    async fn what_the_framework_half_made_is_kept_and_replaced(host, session: conformance) {
         let record = session.record();
         let inputs = record.checked(&json!({"name": "partial-one"})).await?;
         let status = record.create(&inputs).await.expect_err("it goes wrong half way");
@@ -85,20 +78,16 @@ on_both_protocols! {
         assert!(!difference.replaces.is_empty(), "{difference:?}");
         record.delete(&stored).await?;
         assert!(host.objects().is_empty());
-        Ok(())
     }
 
-    async fn a_creation_that_the_framework_refused_left_nothing(protocol) {
-        let (host, session) = Setup::conformance(protocol).session().await?;
+    async fn a_creation_that_the_framework_refused_left_nothing(host, session: conformance) {
         let status = session.record().make(&json!({"name": "fail-one"})).await.expect_err("it is never created");
         assert_eq!(status.code(), Code::Aborted, "{status}");
         assert!(half_made(&status).is_none());
         assert!(host.objects().is_empty());
-        Ok(())
     }
 
-    async fn what_is_half_changed_is_kept_and_changed_again(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn what_is_half_changed_is_kept_and_changed_again(session: sandbox) {
         let faulty = session.faulty();
         let made = faulty.make(&json!({"mode": "none", "during": "update"})).await?;
         let news = json!({"mode": "partial", "during": "update"});
@@ -112,11 +101,9 @@ on_both_protocols! {
         assert!(difference.replaces.is_empty(), "a failed change does not taint: {difference:?}");
         // The engine sends an update after a failed one even where nothing is left to do.
         faulty.update(&stored, &json!({"mode": "none", "during": "update"})).await?;
-        Ok(())
     }
 
-    async fn a_refused_change_leaves_what_was(protocol) {
-        let (host, session) = Setup::conformance(protocol).session().await?;
+    async fn a_refused_change_leaves_what_was(host, session: conformance) {
         let record = session.record();
         let made = record.make(&json!({"name": "first", "title": "One"})).await?;
         let news = json!({"name": "first", "title": "fail-update"});
@@ -126,11 +113,9 @@ on_both_protocols! {
         if let Some(kept) = half_made(&status) {
             assert_eq!(json_of(&kept.properties.expect("a bag"))["title"], "One");
         }
-        Ok(())
     }
 
-    async fn a_failed_deletion_is_an_error_that_names_what_stays(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_failed_deletion_is_an_error_that_names_what_stays(session: sandbox) {
         for (mode, words) in [
             ("error", "sandbox_faulty failed"),
             ("partial", "sandbox_faulty failed half way"),
@@ -142,11 +127,9 @@ on_both_protocols! {
             let status = session.faulty().delete(&made).await.expect_err(mode);
             assert!(status.message().contains(words), "{mode}: {status}");
         }
-        Ok(())
     }
 
-    async fn every_failed_change_says_what_is_wrong_and_whether_it_may_have_happened(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn every_failed_change_says_what_is_wrong_and_whether_it_may_have_happened(session: sandbox) {
         let faulty = session.faulty();
         for (mode, code, words, exists) in CREATIONS {
             let made = faulty.make(&json!({"mode": "none", "during": "update"})).await?;
@@ -156,11 +139,9 @@ on_both_protocols! {
             assert!(status.message().contains(words), "{mode}: {status}");
             assert_eq!(half_made(&status).is_some(), exists, "{mode}: {status}");
         }
-        Ok(())
     }
 
-    async fn an_import_that_cannot_be_used_says_why(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn an_import_that_cannot_be_used_says_why(session: sandbox) {
         let invalid = "ImportResourceState of sandbox_faulty with something invalid";
         for (mode, words) in [
             ("error", "sandbox_faulty failed"),
@@ -179,41 +160,33 @@ on_both_protocols! {
         }
         let imported = session.faulty().import("json").await?.expect("what is odd but right is no failure");
         assert_eq!(imported.outputs["mode"], "none");
-        Ok(())
     }
 
-    async fn a_failed_plan_means_that_nothing_happened(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_failed_plan_means_that_nothing_happened(session: sandbox) {
         for mode in ["error", "refusal", "garbage", "absent", "inconsistent", "wrong-type", "deferred"] {
             let status = session.faulty().make(&json!({"mode": mode, "during": "plan"})).await.expect_err(mode);
             let code = status.code();
             assert!(![Code::Unknown, Code::Internal, Code::DataLoss].contains(&code), "{mode}: {status}");
             assert!(half_made(&status).is_none(), "{mode}: {status}");
         }
-        Ok(())
     }
 
-    async fn a_failed_read_is_an_error_and_not_an_absence(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_failed_read_is_an_error_and_not_an_absence(session: sandbox) {
         for mode in ["error", "refusal", "garbage", "unknown", "wrong-type"] {
             let made = session.faulty().make(&json!({"mode": mode, "during": "read"})).await?;
             session.faulty().refresh(&made).await.expect_err(mode);
         }
         let gone = session.faulty().make(&json!({"mode": "gone", "during": "read"})).await?;
         assert_eq!(session.faulty().refresh(&gone).await?, None);
-        Ok(())
     }
 
-    async fn errors_name_properties_and_not_attributes(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn errors_name_properties_and_not_attributes(session: sandbox) {
         let status = session.faulty().make(&json!({"mode": "error"})).await.expect_err("it fails");
         assert!(status.message().contains("`mode`"), "{status}");
         assert!(status.message().contains("It was asked to."), "{status}");
-        Ok(())
     }
 
-    async fn a_place_that_there_is_not_is_cut_to_where_it_leaves_the_schema(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_place_that_there_is_not_is_cut_to_where_it_leaves_the_schema(session: sandbox) {
         let faulty = session.faulty();
         let status = faulty.make(&json!({"mode": "misplaced"})).await.expect_err("it fails");
         assert!(status.message().contains("sandbox_faulty failed somewhere: It was asked to. (at property `mode`)"), "{status}");
@@ -221,11 +194,9 @@ on_both_protocols! {
         let [(property, reason)] = &*checked.failures else { panic!("one failure: {checked:?}") };
         assert_eq!(property, "mode");
         assert!(reason.ends_with("Examine values at 'faulty.mode'."), "{reason}");
-        Ok(())
     }
 
-    async fn what_the_provider_breaks_is_named_with_resource_and_property(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn what_the_provider_breaks_is_named_with_resource_and_property(session: sandbox) {
         for (mode, during, words) in [
             ("inconsistent", "plan", &["produced an invalid plan for sandbox_faulty", "mode"][..]),
             ("wrong-type", "plan", &["PlanResourceChange of sandbox_faulty", "id"]),
@@ -257,11 +228,9 @@ on_both_protocols! {
             let status = session.faulty().refresh(&made).await.expect_err(mode);
             assert!(status.message().contains(words), "{status}");
         }
-        Ok(())
     }
 
-    async fn a_resource_that_vanished_between_plan_and_apply_is_an_error_that_keeps_the_state(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_resource_that_vanished_between_plan_and_apply_is_an_error_that_keeps_the_state(host, session: sandbox) {
         let note = session.note();
         let made = note.make(&json!({"title": "Hello"})).await?;
         let news = json!({"title": "Hi"});
@@ -274,11 +243,9 @@ on_both_protocols! {
             assert_eq!(json_of(&kept.properties.expect("a bag"))["title"], "Hello");
         }
         assert_eq!(note.refresh(&made).await?, None, "a refresh finds out");
-        Ok(())
     }
 
-    async fn secret_values_are_in_no_text_that_a_failure_makes(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn secret_values_are_in_no_text_that_a_failure_makes(host, session: sandbox) {
         let faulty = session.faulty();
         // The provider answers with another mode than was planned; mode and size are secret here.
         let inputs = json!({"mode": secret("inconsistent"), "size": secret(271_828_182)});
@@ -293,6 +260,5 @@ on_both_protocols! {
         for line in host.engine.lines() {
             assert!(!line.message.contains("hunter2") && !line.message.contains("271828182"), "{line:?}");
         }
-        Ok(())
     }
 }

@@ -1,14 +1,13 @@
 //! `ignoreChanges` where the provider plans something else all the same, as those on the older SDK may.
 
-use crate::harness::{Setup, json, on_both_protocols};
+use crate::harness::{json, on_both_protocols};
 
 const PLANNED: &str = "conformance:index/legacyPlanned:LegacyPlanned";
 
 on_both_protocols! {
     /// The state has the hash of what is configured. It is what core configures when it is to stay as it is, and the provider
     /// plans the hash of that.
-    async fn what_the_provider_plans_anew_from_what_it_had_stays_as_it_was(protocol) {
-        let (_host, session) = Setup::conformance(protocol).session().await?;
+    async fn what_the_provider_plans_anew_from_what_it_had_stays_as_it_was(session: conformance) {
         let planned = session.resource(PLANNED, "planned");
         let made = planned.make(&json!({"name": "one", "hashed": "plain", "value": "a"})).await?;
         let hash = made.outputs["hashed"].clone();
@@ -29,11 +28,9 @@ on_both_protocols! {
         assert_eq!(ignoring.preview_update(&made, &news).await?["hashed"], hash);
         let updated = ignoring.update(&made, &news).await?;
         assert_eq!((&updated.outputs["hashed"], &updated.outputs["value"]), (&hash, &json!("b")));
-        Ok(())
     }
 
-    async fn nothing_is_replaced_for_what_is_ignored(protocol) {
-        let (_host, session) = Setup::conformance(protocol).session().await?;
+    async fn nothing_is_replaced_for_what_is_ignored(session: conformance) {
         let planned = session.resource(PLANNED, "planned");
         let made = planned.make(&json!({"name": "one", "fixed": "a", "tier": 2})).await?;
         let news = json!({"name": "one", "fixed": "b", "tier": 1});
@@ -45,6 +42,5 @@ on_both_protocols! {
             let difference = planned.ignoring(all).diff(&made, &news).await?;
             assert!(!difference.some, "{all:?}: {difference:?}");
         }
-        Ok(())
     }
 }

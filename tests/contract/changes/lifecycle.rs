@@ -6,40 +6,38 @@ use crate::harness::{
 };
 
 on_both_protocols! {
-    async fn a_note_is_created_read_changed_and_deleted(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
-        a_note_lives(&host, &session).await
+    async fn a_note_is_created_read_changed_and_deleted(host, session: sandbox) {
+        a_note_lives(&host, &session).await?;
     }
 
     async fn a_note_lives_although_values_come_as_json(protocol) {
         let (host, session) = Setup::sandbox(protocol).with("SANDBOX_ANSWER", "json").session().await?;
-        a_note_lives(&host, &session).await
+        a_note_lives(&host, &session).await?;
     }
 
     async fn a_note_lives_on_a_provider_of_the_old_sdk(protocol) {
         let (host, session) = Setup::sandbox(protocol).with("SANDBOX_LEGACY", "true").session().await?;
-        a_note_lives(&host, &session).await
+        a_note_lives(&host, &session).await?;
     }
 
     async fn a_note_lives_on_a_provider_from_the_future(protocol) {
         let (host, session) = Setup::sandbox(protocol).with("SANDBOX_MINOR", "future").session().await?;
-        a_note_lives(&host, &session).await
+        a_note_lives(&host, &session).await?;
     }
 
     async fn a_note_lives_on_a_provider_of_the_protocols_first_day(protocol) {
         let minor = format!("{protocol}.0");
         let (host, session) = Setup::sandbox(protocol).with("SANDBOX_MINOR", &minor).session().await?;
-        a_note_lives(&host, &session).await
+        a_note_lives(&host, &session).await?;
     }
 
     async fn a_note_lives_on_a_provider_of_some_years_ago(protocol) {
         let minor = format!("{protocol}.3");
         let (host, session) = Setup::sandbox(protocol).with("SANDBOX_MINOR", &minor).session().await?;
-        a_note_lives(&host, &session).await
+        a_note_lives(&host, &session).await?;
     }
 
-    async fn a_secret_is_replaced_when_its_keepers_change(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_secret_is_replaced_when_its_keepers_change(session: sandbox) {
         let resource = session.resource("sandbox:index/secret:Secret", "secret");
         let inputs = resource.checked(&json!({"length": 16, "keepers": {"year": "2025"}})).await?;
         let old = resource.create(&inputs).await?;
@@ -53,7 +51,6 @@ on_both_protocols! {
         let new = resource.make(&json!({"length": 16, "keepers": {"year": "2026"}})).await?;
         assert_ne!((&new.id, &new.outputs["value"]), (&old.id, &old.outputs["value"]));
         resource.delete(&old).await?;
-        Ok(())
     }
 
     async fn a_server_keeps_its_blocks_and_its_private_bytes(protocol) {
@@ -94,7 +91,6 @@ on_both_protocols! {
 
         server.delete(&changed).await?;
         assert!(host.objects().is_empty());
-        Ok(())
     }
 
     async fn a_record_of_the_framework_lives(protocol) {
@@ -147,11 +143,9 @@ on_both_protocols! {
 
         record.delete(&changed).await?;
         assert!(host.objects().is_empty());
-        Ok(())
     }
 
-    async fn a_resource_of_the_old_sdk_lives(protocol) {
-        let (host, session) = Setup::conformance(protocol).session().await?;
+    async fn a_resource_of_the_old_sdk_lives(host, session: conformance) {
         let legacy = session.resource("conformance:index/legacy:Legacy", "legacy");
         let mut news = json!({"name": "first", "title": "One", "tags": {"a": "b"}});
         let inputs = legacy.checked(&news).await?;
@@ -167,11 +161,9 @@ on_both_protocols! {
         assert_eq!(changed.outputs["etag"], "v2");
         legacy.delete(&changed).await?;
         assert!(host.objects().is_empty());
-        Ok(())
     }
 
-    async fn a_place_of_the_framework_lives(protocol) {
-        let (host, session) = Setup::conformance(protocol).session().await?;
+    async fn a_place_of_the_framework_lives(host, session: conformance) {
         let place = session.resource("conformance:index/place:Place", "place");
         let inputs = place.checked(&json!({"name": "first"})).await?;
         let made = place.create(&inputs).await?;
@@ -179,7 +171,6 @@ on_both_protocols! {
         let read = place.refresh(&made).await?.expect("it is there");
         place.delete(&read).await?;
         assert!(host.objects().is_empty());
-        Ok(())
     }
 }
 

@@ -21,11 +21,10 @@ on_both_protocols! {
             Err(_) => std::process::id().into(),
         };
         println!("to do this again: {SEED}={seed}");
-        edits(protocol, Random(seed)).await
+        edits(protocol, Random(seed)).await?;
     }
 
-    async fn sets_are_in_the_programs_order_from_the_preview_to_the_refresh(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn sets_are_in_the_programs_order_from_the_preview_to_the_refresh(session: sandbox) {
         let firewall = session.resource("sandbox:index/firewall:Firewall", "firewall");
         let matches = json!([{"field": "z", "value": "1"}, {"field": "a"}, {"field": "m", "value": ""}]);
         let statements = json!([{"kind": "or", "matches": matches}, {"kind": "and", "matches": []}]);
@@ -59,7 +58,6 @@ on_both_protocols! {
             assert_eq!(outputs["ports"], news["ports"]);
             assert_eq!(without_ids(&outputs["rules"]), news["rules"]);
         }
-        Ok(())
     }
 }
 

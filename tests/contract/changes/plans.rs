@@ -1,7 +1,7 @@
 //! Plans that follow on others: of replacements, of what was previewed, and of what is left to do after a failure.
 
 use crate::harness::resource::{Resource, half_made};
-use crate::harness::{Code, Host, Json, Session, Setup, Stored, json, json_of, on_both_protocols, unknown};
+use crate::harness::{Code, Host, Json, Session, Stored, json, json_of, on_both_protocols, unknown};
 
 fn server(session: &Session) -> Resource {
     session.resource("sandbox:index/server:Server", "server")
@@ -25,8 +25,7 @@ fn applied(host: &Host) -> usize {
 }
 
 on_both_protocols! {
-    async fn the_plan_of_a_replacement_takes_what_the_plan_that_asked_for_it_hands_on(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn the_plan_of_a_replacement_takes_what_the_plan_that_asked_for_it_hands_on(host, session: sandbox) {
         let server = server(&session);
         let made = server.make(&json!({"name": "web", "image": "one"})).await?;
         let news = json!({"name": "web", "image": "two"});
@@ -47,11 +46,9 @@ on_both_protocols! {
         // It is handed on once.
         server.make(&news).await?;
         assert_eq!(private_of_creations(&host).last(), Some(&String::new()));
-        Ok(())
     }
 
-    async fn nothing_is_handed_on_by_a_plan_that_replaces_nothing(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn nothing_is_handed_on_by_a_plan_that_replaces_nothing(host, session: sandbox) {
         let server = server(&session);
         let made = server.make(&json!({"name": "web", "image": "one"})).await?;
         assert_eq!(server.diff(&made, &json!({"name": "web", "image": "two"})).await?.replaces, ["image"]);
@@ -59,22 +56,18 @@ on_both_protocols! {
         // As after `up --replace`.
         server.make(&json!({"name": "db", "image": "one"})).await?;
         assert_eq!(private_of_creations(&host), ["", ""]);
-        Ok(())
     }
 
-    async fn nothing_is_handed_on_to_another_process(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn nothing_is_handed_on_to_another_process(host, session: sandbox) {
         let made = server(&session).make(&json!({"name": "web", "image": "one"})).await?;
         let news = json!({"name": "web", "image": "two"});
         assert_eq!(server(&session).diff(&made, &news).await?.replaces, ["image"]);
         let other = host.session().await?;
         server(&other).make(&news).await?;
         assert_eq!(private_of_creations(&host), ["", ""]);
-        Ok(())
     }
 
-    async fn nothing_is_handed_on_by_what_is_tainted(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn nothing_is_handed_on_by_what_is_tainted(host, session: sandbox) {
         let server = server(&session);
         let news = json!({"name": "web", "bootTime": "1h", "timeouts": {"create": "10ms"}});
         let status = server.make(&news).await.expect_err("it does not boot in time");
@@ -84,11 +77,9 @@ on_both_protocols! {
         assert!(!server.diff(&stored, &news).await?.replaces.is_empty());
         server.preview_create(&json!({"name": "web"})).await?;
         assert_eq!(private_of_creations(&host), ["", ""]);
-        Ok(())
     }
 
-    async fn a_creation_that_is_not_what_was_previewed_is_not_begun(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_creation_that_is_not_what_was_previewed_is_not_begun(host, session: sandbox) {
         let faulty = session.faulty();
         for (previewed, created) in [
             (json!({"mode": "fickle", "during": "plan"}), json!({"mode": "fickle", "during": "plan"})),
@@ -103,22 +94,18 @@ on_both_protocols! {
             assert!(!status.message().contains("change of mind"), "values may be secret: {status}");
         }
         assert_eq!(applied(&host), 0);
-        Ok(())
     }
 
-    async fn plans_for_other_inputs_or_of_other_processes_are_not_compared(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn plans_for_other_inputs_or_of_other_processes_are_not_compared(host, session: sandbox) {
         let faulty = session.faulty();
         faulty.preview_create(&json!({"mode": "fickle", "during": "plan", "size": 2})).await?;
         faulty.create(&json!({"mode": "fickle", "during": "plan", "size": 3})).await?;
         faulty.preview_create(&json!({"mode": "fickle", "during": "plan"})).await?;
         let other = host.session().await?;
         other.faulty().create(&json!({"mode": "fickle", "during": "plan"})).await?;
-        Ok(())
     }
 
-    async fn a_change_that_is_not_what_was_shown_is_not_begun(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_change_that_is_not_what_was_shown_is_not_begun(host, session: sandbox) {
         let faulty = session.faulty();
         let made = faulty.make(&json!({"mode": "none"})).await?;
         let news = json!({"mode": "fickle", "during": "plan"});
@@ -131,11 +118,9 @@ on_both_protocols! {
         assert_eq!(applied(&host), 1, "the creation");
         // What was shown is forgotten with the failure. Engines show a change again before they ask for it again.
         faulty.update(&made, &news).await?;
-        Ok(())
     }
 
-    async fn what_was_unknown_may_turn_out_to_be_anything(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn what_was_unknown_may_turn_out_to_be_anything(session: sandbox) {
         let note = session.note();
         note.preview_create(&json!({"title": unknown(), "body": "World"})).await?;
         let made = note.create(&json!({"title": "Hello", "body": "World"})).await?;
@@ -144,11 +129,9 @@ on_both_protocols! {
         assert!(note.diff(&made, &news).await?.some);
         let changed = note.update(&made, &news).await?;
         assert_eq!(changed.outputs["labels"], json!({"a": "b"}));
-        Ok(())
     }
 
-    async fn an_update_without_a_difference_changes_nothing(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn an_update_without_a_difference_changes_nothing(host, session: sandbox) {
         let faulty = session.faulty();
         let made = faulty.make(&json!({"mode": "none", "during": "update"})).await?;
         let news = json!({"mode": "partial", "during": "update"});
@@ -161,11 +144,9 @@ on_both_protocols! {
         assert_eq!(same.outputs, stored.outputs);
         let asked = ["UpgradeResourceState", "PlanResourceChange", "UpgradeResourceState", "PlanResourceChange"];
         assert_eq!(host.call_names()[before..], asked);
-        Ok(())
     }
 
-    async fn a_replacement_on_the_framework_and_on_the_sdk_starts_anew(protocol) {
-        let (host, session) = Setup::conformance(protocol).session().await?;
+    async fn a_replacement_on_the_framework_and_on_the_sdk_starts_anew(host, session: conformance) {
         for resource in [session.record(), session.resource("conformance:index/legacy:Legacy", "legacy")] {
             let made = resource.make(&json!({"name": "first", "title": "One"})).await?;
             let news = resource.checked(&json!({"name": "second", "title": "One"})).await?;
@@ -181,6 +162,5 @@ on_both_protocols! {
             resource.delete(&read).await?;
         }
         assert!(host.objects().is_empty());
-        Ok(())
     }
 }

@@ -3,8 +3,7 @@
 use crate::harness::{Code, Json, Protocol, Setup, json, on_both_protocols, unknown};
 
 on_both_protocols! {
-    async fn a_preview_of_a_creation_shows_what_is_known(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_preview_of_a_creation_shows_what_is_known(host, session: sandbox) {
         let note = session.note();
         let inputs = note.checked(&json!({"title": "Hello", "labels": {"a": "b"}})).await?;
         let planned = note.preview_create(&inputs).await?;
@@ -16,11 +15,9 @@ on_both_protocols! {
         }
         assert_eq!(host.objects(), [Json::Null; 0]);
         assert!(!host.call_names().contains(&"ApplyResourceChange".to_owned()));
-        Ok(())
     }
 
-    async fn unknown_inputs_stay_unknown(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn unknown_inputs_stay_unknown(session: sandbox) {
         let note = session.note();
         let news = json!({"title": unknown(), "pinned": unknown(), "labels": {"a": unknown(), "b": "known"}});
         let inputs = note.checked(&news).await?;
@@ -28,18 +25,15 @@ on_both_protocols! {
         assert_eq!(planned["title"], unknown());
         assert_eq!(planned["pinned"], unknown());
         assert_eq!(planned["labels"], json!({"a": unknown(), "b": "known"}));
-        Ok(())
     }
 
-    async fn unknown_blocks_stay_unknown(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn unknown_blocks_stay_unknown(session: sandbox) {
         let server = session.resource("sandbox:index/server:Server", "server");
         let inputs = server.checked(&json!({"name": "web", "disks": unknown(), "metadata": unknown()})).await?;
         let planned = server.preview_create(&inputs).await?;
         assert_eq!(planned["metadata"], unknown());
         let disks = planned["disks"].to_string();
         assert!(disks.contains(unknown().as_str().expect("a text")), "{disks}");
-        Ok(())
     }
 
     async fn what_only_applying_tells_is_unknown_at_every_depth(protocol) {
@@ -86,20 +80,16 @@ on_both_protocols! {
         assert_eq!(planned["disks"][1], json!({"mount": "/data", "size": 10, "device": unknown()}));
         assert_eq!(planned["rules"], json!([{"port": 22, "id": unknown()}, made.outputs["rules"][1]]));
         assert_eq!((&planned["id"], &planned["status"]), (&json!(made.id), &unknown()));
-        Ok(())
     }
 
-    async fn nothing_unknown_is_created(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn nothing_unknown_is_created(host, session: sandbox) {
         let status = session.note().create(&json!({"title": unknown()})).await.expect_err("the title is unknown");
         assert_eq!(status.code(), Code::InvalidArgument);
         assert!(status.message().contains("title"), "{status}");
         assert!(host.objects().is_empty());
-        Ok(())
     }
 
-    async fn a_preview_of_an_update_shows_what_stays(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_preview_of_an_update_shows_what_stays(host, session: sandbox) {
         let note = session.note();
         let made = note.make(&json!({"title": "Hello", "body": "World"})).await?;
         let planned = note.preview_update(&made, &json!({"title": "Hello", "body": unknown()})).await?;
@@ -108,16 +98,13 @@ on_both_protocols! {
         assert_eq!(planned["body"], unknown());
         assert_eq!(planned["revision"], unknown());
         assert_eq!(host.objects()[0]["revision"], 1, "nothing has happened");
-        Ok(())
     }
 
-    async fn a_diff_with_something_unknown_is_a_change(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_diff_with_something_unknown_is_a_change(session: sandbox) {
         let note = session.note();
         let made = note.make(&json!({"title": "Hello", "body": "World"})).await?;
         let difference = note.diff(&made, &json!({"title": "Hello", "body": unknown()})).await?;
         assert!(difference.some);
         assert!(difference.changes.contains(&"update body".to_owned()), "{difference:?}");
-        Ok(())
     }
 }

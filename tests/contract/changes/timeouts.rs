@@ -33,8 +33,7 @@ fn stop(protocol: Protocol) -> &'static str {
 }
 
 on_both_protocols! {
-    async fn they_are_told_to_a_resource_that_has_timeouts_and_show_as_no_difference(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn they_are_told_to_a_resource_that_has_timeouts_and_show_as_no_difference(session: sandbox) {
         for job in jobs(&session) {
             let preview = job.within(5400.0).preview_create(&json!({})).await?;
             assert_eq!(preview["timeouts"]["create"], "1h30m0s", "{preview}");
@@ -61,11 +60,9 @@ on_both_protocols! {
             assert!(!job.diff(&again, &json!({"size": 2})).await?.some);
             job.within(60.0).delete(&again).await?;
         }
-        Ok(())
     }
 
-    async fn without_them_there_are_no_timeouts(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn without_them_there_are_no_timeouts(session: sandbox) {
         for job in jobs(&session) {
             let made = job.make(&json!({})).await?;
             assert_eq!(made.outputs.get("timeouts"), None);
@@ -75,11 +72,9 @@ on_both_protocols! {
             assert_eq!(again.outputs.get("timeouts"), None, "nothing is left of it");
             assert!(!job.diff(&again, &json!({"size": 2})).await?.some);
         }
-        Ok(())
     }
 
-    async fn another_timeout_is_nothing_to_update_for(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn another_timeout_is_nothing_to_update_for(host, session: sandbox) {
         for job in jobs(&session) {
             let made = job.make(&json!({})).await?;
             let before = host.call_names().iter().filter(|call| *call == "ApplyResourceChange").count();
@@ -89,7 +84,6 @@ on_both_protocols! {
             let after = host.call_names().iter().filter(|call| *call == "ApplyResourceChange").count();
             assert_eq!(after, before);
         }
-        Ok(())
     }
 
     async fn the_provider_itself_ends_what_takes_longer(protocol) {
@@ -108,11 +102,9 @@ on_both_protocols! {
             assert!(half_made(&slow).is_some());
         }
         assert!(!host.call_names().iter().any(|call| call == stop(protocol)), "nobody else ended anything");
-        Ok(())
     }
 
-    async fn deleting_and_reading_find_theirs_where_the_provider_looks(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn deleting_and_reading_find_theirs_where_the_provider_looks(session: sandbox) {
         let told = ["200ms", "200ms", "200000000ns"];
         for (job, told) in jobs(&session).into_iter().zip(told) {
             let made = job.make(&json!({"takes": "1h", "during": "delete"})).await?;
@@ -124,11 +116,9 @@ on_both_protocols! {
             let slow = job.within(0.2).refresh(&made).await.expect_err("it takes longer");
             assert!(slow.message().contains(&told("read")), "{slow}");
         }
-        Ok(())
     }
 
-    async fn the_programs_own_timeouts_win(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn the_programs_own_timeouts_win(session: sandbox) {
         let told = ["150ms", "150ms", "150000000ns"];
         for (job, told) in jobs(&session).into_iter().zip(told) {
             let own = json!({"create": "2m", "update": "3m", "delete": "150ms"});
@@ -142,11 +132,9 @@ on_both_protocols! {
             let slow = job.within(5400.0).delete(&updated).await.expect_err("it takes longer");
             assert!(slow.message().contains(&format!("The timeout of delete is {told}")), "{slow}");
         }
-        Ok(())
     }
 
-    async fn a_program_adds_to_them_and_takes_back_its_own_alone(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_program_adds_to_them_and_takes_back_its_own_alone(session: sandbox) {
         for job in jobs(&session) {
             let made = job.within(60.0).make(&json!({})).await?;
             let own = json!({"timeouts": {"delete": "1m"}});
@@ -162,11 +150,9 @@ on_both_protocols! {
             assert_eq!(again.outputs["timeouts"], json!({"create": "1m0s"}));
             assert!(!job.diff(&again, &json!({})).await?.some);
         }
-        Ok(())
     }
 
-    async fn the_frameworks_timeouts_are_set(protocol) {
-        let (_host, session) = Setup::conformance(protocol).session().await?;
+    async fn the_frameworks_timeouts_are_set(session: conformance) {
         let record = session.record();
         let slow = record.within(0.3).make(&json!({"name": "slow-one"})).await.expect_err("it waits for ever");
         assert!(slow.message().contains("the wait ended: context deadline exceeded"), "{slow}");
@@ -180,11 +166,9 @@ on_both_protocols! {
         assert_eq!(updated.outputs["timeouts"], json!({"create": "1h30m0s", "update": "1m30s"}));
         assert!(!record.diff(&updated, &news).await?.some);
         record.within(60.0).delete(&updated).await?;
-        Ok(())
     }
 
-    async fn the_sdk_keeps_them_among_its_private_bytes(protocol) {
-        let (_host, session) = Setup::conformance(protocol).session().await?;
+    async fn the_sdk_keeps_them_among_its_private_bytes(session: conformance) {
         let legacy = session.resource("conformance:index/legacy:Legacy", "legacy");
         let (minute, default) = (60_000_000_000_u64, 600_000_000_000_u64);
         let made = legacy.within(60.0).make(&json!({"name": "one"})).await?;
@@ -202,7 +186,6 @@ on_both_protocols! {
         );
         assert!(!legacy.diff(&updated, &news).await?.some);
         legacy.within(60.0).delete(&updated).await?;
-        Ok(())
     }
 
     /// What is deleted has no configuration: the time stands in the state, and for this SDK in the private bytes too.
@@ -227,7 +210,6 @@ on_both_protocols! {
             assert_eq!(told, json!({"delete": "1m0s"}));
         }
         assert!(!host.call_names().iter().any(|call| call == stop(protocol)), "nobody else ended anything");
-        Ok(())
     }
 
     async fn a_resource_without_timeouts_is_bound_by_them_and_its_provider_asked_to_stop(protocol) {
@@ -249,7 +231,6 @@ on_both_protocols! {
         assert_says(&slow, Code::Unknown, &["deleting", "`customTimeouts.delete`", "`pulumi refresh`"]);
         assert_eq!(host.call_names().iter().filter(|call| *call == stop(protocol)).count(), 3);
         session.note().make(&json!({"title": "Hello"})).await?;
-        Ok(())
     }
 
     async fn a_provider_that_does_not_stop_is_left_to_itself_after_the_grace(protocol) {
@@ -258,17 +239,14 @@ on_both_protocols! {
         let slow = faulty.within(0.3).make(&json!({"mode": "hang-forever"})).await.expect_err("it hangs");
         assert_says(&slow, Code::Unknown, &["was asked to stop and did not", "ApplyResourceChange was broken off"]);
         session.note().make(&json!({"title": "Hello"})).await?;
-        Ok(())
     }
 
-    async fn what_a_provider_says_of_a_half_made_object_when_it_stops_is_kept(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn what_a_provider_says_of_a_half_made_object_when_it_stops_is_kept(session: sandbox) {
         let slow = session.faulty().within(0.3).make(&json!({"mode": "interrupted"})).await.expect_err("it waits");
         let kept = half_made(&slow).expect("the provider told what there is");
         assert!(!kept.id.is_empty());
         assert!(kept.reasons[0].contains("took longer than the 300ms"), "{:?}", kept.reasons);
         assert!(kept.reasons[1].contains("sandbox_faulty was interrupted"), "{:?}", kept.reasons);
-        Ok(())
     }
 
     async fn a_provider_that_does_something_else_is_not_asked_to_stop(protocol) {
@@ -284,7 +262,6 @@ on_both_protocols! {
         });
         other.expect_err("it was cancelled");
         assert!(host.call_names().iter().any(|call| call == stop(protocol)));
-        Ok(())
     }
 
     async fn a_plan_or_a_read_that_takes_longer_has_changed_nothing(protocol) {
@@ -303,6 +280,5 @@ on_both_protocols! {
             let slow = faulty.within(0.3).refresh(&made).await.expect_err("it hangs");
             assert_says(&slow, Code::DeadlineExceeded, &["reading", "`customTimeouts.read`"]);
         }
-        Ok(())
     }
 }

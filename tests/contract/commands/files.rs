@@ -94,7 +94,6 @@ on_both_protocols! {
             let found = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{file:?}: {error}"));
             assert_eq!(found, "of a user");
         }
-        Ok(())
     }
 
     async fn a_provider_does_not_inherit_the_settings_of_this_program(protocol) {
@@ -113,7 +112,6 @@ on_both_protocols! {
             environment.split('\0').filter_map(|variable| Some(variable.split_once('=')?.0)).collect();
         assert!(names.contains(&"OF_A_PROVIDER") && names.contains(&"PLUGIN_UNIX_SOCKET_DIR"), "{names:?}");
         assert!(!names.iter().any(|name| name.starts_with("ISTHMUS_")), "{names:?}");
-        Ok(())
     }
 
     async fn without_a_umask_nothing_is_writable_by_others(protocol) {
@@ -138,7 +136,6 @@ on_both_protocols! {
         }
         assert_eq!(std::fs::read_dir(here("tmp")).expect("a directory").count(), 1, "the socket's directory");
         assert_eq!(writable_by_others(directory.path()), [""; 0]);
-        Ok(())
     }
 
     async fn a_home_that_others_may_write_to_is_not_used(protocol) {
@@ -151,7 +148,6 @@ on_both_protocols! {
         let help = format!("help: run `chmod go-w {}`", home.display());
         host.engine.line("what to do", |line| line.message.contains(&help)).await;
         assert_eq!(std::fs::read_dir(&home).expect("a directory").count(), 0, "nothing is put there");
-        Ok(())
     }
 }
 

@@ -23,8 +23,7 @@ fn nothing() -> Json {
 }
 
 on_both_protocols! {
-    async fn an_action_is_carried_out_and_tells_how_far_it_is(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn an_action_is_carried_out_and_tells_how_far_it_is(host, session: sandbox) {
         let arguments =
             json!({"message": "Hello", "times": 3, "password": secret("hush"), "listeners": [{"name": "Ada"}]});
         let done = session.invoke(BROADCAST, &arguments).await?;
@@ -35,7 +34,6 @@ on_both_protocols! {
         let [kept] = &host.objects()[..] else { panic!("it leaves one file: {:?}", host.objects()) };
         assert_eq!((&kept["message"], &kept["password"]), (&json!("Hello"), &json!("hush")));
         assert_eq!(kept["listener"], json!([{"name": "Ada"}]));
-        Ok(())
     }
 
     async fn the_schema_says_what_goes_in_and_that_nothing_comes_out(protocol) {
@@ -50,11 +48,9 @@ on_both_protocols! {
         assert_eq!(items["$ref"], format!("#/types/{listener}"));
         assert_eq!(schema["types"][listener]["required"], json!(["name"]));
         assert_eq!((&action["outputs"]["type"], &action["outputs"]["properties"]), (&json!("object"), &Json::Null));
-        Ok(())
     }
 
-    async fn a_preview_carries_nothing_out(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_preview_carries_nothing_out(host, session: sandbox) {
         let status = session.preview_invoke(BROADCAST, &json!({"message": "Hello"})).await.expect_err("a preview");
         assert_eq!(status.code(), Code::FailedPrecondition);
         for words in [BROADCAST, "actions are not carried out in a preview", "--skip-preview"] {
@@ -62,7 +58,6 @@ on_both_protocols! {
         }
         assert_eq!(times(&host, "ValidateActionConfig"), 0);
         assert_eq!(host.objects(), [] as [Json; 0]);
-        Ok(())
     }
 
     async fn an_engine_that_does_not_tell_previews_gets_no_action(protocol) {
@@ -73,11 +68,9 @@ on_both_protocols! {
         assert_eq!(status.code(), Code::FailedPrecondition);
         assert!(status.message().contains("does not tell a preview from an update"), "{status}");
         assert_eq!(times(&host, INVOKE), 0);
-        Ok(())
     }
 
-    async fn arguments_that_are_refused_are_named_and_nothing_is_done(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn arguments_that_are_refused_are_named_and_nothing_is_done(host, session: sandbox) {
         for (arguments, property, wanted) in [
             (json!({"message": ""}), "message", "The message is empty"),
             (json!({"message": "Hello", "fault": "plan"}), "message", "Nobody could hear it"),
@@ -90,39 +83,32 @@ on_both_protocols! {
             assert!(reason.contains(wanted), "{reason}");
         }
         assert_eq!(times(&host, INVOKE), 0);
-        Ok(())
     }
 
-    async fn a_deferral_that_was_not_asked_for_names_the_provider(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_deferral_that_was_not_asked_for_names_the_provider(host, session: sandbox) {
         let arguments = json!({"message": "Hello", "fault": "deferred"});
         let status = session.invoke(BROADCAST, &arguments).await.expect_err("nobody asked for it");
         for words in ["the provider sandbox answered PlanAction of sandbox_broadcast", "deferred"] {
             assert!(status.message().contains(words), "{words:?} is not in: {status}");
         }
         assert_eq!(times(&host, INVOKE), 0);
-        Ok(())
     }
 
-    async fn an_action_that_fails_says_why_after_what_it_has_told(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn an_action_that_fails_says_why_after_what_it_has_told(host, session: sandbox) {
         let arguments = json!({"message": "Hello", "fault": "invoke"});
         let status = session.invoke(BROADCAST, &arguments).await.expect_err("it fails");
         assert_eq!(status.code(), Code::Aborted, "{status}");
         assert_eq!(status.message(), "Nobody has heard it: It was asked to fail. (at property `message`)");
         assert_eq!(host.engine.shown(), [info("1 of 1: Hello")]);
-        Ok(())
     }
 
-    async fn an_action_that_warns_is_done(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn an_action_that_warns_is_done(host, session: sandbox) {
         let done = session.invoke(BROADCAST, &json!({"message": "Hello", "fault": "warn"})).await?;
         assert_eq!(done, Ok(nothing()));
         let shown = host.engine.shown();
         let [progress, warning] = &shown[..] else { panic!("two lines: {shown:?}") };
         assert_eq!((progress, warning.severity), (&info("1 of 1: Hello"), Severity::Warning));
         assert!(warning.message.starts_with("Few have heard it"), "{warning:?}");
-        Ok(())
     }
 
     async fn an_action_that_breaks_off_may_have_been_carried_out(protocol) {
@@ -140,11 +126,9 @@ on_both_protocols! {
             }
             assert_eq!(host.objects().len(), 1, "this one was");
         }
-        Ok(())
     }
 
-    async fn a_provider_that_is_killed_in_the_middle_leaves_the_outcome_unknown(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_provider_that_is_killed_in_the_middle_leaves_the_outcome_unknown(host, session: sandbox) {
         let arguments = json!({"message": "Hello", "fault": "hang"});
         let (done, ()) = tokio::join!(session.invoke(BROADCAST, &arguments), async {
             host.engine.line("how far it is", |line| *line == info("1 of 1: Hello")).await;
@@ -153,11 +137,9 @@ on_both_protocols! {
         let status = done.expect_err("the provider is dead");
         assert_eq!(status.code(), Code::Unknown, "{status}");
         assert!(status.message().contains("signal"), "{status}");
-        Ok(())
     }
 
-    async fn cancelling_stops_an_action_whose_outcome_is_then_unknown(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn cancelling_stops_an_action_whose_outcome_is_then_unknown(host, session: sandbox) {
         let arguments = json!({"message": "Hello", "fault": "hang"});
         let (done, cancelled) = tokio::join!(session.invoke(BROADCAST, &arguments), async {
             // Progress comes while the action goes on.
@@ -168,7 +150,6 @@ on_both_protocols! {
         let status = done.expect_err("it was stopped");
         assert_eq!(status.code(), Code::Unknown, "{status}");
         assert!(status.message().contains("the provider was stopped"), "{status}");
-        Ok(())
     }
 
     async fn an_engine_that_goes_away_does_not_break_an_action_off(protocol) {
@@ -186,11 +167,9 @@ on_both_protocols! {
         drop(session);
         host.provider_is_in(stop, 1).await;
         ended(host.provider_process()).await;
-        Ok(())
     }
 
-    async fn an_action_on_hashicorps_library_is_carried_out(protocol) {
-        let (host, session) = Setup::conformance(protocol).session().await?;
+    async fn an_action_on_hashicorps_library_is_carried_out(host, session: conformance) {
         let arguments = json!({"times": 3, "bell": "big", "pinWo": secret("1234"), "pauses": [{"seconds": 0.5}]});
         let ring = "conformance:index/actionRing:actionRing";
         let done = session.invoke(ring, &arguments).await?;
@@ -205,7 +184,6 @@ on_both_protocols! {
         assert_eq!(failures[0].0, "times", "{failures:?}");
         let status = session.preview_invoke(ring, &arguments).await.expect_err("a preview");
         assert!(status.message().contains("actions are not carried out in a preview"), "{status}");
-        Ok(())
     }
 
     async fn an_older_provider_has_no_actions(protocol) {
@@ -215,7 +193,6 @@ on_both_protocols! {
         let schema = session.schema().await?;
         assert_eq!(schema["functions"][BROADCAST], Json::Null);
         assert!(schema["functions"]["sandbox:index/ephemeralToken:ephemeralToken"].is_object());
-        Ok(())
     }
 
     async fn a_provider_of_the_future_has_them_all(protocol) {
@@ -224,6 +201,5 @@ on_both_protocols! {
         let token = "sandbox:index/ephemeralToken:ephemeralToken";
         let opened = session.invoke(token, &json!({"audience": "me", "lifetime": "1h"})).await?.expect("a token");
         assert_eq!(opened["audience"], secret("me"));
-        Ok(())
     }
 }

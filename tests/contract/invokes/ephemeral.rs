@@ -34,8 +34,7 @@ fn times(host: &Host, call: &str) -> usize {
 }
 
 on_both_protocols! {
-    async fn opening_yields_secrets_and_nothing_else(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn opening_yields_secrets_and_nothing_else(host, session: sandbox) {
         let opened = session.invoke(TOKEN, &json!({"audience": "me"})).await?.expect("a token");
         assert_eq!(opened["audience"], secret("me"), "nothing of it may be stored in the clear");
         let value = opened["value"]["value"].as_str().unwrap_or_else(|| panic!("{opened}"));
@@ -43,7 +42,6 @@ on_both_protocols! {
         assert_eq!(opened.as_object().map(|opened| opened.len()), Some(2), "{opened}");
         let calls = host.call_names();
         assert_eq!(calls[calls.len() - 2..], ["ValidateEphemeralResourceConfig", OPEN]);
-        Ok(())
     }
 
     async fn an_engine_that_takes_no_secrets_gets_plain_values(protocol) {
@@ -54,7 +52,6 @@ on_both_protocols! {
         session.call("Configure", configuration, async |mut client, request| client.configure(request).await).await?;
         let opened = session.invoke(TOKEN, &json!({"audience": "me"})).await?.expect("a token");
         assert_eq!(opened["audience"], "me");
-        Ok(())
     }
 
     async fn the_schema_says_what_goes_in_and_that_what_comes_out_is_secret(protocol) {
@@ -69,7 +66,6 @@ on_both_protocols! {
         for property in ["audience", "fault", "lifetime", "value"] {
             assert_eq!(token["outputs"]["properties"][property]["secret"], true, "{property}: {token}");
         }
-        Ok(())
     }
 
     async fn what_is_left_out_is_not_there(protocol) {
@@ -89,19 +85,15 @@ on_both_protocols! {
         let schema = only.schema().await?;
         let functions: Vec<&String> = schema["functions"].as_object().expect("functions").keys().collect();
         assert_eq!(functions, ["pulumi:providers:sandbox/terraformConfig", TOKEN]);
-        Ok(())
     }
 
-    async fn a_misspelt_token_is_told_with_what_was_meant(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_misspelt_token_is_told_with_what_was_meant(session: sandbox) {
         let misspelt = "sandbox:index/ephemeralTokens:ephemeralTokens";
         let status = session.invoke(misspelt, &json!({})).await.expect_err("there is none");
         assert!(status.message().contains(TOKEN), "{status}");
-        Ok(())
     }
 
-    async fn arguments_that_are_refused_are_named_and_open_nothing(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn arguments_that_are_refused_are_named_and_open_nothing(host, session: sandbox) {
         for (arguments, property, wanted) in [
             (json!({"audience": "me", "lifetime": "long"}), "lifetime", "\"long\" is not a duration"),
             (json!({"audience": "me", "lifetme": "5s"}), "", "lifetme: there is no such property; did you mean `lifetime`?"),
@@ -118,28 +110,22 @@ on_both_protocols! {
         assert_eq!(failures[0].0, "audience");
         assert!(failures[0].1.contains("The token refuses: Open"), "{failures:?}");
         assert_eq!(times(&host, OPEN), 1);
-        Ok(())
     }
 
-    async fn warnings_are_shown_before_the_answer(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn warnings_are_shown_before_the_answer(host, session: sandbox) {
         open(&session, &json!({"audience": "everybody"})).await?;
         let [line] = &host.engine.shown()[..] else { panic!("one line: {:?}", host.engine.shown()) };
         assert_eq!(line.severity, Severity::Warning);
         assert!(line.message.starts_with("A wide audience") && line.message.contains("`audience`"), "{line:?}");
-        Ok(())
     }
 
-    async fn a_preview_opens_what_is_known_as_terraform_does(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_preview_opens_what_is_known_as_terraform_does(host, session: sandbox) {
         let opened = session.preview_invoke(TOKEN, &json!({"audience": "me"})).await?.expect("a token");
         assert_eq!(opened["audience"], secret("me"));
         assert_eq!(times(&host, OPEN), 1);
-        Ok(())
     }
 
-    async fn what_is_not_known_is_validated_and_not_opened(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn what_is_not_known_is_validated_and_not_opened(host, session: sandbox) {
         let arguments = json!({"audience": unknown()});
         let opened = session.preview_invoke(TOKEN, &arguments).await?.expect("nothing is wrong so far");
         for property in ["audience", "fault", "lifetime", "value"] {
@@ -149,11 +135,9 @@ on_both_protocols! {
         let failures = session.preview_invoke(TOKEN, &arguments).await?.expect_err("a wrong lifetime");
         assert_eq!(failures[0].0, "lifetime");
         assert_eq!((times(&host, "ValidateEphemeralResourceConfig"), times(&host, OPEN)), (2, 0));
-        Ok(())
     }
 
-    async fn a_deferral_that_was_not_asked_for_names_the_provider(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_deferral_that_was_not_asked_for_names_the_provider(host, session: sandbox) {
         let status = session.invoke(TOKEN, &json!({"audience": "me", "fault": "deferred"})).await;
         let status = status.expect_err("nobody asked for it");
         for words in ["the provider sandbox answered OpenEphemeralResource of sandbox_token", "deferred"] {
@@ -163,11 +147,9 @@ on_both_protocols! {
         drop(session);
         ended(host.provider_process()).await;
         assert_eq!(times(&host, CLOSE), 0, "nothing was opened");
-        Ok(())
     }
 
-    async fn what_opens_as_something_unknown_is_an_error_and_closed_at_once(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn what_opens_as_something_unknown_is_an_error_and_closed_at_once(host, session: sandbox) {
         let status = session.invoke(TOKEN, &json!({"audience": "me", "fault": "unknown"})).await;
         let status = status.expect_err("it is of no use");
         assert!(status.message().contains("not known"), "{status}");
@@ -175,7 +157,6 @@ on_both_protocols! {
         drop(session);
         ended(host.provider_process()).await;
         assert_eq!(times(&host, CLOSE), 1);
-        Ok(())
     }
 
     async fn a_provider_that_refuses_its_configuration_opens_nothing(protocol) {
@@ -186,11 +167,9 @@ on_both_protocols! {
         let status = session.invoke(TOKEN, &json!({"audience": "me"})).await.expect_err("it is not configured");
         assert!(status.message().contains("the provider sandbox is not configured"), "{status}");
         assert_eq!(times(&host, OPEN), 0);
-        Ok(())
     }
 
-    async fn a_lease_is_renewed_in_time_with_the_newest_private_bytes_and_closed_with_them(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_lease_is_renewed_in_time_with_the_newest_private_bytes_and_closed_with_them(host, session: sandbox) {
         open(&session, &json!({"audience": "me", "lifetime": "3s"})).await?;
         host.provider_is_in(RENEW, 2).await;
         session.cancel().await?;
@@ -204,11 +183,9 @@ on_both_protocols! {
         let [closed] = &private(&host, CLOSE)[..] else { panic!("it is closed once") };
         assert_eq!(closed["renewals"], renewals.len());
         assert_eq!(host.engine.shown(), [], "the provider has nothing to complain of");
-        Ok(())
     }
 
-    async fn leases_of_many_lifetimes_do_not_disturb_each_other(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn leases_of_many_lifetimes_do_not_disturb_each_other(host, session: sandbox) {
         let mut values = Vec::new();
         for lifetime in ["2s", "4s", "1h"] {
             values.push(open(&session, &json!({"audience": lifetime, "lifetime": lifetime})).await?);
@@ -233,11 +210,9 @@ on_both_protocols! {
             assert!(lifetime <= 4000, "{private} was renewed far too early");
         }
         assert_eq!(host.engine.shown(), []);
-        Ok(())
     }
 
-    async fn a_renewal_that_fails_is_told_with_the_token_and_not_tried_again(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_renewal_that_fails_is_told_with_the_token_and_not_tried_again(host, session: sandbox) {
         open(&session, &json!({"audience": "me", "lifetime": "300ms", "fault": "renew"})).await?;
         let line = host.engine.line("that a renewal failed", |line| line.message.contains("renewed")).await;
         assert_eq!(line.severity, Severity::Warning);
@@ -249,11 +224,9 @@ on_both_protocols! {
         drop(session);
         ended(host.provider_process()).await;
         assert_eq!((times(&host, RENEW), times(&host, CLOSE)), (1, 1));
-        Ok(())
     }
 
-    async fn cancelling_closes_what_is_open_and_nothing_that_is_opened_later(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn cancelling_closes_what_is_open_and_nothing_that_is_opened_later(host, session: sandbox) {
         open(&session, &json!({"audience": "first run"})).await?;
         session.cancel().await?;
         host.provider_is_in(CLOSE, 1).await;
@@ -266,11 +239,9 @@ on_both_protocols! {
         drop(session);
         ended(host.provider_process()).await;
         assert_eq!(times(&host, CLOSE), 2);
-        Ok(())
     }
 
-    async fn a_lease_outlives_the_calls_that_may_use_it(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_lease_outlives_the_calls_that_may_use_it(host, session: sandbox) {
         open(&session, &json!({"audience": "me"})).await?;
         let server = session.resource("sandbox:index/server:Server", "server");
         let inputs = json!({"name": "web", "bootTime": "1h"});
@@ -284,18 +255,15 @@ on_both_protocols! {
         let calls = host.call_names();
         let place = |call: &str| calls.iter().position(|name| name.starts_with(call));
         assert!(place("Stop") < place(CLOSE), "{calls:?}");
-        Ok(())
     }
 
-    async fn the_end_of_the_connection_closes_what_is_open(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn the_end_of_the_connection_closes_what_is_open(host, session: sandbox) {
         for audience in ["one", "two", "three"] {
             open(&session, &json!({"audience": audience})).await?;
         }
         drop(session);
         ended(host.provider_process()).await;
         assert_eq!(times(&host, CLOSE), 3);
-        Ok(())
     }
 
     async fn the_end_of_the_daemon_closes_what_is_open(protocol) {
@@ -307,11 +275,9 @@ on_both_protocols! {
         assert_eq!(host.exit().await.code(), Some(0));
         assert_eq!(times(&host, CLOSE), 2);
         drop((session, other));
-        Ok(())
     }
 
-    async fn what_an_engine_leaves_behind_while_it_opens_is_closed(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn what_an_engine_leaves_behind_while_it_opens_is_closed(host, session: sandbox) {
         // Many at once, all of which the engine gives up.
         let opening: Vec<_> = (0..20)
             .map(|_| {
@@ -328,11 +294,9 @@ on_both_protocols! {
         drop(session);
         ended(host.provider_process()).await;
         assert_eq!(times(&host, OPEN), times(&host, CLOSE));
-        Ok(())
     }
 
-    async fn a_lease_that_cannot_be_closed_is_told(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_lease_that_cannot_be_closed_is_told(host, session: sandbox) {
         open(&session, &json!({"audience": "me", "fault": "close"})).await?;
         session.cancel().await?;
         let line = host.engine.line("that it stays", |line| line.message.contains("could not be closed")).await;
@@ -340,7 +304,6 @@ on_both_protocols! {
         drop(session);
         ended(host.provider_process()).await;
         assert_eq!(times(&host, CLOSE), 1, "once is all that it is asked");
-        Ok(())
     }
 
     async fn a_provider_that_is_killed_takes_its_leases_with_it(protocol) {
@@ -358,11 +321,9 @@ on_both_protocols! {
         assert_eq!(host.exit().await.code(), Some(0));
         assert_eq!(host.engine.shown().into_iter().filter(lost).count(), 2, "each is told once");
         assert_eq!(times(&host, CLOSE), 0);
-        Ok(())
     }
 
-    async fn a_program_that_opens_without_an_end_is_stopped(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_program_that_opens_without_an_end_is_stopped(host, session: sandbox) {
         let arguments = json!({"audience": "me"});
         let opened = futures_of(600, || open(&session, &arguments)).await;
         let refused: Vec<&Status> = opened.iter().filter_map(|opened| opened.as_ref().err()).collect();
@@ -376,11 +337,9 @@ on_both_protocols! {
         drop(session);
         ended(host.provider_process()).await;
         assert_eq!((times(&host, OPEN), times(&host, CLOSE)), (500, 500));
-        Ok(())
     }
 
-    async fn a_lease_of_the_framework_is_renewed_and_closed(protocol) {
-        let (host, session) = Setup::conformance(protocol).session().await?;
+    async fn a_lease_of_the_framework_is_renewed_and_closed(host, session: conformance) {
         let opened = session.invoke(LEASE, &json!({"holder": "me", "renewAfter": 1})).await?.expect("a lease");
         assert_eq!((&opened["holder"], &opened["renewAfter"]), (&secret("me"), &secret(1)));
         let token = opened["token"]["value"].as_str().unwrap_or_else(|| panic!("{opened}"));
@@ -397,11 +356,9 @@ on_both_protocols! {
         assert_eq!(host.objects(), [] as [Json; 0]);
         assert_eq!(times(&host, CLOSE), 2);
         assert_eq!(host.engine.shown(), []);
-        Ok(())
     }
 
-    async fn an_ephemeral_resource_of_many_shapes_is_opened(protocol) {
-        let (_host, session) = Setup::conformance(protocol).session().await?;
+    async fn an_ephemeral_resource_of_many_shapes_is_opened(session: conformance) {
         let arguments = json!({
             "audiences": ["a", "b"],
             "claims": {"admin": true},
@@ -414,7 +371,6 @@ on_both_protocols! {
         assert_eq!(opened["scopes"], secret(json!([{"name": "read"}])));
         assert_eq!(opened["issuer"], secret(json!({"name": "me"})));
         assert!(opened["ticket"]["value"].is_string(), "{opened}");
-        Ok(())
     }
 }
 

@@ -30,7 +30,6 @@ on_both_protocols! {
             assert_eq!(call(&session, "Same", json!({"value": value})).await?, json!({"result": value}));
         }
         assert_eq!(call(&session, "Same", json!({})).await?, json!({}), "null is no result");
-        Ok(())
     }
 
     async fn tuples_are_taken_and_given(protocol) {
@@ -38,7 +37,6 @@ on_both_protocols! {
         let swapped = json!({"result": {"t0": 3, "t1": "a"}});
         assert_eq!(call(&session, "Swap", json!({"pair": {"t0": "a", "t1": 3}})).await?, swapped);
         assert_eq!(call(&session, "Swap", json!({"pair": ["a", 3]})).await?, swapped);
-        Ok(())
     }
 
     async fn what_is_not_known_makes_a_result_unknown_unless_the_function_takes_it(protocol) {
@@ -59,7 +57,6 @@ on_both_protocols! {
         let huge = call(&session, "Huge", json!({"number": unknown()})).await?;
         assert_eq!(huge, json!({"given": unknown(), "huge": unknown()}));
         assert_eq!(host.call_names().iter().filter(|name| *name == "CallFunction").count(), calls);
-        Ok(())
     }
 
     async fn numbers_beyond_doubles_arrive_exactly_and_are_warned_of_on_their_way_back(protocol) {
@@ -72,6 +69,5 @@ on_both_protocols! {
         let [line] = &*shown else { panic!("one line, not {shown:?}") };
         assert_eq!(line.severity, Severity::Warning);
         assert!(line.message.starts_with("the result of function \"odd_huge\" has more digits"), "{}", line.message);
-        Ok(())
     }
 }

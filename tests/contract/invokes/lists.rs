@@ -37,8 +37,7 @@ fn warnings(host: &Host) -> Vec<String> {
 }
 
 on_both_protocols! {
-    async fn what_is_listed_can_be_imported(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn what_is_listed_can_be_imported(host, session: sandbox) {
         make(&session, &["one", "two", "three"]).await?;
         let listed = session.list(all_notes()).await?;
         assert_eq!(names(&listed.results), ["one", "three", "two"]);
@@ -51,11 +50,9 @@ on_both_protocols! {
         let asked = host.call_names();
         let validated = asked.iter().position(|call| call == "ValidateListResourceConfig");
         assert!(validated < asked.iter().position(|call| call == "ListResource"), "{asked:?}");
-        Ok(())
     }
 
-    async fn a_query_is_by_the_schemas_list_inputs(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_query_is_by_the_schemas_list_inputs(host, session: sandbox) {
         let inputs = &session.schema().await?["resources"][NOTE]["listInputs"];
         assert_eq!(inputs["type"], "object");
         assert_eq!(inputs["properties"]["titlePrefix"]["type"], "string");
@@ -70,11 +67,9 @@ on_both_protocols! {
         let listed = session.list(request(json!({"titlePrefix": unknown()}))).await?;
         assert!(listed.computed && listed.results.is_empty(), "{listed:?}");
         assert_eq!(host.call_names().iter().filter(|call| *call == "ListResource").count(), 1);
-        Ok(())
     }
 
-    async fn a_list_ends_at_its_limit_even_if_the_provider_does_not(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_list_ends_at_its_limit_even_if_the_provider_does_not(session: sandbox) {
         make(&session, &["one", "two", "three"]).await?;
         let listed = session.list(ListRequest { limit: 2, ..all_notes() }).await?;
         assert_eq!((listed.results.len(), listed.continuation.as_str()), (2, ""));
@@ -82,11 +77,9 @@ on_both_protocols! {
         assert_eq!((listed.results.len(), listed.continuation.as_str()), (7, ""));
         let listed = session.list(ListRequest { limit: -1, ..all_notes() }).await?;
         assert_eq!(listed.results.len(), 3, "no number below 1 is a limit");
-        Ok(())
     }
 
-    async fn a_list_is_read_page_by_page(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_list_is_read_page_by_page(host, session: sandbox) {
         make(&session, &["a", "b", "c", "d", "e"]).await?;
         let mut found = Vec::new();
         let mut request = ListRequest { page_size: 2, ..all_notes() };
@@ -108,21 +101,17 @@ on_both_protocols! {
         let rest = ListRequest { page_size: 2, limit: 1, continuation_token: first.continuation, ..all_notes() };
         let rest = session.list(rest).await?;
         assert_eq!((first.results.len(), rest.results.len(), rest.continuation.as_str()), (2, 1, ""));
-        Ok(())
     }
 
-    async fn an_endless_list_has_pages_of_a_hundred(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn an_endless_list_has_pages_of_a_hundred(session: sandbox) {
         make(&session, &["one"]).await?;
         let first = session.list(notes_that("endless")).await?;
         assert_eq!(first.results.len(), 100);
         let second = ListRequest { continuation_token: first.continuation.clone(), ..notes_that("endless") };
         assert_eq!(session.list(second).await?.results.len(), 100);
-        Ok(())
     }
 
-    async fn a_continuation_is_of_one_list_and_used_once(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_continuation_is_of_one_list_and_used_once(session: sandbox) {
         make(&session, &["one", "two"]).await?;
         let begin = async || session.list(ListRequest { page_size: 1, ..all_notes() }).await;
         let token = begin().await?.continuation;
@@ -143,11 +132,9 @@ on_both_protocols! {
         }
         let forgotten = ListRequest { continuation_token: oldest, ..all_notes() };
         session.list(forgotten).await.expect_err("it was forgotten");
-        Ok(())
     }
 
-    async fn what_a_provider_has_to_say_of_a_list_is_shown(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn what_a_provider_has_to_say_of_a_list_is_shown(host, session: sandbox) {
         make(&session, &["one", "two"]).await?;
         let listed = session.list(notes_that("warning")).await?;
         assert_eq!(names(&listed.results), ["one", "two"]);
@@ -156,11 +143,9 @@ on_both_protocols! {
         let [whole, one, two] = &*warnings else { panic!("three warnings, not {warnings:?}") };
         assert!(one.starts_with("one is old: ") && two.starts_with("two is old: "), "{warnings:?}");
         assert!(whole.starts_with("The list may not be complete: "), "{whole}");
-        Ok(())
     }
 
-    async fn a_list_that_fails_says_why(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_list_that_fails_says_why(session: sandbox) {
         make(&session, &["one", "two"]).await?;
         let status = session.list(notes_that("refuse")).await.expect_err("it is refused before it begins");
         assert!(status.message().contains("This cannot be listed") && status.message().contains("`titlePrefix`"), "{status}");
@@ -175,11 +160,9 @@ on_both_protocols! {
             assert!(status.message().contains(words), "{mode}: {status}");
         }
         assert_eq!(session.list(all_notes()).await?.results.len(), 2, "the provider goes on");
-        Ok(())
     }
 
-    async fn what_cannot_be_listed_is_told(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn what_cannot_be_listed_is_told(session: sandbox) {
         let list = async |token: &str| session.list(ListRequest { token: token.to_owned(), ..Default::default() }).await;
         let status = list("sandbox:index/server:Server").await.expect_err("servers cannot be listed");
         assert_eq!(status.code(), Code::NotFound);
@@ -188,7 +171,6 @@ on_both_protocols! {
         assert!(status.message().contains(NOTE), "{status}");
         let schema = session.schema().await?;
         assert_eq!(schema["resources"]["sandbox:index/server:Server"].get("listInputs"), None);
-        Ok(())
     }
 
     async fn providers_from_before_lists_have_none(protocol) {
@@ -197,18 +179,15 @@ on_both_protocols! {
         assert_eq!(session.schema().await?["resources"][NOTE].get("listInputs"), None);
         let status = session.list(all_notes()).await.expect_err("it has none");
         assert!(status.message().contains("no list resource sandbox_note"), "{status}");
-        Ok(())
     }
 
-    async fn the_provider_is_told_when_the_engine_does_not_listen_any_more(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn the_provider_is_told_when_the_engine_does_not_listen_any_more(host, session: sandbox) {
         make(&session, &["one"]).await?;
         let mut stream = session.client().list(unread()).await?.into_inner();
         assert!(stream.message().await?.is_some());
         drop(stream);
         host.provider_is_in("ListResource ended", 1).await;
         assert_eq!(session.list(all_notes()).await?.results.len(), 1, "the provider goes on");
-        Ok(())
     }
 
     async fn a_list_that_nobody_reads_ends_when_it_is_cancelled(protocol) {
@@ -221,7 +200,6 @@ on_both_protocols! {
         host.provider_is_in("ListResource ended", 1).await;
         assert_broken_off(stream).await;
         assert_eq!(session.list(all_notes()).await?.results.len(), 1, "the provider goes on");
-        Ok(())
     }
 
     async fn a_list_that_nobody_reads_does_not_hold_up_the_daemons_end(protocol) {
@@ -236,7 +214,6 @@ on_both_protocols! {
         assert_broken_off(stream).await;
         drop(session);
         assert_eq!(host.exit().await.code(), Some(0));
-        Ok(())
     }
 }
 

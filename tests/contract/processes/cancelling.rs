@@ -48,7 +48,6 @@ on_both_protocols! {
             assert!(status.message().contains(words), "{words:?} is not in: {}", status.message());
         }
         session.note().make(&json!({"title": "Hello"})).await?;
-        Ok(())
     }
 
     async fn what_has_changed_nothing_says_so(protocol) {
@@ -78,7 +77,6 @@ on_both_protocols! {
             assert!(status.message().contains("Nothing was changed"), "{status}");
             assert!(status.message().contains(call), "{status}");
         }
-        Ok(())
     }
 
     async fn a_provider_that_is_never_configured_does_not_hold_up_the_engine(protocol) {
@@ -96,7 +94,6 @@ on_both_protocols! {
         let status = configured.expect_err("it was broken off");
         assert_eq!(status.code(), Code::Cancelled, "{status}");
         assert!(status.message().contains(call), "{status}");
-        Ok(())
     }
 
     async fn only_what_was_asked_twice_is_broken_off(protocol) {
@@ -123,7 +120,6 @@ on_both_protocols! {
         let (answer, cancelled) = tokio::join!(other, session.cancel());
         cancelled?;
         answer.expect_err("now it was asked twice as well");
-        Ok(())
     }
 
     async fn a_provider_that_will_not_stop_is_complained_of(protocol) {
@@ -146,7 +142,6 @@ on_both_protocols! {
             let status = created.expect_err("it was broken off");
             assert_eq!(status.code(), Code::Unknown, "{status}");
         }
-        Ok(())
     }
 
     async fn what_hangs_on_when_the_daemon_ends_is_answered(protocol) {
@@ -163,7 +158,6 @@ on_both_protocols! {
         drop((faulty, session));
         assert_eq!(host.exit().await.code(), Some(0));
         ended(host.provider_process()).await;
-        Ok(())
     }
 
     async fn a_provider_that_hangs_ends_with_its_session(protocol) {
@@ -179,6 +173,5 @@ on_both_protocols! {
         ended(host.provider_process()).await;
         assert!(host.lives());
         host.session().await?.note().make(&json!({"title": "Hello"})).await?;
-        Ok(())
     }
 }

@@ -6,14 +6,12 @@ use crate::harness::processes::{ended, lives};
 use crate::harness::{Code, Setup, Status, Stored, json, on_both_protocols};
 
 on_both_protocols! {
-    async fn a_provider_that_dies_while_it_applies_may_have_done_it(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_provider_that_dies_while_it_applies_may_have_done_it(session: sandbox) {
         let status = session.faulty().make(&json!({"mode": "crash"})).await.expect_err("the provider dies");
         assert_eq!(status.code(), Code::Unknown, "{status}");
         for words in ["ApplyResourceChange", "exit status 2", "sandbox_faulty was asked to crash"] {
             assert!(status.message().contains(words), "{words:?} is not in: {}", status.message());
         }
-        Ok(())
     }
 
     async fn a_provider_that_dies_before_it_applies_has_done_nothing(protocol) {
@@ -25,16 +23,13 @@ on_both_protocols! {
             assert!(status.message().contains(call), "{status}");
             assert!(status.message().contains("sandbox_faulty was asked to crash"), "{status}");
         }
-        Ok(())
     }
 
-    async fn a_provider_that_dies_while_it_reads_changes_nothing(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_provider_that_dies_while_it_reads_changes_nothing(session: sandbox) {
         let made = session.faulty().make(&json!({"mode": "crash", "during": "read"})).await?;
         let status = session.faulty().refresh(&made).await.expect_err("the provider dies");
         assert!(![Code::Unknown, Code::Internal, Code::DataLoss].contains(&status.code()), "{status}");
         assert!(status.message().contains("ReadResource"), "{status}");
-        Ok(())
     }
 
     async fn a_provider_that_dies_while_it_updates_or_deletes_may_have_done_it(protocol) {
@@ -51,11 +46,9 @@ on_both_protocols! {
             };
             assert_eq!(status.code(), Code::Unknown, "{during}: {status}");
         }
-        Ok(())
     }
 
-    async fn every_call_after_a_death_says_that_the_provider_is_gone(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn every_call_after_a_death_says_that_the_provider_is_gone(session: sandbox) {
         let note = session.note();
         let made = note.make(&json!({"title": "Hello"})).await?;
         session.faulty().make(&json!({"mode": "crash"})).await.expect_err("the provider dies");
@@ -77,17 +70,14 @@ on_both_protocols! {
         // What needs no provider process is still answered.
         session.schema().await?;
         session.cancel().await?;
-        Ok(())
     }
 
-    async fn a_refusal_is_not_taken_for_a_death(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_refusal_is_not_taken_for_a_death(session: sandbox) {
         let begun = Instant::now();
         session.faulty().make(&json!({"mode": "refusal"})).await.expect_err("the provider refuses");
         // Seeing whether a process ended takes time; one that has answered need not be waited for.
         let taken = begun.elapsed();
         assert!(taken < Duration::from_millis(1500), "{taken:?}");
-        Ok(())
     }
 
     async fn a_provider_that_is_starting_ends_when_the_engine_cancels(protocol) {
@@ -103,11 +93,9 @@ on_both_protocols! {
         let status = chosen.expect_err("it was cancelled");
         assert_eq!(status.code(), Code::Cancelled, "{status}");
         ended(cancelled?).await;
-        Ok(())
     }
 
-    async fn a_provider_that_ends_after_an_answer_has_answered(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_provider_that_ends_after_an_answer_has_answered(host, session: sandbox) {
         session.faulty().make(&json!({"mode": "exit-after"})).await?;
         ended(host.provider_process()).await;
         // Whoever comes first may find the connection broken before the daemon has seen the process end.
@@ -116,19 +104,15 @@ on_both_protocols! {
         assert_ne!(first.code(), Code::Unknown, "nothing was applied: {first}");
         let next = session.note().create(&json!({"title": "Hello"})).await.expect_err("the provider is gone");
         assert!(next.message().contains("is gone"), "{next}");
-        Ok(())
     }
 
-    async fn another_session_has_another_provider(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn another_session_has_another_provider(host, session: sandbox) {
         let other = host.session().await?;
         session.faulty().make(&json!({"mode": "crash"})).await.expect_err("the provider dies");
         other.note().make(&json!({"title": "Hello"})).await?;
-        Ok(())
     }
 
-    async fn what_hangs_ends_when_the_engine_cancels(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn what_hangs_ends_when_the_engine_cancels(host, session: sandbox) {
         let faulty = session.faulty();
         let inputs = json!({"mode": "hang"});
         let (created, cancelled) = tokio::join!(faulty.create(&inputs), async {
@@ -140,11 +124,9 @@ on_both_protocols! {
         assert_eq!(status.code(), Code::Unknown, "it may have been made: {status}");
         // The engine is attached and goes on.
         session.note().make(&json!({"title": "Hello"})).await?;
-        Ok(())
     }
 
-    async fn what_waits_in_the_framework_ends_when_the_engine_cancels(protocol) {
-        let (host, session) = Setup::conformance(protocol).session().await?;
+    async fn what_waits_in_the_framework_ends_when_the_engine_cancels(host, session: conformance) {
         let record = session.record();
         let inputs = json!({"name": "slow-one"});
         let (created, cancelled) = tokio::join!(record.create(&inputs), async {
@@ -155,7 +137,6 @@ on_both_protocols! {
         let status = created.expect_err("it was cancelled");
         assert!(status.message().contains("Creation interrupted"), "{status}");
         assert!(host.objects().is_empty());
-        Ok(())
     }
 
     async fn cancelling_ends_only_what_is_in_its_own_session(protocol) {
@@ -186,17 +167,14 @@ on_both_protocols! {
         let (second_created, cancelled) = tokio::join!(other, second.cancel());
         cancelled?;
         second_created.expect_err("now its session was cancelled as well");
-        Ok(())
     }
 
-    async fn a_provider_ends_with_its_session(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_provider_ends_with_its_session(host, session: sandbox) {
         let provider = host.provider_process();
         let other = host.session().await?;
         drop(session);
         ended(provider).await;
         other.note().make(&json!({"title": "Hello"})).await?;
-        Ok(())
     }
 
     async fn a_provider_that_refuses_to_end_is_ended(protocol) {
@@ -207,11 +185,9 @@ on_both_protocols! {
             ended(provider).await;
             assert!(host.lives());
         }
-        Ok(())
     }
 
-    async fn a_change_goes_to_its_end_although_the_engine_has_left(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_change_goes_to_its_end_although_the_engine_has_left(host, session: sandbox) {
         let server = session.resource("sandbox:index/server:Server", "server");
         let inputs = json!({"name": "web", "bootTime": "300ms"});
         tokio::select! {
@@ -224,7 +200,6 @@ on_both_protocols! {
         drop((server, session));
         ended(host.provider_process()).await;
         assert!(host.objects().iter().any(|object| object["name"] == "web"), "the server was made all the same");
-        Ok(())
     }
 }
 

@@ -20,7 +20,6 @@ on_both_protocols! {
         let status = host.exit().await;
         assert_eq!(status.code(), Some(0), "{status}");
         ended(host.provider_process()).await;
-        Ok(())
     }
 
     async fn an_interrupt_ends_it_although_the_engine_holds_the_connection(protocol) {
@@ -30,7 +29,6 @@ on_both_protocols! {
         assert_eq!(status.code(), Some(0), "{status}");
         ended(host.provider_process()).await;
         drop(session);
-        Ok(())
     }
 
     async fn a_request_to_terminate_ends_it_in_order(protocol) {
@@ -38,7 +36,6 @@ on_both_protocols! {
         host.signal(Signal::TERM);
         assert_eq!(host.exit().await.code(), Some(0));
         ended(host.provider_process()).await;
-        Ok(())
     }
 
     async fn the_end_of_the_engine_is_its_end(protocol) {
@@ -46,7 +43,6 @@ on_both_protocols! {
         host.close_stdin();
         assert_eq!(host.exit().await.code(), Some(0));
         ended(host.provider_process()).await;
-        Ok(())
     }
 
     async fn a_daemon_attachable_outlives_its_stdin(protocol) {
@@ -55,7 +51,6 @@ on_both_protocols! {
         let session = host.session().await?;
         session.note().make(&json!({"title": "Hello"})).await?;
         assert!(host.lives());
-        Ok(())
     }
 
     async fn a_killed_daemon_leaves_no_provider(protocol) {
@@ -64,7 +59,6 @@ on_both_protocols! {
         host.signal(Signal::KILL);
         host.exit().await;
         ended(provider).await;
-        Ok(())
     }
 
     async fn a_daemon_killed_in_the_middle_of_a_call_leaves_no_provider(protocol) {
@@ -78,7 +72,6 @@ on_both_protocols! {
         created.expect_err("the daemon was killed");
         host.exit().await;
         ended(host.provider_process()).await;
-        Ok(())
     }
 
     async fn a_change_under_way_is_asked_to_end_and_its_outcome_told(protocol) {
@@ -96,7 +89,6 @@ on_both_protocols! {
         drop((server, session));
         assert_eq!(host.exit().await.code(), Some(0));
         ended(host.provider_process()).await;
-        Ok(())
     }
 
     async fn a_provider_that_is_starting_does_not_hold_up_the_end(protocol) {
@@ -112,7 +104,6 @@ on_both_protocols! {
         chosen.expect_err("the daemon was told to end");
         assert_eq!(host.exit().await.code(), Some(0));
         ended(starting).await;
-        Ok(())
     }
 
     async fn a_second_signal_waits_for_nobody(protocol) {
@@ -130,7 +121,6 @@ on_both_protocols! {
         created.expect_err("the provider never answers");
         assert_ne!(host.exit().await.code(), Some(0), "it did not end in order");
         ended(host.provider_process()).await;
-        Ok(())
     }
 
     async fn several_providers_end_together(protocol) {
@@ -142,6 +132,5 @@ on_both_protocols! {
         for provider in host.provider_processes() {
             ended(provider).await;
         }
-        Ok(())
     }
 }

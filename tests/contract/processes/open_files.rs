@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
-use crate::harness::{PATIENCE, Setup, on_both_protocols};
+use crate::harness::{PATIENCE, on_both_protocols};
 
 /// The plugin under one of its names, started by a shell that sets a limit first.
 fn limited(directory: &Path, limit: &str, name: &str) -> Command {
@@ -63,8 +63,7 @@ fn a_low_soft_limit_is_raised() {
 }
 
 on_both_protocols! {
-    async fn a_limit_that_is_reached_delays_connections_and_is_reported(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_limit_that_is_reached_delays_connections_and_is_reported(host, session: sandbox) {
         let set_limit = |limit| {
             let process = Pid::from_raw(i32::try_from(host.process()).expect("a process id"));
             prlimit(process, Resource::Nofile, limit).expect("a limit that is allowed")
@@ -84,6 +83,5 @@ on_both_protocols! {
         assert!(!info?.into_inner().version.is_empty());
         let stderr = host.stderr();
         assert!(stderr.matches(report).count() == 1 && stderr.contains("ulimit -n"), "{stderr}");
-        Ok(())
     }
 }

@@ -8,7 +8,7 @@ use tonic::codegen::http;
 use tonic::codegen::http::uri::PathAndQuery;
 use tower::{Service as _, ServiceExt as _};
 
-use crate::harness::{Code, Setup, json, on_both_protocols};
+use crate::harness::{Code, json, on_both_protocols};
 
 /// A request whose bag is bytes: a property bag of the project's own could not even be made so deep.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -28,8 +28,7 @@ struct RawCreate {
 }
 
 on_both_protocols! {
-    async fn a_bag_nested_ten_thousand_deep_is_an_error(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_bag_nested_ten_thousand_deep_is_an_error(host, session: sandbox) {
         let urn = session.note().urn().to_owned();
         for bag in [nested_bags(10_000), nested_lists(10_000)] {
             let mut client = tonic::client::Grpc::new(host.channel().await);
@@ -48,11 +47,9 @@ on_both_protocols! {
         }
         assert!(host.lives());
         session.note().make(&json!({"title": "Hello"})).await?;
-        Ok(())
     }
 
-    async fn a_dynamic_value_nested_as_deep_as_a_bag_may_be_is_an_answer(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_dynamic_value_nested_as_deep_as_a_bag_may_be_is_an_answer(host, session: sandbox) {
         let server = session.resource("sandbox:index/server:Server", "server");
         for depth in [100, 900] {
             let deep = (0..depth).fold(json!("bottom"), |inner, _| json!({"a": inner}));
@@ -64,11 +61,9 @@ on_both_protocols! {
             assert!(host.lives());
         }
         session.note().make(&json!({"title": "Hello"})).await?;
-        Ok(())
     }
 
-    async fn a_message_above_four_hundred_mebibytes_is_an_error(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_message_above_four_hundred_mebibytes_is_an_error(host, session: sandbox) {
         // gRPC's prefix announces the length; nobody should wait for what is not taken anyway.
         let length: u32 = 400 * 1024 * 1024 + 1;
         let mut frame = vec![0];
@@ -85,7 +80,6 @@ on_both_protocols! {
         let code = answer.headers().get("grpc-status").expect("an answer without a message").as_bytes();
         assert_eq!(Code::from_bytes(code), Code::OutOfRange, "{:?}", answer.headers());
         session.note().make(&json!({"title": "Hello"})).await?;
-        Ok(())
     }
 }
 

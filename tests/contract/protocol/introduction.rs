@@ -27,7 +27,6 @@ on_both_protocols! {
         assert_eq!(session.plugin_version().await?, "1.1.3");
         session.parameterize(&[&host.provider()]).await?;
         assert_eq!(session.plugin_version().await?, "0.0.0", "a provider from a file has no version");
-        Ok(())
     }
 
     async fn an_engine_that_attaches_is_the_one_that_is_told(protocol) {
@@ -42,7 +41,6 @@ on_both_protocols! {
 
         let warning = host.engine.line("a warning", |line| line.severity == Severity::Warning).await;
         assert!(warning.message.contains("A questionable title"), "{warning:?}");
-        Ok(())
     }
 
     async fn an_engine_that_cannot_be_reached_does_not_stop_the_daemon(protocol) {
@@ -60,7 +58,6 @@ on_both_protocols! {
         host.prints("the engine at 127.0.0.1:1 did not answer").await;
         // What the engine cannot be told goes to stderr.
         host.prints("A questionable title").await;
-        Ok(())
     }
 
     async fn what_a_bridged_provider_does_not_have_is_unimplemented(protocol) {
@@ -71,7 +68,6 @@ on_both_protocols! {
             client.construct(request).await
         });
         assert_eq!(construct.await.expect_err("no components").code(), Code::Unimplemented);
-        Ok(())
     }
 }
 

@@ -4,8 +4,7 @@ use crate::harness::engine::{Line, Severity};
 use crate::harness::{Setup, json, on_both_protocols, secret};
 
 on_both_protocols! {
-    async fn a_warning_is_shown_once_with_its_resource(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_warning_is_shown_once_with_its_resource(host, session: sandbox) {
         let note = session.note();
         // The provider says it when it validates; so it does in Check, in the preview and in Create.
         let inputs = note.checked(&json!({"title": "warn"})).await?;
@@ -17,11 +16,9 @@ on_both_protocols! {
         assert_eq!(warning.urn, note.urn());
         assert!(warning.message.contains("A questionable title"), "{warning:?}");
         assert!(warning.message.contains("`title`"), "the property is named: {warning:?}");
-        Ok(())
     }
 
-    async fn a_terraform_name_in_place_of_a_token_is_answered_with_the_token(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_terraform_name_in_place_of_a_token_is_answered_with_the_token(session: sandbox) {
         for token in [
             "sandbox:index/sandbox_note:sandbox_note",
             "sandbox:index/sandboxNote:SandboxNote",
@@ -43,29 +40,24 @@ on_both_protocols! {
             let wanted = format!("{token:?}; did you mean \"sandbox:index/getNote:getNote\"?");
             assert!(status.message().contains(&wanted), "{token}: {status}");
         }
-        Ok(())
     }
 
-    async fn a_warning_of_the_framework_is_there_when_the_call_answers(protocol) {
-        let (host, session) = Setup::conformance(protocol).session().await?;
+    async fn a_warning_of_the_framework_is_there_when_the_call_answers(host, session: conformance) {
         let record = session.record();
         let inputs = record.checked(&json!({"name": "first", "title": "warn"})).await?;
         record.preview_create(&inputs).await?;
         let [warning] = &host.engine.shown()[..] else { panic!("one line: {:?}", host.engine.shown()) };
         assert_eq!((warning.severity, warning.urn.as_str()), (Severity::Warning, record.urn()));
         assert!(warning.message.contains("This title is allowed, but not advised."), "{warning:?}");
-        Ok(())
     }
 
-    async fn the_providers_own_lines_are_for_debugging_and_have_the_resource(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn the_providers_own_lines_are_for_debugging_and_have_the_resource(host, session: sandbox) {
         let faulty = session.faulty();
         faulty.make(&json!({"mode": "flood", "size": 3})).await?;
         let line = host.engine.line("a line of the provider's", |line| line.message.contains("one of many")).await;
         assert_eq!(line.severity, Severity::Debug);
         assert_eq!(line.urn, faulty.urn());
         assert_eq!(host.engine.shown(), []);
-        Ok(())
     }
 
     async fn the_providers_lines_go_to_a_file_where_the_user_asked(protocol) {
@@ -87,7 +79,6 @@ on_both_protocols! {
         let (_host, session) = Setup::sandbox(protocol).with("TF_LOG_PATH", file).session().await?;
         session.faulty().make(&json!({"mode": "flood", "size": 3})).await?;
         assert!(!path.exists(), "no level was asked for");
-        Ok(())
     }
 
     async fn a_log_file_that_cannot_be_written_to_is_told_and_lines_are_shown(protocol) {
@@ -98,7 +89,6 @@ on_both_protocols! {
         assert!(warning.message.contains("/nowhere/provider.log, which TF_LOG_PATH names: "), "{warning:?}");
         let line = host.engine.line("a line of the provider's", |line| line.message.contains("one of many")).await;
         assert_eq!(line.severity, Severity::Info);
-        Ok(())
     }
 
     async fn the_providers_lines_are_shown_as_the_user_asked(protocol) {
@@ -108,11 +98,9 @@ on_both_protocols! {
             let line = host.engine.line("a line of the provider's", |line| line.message.contains("one of many")).await;
             assert_eq!(line.severity, Severity::Info, "{variable}");
         }
-        Ok(())
     }
 
-    async fn a_line_has_no_resource_when_it_may_be_about_two(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_line_has_no_resource_when_it_may_be_about_two(host, session: sandbox) {
         let hanging = session.resource("sandbox:index/faulty:Faulty", "hanging");
         let flooding = session.resource("sandbox:index/faulty:Faulty", "flooding");
         let (hangs, floods) = (json!({"mode": "hang"}), json!({"mode": "flood", "size": 3}));
@@ -128,17 +116,14 @@ on_both_protocols! {
         hung.expect_err("it was cancelled");
         let lines: Vec<Line> = host.engine.lines().into_iter().filter(is_of_flood).collect();
         assert!(lines.iter().all(|line| line.urn.is_empty()), "{lines:?}");
-        Ok(())
     }
 
-    async fn a_flood_of_lines_stops_neither_the_daemon_nor_the_provider(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_flood_of_lines_stops_neither_the_daemon_nor_the_provider(host, session: sandbox) {
         session.faulty().make(&json!({"mode": "flood", "size": 50_000})).await?;
         // However many lines there were, the daemon lives and the provider works.
         session.note().make(&json!({"title": "Hello"})).await?;
         let longest = host.engine.lines().iter().map(|line| line.message.len()).max();
         assert!(longest < Some(256 * 1024), "lines are cut: {longest:?}");
-        Ok(())
     }
 
     async fn secrets_are_in_no_line_even_at_the_highest_level(protocol) {
@@ -158,6 +143,5 @@ on_both_protocols! {
             assert!(!line.message.contains("hunter2"), "{line:?}");
         }
         assert!(!host.stderr().contains("hunter2"), "{}", host.stderr());
-        Ok(())
     }
 }

@@ -43,7 +43,6 @@ let attributes = schema["resource_schemas"]["conformance_record"]["block"]["attr
         assert_eq!(response["diagnostics"][0]["attribute"]["steps"][0]["attribute_name"], "name");
         let mode = std::fs::metadata(&file).expect("the log").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        Ok(())
     }
 
     async fn a_log_that_cannot_be_written_stops_nothing(protocol) {
@@ -51,6 +50,5 @@ let attributes = schema["resource_schemas"]["conformance_record"]["block"]["attr
         let (host, session) = setup.session().await?;
         session.note().make(&json!({"title": "Hello"})).await?;
         host.engine.line("why there is no log", |line| line.message.contains(VARIABLE)).await;
-        Ok(())
     }
 }

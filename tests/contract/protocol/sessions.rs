@@ -25,7 +25,6 @@ on_both_protocols! {
         assert_eq!(host.engine.shown().len(), 1, "{:?}", host.engine.shown());
         assert_eq!(other_engine.shown().len(), 1, "{:?}", other_engine.shown());
         assert!(other_engine.shown()[0].urn.ends_with("::other"));
-        Ok(())
     }
 
     async fn each_session_has_a_configuration_of_its_own(protocol) {
@@ -40,7 +39,6 @@ on_both_protocols! {
         }
         assert_eq!(objects, [1, 1]);
         assert_eq!(host.provider_processes().len(), 2);
-        Ok(())
     }
 
     async fn an_engine_comes_back_on_another_connection(protocol) {
@@ -53,11 +51,9 @@ on_both_protocols! {
         let session = host.session().await?;
         let read = session.note().refresh(&made).await?.expect("the note is there");
         assert_eq!(read.outputs, made.outputs);
-        Ok(())
     }
 
-    async fn many_resources_are_made_at_once(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn many_resources_are_made_at_once(host, session: sandbox) {
         let mut making = JoinSet::new();
         for number in 0..32 {
             let session = session.clone();
@@ -75,6 +71,5 @@ on_both_protocols! {
         }
         assert_eq!(ids.len(), 32);
         assert_eq!(host.objects().len(), 32);
-        Ok(())
     }
 }

@@ -36,7 +36,6 @@ on_both_protocols! {
         let shown = host.engine.shown();
         let [Line { severity: Severity::Warning, message, .. }] = &shown[..] else { panic!("{shown:?}") };
         assert!(message.starts_with("acme/sandbox 1.10.0 is unverified: it was not installed by isthmus"), "{message}");
-        Ok(())
     }
 
     async fn without_a_constraint_the_newest_release_is_chosen(protocol) {
@@ -52,7 +51,6 @@ on_both_protocols! {
         // Prereleases are for those who name them.
         let session = host.greeted().await?;
         assert_eq!(session.parameterize(&["sandbox", "2.0.0-rc1"]).await?.version, "2.0.0-rc1");
-        Ok(())
     }
 
     async fn the_value_in_an_sdk_chooses_exactly_its_version(protocol) {
@@ -70,7 +68,6 @@ on_both_protocols! {
         let other = value.to_string().replace("1.2.0", "1.2.2");
         let status = host.greeted().await?.parameterize_by_value(&other).await.expect_err("it is not there");
         assert_says(&status, &["satisfies \"1.2.2\"", "only 1.2.1, 1.2.0", &format!("1.2.2/{}", Platform::CURRENT)]);
-        Ok(())
     }
 
     async fn asking_again_for_what_comes_to_the_same_is_answered(protocol) {
@@ -94,7 +91,6 @@ on_both_protocols! {
             assert_eq!(status.message(), "provider is already parameterized to (sandbox, 1.3.0)", "{words:?}");
         }
         assert_eq!(host.provider_processes().len(), 1);
-        Ok(())
     }
 
     async fn what_is_missing_from_the_cache_can_be_put_there(protocol) {
@@ -119,7 +115,6 @@ on_both_protocols! {
 
         host.place("registry.opentofu.org/acme/sandbox", "1.2.3");
         assert_eq!(session.parameterize(&["acme/sandbox", "~> 1.2"]).await?.version, "1.2.3");
-        Ok(())
     }
 
     async fn the_cache_may_be_elsewhere(protocol) {
@@ -131,7 +126,6 @@ on_both_protocols! {
         place(Path::new(&host.provider()), elsewhere.path(), "registry.opentofu.org/acme/sandbox", "1.2.3");
         let session = host.greeted().await?;
         assert_eq!(session.parameterize(&["acme/sandbox"]).await?.version, "1.2.3");
-        Ok(())
     }
 
     async fn a_provider_that_runs_already_is_joined_whatever_version_is_wanted(protocol) {
@@ -157,7 +151,6 @@ on_both_protocols! {
             again.configure(&json!({})).await?;
             assert!(again.schema().await?["resources"]["ancient:index/thing:Thing"].is_object());
         }
-        Ok(())
     }
 
     async fn a_provider_of_another_address_is_not_joined(protocol) {
@@ -174,7 +167,6 @@ on_both_protocols! {
         let host = Setup::sandbox(protocol).with(GO_BRIDGE, &ancient.reattach()).start().await;
         let status = host.greeted().await?.parameterize(&["./terraform-provider-ancient"]).await;
         assert_says(&status.expect_err("there is no such file"), &["does not exist"]);
-        Ok(())
     }
 
     async fn damaged_variables_are_named(protocol) {
@@ -198,7 +190,6 @@ on_both_protocols! {
             assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
             assert_says(&status, &[&[variable], wanted].concat());
         }
-        Ok(())
     }
 
     async fn a_provider_without_a_schema_of_its_configuration_is_refused_by_name(protocol) {
@@ -208,7 +199,6 @@ on_both_protocols! {
         let status = session.parameterize(&["./terraform-provider-ancient"]).await.expect_err("it has none");
         assert_eq!(status.code(), Code::FailedPrecondition);
         assert_says(&status, &["the provider ancient cannot be used", "provider configuration"]);
-        Ok(())
     }
 }
 

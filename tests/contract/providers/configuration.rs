@@ -12,7 +12,6 @@ on_both_protocols! {
         let checked = session.check_config(&json!({}), &news).await?;
         assert_eq!(checked.failures, []);
         assert_eq!(checked.inputs, news);
-        Ok(())
     }
 
     async fn what_has_structure_may_come_as_json(protocol) {
@@ -31,7 +30,6 @@ on_both_protocols! {
             assert_eq!(stored, json!([{"url": "https://a.example", "insecure": true}]));
             session.diff_config(&checked.inputs, &checked.inputs).await?;
         }
-        Ok(())
     }
 
     async fn a_key_that_there_is_not_is_a_failure(protocol) {
@@ -40,7 +38,6 @@ on_both_protocols! {
         let checked = session.check_config(&json!({}), &json!({"regoin": "north"})).await?;
         let [(_, reason)] = &checked.failures[..] else { panic!("one failure: {checked:?}") };
         assert!(reason.contains("region"), "{reason}");
-        Ok(())
     }
 
     async fn the_provider_judges_its_configuration(protocol) {
@@ -54,7 +51,6 @@ on_both_protocols! {
             "could not validate provider configuration: Invalid region. There is no region of that name. Check `pulumi \
              config get conformance:region`."
         );
-        Ok(())
     }
 
     async fn what_is_not_known_yet_is_no_failure(protocol) {
@@ -63,7 +59,6 @@ on_both_protocols! {
         let checked = session.check_config(&json!({}), &json!({"region": unknown()})).await?;
         assert_eq!(checked.failures, []);
         assert_eq!(checked.inputs["region"], unknown());
-        Ok(())
     }
 
     async fn a_changed_configuration_replaces_nothing(protocol) {
@@ -78,7 +73,6 @@ on_both_protocols! {
         assert_eq!(moved.replaces, [""; 0]);
         let newer = session.diff_config(&old, &json!({"region": "north", "version": "0.0.1"})).await?;
         assert_eq!(newer.replaces, [""; 0]);
-        Ok(())
     }
 
     async fn the_provider_gets_its_configuration(protocol) {
@@ -91,7 +85,6 @@ on_both_protocols! {
         session.record().make(&json!({"name": "first"})).await?;
         let found = session.invoke("conformance:index/getLookup:getLookup", &json!({"name": "first"})).await?;
         assert_eq!(found.expect("a record")["region"], "north");
-        Ok(())
     }
 
     async fn a_configuration_that_the_provider_refuses_is_an_error(protocol) {
@@ -100,7 +93,6 @@ on_both_protocols! {
         let status = session.configure(&json!({"token": secret("refused")})).await.expect_err("the provider refuses");
         assert!(status.message().contains("The service does not accept this token"), "{status}");
         assert!(status.message().contains("`token`"), "the property is named: {status}");
-        Ok(())
     }
 
     async fn a_warning_about_the_configuration_is_shown_once(protocol) {
@@ -110,7 +102,6 @@ on_both_protocols! {
         let warnings = host.engine.shown();
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         assert_eq!(warnings[0].severity, Severity::Warning);
-        Ok(())
     }
 
     async fn a_provider_that_dies_of_its_configuration_is_quoted(protocol) {
@@ -121,7 +112,6 @@ on_both_protocols! {
         assert_ne!(status.code(), Code::Unknown, "nothing has happened");
         let status = session.note().check(&json!({"title": "Hello"})).await.expect_err("the provider is gone");
         assert!(status.message().contains("is gone"), "{status}");
-        Ok(())
     }
 
     async fn nothing_reaches_a_provider_that_is_not_configured(protocol) {
@@ -156,7 +146,6 @@ on_both_protocols! {
         assert_eq!(note.check(&inputs).await?.failures, []);
         session.configure(&json!({})).await?;
         note.delete(&made).await?;
-        Ok(())
     }
 
     async fn nothing_reaches_a_provider_that_has_refused_its_configuration(protocol) {
@@ -167,6 +156,5 @@ on_both_protocols! {
         let status = session.note().make(&json!({"title": "Hello"})).await.expect_err("it is not configured");
         assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
         assert_eq!(host.objects(), Vec::<serde_json::Value>::new());
-        Ok(())
     }
 }

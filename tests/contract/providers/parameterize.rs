@@ -15,7 +15,6 @@ on_both_protocols! {
         let session = host.greeted().await?;
         let answer = session.parameterize(&[&host.provider()]).await?;
         assert_eq!((answer.name.as_str(), answer.version.as_str()), ("sandbox", "0.0.0"));
-        Ok(())
     }
 
     async fn the_value_in_an_sdk_chooses_the_provider_that_it_was_made_for(protocol) {
@@ -29,7 +28,6 @@ on_both_protocols! {
         session.note().make(&json!({"title": "Hello"})).await?;
         let status = session.faulty().check(&json!({"mode": "none"})).await.expect_err("it was not included");
         assert_eq!(status.code(), Code::NotFound);
-        Ok(())
     }
 
     async fn a_package_may_have_another_name_and_only_a_part_of_the_provider(protocol) {
@@ -42,7 +40,6 @@ on_both_protocols! {
         assert_eq!(schema["name"], "boxes");
         assert!(schema["resources"]["boxes:index/note:Note"].is_object(), "{}", schema["resources"]);
         assert!(schema["resources"]["boxes:index/faulty:Faulty"].is_null());
-        Ok(())
     }
 
     async fn a_file_that_is_called_otherwise_takes_a_name_for_its_package(protocol) {
@@ -59,7 +56,6 @@ on_both_protocols! {
         let session = host.greeted().await?;
         assert_eq!(session.parameterize(&["--provider-name=boxes", built]).await?.name, "boxes");
         assert!(session.schema().await?["resources"]["boxes:index/note:Note"].is_object());
-        Ok(())
     }
 
     async fn a_session_has_one_provider(protocol) {
@@ -72,7 +68,6 @@ on_both_protocols! {
         assert_eq!(status.code(), Code::InvalidArgument);
         assert_eq!(status.message(), "provider is already parameterized to (sandbox, 0.0.0)");
         assert_eq!(host.provider_processes().len(), 1);
-        Ok(())
     }
 
     async fn a_failed_choice_can_be_made_again(protocol) {
@@ -80,7 +75,6 @@ on_both_protocols! {
         let session = host.greeted().await?;
         session.parameterize(&["/nowhere/terraform-provider-sandbox"]).await.expect_err("nothing is there");
         session.parameterize(&[&host.provider()]).await?;
-        Ok(())
     }
 
     async fn every_kind_of_file_that_is_no_provider_is_named(protocol) {
@@ -115,7 +109,6 @@ on_both_protocols! {
             assert_eq!(status.code(), Code::FailedPrecondition, "{name}: {status}");
             assert_says(&status, &[&[path], wanted].concat());
         }
-        Ok(())
     }
 }
 

@@ -50,7 +50,6 @@ on_both_protocols! {
             assert_eq!(meta_of_call.as_ref(), Some(&meta["sandbox"]), "{call}");
         }
         assert!(host.engine.shown().is_empty(), "{:?}", host.engine.shown());
-        Ok(())
     }
 
     async fn without_the_setting_a_provider_is_told_null(protocol) {
@@ -63,7 +62,6 @@ on_both_protocols! {
             live(&session).await?;
             assert!(told(&host).iter().all(|(_, told)| *told == Some(Json::Null)), "{:?}", told(&host));
         }
-        Ok(())
     }
 
     async fn a_provider_that_wants_nothing_is_told_nothing_with_one_warning(protocol) {
@@ -78,7 +76,6 @@ on_both_protocols! {
             line.message,
             "ISTHMUS_PROVIDER_META has no effect for sandbox: The provider sandbox takes no metadata."
         );
-        Ok(())
     }
 
     async fn what_does_not_fit_is_an_error_that_names_the_place(protocol) {
@@ -96,6 +93,5 @@ on_both_protocols! {
             let status = session.note().preview_create(&json!({"title": "Hello"})).await.expect_err(meta);
             assert_eq!(status.code(), Code::FailedPrecondition, "{meta}: {status}");
         }
-        Ok(())
     }
 }

@@ -52,7 +52,6 @@ on_both_protocols! {
             assert_eq!(checked.failures, []);
             assert_eq!(checked.inputs, text);
         }
-        Ok(())
     }
 
     async fn odd_values_are_stored_as_the_go_bridge_stores_them(protocol) {
@@ -84,7 +83,6 @@ on_both_protocols! {
             assert_eq!(checked.inputs[name], stored, "{name}: {given}");
             assert_eq!(checked.inputs["apiKey"], secret("123.456"));
         }
-        Ok(())
     }
 
     async fn what_does_not_fit_the_schema_is_told_where_it_is(protocol) {
@@ -114,7 +112,6 @@ on_both_protocols! {
             );
             assert_eq!(*reason, expected);
         }
-        Ok(())
     }
 
     async fn what_the_provider_says_comes_in_the_words_of_the_go_bridge(protocol) {
@@ -176,7 +173,6 @@ on_both_protocols! {
                 checked.failures.iter().map(|(property, reason)| (property.as_str(), reason.clone())).collect();
             assert_eq!(found, expected, "{urn} with {news}");
         }
-        Ok(())
     }
 
     async fn a_difference_of_texts_alone_is_none(protocol) {
@@ -202,7 +198,6 @@ on_both_protocols! {
         assert_eq!(paths, ["apiKey", "regions[1]", "tags.a", "tags.b", "tags[\"c d\"]", "version", "zones"]);
         assert!(different.detailed_diff.values().all(|change| change.input_diff), "{different:?}");
         assert_eq!(different.replaces, [""; 0]);
-        Ok(())
     }
 
     async fn the_provider_gets_values_of_its_types(protocol) {
@@ -236,7 +231,6 @@ on_both_protocols! {
                 "zones": ["z"],
             })
         );
-        Ok(())
     }
 
     async fn engines_of_old_pass_a_map_of_texts(protocol) {
@@ -259,7 +253,6 @@ on_both_protocols! {
         let expected =
             json!({"api_key": "0012345678901234567890", "retry_count": 5, "region": ["a"], "debug": true});
         assert_eq!(provider.configuration(), expected);
-        Ok(())
     }
 
     async fn what_is_missing_is_told_as_engines_want_it(protocol) {
@@ -271,7 +264,6 @@ on_both_protocols! {
         assert!(provider.configurations().is_empty(), "it was not asked");
         // Nothing is lost by it.
         session.configure(&json!({"apiKey": "k"})).await?;
-        Ok(())
     }
 
     async fn what_is_wrong_with_stored_configuration_is_an_error_with_its_path(protocol) {
@@ -285,7 +277,6 @@ on_both_protocols! {
             assert!(status.message().contains(wanted), "{status}");
         }
         assert!(provider.configurations().is_empty(), "it was not asked");
-        Ok(())
     }
 
     async fn what_another_version_has_stored_too_much_is_left_out(protocol) {
@@ -299,7 +290,6 @@ on_both_protocols! {
         let shown = host.engine.shown();
         assert_eq!(shown.len(), 1, "{shown:?}");
         assert!(shown[0].message.contains("`settings:retired` has no effect"), "{shown:?}");
-        Ok(())
     }
 
     async fn a_refusal_speaks_of_properties(protocol) {
@@ -309,7 +299,6 @@ on_both_protocols! {
             status.message(),
             "Refused: The \"apiKey\" does not go with \"retryCount\", nor with \"nothing\""
         );
-        Ok(())
     }
 
     async fn a_second_configuration_is_refused_unless_it_is_the_first(protocol) {
@@ -320,7 +309,6 @@ on_both_protocols! {
         assert_eq!(status.code(), Code::FailedPrecondition);
         assert!(status.message().contains("configured already, with another configuration"), "{status}");
         assert_eq!(provider.configurations().len(), 1);
-        Ok(())
     }
 
     async fn what_is_not_known_yet_reaches_the_provider_as_such(protocol) {
@@ -330,7 +318,6 @@ on_both_protocols! {
         assert!(!configurations[0].is_wholly_known(), "{configurations:?}");
         let status = session.terraform_config().await.expect_err("it is not known");
         assert!(status.message().contains("All inputs to provider configuration must be known"), "{status}");
-        Ok(())
     }
 
     async fn a_program_for_terraform_gets_the_configuration_in_its_names(protocol) {
@@ -376,7 +363,6 @@ on_both_protocols! {
         assert!(schema["functions"][token].is_object(), "{token}");
         let arguments = json!({"__self__": "urn:pulumi:test::contract::pulumi:providers:settings::mine::1"});
         assert_eq!(session.call_method(token, &arguments).await?, json!({"result": expected}));
-        Ok(())
     }
 
     async fn a_method_that_there_is_not_is_an_error(protocol) {
@@ -386,7 +372,6 @@ on_both_protocols! {
             assert_eq!(status.code(), Code::NotFound);
             assert!(status.message().starts_with(&format!("unknown method {token}")), "{status}");
         }
-        Ok(())
     }
 
     async fn a_plugin_without_a_provider_has_nothing_to_configure(protocol) {
@@ -405,7 +390,6 @@ on_both_protocols! {
         ] {
             assert!(status.message().contains("Parameterize comes before"), "{status}");
         }
-        Ok(())
     }
 
     async fn functions_take_and_return_values_of_any_type(protocol) {
@@ -428,7 +412,6 @@ on_both_protocols! {
             assert_eq!(returned, Ok(result), "{function} of {argument}");
         }
         assert!(provider.configurations().is_empty(), "functions need no configuration");
-        Ok(())
     }
 
     async fn arguments_that_a_function_does_not_take_are_failures(protocol) {
@@ -457,7 +440,6 @@ on_both_protocols! {
         assert_ne!(status.code(), Code::Unknown);
         let status = session.invoke("settings:index/persons:persons", &json!({})).await.expect_err("no such function");
         assert!(status.message().contains("did you mean \"settings:index/person:person\"?"), "{status}");
-        Ok(())
     }
 }
 

@@ -48,7 +48,6 @@ on_both_protocols! {
         // The rest is there.
         assert!(schema.contains("sandbox:index/note:Note") && schema.contains("sandbox:index/oddPair:OddPair"));
         assert_eq!(mapping["resources"]["sandbox_note"]["tok"], "sandbox:index/note:Note");
-        Ok(())
     }
 
     async fn whatever_is_asked_of_what_is_broken_names_it_and_says_why(protocol) {
@@ -78,6 +77,5 @@ on_both_protocols! {
         }
         let made = session.note().make(&json!({"title": "Hello"})).await?;
         session.note().delete(&made).await?;
-        Ok(())
     }
 }

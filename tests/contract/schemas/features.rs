@@ -95,11 +95,9 @@ on_both_protocols! {
             assert!(replaces.iter().all(|path| path.starts_with(&fixed)), "{name}: by {replaces:?}");
             resource.delete(&changed).await?;
         }
-        Ok(())
     }
 
-    async fn a_creation_that_fails_half_way_keeps_what_is_there(protocol) {
-        let (host, session) = Setup::conformance(protocol).session().await?;
+    async fn a_creation_that_fails_half_way_keeps_what_is_there(host, session: conformance) {
         for name in ["flaky", "legacyFlaky"] {
             let resource = feature(&session, name);
             trouble(&host, "x", "create", "half");
@@ -110,11 +108,9 @@ on_both_protocols! {
             assert_eq!(again.outputs["written"], 2, "{name}: the trouble is over");
             resource.delete(&again).await?;
         }
-        Ok(())
     }
 
-    async fn private_data_goes_through_every_call(protocol) {
-        let (host, session) = Setup::conformance(protocol).session().await?;
+    async fn private_data_goes_through_every_call(host, session: conformance) {
         let diary = feature(&session, "diary");
         let made = diary.make(&json!({"name": "x", "value": "a"})).await?;
         let read = diary.refresh(&made).await?.expect("it is there");
@@ -124,7 +120,6 @@ on_both_protocols! {
         let counted = written(&host, "diary_deleted", "x-1");
         let kept = json!([counted["create"], counted["read"], counted["update"], counted["delete"]]);
         assert_eq!(kept, json!([1, 1, 1, 1]), "{counted}");
-        Ok(())
     }
 
     async fn timeouts_of_the_program_reach_the_provider(protocol) {
@@ -139,7 +134,6 @@ on_both_protocols! {
         }
         assert_eq!(written(&host, "timed_block_deleted", "x-1"), json!({"delete": "10m0s"}));
         assert_eq!(written(&host, "legacy_timed_deleted", "x-1"), json!({"delete": "10m0s"}));
-        Ok(())
     }
 
     async fn state_is_upgraded_when_the_provider_is(protocol) {
@@ -160,11 +154,9 @@ on_both_protocols! {
             assert_eq!(read.outputs["origin"], origin);
             resource.delete(&read).await?;
         }
-        Ok(())
     }
 
-    async fn sets_of_three_levels_get_what_is_computed_for_each_element(protocol) {
-        let (_host, session) = Setup::conformance(protocol).session().await?;
+    async fn sets_of_three_levels_get_what_is_computed_for_each_element(session: conformance) {
         let sets = feature(&session, "legacySets");
         let rules = json!([
             {"text": "one", "statements": [{"text": "path", "matches": [{"text": "a"}, {"text": "b"}]}]},
@@ -180,11 +172,9 @@ on_both_protocols! {
         assert_eq!(named, [r#""one" "made of one""#, r#""two" "made of two""#]);
         assert!(!sets.diff(&made, &made.inputs).await?.some, "nothing has changed");
         sets.delete(&made).await?;
-        Ok(())
     }
 
-    async fn what_the_old_sdk_plans_is_shown(protocol) {
-        let (_host, session) = Setup::conformance(protocol).session().await?;
+    async fn what_the_old_sdk_plans_is_shown(session: conformance) {
         let planned = feature(&session, "legacyPlanned");
         let inputs = json!({"name": "x", "tier": 3, "value": "a", "hashed": "secret", "caseBlind": "A"});
         let made = planned.make(&inputs).await?;
@@ -197,11 +187,9 @@ on_both_protocols! {
         let lower = planned.check_again(&made.inputs, &lower).await?.inputs;
         assert_eq!(planned.diff(&made, &lower).await?.replaces, ["tier"]);
         planned.delete(&made).await?;
-        Ok(())
     }
 
-    async fn write_only_values_are_written_when_their_version_changes(protocol) {
-        let (host, session) = Setup::conformance(protocol).session().await?;
+    async fn write_only_values_are_written_when_their_version_changes(host, session: conformance) {
         let vault = feature(&session, "vault");
         let inputs = |secret: &str, version: i64| {
             json!({"name": "x", "secretWo": secret, "doors": [{"label": "l", "codeWo": secret}], "secretWoVersion": version})
@@ -213,6 +201,5 @@ on_both_protocols! {
         let notes = written(&host, "vault", "x-1")["notes"]["written"].clone();
         assert_eq!((&notes["secret_wo"], &notes["door"][0]["code_wo"]), (&json!("second"), &json!("second")));
         vault.delete(&changed).await?;
-        Ok(())
     }
 }

@@ -48,7 +48,6 @@ on_both_protocols! {
             assert!(!numbers.diff(&changed, &news).await?.some, "{number}: nothing has changed");
             numbers.delete(&changed).await?;
         }
-        Ok(())
     }
 
     async fn a_number_that_may_have_lost_digits_is_warned_of_at_check(protocol) {
@@ -57,7 +56,6 @@ on_both_protocols! {
         numbers.checked(&json!({"value": 123_456_789_012_345_680_u64, "values": ["123456789012345678", 1e20]})).await?;
         let shown: Vec<String> = host.engine.shown().into_iter().map(|line| line.message).collect();
         assert!(shown.len() == 1 && shown[0].contains("`value` has more digits"), "{shown:?}");
-        Ok(())
     }
 
     async fn a_difference_that_no_double_shows_is_a_difference(protocol) {
@@ -77,7 +75,6 @@ on_both_protocols! {
                 "update values[1]",
             ]
         );
-        Ok(())
     }
 
     async fn numbers_that_are_to_stay_stay_exactly(protocol) {
@@ -87,7 +84,6 @@ on_both_protocols! {
         let ignored = ["value", "values", "uniques", "byName", "inside", "parts"];
         let answer = numbers.diff_in_full(&made, &inputs("5"), &ignored).await?;
         assert_eq!(answer.diffs, [""; 0], "{answer:?}");
-        Ok(())
     }
 
     async fn numbers_that_only_the_provider_knows_are_exact(protocol) {
@@ -106,7 +102,6 @@ on_both_protocols! {
         assert!(!numbers.diff(&given, &given.inputs).await?.some);
         let read = numbers.refresh(&given).await?.expect("it is there");
         assert_eq!(read, given);
-        Ok(())
     }
 
     async fn imported_numbers_are_text_where_a_double_would_change_them(protocol) {
@@ -116,6 +111,5 @@ on_both_protocols! {
         assert_eq!(imported.inputs, json!({"value": "9007199254740993"}));
         let checked = numbers.checked(&imported.inputs).await?;
         assert!(!numbers.diff(&imported, &checked).await?.some, "what was imported is what there is");
-        Ok(())
     }
 }

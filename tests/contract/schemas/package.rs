@@ -37,7 +37,6 @@ on_both_protocols! {
             assert!(schema["functions"][format!("sandbox:index/{function}")].is_object(), "{function} is missing");
         }
         assert_eq!(schema["config"]["variables"]["token"]["secret"], true);
-        Ok(())
     }
 
     async fn the_parameter_in_a_schema_chooses_the_same_provider_again(protocol) {
@@ -53,7 +52,6 @@ on_both_protocols! {
         let again = host.greeted().await?;
         again.parameterize_by_value(&value).await?;
         assert_eq!(again.schema().await?, schema);
-        Ok(())
     }
 
     async fn converters_get_a_mapping(protocol) {
@@ -72,6 +70,5 @@ on_both_protocols! {
         session.mapping("terraform", "another").await.expect_err("there is no other provider");
         assert_eq!(session.mapping("helm", "").await?.provider, "");
         assert_eq!(session.mappings("helm").await?, [""; 0]);
-        Ok(())
     }
 }

@@ -107,7 +107,6 @@ on_both_protocols! {
         assert_eq!(second.children(), [0; 0], "no provider was started");
         session.configure(&json!({})).await?;
         session.note().make(&json!({"title": "Hello"})).await?;
-        Ok(())
     }
 
     async fn a_second_process_answers_for_the_package_without_the_provider(protocol) {
@@ -129,7 +128,6 @@ on_both_protocols! {
 
         assert_eq!(second.call_names(), asked, "the provider was asked nothing more");
         assert_eq!(second.children(), [0; 0], "no provider was started");
-        Ok(())
     }
 
     async fn the_first_call_that_needs_the_provider_starts_it(protocol) {
@@ -144,7 +142,6 @@ on_both_protocols! {
         assert_eq!(host.provider_processes().len(), 2, "one of each daemon");
         let schema_calls = host.call_names().iter().filter(|call| *call == schema_call(protocol)).count();
         assert_eq!(schema_calls, 2, "each process is asked for its schema: {:?}", host.call_names());
-        Ok(())
     }
 
     async fn many_calls_that_need_the_provider_at_once_start_it_once(protocol) {
@@ -160,7 +157,6 @@ on_both_protocols! {
         }
         assert_eq!(host.children().len(), 1);
         assert_eq!(host.provider_processes().len(), 2, "one of each daemon");
-        Ok(())
     }
 
     async fn two_sessions_have_a_process_each(protocol) {
@@ -178,7 +174,6 @@ on_both_protocols! {
         for folder in ["one", "other"] {
             assert_eq!(std::fs::read_dir(host.folder().join(folder)).expect("a directory").count(), 1);
         }
-        Ok(())
     }
 
     async fn a_schema_that_has_changed_is_noticed_before_any_call_is_served(protocol) {
@@ -209,7 +204,6 @@ on_both_protocols! {
             assert_eq!(first.provider_processes().len(), 3 + time, "it was asked in {directory:?}");
         }
         assert_eq!(first.schema_files("schema-"), 0);
-        Ok(())
     }
 
     async fn what_has_come_to_a_schema_can_be_used_before_it_is_remembered(protocol) {
@@ -229,7 +223,6 @@ on_both_protocols! {
         session.configure(&json!({})).await?;
         secret_lives(&session).await?;
         assert!(resources(&session).await?.contains(&SECRET.to_owned()), "as it is");
-        Ok(())
     }
 
     async fn a_schema_that_changes_while_a_process_is_up_is_the_old_one_to_that_process_alone(protocol) {
@@ -251,7 +244,6 @@ on_both_protocols! {
         second.schemas_have("variable-", 1).await;
         let newest = first.parameterized().await?;
         assert!(!resources(&newest).await?.contains(&SECRET.to_owned()), "of the old daemon too");
-        Ok(())
     }
 
     async fn a_schema_that_is_read_from_the_working_directory_is_that_of_the_directory(protocol) {
@@ -283,7 +275,6 @@ on_both_protocols! {
             session.configure(&json!({})).await?;
             session.note().make(&json!({"title": "Hello"})).await?;
         }
-        Ok(())
     }
 
     async fn directories_with_the_same_schema_are_remembered_each_and_share_it(protocol) {
@@ -307,7 +298,6 @@ on_both_protocols! {
         }
         assert_eq!(first.schema_files("schema-") - first.schema_files("schema-of-"), 1, "one copy of the schema");
         assert_eq!(first.schema_files("variable-"), 0);
-        Ok(())
     }
 
     async fn the_legacy_service_goes_by_the_schema_of_its_directory(protocol) {
@@ -336,7 +326,6 @@ on_both_protocols! {
             let lumirpc::CreateResponse { id, properties } = created?.into_inner();
             lumi.delete(lumirpc::DeleteRequest { id, r#type: token, properties }).await?;
         }
-        Ok(())
     }
 
     async fn another_provider_in_the_same_place_is_noticed(protocol) {
@@ -349,7 +338,6 @@ on_both_protocols! {
         let second = setup.beside(&first).start().await;
         second.parameterized().await?;
         assert_eq!(second.provider_processes().len(), 2, "the new one was asked");
-        Ok(())
     }
 
     async fn another_environment_is_noticed(protocol) {
@@ -363,7 +351,6 @@ on_both_protocols! {
         let third = setup.with("AWS_REGION", "eu-west-1").beside(&first).start().await;
         third.parameterized().await?;
         assert_eq!(third.provider_processes().len(), 2);
-        Ok(())
     }
 
     async fn warnings_about_the_schema_are_shown_each_time(protocol) {
@@ -379,7 +366,6 @@ on_both_protocols! {
             assert_eq!(warned(), time);
         }
         assert_eq!(host.provider_processes().len(), 2);
-        Ok(())
     }
 
     async fn a_provider_that_fails_to_start_is_reported_by_the_call_that_needs_it(protocol) {
@@ -396,7 +382,6 @@ on_both_protocols! {
         switch(&first, "");
         session.configure(&json!({})).await?;
         session.note().make(&json!({"title": "Hello"})).await?;
-        Ok(())
     }
 
     async fn an_engine_that_cancels_gives_up_the_start_and_may_begin_another(protocol) {
@@ -415,7 +400,6 @@ on_both_protocols! {
         ended(starting).await;
         switch(&first, "");
         session.configure(&json!({})).await?;
-        Ok(())
     }
 
     async fn a_start_under_way_does_not_hold_up_the_end(protocol) {
@@ -433,7 +417,6 @@ on_both_protocols! {
         configured.expect_err("the daemon was told to end");
         assert_eq!(host.exit().await.code(), Some(0));
         ended(starting).await;
-        Ok(())
     }
 
     async fn a_session_that_ends_while_its_provider_starts_leaves_none(protocol) {
@@ -452,7 +435,6 @@ on_both_protocols! {
         drop(session);
         ended(starting).await;
         assert!(host.lives());
-        Ok(())
     }
 
     async fn what_is_kept_is_for_its_owner_alone_and_may_be_lost_or_damaged(protocol) {
@@ -475,7 +457,6 @@ on_both_protocols! {
         third.parameterized().await?;
         assert_eq!(third.provider_processes().len(), 3);
         third.schema_is_kept().await;
-        Ok(())
     }
 
     async fn what_starts_no_more_fails_when_it_is_chosen(protocol) {
@@ -490,7 +471,6 @@ on_both_protocols! {
         let status = second.parameterized().await.expect_err("it is gone");
         assert_eq!(status.code(), Code::FailedPrecondition);
         assert!(status.message().contains("does not exist"), "{status}");
-        Ok(())
     }
 
     async fn the_memory_can_be_turned_off(protocol) {
@@ -501,7 +481,6 @@ on_both_protocols! {
             assert_eq!(host.provider_processes().len(), time);
         }
         assert!(!host.schemas().exists());
-        Ok(())
     }
 
     async fn a_provider_that_does_not_describe_itself_cannot_be_chosen(protocol) {
@@ -510,14 +489,12 @@ on_both_protocols! {
         assert_eq!(status.code(), Code::FailedPrecondition);
         assert!(status.message().contains("the provider sandbox cannot be used"), "{status}");
         assert!(status.message().contains("the provider sent none"), "{status}");
-        Ok(())
     }
 
     async fn a_provider_that_refuses_to_describe_itself_cannot_be_chosen(protocol) {
         let host = Setup::sandbox(protocol).with("SANDBOX_SCHEMA", "refuse").start().await;
         let status = host.parameterized().await.expect_err("nothing is known of it");
         assert!(status.message().contains("The sandbox does not say what it offers"), "{status}");
-        Ok(())
     }
 }
 

@@ -44,7 +44,6 @@ on_both_protocols! {
             thing.delete(&read).await.unwrap_or_else(|status| panic!("{token}: {status}"));
         }
         assert!(ids.len() > 30, "only {ids:?}");
-        Ok(())
     }
 
     async fn things_that_the_go_bridge_refuses_have_names(protocol) {
@@ -70,7 +69,6 @@ on_both_protocols! {
         let functions = &schema["functions"];
         assert!(functions["conformance:index/getThing:getThing"].is_object());
         assert!(functions["conformance:index/getThingV2:getThingV2"].is_object());
-        Ok(())
     }
 
     async fn an_id_of_each_kind_is_what_the_object_says(protocol) {
@@ -101,7 +99,6 @@ on_both_protocols! {
             assert_eq!(id, made.outputs[property], "{name}");
             resource.delete(&made).await?;
         }
-        Ok(())
     }
 
     async fn a_resource_with_an_identity_of_every_type_is_imported_by_it(protocol) {
@@ -114,6 +111,5 @@ on_both_protocols! {
         let imported = identified.import(identity["json"].as_str().expect("a text")).await?.expect("it is there");
         assert_eq!((&imported.id, &imported.outputs["zones"]), (&made.id, &json!(["a", "b"])));
         identified.delete(&imported).await?;
-        Ok(())
     }
 }

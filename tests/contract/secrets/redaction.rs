@@ -69,7 +69,6 @@ on_both_protocols! {
             }
         }
         hides_everywhere(&host);
-        Ok(())
     }
 
     async fn every_operation_redacts_what_its_provider_says(protocol) {
@@ -95,7 +94,6 @@ on_both_protocols! {
         let status = leak.diff(&made, &inputs("plan")).await.expect_err("a comparison");
         redacts("Diff", status.message());
         hides_everywhere(&host);
-        Ok(())
     }
 
     async fn warnings_lines_and_prints_are_redacted(protocol) {
@@ -114,7 +112,6 @@ on_both_protocols! {
             }
         }
         hides_everywhere(&host);
-        Ok(())
     }
 
     async fn the_last_words_of_a_panic_are_redacted(protocol) {
@@ -124,7 +121,6 @@ on_both_protocols! {
         assert!(status.message().contains("goroutine 42"), "{status}");
         redacts("a panic", status.message());
         hides_everywhere(&host);
-        Ok(())
     }
 
     async fn an_imported_secret_is_redacted_before_the_engine_has_ever_seen_it(protocol) {
@@ -138,7 +134,6 @@ on_both_protocols! {
             }
         }
         hides_everywhere(&host);
-        Ok(())
     }
 
     async fn configurations_are_redacted_where_they_are_judged_and_applied(protocol) {
@@ -162,7 +157,6 @@ on_both_protocols! {
             }
             hides_everywhere(&host);
         }
-        Ok(())
     }
 
     async fn invokes_are_redacted(protocol) {
@@ -180,7 +174,6 @@ on_both_protocols! {
         assert_eq!(property, "");
         redacts("a function", reason);
         hides_everywhere(&host);
-        Ok(())
     }
 
     async fn files_of_lines_and_of_calls_are_redacted(protocol) {
@@ -202,7 +195,6 @@ on_both_protocols! {
         for (what, file) in [("the lines", &lines), ("the calls", &calls)] {
             redacts(what, &std::fs::read_to_string(file).expect("the file was made"));
         }
-        Ok(())
     }
 
     async fn short_secrets_and_numbers_are_redacted_as_words_of_their_own(protocol) {
@@ -218,7 +210,6 @@ on_both_protocols! {
         let inputs = json!({"pin": 271_828, "open": "PIN 271828, not 2718281", "how": "error", "during": "create"});
         let status = leak.make(&inputs).await.expect_err("it fails");
         assert!(status.message().contains("PIN [secret], not 2718281"), "{status}");
-        Ok(())
     }
 
     async fn what_is_no_secret_is_told_in_full(protocol) {
@@ -226,7 +217,6 @@ on_both_protocols! {
         let inputs = json!({"open": SECRET, "how": "error", "during": "create"});
         let status = session.resource(LEAK, "leak").make(&inputs).await.expect_err("it fails");
         assert!(status.message().contains(SECRET), "{status}");
-        Ok(())
     }
 
     async fn one_session_knows_nothing_of_the_secrets_of_another(protocol) {
@@ -237,7 +227,6 @@ on_both_protocols! {
         let open = json!({"open": SECRET, "how": "error", "during": "create"});
         let status = other.resource(LEAK, "leak").make(&open).await.expect_err("it fails");
         assert!(status.message().contains(SECRET), "it is not marked there: {status}");
-        Ok(())
     }
 
     async fn a_failure_names_a_property_only_where_its_value_may_be_printed(protocol) {
@@ -278,7 +267,6 @@ on_both_protocols! {
             hides("the provider's failure", reason);
         }
         assert_eq!(host.engine.shown(), []);
-        Ok(())
     }
 }
 

@@ -28,11 +28,9 @@ on_both_protocols! {
         // What it can do, it does; and asking it to stop is no reason to fail.
         session.schema().await?;
         session.cancel().await?;
-        Ok(())
     }
 
-    async fn state_of_an_older_schema_is_upgraded_by_the_provider(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn state_of_an_older_schema_is_upgraded_by_the_provider(host, session: sandbox) {
         let note = session.note();
         let made = note.make(&json!({"title": "Hello", "body": "World"})).await?;
         // In version 0, body was called text.
@@ -49,11 +47,9 @@ on_both_protocols! {
         assert_eq!(versions, [0]);
         let read = note.refresh(&old).await?.expect("the note is there");
         assert_eq!(read.outputs, made.outputs, "what is stored next is of the current schema");
-        Ok(())
     }
 
-    async fn state_of_the_old_sdk_is_upgraded_by_the_provider(protocol) {
-        let (_host, session) = Setup::conformance(protocol).session().await?;
+    async fn state_of_the_old_sdk_is_upgraded_by_the_provider(session: conformance) {
         let legacy = session.resource("conformance:index/legacy:Legacy", "legacy");
         let made = legacy.make(&json!({"name": "first", "title": "One"})).await?;
         let mut outputs = made.outputs.clone();
@@ -64,7 +60,6 @@ on_both_protocols! {
         let old = Stored { outputs, ..made.clone() };
         let difference = legacy.diff(&old, &made.inputs).await?;
         assert!(!difference.some, "{difference:?}");
-        Ok(())
     }
 
     async fn a_refresh_passes_over_what_inputs_of_an_older_schema_do_not_say_any_more(protocol) {
@@ -90,7 +85,6 @@ on_both_protocols! {
             let news = json!({"name": "first", "title": "One", "size": 5, "labels": ["a", "b"]});
             assert!(!versioned.diff(&read, &news).await?.some, "a program of today");
         }
-        Ok(())
     }
 
     async fn a_secret_of_an_older_schema_stays_one_wherever_it_may_be_now(protocol) {
@@ -103,22 +97,18 @@ on_both_protocols! {
         let read = session.resource(token, "it").refresh(&made).await?.expect("it is there");
         assert_eq!((&read.outputs["title"], &read.outputs["labels"]), (&secret("One"), &secret(json!(["a", "b"]))));
         assert_eq!((&read.outputs["size"], &read.outputs["name"]), (&json!(5), &json!("first")));
-        Ok(())
     }
 
-    async fn state_of_a_newer_schema_is_an_error_that_says_what_to_do(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn state_of_a_newer_schema_is_an_error_that_says_what_to_do(session: sandbox) {
         let note = session.note();
         let mut made = note.make(&json!({"title": "Hello"})).await?;
         made.outputs["__meta"] = json!("{\"schema_version\":\"7\"}");
         let status = note.diff(&made, &json!({"title": "Hello"})).await.expect_err("nobody can downgrade it");
         assert!(status.message().contains('7'), "{status}");
         assert!(status.message().to_lowercase().contains("newer"), "{status}");
-        Ok(())
     }
 
-    async fn state_without_any_of_the_daemons_own_keys_works(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn state_without_any_of_the_daemons_own_keys_works(session: sandbox) {
         let note = session.note();
         let made = note.make(&json!({"title": "Hello", "labels": {"a": "b"}})).await?;
         let mut bare = made.clone();
@@ -126,6 +116,5 @@ on_both_protocols! {
         let changed = note.update(&bare, &json!({"title": "Hi", "labels": {"a": "b"}})).await?;
         assert_eq!(changed.outputs["title"], "Hi");
         note.delete(&bare).await?;
-        Ok(())
     }
 }

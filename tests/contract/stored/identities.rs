@@ -46,7 +46,6 @@ on_both_protocols! {
             resource.delete(&last).await?;
         }
         assert_eq!(warnings(&host), [""; 0]);
-        Ok(())
     }
 
     async fn a_resource_without_an_id_gets_one_and_keeps_it(protocol) {
@@ -62,7 +61,6 @@ on_both_protocols! {
             resource.delete(&last).await?;
         }
         assert_eq!(warnings(&host), [""; 0]);
-        Ok(())
     }
 
     async fn a_state_of_the_go_bridge_goes_on_with_the_id_that_it_has(protocol) {
@@ -80,7 +78,6 @@ on_both_protocols! {
             assert_eq!(last.id, "missing ID", "{name}");
             resource.delete(&last).await?;
         }
-        Ok(())
     }
 
     async fn a_secret_id_is_given_in_the_clear_with_a_warning(protocol) {
@@ -91,7 +88,6 @@ on_both_protocols! {
         lives_on(&resource, made).await?;
         let [warning] = &*warnings(&host) else { panic!("one warning, not {:?}", warnings(&host)) };
         assert!(warning.contains("Property `id` is secret"), "{warning}");
-        Ok(())
     }
 
     async fn an_id_that_the_provider_forgot_loses_nothing(protocol) {
@@ -103,7 +99,6 @@ on_both_protocols! {
         assert!(warning.contains("given the resource no id") && warning.contains(&made.id), "{warning}");
         let last = lives_on(&resource, made).await?;
         resource.delete(&last).await?;
-        Ok(())
     }
 
     async fn a_resource_without_an_id_is_known_by_its_identity(protocol) {
@@ -121,7 +116,6 @@ on_both_protocols! {
         lives_on(&pair, made).await?;
         let asked = host.call_names().iter().filter(|name| *name == "GetResourceIdentitySchemas").count();
         assert_eq!(asked, 1, "a process is asked for its identity schemas once");
-        Ok(())
     }
 
     async fn a_wrong_identity_is_told_by_its_attributes(protocol) {
@@ -140,7 +134,6 @@ on_both_protocols! {
         // What is no JSON object is an id, and the provider says what it makes of it.
         let status = pair.import("north/1").await.expect_err("there is no import by an id");
         assert!(status.message().contains("cannot be imported by an id"), "{status}");
-        Ok(())
     }
 
     async fn providers_from_before_identities_take_json_for_an_id(protocol) {
@@ -154,7 +147,6 @@ on_both_protocols! {
         let bare = odd(&session, "Bare").import("{}").await?.expect("any id will do");
         assert_eq!((bare.id.as_str(), &bare.outputs["label"]), ("{}", &json!("{}")));
         assert_eq!(warnings(&host), [""; 0]);
-        Ok(())
     }
 
     async fn what_is_imported_without_an_id_is_known_by_what_it_was_imported_by(protocol) {
@@ -162,7 +154,6 @@ on_both_protocols! {
         let bare = odd(&session, "Bare").import("some/where").await?.expect("any id will do");
         assert_eq!((bare.id.as_str(), &bare.outputs["label"]), ("some/where", &json!("some/where")));
         lives_on(&odd(&session, "Bare"), bare).await?;
-        Ok(())
     }
 
     async fn a_place_of_the_framework_keeps_its_identity_and_is_imported_by_it(protocol) {
@@ -189,7 +180,6 @@ on_both_protocols! {
         let status = place.import(r#"{"region":"north"}"#).await.expect_err("the id is required");
         assert!(status.message().contains(r#""id" must be given"#), "{status}");
         place.delete(&changed).await?;
-        Ok(())
     }
 
     async fn what_cannot_be_shown_is_kept_all_the_same(protocol) {
@@ -204,6 +194,5 @@ on_both_protocols! {
         let outputs = json_of(&kept.properties.expect("what it takes to rebuild the state"));
         let stored = Stored { id: kept.id, inputs, outputs };
         twice.delete(&stored).await?;
-        Ok(())
     }
 }

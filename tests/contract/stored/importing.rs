@@ -93,7 +93,6 @@ on_both_protocols! {
         // Nearly all of them: what a resource takes, its types do not always tell.
         let all = 3 * (members(&schema["resources"]).count() - NOT_WALKED.len());
         assert!(walked * 10 > all * 9, "only {walked} of {all} were walked");
-        Ok(())
     }
 
     async fn an_import_that_is_not_one_object_of_the_type_is_an_error_that_explains_it(protocol) {
@@ -109,11 +108,9 @@ on_both_protocols! {
             assert!(status.message().contains(&words), "{status}");
             assert_eq!(status.code(), Code::Aborted, "{status}");
         }
-        Ok(())
     }
 
-    async fn a_program_looks_a_resource_up_by_its_id_and_part_of_its_state(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_program_looks_a_resource_up_by_its_id_and_part_of_its_state(session: sandbox) {
         let note = session.note();
         let made = note.make(&json!({"title": "Hello", "body": "World"})).await?;
         // What an engine sends for `.get` with a state: the program's own words on both sides.
@@ -124,7 +121,6 @@ on_both_protocols! {
         assert_eq!(found.inputs, json!({"title": "Hello"}));
         let elsewhere = Stored { id: "no-such-note".to_owned(), ..asked };
         assert_eq!(note.refresh(&elsewhere).await?, None);
-        Ok(())
     }
 
     async fn tuples_are_imported_without_a_difference(protocol) {
@@ -139,11 +135,10 @@ on_both_protocols! {
             "boxed": {"row": {"t0": "", "t1": {"x": 0, "y": 1}}},
         })).await?;
         let id = host.objects()[0]["id"].as_str().expect("a text").to_owned();
-        import_is_no_change(&tuples, &id, &made, "tuples").await
+        import_is_no_change(&tuples, &id, &made, "tuples").await?;
     }
 
-    async fn a_note_of_the_sandbox_is_imported_without_a_difference(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_note_of_the_sandbox_is_imported_without_a_difference(session: sandbox) {
         let note = session.note();
         for (what, news) in [
             ("everything", json!({
@@ -160,7 +155,6 @@ on_both_protocols! {
             import_is_no_change(&note, &made.id, &made, what).await?;
             note.delete(&made).await?;
         }
-        Ok(())
     }
 
     async fn a_server_of_the_sandbox_is_imported_without_a_difference(protocol) {
@@ -188,7 +182,6 @@ on_both_protocols! {
             import_is_no_change(&server, &made.id, &made, what).await?;
             server.delete(&made).await?;
         }
-        Ok(())
     }
 }
 
@@ -213,6 +206,9 @@ async fn makes_and_imports(
     let mut checked = resource.check(&news).await?;
     // Types of the package do not tell what in them only the provider sets, nor what excludes what: that is taken out.
     for _ in 0..3 {
+        if checked.failures.is_empty() {
+            break;
+        }
         // Where a part of the property may be secret, the path is in the text.
         let check_failures =
             checked.failures.iter().map(|(property, reason)| match reason.split_once(": ") {

@@ -59,7 +59,6 @@ on_both_protocols! {
         state_store.dismiss(creation.number).await.expect("dismissed");
         let warned = told(&setup, &host, "test").await?;
         assert!(matches!(&warned[..], [warning] if warning.contains(&deletion)), "{warned:#?}");
-        Ok(())
     }
 
     async fn a_journal_that_cannot_be_written_is_warned_of_once(protocol) {
@@ -76,6 +75,5 @@ on_both_protocols! {
         let warned = warnings(&host);
         let [warning] = &warned[..] else { panic!("one warning, not {warned:#?}") };
         assert!(warning.contains("The journal cannot be written") && warning.contains("ISTHMUS_HOME"), "{warning}");
-        Ok(())
     }
 }

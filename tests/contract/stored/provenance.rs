@@ -17,8 +17,7 @@ fn names_since(host: &crate::harness::Host, before: usize) -> Vec<String> {
 }
 
 on_both_protocols! {
-    async fn state_says_which_type_of_which_provider_wrote_it(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn state_says_which_type_of_which_provider_wrote_it(session: sandbox) {
         let note = session.note();
         let made = note.make(&json!({"title": "Hello"})).await?;
         let source = json!({
@@ -33,7 +32,6 @@ on_both_protocols! {
         assert_eq!(meta(&read)["isthmus"]["source"], source);
         let imported = note.import(&made.id).await?.expect("it is there");
         assert_eq!(meta(&imported)["isthmus"]["source"], source);
-        Ok(())
     }
 
     async fn state_of_a_provider_of_a_registry_says_which_version_wrote_it(protocol) {
@@ -60,7 +58,6 @@ on_both_protocols! {
         let status = session.note().diff(&made, &made.inputs).await.expect_err("it is too new");
         let expected = "sandbox_note has schema version 7 (version 2.0.0 of the provider wrote it)";
         assert!(status.message().contains(expected), "{status}");
-        Ok(())
     }
 
     async fn a_resource_whose_type_changes_is_taken_over(protocol) {
@@ -89,7 +86,6 @@ on_both_protocols! {
         assert_eq!(names_since(&host, before), ["UpgradeResourceState", "PlanResourceChange"]);
         note.delete(&updated).await?;
         assert!(host.objects().is_empty());
-        Ok(())
     }
 
     async fn a_resource_whose_type_changed_can_be_read_and_deleted_as_what_it_is_now(protocol) {
@@ -103,7 +99,6 @@ on_both_protocols! {
         assert_eq!(meta(&read)["isthmus"]["source"]["resource_type"], "sandbox_note");
         session.note().delete(&old).await?;
         assert!(host.objects().is_empty());
-        Ok(())
     }
 
     async fn what_is_not_to_be_changed_is_that_of_the_resource_as_it_is_now(protocol) {
@@ -113,11 +108,9 @@ on_both_protocols! {
         let difference = session.note().diff_in_full(&old, &news, &["title"]).await?;
         assert!(!difference.diffs.contains(&"title".to_owned()), "{difference:?}");
         assert!(difference.diffs.contains(&"priority".to_owned()), "{difference:?}");
-        Ok(())
     }
 
-    async fn a_record_of_the_framework_becomes_a_place(protocol) {
-        let (host, session) = Setup::conformance(protocol).session().await?;
+    async fn a_record_of_the_framework_becomes_a_place(host, session: conformance) {
         let made = session.record().make(&json!({"name": "first", "title": "One", "secret": secret("hush")})).await?;
         let place = session.resource("conformance:index/place:Place", "place");
         let news = place.check_again(&made.inputs, &json!({"name": "first", "note": "One"})).await?.inputs;
@@ -128,11 +121,9 @@ on_both_protocols! {
         assert_eq!(changed.outputs.get("secret"), None, "a place has no secret");
         place.delete(&changed).await?;
         assert!(host.objects().is_empty());
-        Ok(())
     }
 
-    async fn a_move_that_the_provider_refuses_names_both_types(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_move_that_the_provider_refuses_names_both_types(host, session: sandbox) {
         let old = session.faulty().make(&json!({"mode": "none"})).await?;
         let note = session.note();
         let news = json!({"title": "Hello"});
@@ -149,17 +140,14 @@ on_both_protocols! {
         }
         assert!(!host.call_names()[4..].contains(&"ReadResource".to_owned()), "{:?}", host.call_names());
         session.faulty().delete(&old).await?;
-        Ok(())
     }
 
-    async fn the_framework_says_itself_that_it_moves_nothing(protocol) {
-        let (_host, session) = Setup::conformance(protocol).session().await?;
+    async fn the_framework_says_itself_that_it_moves_nothing(session: conformance) {
         let made = session.record().make(&json!({"name": "first"})).await?;
         let legacy = session.resource("conformance:index/legacy:Legacy", "legacy");
         let status = legacy.diff(&made, &json!({"name": "first"})).await.expect_err("nothing becomes a legacy");
         assert!(status.message().contains("conformance_record"), "{status}");
         assert!(status.message().contains("conformance_legacy"), "{status}");
-        Ok(())
     }
 
     async fn a_provider_from_before_moves_is_not_asked(protocol) {
@@ -173,11 +161,9 @@ on_both_protocols! {
             assert!(status.message().contains(words), "{words}: {status}");
         }
         assert_eq!(names_since(&host, before), [""; 0]);
-        Ok(())
     }
 
-    async fn state_that_does_not_say_where_it_comes_from_is_of_the_current_type(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn state_that_does_not_say_where_it_comes_from_is_of_the_current_type(host, session: sandbox) {
         let note = session.note();
         let made = note.make(&json!({"title": "Hello"})).await?;
         let mut without = made.clone();
@@ -185,7 +171,6 @@ on_both_protocols! {
         let before = host.call_names().len();
         assert!(!note.diff(&without, &made.inputs).await?.some);
         assert_eq!(names_since(&host, before), ["UpgradeResourceState", "PlanResourceChange"]);
-        Ok(())
     }
 
     async fn another_types_state_that_was_edited_is_not_guessed_at(protocol) {
@@ -200,11 +185,9 @@ on_both_protocols! {
             assert!(status.message().contains(words), "{words}: {status}");
         }
         assert_eq!(names_since(&host, before), [""; 0]);
-        Ok(())
     }
 
-    async fn state_that_is_too_new_is_refused_before_the_provider_is_asked(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn state_that_is_too_new_is_refused_before_the_provider_is_asked(host, session: sandbox) {
         let note = session.note();
         let mut made = note.make(&json!({"title": "Hello"})).await?;
         let mut meta = meta(&made);
@@ -228,11 +211,9 @@ on_both_protocols! {
             }
         }
         assert_eq!(names_since(&host, before), [""; 0]);
-        Ok(())
     }
 
-    async fn an_upgrade_that_fails_or_makes_no_sense_stops_the_operation(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn an_upgrade_that_fails_or_makes_no_sense_stops_the_operation(host, session: sandbox) {
         let faulty = session.faulty();
         for (mode, words) in [
             ("error", "sandbox_faulty failed"),
@@ -258,6 +239,5 @@ on_both_protocols! {
             let asked = names_since(&host, before);
             assert!(asked.iter().all(|name| name == "UpgradeResourceState"), "{mode}: {asked:?}");
         }
-        Ok(())
     }
 }

@@ -59,7 +59,6 @@ on_both_protocols! {
         assert_eq!(numbers(provider), [guardian, provider, provider]);
         let name = fs::read_to_string(format!("/proc/{guardian}/comm")).expect("it runs");
         assert_eq!(name, "isthmus-guard\n");
-        Ok(())
     }
 
     async fn a_guardian_costs_little_memory(protocol) {
@@ -68,7 +67,6 @@ on_both_protocols! {
         let kib = private_kib(guardian);
         println!("{kib} KiB of private memory");
         assert!(kib < MOST_KIB, "{kib} KiB");
-        Ok(())
     }
 
     async fn a_provider_inherits_its_standard_streams_and_no_other_descriptor(protocol) {
@@ -82,11 +80,9 @@ on_both_protocols! {
         let output = fs::read_link(format!("/proc/{provider}/fd/1")).expect("a pipe").display().to_string();
         assert!(output.starts_with("pipe:"), "{output}");
         assert!(!descriptors(guardian).contains(&output), "{output} is in {:?}", descriptors(guardian));
-        Ok(())
     }
 
-    async fn a_provider_whose_guardian_is_killed_is_reported_and_started_anew_by_the_next_session(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_provider_whose_guardian_is_killed_is_reported_and_started_anew_by_the_next_session(host, session: sandbox) {
         let (guardian, provider) = guardian_and_provider(&host);
         signal(guardian, Signal::KILL);
         ended(provider).await;
@@ -94,7 +90,6 @@ on_both_protocols! {
         let words = "killed with its guardian process, which ended by signal 9 (SIGKILL)";
         assert!(first.message().contains(words), "{first}");
         host.session().await?.note().make(&json!({"title": "Hello"})).await?;
-        Ok(())
     }
 
     async fn a_process_in_another_session_is_left_and_reported(protocol) {
@@ -110,7 +105,6 @@ on_both_protocols! {
         assert!(line.message.contains(&expected) && line.severity == Severity::Warning, "{line:?}");
         assert!(lives(helper), "it is to be left alone");
         signal(helper, Signal::KILL);
-        Ok(())
     }
 
     async fn a_process_in_another_session_is_killed_where_that_is_asked_for(protocol) {
@@ -123,7 +117,6 @@ on_both_protocols! {
         ended(helper).await;
         let line = host.engine.line("of the process that was killed", |line| line.message.contains("another session")).await;
         assert!(line.message.contains(&format!("{helper} (sleep)")) && line.message.contains("was killed"), "{line:?}");
-        Ok(())
     }
 
     async fn helpers_that_end_do_not_stay_zombies_while_their_provider_runs(protocol) {
@@ -141,7 +134,6 @@ on_both_protocols! {
         assert_eq!(provider, host.provider_process());
         assert!(lives(guardian));
         session.note().make(&json!({"title": "Hello"})).await?;
-        Ok(())
     }
 
     async fn a_daemon_attachable_outlives_its_starter(protocol) {
@@ -150,7 +142,6 @@ on_both_protocols! {
         host.session().await?.note().make(&json!({"title": "Hello"})).await?;
         assert!(host.lives());
         signal(host.process(), Signal::KILL);
-        Ok(())
     }
 
     async fn a_hangup_is_ignored_below_an_engine_that_ignores_it(protocol) {
@@ -161,7 +152,6 @@ on_both_protocols! {
         // A daemon that ends takes no more connections.
         host.session().await?.note().make(&json!({"title": "Hello"})).await?;
         assert!(host.lives());
-        Ok(())
     }
 }
 
