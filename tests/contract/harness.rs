@@ -5,8 +5,6 @@
 //! JSON. Nothing sleeps: what takes time is waited for by its own sign, and no longer than [`PATIENCE`]. Whatever was said
 //! on either side, and the daemon's stderr, is printed when the test is over; the test runner shows it if it failed.
 
-pub(crate) mod bag;
-pub(crate) mod engine;
 pub(crate) mod host;
 pub(crate) mod processes;
 pub(crate) mod resource;
@@ -16,9 +14,10 @@ pub(crate) mod settings;
 
 use std::time::Duration;
 
-pub(crate) use bag::{bag, json_of, secret, unknown};
 pub(crate) use host::{Host, Setup};
 pub(crate) use isthmus_sandbox::Protocol;
+pub(crate) use isthmus_test_engine as engine;
+pub(crate) use isthmus_test_engine::{bag, json_of, secret, unknown};
 pub(crate) use resource::Stored;
 pub(crate) use serde_json::{Value as Json, json};
 pub(crate) use session::Session;

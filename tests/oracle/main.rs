@@ -3,15 +3,9 @@
 //! The rules are the table of [`entries`], from which `docs/differences.md` is made. Nothing that either answers is kept in
 //! the repository: both are asked anew, so that the comparison is with the program and not with a memory of it.
 
-#[expect(dead_code, reason = "the contract tests use the rest")]
-#[path = "../contract/harness/bag.rs"]
-mod bag;
 mod bridge;
 mod call;
 mod compare;
-#[expect(dead_code, reason = "the contract tests use the rest")]
-#[path = "../contract/harness/engine.rs"]
-mod engine;
 mod entries;
 mod packages;
 mod page;
@@ -26,8 +20,6 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use bag::bag;
-use bridge::PATIENCE;
 use questions::Questions;
 use rules::{Finding, Shown, Verdict, fault, judge};
 use tools::Cache;

@@ -11,16 +11,15 @@ use isthmus_proto::pulumirpc::check_request::AutonamingOptions;
 use isthmus_proto::pulumirpc::check_request::autonaming_options::Mode;
 use isthmus_proto::pulumirpc::parameterize_request::{Parameters, ParametersArgs, ParametersValue};
 use isthmus_proto::pulumirpc::{CheckRequest, ConfigureRequest, InvokeRequest, ParameterizeRequest};
+use isthmus_test_engine::bag;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use crate::bag::bag;
 use crate::bridge::{Pair, Variables};
 use crate::call::Call;
 use crate::packages::with_paths;
 use crate::questions::Questions;
-use crate::tools;
-use crate::tools::Cache;
+use crate::tools::{self, Cache};
 
 /// A row about a parameterized provider.
 #[derive(Clone, Debug, Deserialize)]

@@ -19,13 +19,8 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the test runner shows it when a test failed")]
 
-#[path = "../contract/harness/bag.rs"]
-mod bag;
 mod compare;
 mod daemon;
-#[expect(dead_code, reason = "the contract tests use the rest")]
-#[path = "../contract/harness/engine.rs"]
-mod engine;
 mod features;
 mod kinds;
 mod lottery;
@@ -41,16 +36,10 @@ mod world;
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
-
-use bag::bag;
 
 use providers::Setting;
 use report::Report;
 use world::World;
-
-/// How long the engine waits for a line.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How many rounds the resources of one world live.
 const ROUNDS: usize = 8;

@@ -10,9 +10,9 @@ use isthmus::translate::raw_state::{RawStateSource, stored_raw_state};
 use isthmus_cty::json;
 use isthmus_proto::pulumirpc::diff_response::DiffChanges;
 use isthmus_sandbox::Protocol;
+use isthmus_test_engine::json_of;
 use serde_json::Value as Json;
 
-use crate::bag::json_of;
 use crate::compare::{Difference, differences, places};
 use crate::daemon::{Daemon, Failure, Named, Options, Stored};
 use crate::kinds::{CONFIGURATION, KINDS, Kind, Provider, Timeouts};

@@ -1,7 +1,6 @@
 //! Deferrals: what a provider cannot do yet is told in previews, and changes nothing.
 
-use crate::harness::bag::SIGNATURE;
-use crate::harness::engine::Severity;
+use crate::harness::engine::{SIGNATURE, Severity};
 use crate::harness::resource::half_made;
 use crate::harness::{Code, Host, Json, Setup, json, on_both_protocols, unknown};
 

@@ -14,13 +14,13 @@ use isthmus::package::shape::ResourceShape;
 use isthmus::translate::meta::Meta;
 use isthmus_proto::property::Struct;
 use isthmus_sandbox::RequestRecord;
+use isthmus_test_engine::{json_of, unknown};
 use serde_json::Value as Json;
 use tokio::sync::OnceCell;
 use tokio::task::block_in_place;
 
 use super::outcome::{Fact, When};
 use super::program::Program;
-use crate::bag::{json_of, unknown};
 use crate::daemon::{Daemon, Launch, Named, Stored};
 use crate::kinds::Provider;
 use crate::providers::{Schemas, Setting, link_providers, variables};

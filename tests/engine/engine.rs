@@ -10,18 +10,18 @@ use tokio::sync::watch;
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status};
 
-use super::{PATIENCE, bag};
+use crate::{PATIENCE, bag};
 
 /// A line that a plugin sent to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Line {
-    pub(crate) severity: Severity,
-    pub(crate) message: String,
-    pub(crate) urn: String,
+pub struct Line {
+    pub severity: Severity,
+    pub message: String,
+    pub urn: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Severity {
+pub enum Severity {
     Debug,
     Info,
     Warning,
@@ -30,7 +30,7 @@ pub(crate) enum Severity {
 
 /// A running engine of either generation. It ends with this.
 #[derive(Debug)]
-pub(crate) struct Engine {
+pub struct Engine {
     address: String,
     state: State,
     server: tokio::task::JoinHandle<()>,
@@ -44,7 +44,7 @@ struct State {
 }
 
 impl Engine {
-    pub(crate) async fn start() -> Self {
+    pub async fn start() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
         let address = listener.local_addr().expect("an address").to_string();
         let state = State {
@@ -62,22 +62,22 @@ impl Engine {
     }
 
     /// Where it is, as it is passed to a plugin.
-    pub(crate) fn address(&self) -> &str {
+    pub fn address(&self) -> &str {
         &self.address
     }
 
     /// Everything that was said so far.
-    pub(crate) fn lines(&self) -> Vec<Line> {
+    pub fn lines(&self) -> Vec<Line> {
         self.state.lines.borrow().clone()
     }
 
     /// What was said so far about the user's program; lines for debugging are left out.
-    pub(crate) fn shown(&self) -> Vec<Line> {
+    pub fn shown(&self) -> Vec<Line> {
         self.lines().into_iter().filter(|line| line.severity != Severity::Debug).collect()
     }
 
     /// Waits for a line.
-    pub(crate) async fn line(&self, what: &str, is_it: impl Fn(&Line) -> bool) -> Line {
+    pub async fn line(&self, what: &str, is_it: impl Fn(&Line) -> bool) -> Line {
         let mut lines = self.state.lines.subscribe();
         let found = lines.wait_for(|lines| lines.iter().any(&is_it));
         let found = match tokio::time::timeout(PATIENCE, found).await {
@@ -88,19 +88,19 @@ impl Engine {
     }
 
     /// Sets the variables that a legacy engine has for a token such as `sandbox:config/vars`.
-    pub(crate) fn set_variables(&self, token: &str, variables: Json) {
+    pub fn set_variables(&self, token: &str, variables: Json) {
         let mut all = self.state.variables.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert(token.to_owned(), Ok(variables));
     }
 
     /// Makes a legacy engine fail to evaluate the variables of a token.
-    pub(crate) fn refuse_variables(&self, token: &str, reason: &str) {
+    pub fn refuse_variables(&self, token: &str, reason: &str) {
         let mut all = self.state.variables.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert(token.to_owned(), Err(reason.to_owned()));
     }
 
     /// The tokens whose variables were asked for so far.
-    pub(crate) fn asked_variables(&self) -> Vec<String> {
+    pub fn asked_variables(&self) -> Vec<String> {
         self.state.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -4,21 +4,21 @@ use isthmus_proto::property::{Struct, Value};
 use serde_json::{Number, Value as Json, json};
 
 /// The key that marks a special value, and what it says of secrets.
-pub(crate) const SIGNATURE: &str = "4dabf18193072939515e22adb298388d";
+pub const SIGNATURE: &str = "4dabf18193072939515e22adb298388d";
 const SECRET: &str = "1b47061264138c4ac30d75fd1eb44270";
 
 /// What stands for a value that is not known yet.
-pub(crate) fn unknown() -> Json {
+pub fn unknown() -> Json {
     json!("04da6b54-80e4-46f7-96ec-b56ff0331ba9")
 }
 
 /// A secret value.
-pub(crate) fn secret(value: impl Into<Json>) -> Json {
+pub fn secret(value: impl Into<Json>) -> Json {
     json!({ SIGNATURE: SECRET, "value": value.into() })
 }
 
 /// The bag that a JSON object stands for.
-pub(crate) fn bag(json: &Json) -> Struct {
+pub fn bag(json: &Json) -> Struct {
     match value(json) {
         Value::Struct(bag) => bag,
         other => panic!("a bag is a JSON object, not {other:?}"),
@@ -26,7 +26,7 @@ pub(crate) fn bag(json: &Json) -> Struct {
 }
 
 /// The JSON object that a bag stands for. Whole numbers are written as such, so that they equal those of `json!`.
-pub(crate) fn json_of(bag: &Struct) -> Json {
+pub fn json_of(bag: &Struct) -> Json {
     Json::Object(bag.iter().map(|(name, value)| (name.to_owned(), json_of_value(value))).collect())
 }
 
