@@ -7,4 +7,4 @@ mod process;
 
 pub use bag::{SIGNATURE, bag, json_of, secret, unknown};
 pub use engine::{Engine, Line, Severity};
-pub use process::{PATIENCE, Process};
+pub use process::{PATIENCE, Process, first_line};

@@ -101,8 +101,8 @@ impl Drop for Process {
     }
 }
 
-/// The line that announces the port; the rest is read away.
-async fn first_line(stdout: OwnedFd) -> String {
+/// The line that announces the port, empty if there is none in time; the rest is read away.
+pub async fn first_line(stdout: OwnedFd) -> String {
     let (sender, line) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
         let mut stdout = BufReader::new(std::fs::File::from(stdout));

@@ -1,7 +1,7 @@
 //! The daemon as a process of its own, under the name that an engine starts it by.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -313,7 +313,7 @@ impl Host {
             Arc::clone(&stderr),
         );
         let stdout = child.stdout.take().expect("a pipe").into_owned_fd().expect("a descriptor");
-        let port = port_from(stdout).await;
+        let port = isthmus_test_engine::first_line(stdout).await;
         let mut process = child.id().expect("a process that was not waited for");
         if let Starter::Engine(_) = setup.starter {
             process = processes::children(process)[0];
@@ -619,20 +619,6 @@ fn link(program: &Path, folder: &Path, name: &str) -> PathBuf {
         std::os::unix::fs::symlink(program, &link).expect("a link in a new directory");
     }
     link
-}
-
-/// The first line of stdout; the rest is read away.
-async fn port_from(stdout: OwnedFd) -> String {
-    let (sender, port) = tokio::sync::oneshot::channel();
-    std::thread::spawn(move || {
-        let mut stdout = BufReader::new(std::fs::File::from(stdout));
-        let mut line = String::new();
-        drop(stdout.read_line(&mut line));
-        // Nobody waits any longer if the test is over.
-        drop(sender.send(line));
-        drop(std::io::copy(&mut stdout, &mut std::io::sink()));
-    });
-    tokio::time::timeout(PATIENCE, port).await.expect("the daemon prints its port").expect("a line")
 }
 
 /// Collects stderr in a thread, so that it is there even when the test's runtime is not.
