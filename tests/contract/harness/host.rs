@@ -496,6 +496,12 @@ impl Host {
         processes[0]
     }
 
+    /// Ends a session, and waits until the only provider process so far has ended with it.
+    pub(crate) async fn end_of(&self, session: Session) {
+        drop(session);
+        processes::ended(self.provider_process()).await;
+    }
+
     /// Waits until the only provider was asked for a call so many times.
     pub(crate) async fn provider_is_in(&self, call: &str, times: usize) {
         let asked = async {

@@ -4,7 +4,7 @@ use isthmus_proto::pulumirpc::ConfigureRequest;
 use rustix::process::Signal;
 
 use crate::harness::engine::Severity;
-use crate::harness::processes::{self, ended};
+use crate::harness::processes;
 use crate::harness::{
     Code, Host, Json, Session, Setup, Status, bag, json, on_both_protocols, secret, unknown,
 };
@@ -144,8 +144,7 @@ on_both_protocols! {
             assert!(status.message().contains(words), "{words:?} is not in: {status}");
         }
         session.cancel().await?;
-        drop(session);
-        ended(host.provider_process()).await;
+        host.end_of(session).await;
         assert_eq!(times(&host, CLOSE), 0, "nothing was opened");
     }
 
@@ -154,8 +153,7 @@ on_both_protocols! {
         let status = status.expect_err("it is of no use");
         assert!(status.message().contains("not known"), "{status}");
         assert_eq!(times(&host, CLOSE), 1);
-        drop(session);
-        ended(host.provider_process()).await;
+        host.end_of(session).await;
         assert_eq!(times(&host, CLOSE), 1);
     }
 
@@ -174,8 +172,7 @@ on_both_protocols! {
         host.provider_is_in(RENEW, 2).await;
         session.cancel().await?;
         host.provider_is_in(CLOSE, 1).await;
-        drop(session);
-        ended(host.provider_process()).await;
+        host.end_of(session).await;
 
         let renewals: Vec<Json> =
             private(&host, RENEW).iter().map(|private| private["renewals"].clone()).collect();
@@ -197,8 +194,7 @@ on_both_protocols! {
         host.provider_is_in(RENEW, 3).await;
         session.cancel().await?;
         host.provider_is_in(CLOSE, 4).await;
-        drop(session);
-        ended(host.provider_process()).await;
+        host.end_of(session).await;
         let mut closed: Vec<String> =
             private(&host, CLOSE).iter().map(|private| private["token"].to_string()).collect();
         closed.sort();
@@ -221,8 +217,7 @@ on_both_protocols! {
         session.note().make(&json!({"title": "Hello"})).await?;
         session.cancel().await?;
         host.provider_is_in(CLOSE, 1).await;
-        drop(session);
-        ended(host.provider_process()).await;
+        host.end_of(session).await;
         assert_eq!((times(&host, RENEW), times(&host, CLOSE)), (1, 1));
     }
 
@@ -236,8 +231,7 @@ on_both_protocols! {
         session.cancel().await?;
         session.cancel().await?;
         host.provider_is_in(CLOSE, 2).await;
-        drop(session);
-        ended(host.provider_process()).await;
+        host.end_of(session).await;
         assert_eq!(times(&host, CLOSE), 2);
     }
 
@@ -261,8 +255,7 @@ on_both_protocols! {
         for audience in ["one", "two", "three"] {
             open(&session, &json!({"audience": audience})).await?;
         }
-        drop(session);
-        ended(host.provider_process()).await;
+        host.end_of(session).await;
         assert_eq!(times(&host, CLOSE), 3);
     }
 
@@ -291,8 +284,7 @@ on_both_protocols! {
             // Whether it was quicker does not matter.
             drop(opening.await);
         }
-        drop(session);
-        ended(host.provider_process()).await;
+        host.end_of(session).await;
         assert_eq!(times(&host, OPEN), times(&host, CLOSE));
     }
 
@@ -301,8 +293,7 @@ on_both_protocols! {
         session.cancel().await?;
         let line = host.engine.line("that it stays", |line| line.message.contains("could not be closed")).await;
         assert!(line.message.starts_with(TOKEN) && line.message.contains("The token refuses: Close"), "{line:?}");
-        drop(session);
-        ended(host.provider_process()).await;
+        host.end_of(session).await;
         assert_eq!(times(&host, CLOSE), 1, "once is all that it is asked");
     }
 
@@ -334,8 +325,7 @@ on_both_protocols! {
         }
         session.cancel().await?;
         host.provider_is_in(CLOSE, 500).await;
-        drop(session);
-        ended(host.provider_process()).await;
+        host.end_of(session).await;
         assert_eq!((times(&host, OPEN), times(&host, CLOSE)), (500, 500));
     }
 
@@ -351,8 +341,7 @@ on_both_protocols! {
         assert_eq!(host.objects().len(), 2);
         session.cancel().await?;
         host.provider_is_in(CLOSE, 2).await;
-        drop(session);
-        ended(host.provider_process()).await;
+        host.end_of(session).await;
         assert_eq!(host.objects(), [] as [Json; 0]);
         assert_eq!(times(&host, CLOSE), 2);
         assert_eq!(host.engine.shown(), []);

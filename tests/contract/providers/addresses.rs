@@ -209,7 +209,12 @@ const RANDOM_3_3_0: &str = "eyJyZW1vdGUiOnsidXJsIjoicmVnaXN0cnkub3BlbnRvZnUub3Jn
 async fn an_sdk_of_the_go_bridge_goes_on() -> Outcome {
     let host = Setup::sandbox(Protocol::V6).start().await;
     let cache = host.folder().join("pulumi/dynamic_tf_plugins");
-    place(&fixtures::tools::tool("random"), &cache, "registry.opentofu.org/hashicorp/random", "3.3.0");
+    place(
+        &fixtures::tools::tool("terraform-provider-random"),
+        &cache,
+        "registry.opentofu.org/hashicorp/random",
+        "3.3.0",
+    );
     let session = host.greeted().await?;
     let value = String::from_utf8(STANDARD.decode(RANDOM_3_3_0).expect("base64")).expect("JSON");
     let answer = session.parameterize_by_value(&value).await?;
