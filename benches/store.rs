@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, anyhow};
 use bytes::Bytes;
+use fixtures::postgres::PostgresServer;
 use isthmus_cty::json::Json;
 use isthmus_state::{
     EncryptedStore, Intent, KeySource, OperationKind, RecordNumber, Saved, SavedObject, Status, StoreAddress,
@@ -23,9 +24,6 @@ use serde::Serialize;
 use crate::machine::{self, Machine};
 use crate::options::{Database, Options, StoreOptions};
 use crate::report::Files;
-
-#[path = "../tests/postgres/server.rs"]
-mod server;
 
 /// How many calls each rate is of.
 const CALLS: u64 = 2_000;
@@ -114,7 +112,7 @@ async fn measure(database: Database, objects: u64) -> anyhow::Result<Measured> {
     let (server, address) = match database {
         Database::Sqlite => (None, StoreAddress::in_folder(folder.path())),
         Database::Postgres => {
-            let server = server::PostgresServer::start(None, true).map_err(|reason| anyhow!(reason))?;
+            let server = PostgresServer::start(None, true).map_err(|reason| anyhow!(reason))?;
             let address = StoreAddress::parse(&server.address("postgres"))?;
             (Some(server), address)
         }

@@ -101,7 +101,7 @@ mod tests {
 
     use super::*;
 
-    /// A name that the Go bridge has made. `tests/contract/autonaming.rs` compares them with the program itself.
+    /// A name that the Go bridge has made. `tests/contract/changes/autonaming.rs` compares them with the program itself.
     #[derive(Deserialize)]
     struct Made {
         resource: String,

@@ -5,11 +5,8 @@
 //! JSON. Nothing sleeps: what takes time is waited for by its own sign, and no longer than [`PATIENCE`]. Whatever was said
 //! on either side, and the daemon's stderr, is printed when the test is over; the test runner shows it if it failed.
 
-pub(crate) mod bag;
-pub(crate) mod engine;
 pub(crate) mod host;
 pub(crate) mod processes;
-pub(crate) mod providers;
 pub(crate) mod resource;
 pub(crate) mod scripted;
 pub(crate) mod session;
@@ -17,9 +14,10 @@ pub(crate) mod settings;
 
 use std::time::Duration;
 
-pub(crate) use bag::{bag, json_of, secret, unknown};
 pub(crate) use host::{Host, Setup};
 pub(crate) use isthmus_sandbox::Protocol;
+pub(crate) use isthmus_test_engine as engine;
+pub(crate) use isthmus_test_engine::{bag, json_of, secret, unknown};
 pub(crate) use resource::Stored;
 pub(crate) use serde_json::{Value as Json, json};
 pub(crate) use session::Session;
@@ -31,14 +29,20 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 /// A test ends with the first call that fails against its expectation.
 pub(crate) type Outcome = Result<(), Status>;
 
-/// Declares tests that run once on each protocol: `async fn name(protocol) { … }`, whose body ends with `Ok(())`.
+/// Declares tests that run once on each protocol: `async fn name(protocol) { … }`. One that begins with a session of a provider says
+/// so instead: `async fn name(host, session: sandbox) { … }`, or `(session: sandbox)` where nothing is asked of the host.
 macro_rules! on_both_protocols {
-    ($($(#[$attribute:meta])* async fn $name:ident($protocol:ident) $body:block)+) => {$(
+    () => {};
+    ($(#[$attribute:meta])* async fn $name:ident($protocol:ident) $body:block $($rest:tt)*) => {
         $(#[$attribute])*
         mod $name {
+            #[allow(unused_imports, reason = "some need nothing of their file")]
             use super::*;
 
-            async fn scenario($protocol: $crate::harness::Protocol) -> $crate::harness::Outcome $body
+            async fn scenario($protocol: $crate::harness::Protocol) -> $crate::harness::Outcome {
+                $body
+                Ok(())
+            }
 
             #[tokio::test]
             async fn on_protocol_5() -> $crate::harness::Outcome {
@@ -50,6 +54,20 @@ macro_rules! on_both_protocols {
                 scenario($crate::harness::Protocol::V6).await
             }
         }
-    )+};
+        on_both_protocols! { $($rest)* }
+    };
+    ($(#[$attribute:meta])* async fn $name:ident($host:ident, $session:ident: $provider:ident) $body:block $($rest:tt)*) => {
+        on_both_protocols! {
+            $(#[$attribute])*
+            async fn $name(protocol) {
+                let ($host, $session) = $crate::harness::Setup::$provider(protocol).session().await?;
+                $body
+            }
+            $($rest)*
+        }
+    };
+    ($(#[$attribute:meta])* async fn $name:ident($session:ident: $provider:ident) $body:block $($rest:tt)*) => {
+        on_both_protocols! { $(#[$attribute])* async fn $name(_host, $session: $provider) $body $($rest)* }
+    };
 }
 pub(crate) use on_both_protocols;

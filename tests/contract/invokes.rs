@@ -1,4 +1,9 @@
-//! Invoke: data sources and functions.
+//! Invoke: data sources and functions, and what else is carried out by it.
+
+mod actions;
+mod ephemeral;
+mod functions;
+mod lists;
 
 use crate::harness::{Code, Setup, json, on_both_protocols, secret, unknown};
 
@@ -6,27 +11,22 @@ const GET_NOTE: &str = "sandbox:index/getNote:getNote";
 const LOOKUP: &str = "conformance:index/getLookup:getLookup";
 
 on_both_protocols! {
-    async fn a_data_source_is_read(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_data_source_is_read(session: sandbox) {
         let made = session.note().make(&json!({"title": "Hello", "body": "World", "secretHint": "mat"})).await?;
         let found = session.invoke(GET_NOTE, &json!({"title": "Hello"})).await?.expect("a note");
         assert_eq!(found["id"], made.id.as_str());
         assert_eq!(found["body"], "World");
         assert_eq!(found["secretHint"], secret("mat"), "what is sensitive is secret");
-        Ok(())
     }
 
-    async fn a_data_source_that_finds_nothing_blames_the_property(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn a_data_source_that_finds_nothing_blames_the_property(session: sandbox) {
         let failures = session.invoke(GET_NOTE, &json!({"title": "Nowhere"})).await?.expect_err("no such note");
         let [(property, reason)] = &failures[..] else { panic!("one failure: {failures:?}") };
         assert_eq!(property, "title");
         assert!(reason.contains("No note has the title"), "{reason}");
-        Ok(())
     }
 
-    async fn wrong_arguments_of_a_data_source_are_failures(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn wrong_arguments_of_a_data_source_are_failures(session: sandbox) {
         for (arguments, property, wanted) in [
             (json!({"title": "Hello", "tilte": "x"}), "", "tilte: there is no such property; did you mean `title`?"),
             (json!({"title": {"a": 1}}), "", "title: expected a string"),
@@ -38,11 +38,9 @@ on_both_protocols! {
             assert_eq!(at, property);
             assert!(reason.contains(wanted), "{reason}");
         }
-        Ok(())
     }
 
-    async fn what_comes_of_a_secret_argument_is_secret(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn what_comes_of_a_secret_argument_is_secret(session: sandbox) {
         let made = session.note().make(&json!({"title": "Hello", "body": "World"})).await?;
         let found = session.invoke(GET_NOTE, &json!({"title": secret("Hello")})).await?.expect("a note");
         assert_eq!(found["id"], secret(made.id.as_str()));
@@ -52,7 +50,6 @@ on_both_protocols! {
         assert_eq!(greeting, Ok(json!({"result": secret("Hello, Ada!")})));
         let sum = session.invoke("sandbox:index/sum:sum", &json!({"numbers": [1, secret(2)]})).await?;
         assert_eq!(sum, Ok(json!({"result": secret(3)})));
-        Ok(())
     }
 
     async fn an_engine_that_takes_no_secrets_gets_plain_values(protocol) {
@@ -61,22 +58,17 @@ on_both_protocols! {
         session.parameterize(&[&host.provider()]).await?;
         let greeting = session.invoke("sandbox:index/greet:greet", &json!({"name": secret("Ada")})).await?;
         assert_eq!(greeting, Ok(json!({"result": "Hello, Ada!"})));
-        Ok(())
     }
 
-    async fn what_a_data_source_cannot_be_read_with_yet_is_a_failure(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn what_a_data_source_cannot_be_read_with_yet_is_a_failure(session: sandbox) {
         let failures = session.invoke(GET_NOTE, &json!({"title": unknown()})).await?.expect_err("not known");
         assert_eq!(failures, [("title".to_owned(), "the value is not known yet, but it is needed now".to_owned())]);
-        Ok(())
     }
 
-    async fn what_there_is_not_is_named_with_what_was_meant(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn what_there_is_not_is_named_with_what_was_meant(session: sandbox) {
         let status = session.invoke("sandbox:index/getNotes:getNotes", &json!({})).await.expect_err("no such function");
         assert_eq!(status.code(), Code::NotFound);
         assert!(status.message().contains(GET_NOTE), "{status}");
-        Ok(())
     }
 
     async fn functions_are_called_before_the_provider_is_configured(protocol) {
@@ -88,11 +80,9 @@ on_both_protocols! {
         assert_eq!(sum, Ok(json!({"result": 42})));
         let nothing = session.invoke("sandbox:index/sum:sum", &json!({})).await?;
         assert_eq!(nothing, Ok(json!({"result": 0})));
-        Ok(())
     }
 
-    async fn an_argument_that_a_function_refuses_is_named(protocol) {
-        let (_host, session) = Setup::conformance(protocol).session().await?;
+    async fn an_argument_that_a_function_refuses_is_named(session: conformance) {
         let join = "conformance:index/joinWords:joinWords";
         let joined = session.invoke(join, &json!({"separator": "-", "words": ["a", "b"]})).await?;
         assert_eq!(joined, Ok(json!({"result": "a-b"})));
@@ -107,16 +97,13 @@ on_both_protocols! {
             assert_eq!(at, property);
             assert!(reason.contains(wanted), "{reason}");
         }
-        Ok(())
     }
 
-    async fn a_function_that_takes_null_gets_it(protocol) {
-        let (_host, session) = Setup::conformance(protocol).session().await?;
+    async fn a_function_that_takes_null_gets_it(session: conformance) {
         let shout = "conformance:index/shout:shout";
         assert_eq!(session.invoke(shout, &json!({"text": "hey"})).await?, Ok(json!({"result": "HEY!"})));
         let null = session.invoke(shout, &json!({"text": null})).await?.expect("null is a text here");
         assert_eq!(null["result"], json!(null));
-        Ok(())
     }
 
     async fn a_data_source_of_the_framework_is_read(protocol) {
@@ -129,6 +116,5 @@ on_both_protocols! {
         assert_eq!(found["secret"], secret("hush"));
         let failures = session.invoke(LOOKUP, &json!({"name": "second"})).await?.expect_err("no such record");
         assert_eq!(failures[0].0, "name");
-        Ok(())
     }
 }

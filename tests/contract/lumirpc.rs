@@ -18,7 +18,6 @@ mod state_commands;
 mod telling;
 mod tofu;
 mod together;
-mod tools;
 
 use std::path::{Path, PathBuf};
 
@@ -452,7 +451,6 @@ on_both_protocols! {
         lumi.delete(request).await?;
         assert_eq!(lumi.get(get()).await?.into_inner().properties, None);
         assert!(host.objects().is_empty(), "{:?}", host.objects());
-        Ok(())
     }
 
     async fn both_services_are_on_one_port_and_no_provider_outlives_them(protocol) {
@@ -479,7 +477,6 @@ on_both_protocols! {
         host.signal(rustix::process::Signal::KILL);
         host.exit().await;
         processes::ended(provider).await;
-        Ok(())
     }
 }
 
@@ -498,7 +495,6 @@ on_both_protocols! {
         assert!(kept(&host.folder().join("isthmus")).await.is_empty(), "the store has the objects of 2017 alone");
         let shown = host.engine.shown();
         assert!(shown.is_empty(), "{shown:?}");
-        Ok(())
     }
 }
 

@@ -1,12 +1,14 @@
 //! Secrets in properties: what was secret, or is sensitive, comes back wrapped; what is write-only does not come back.
 
+mod redaction;
+mod write_only;
+
 use isthmus_proto::pulumirpc::ConfigureRequest;
 
 use crate::harness::{Json, Setup, bag, json, on_both_protocols, secret};
 
 on_both_protocols! {
-    async fn sensitive_outputs_are_secret(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn sensitive_outputs_are_secret(session: sandbox) {
         let resource = session.resource("sandbox:index/secret:Secret", "secret");
         let made = resource.make(&json!({"length": 8})).await?;
         let value = &made.outputs["value"];
@@ -14,11 +16,9 @@ on_both_protocols! {
         assert_eq!(*value, secret(value["value"].clone()));
         let read = resource.refresh(&made).await?.expect("it is there");
         assert_eq!(read.outputs["value"], *value);
-        Ok(())
     }
 
-    async fn what_was_secret_going_in_is_secret_coming_out(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn what_was_secret_going_in_is_secret_coming_out(host, session: sandbox) {
         let note = session.note();
         let news = json!({
             "title": secret("Hello"), "body": secret("World"), "labels": {"a": secret("b"), "c": "d"},
@@ -34,7 +34,6 @@ on_both_protocols! {
         assert!(!note.diff(&made, &inputs).await?.some, "a secret is no difference");
         let read = note.refresh(&made).await?.expect("it is there");
         assert_eq!(read.outputs["body"], secret("World"));
-        Ok(())
     }
 
     async fn secrets_are_followed_by_path_and_by_nothing_else(protocol) {
@@ -76,7 +75,6 @@ on_both_protocols! {
         ]));
         assert_eq!(made.outputs["settings"]["mode"], secret("fast"));
         assert_eq!(made.outputs["settings"]["verbose"], false);
-        Ok(())
     }
 
     async fn an_engine_that_takes_no_secrets_gets_none(protocol) {
@@ -95,11 +93,9 @@ on_both_protocols! {
         let made = note.create(&inputs).await?;
         assert_eq!(made.outputs["secretHint"], "mat");
         assert_eq!(note.refresh(&made).await?.expect("it is there"), made);
-        Ok(())
     }
 
-    async fn write_only_values_are_never_in_outputs(protocol) {
-        let (host, session) = Setup::sandbox(protocol).session().await?;
+    async fn write_only_values_are_never_in_outputs(host, session: sandbox) {
         let note = session.note();
         let inputs = note.checked(&json!({"title": "Hello", "passphrase": secret("sesame-sesame")})).await?;
         let planned = note.preview_create(&inputs).await?;
@@ -112,18 +108,15 @@ on_both_protocols! {
             assert_eq!(outputs["passphrase"], Json::Null);
         }
         assert!(!host.objects()[0].to_string().contains("sesame-sesame"));
-        Ok(())
     }
 
-    async fn secrets_within_stored_state_are_secret_as_well(protocol) {
-        let (_host, session) = Setup::sandbox(protocol).session().await?;
+    async fn secrets_within_stored_state_are_secret_as_well(session: sandbox) {
         let server = session.resource("sandbox:index/server:Server", "server");
         // A dynamic value is stored a second time, in Terraform's own form.
         let made = server.make(&json!({"name": "web", "metadata": {"key": secret("sesame-sesame")}})).await?;
         let mut plain = made.outputs;
         strip_secrets(&mut plain);
         assert!(!plain.to_string().contains("sesame-sesame"), "{plain}");
-        Ok(())
     }
 }
 

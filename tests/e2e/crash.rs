@@ -26,6 +26,19 @@ fn creating(project: &Project) -> Started {
     started
 }
 
+/// The creation has failed and no process is left.
+fn expect_a_failed_creation(project: &Project, started: Started) {
+    let failed = started.finish().failed();
+    assert_eq!(failed.steps("nap"), ["create"], "{failed}");
+    project.expect_no_process();
+}
+
+/// The stack can be worked with.
+fn expect_a_usable_stack(project: &Project) {
+    project.program("");
+    project.destroy();
+}
+
 #[test]
 fn a_killed_plugin_leaves_no_provider_behind() {
     let project = Project::new("a killed plugin", &[Provider::Time]);
@@ -33,13 +46,8 @@ fn a_killed_plugin_leaves_no_provider_behind() {
     for plugin in project.running_plugins() {
         plugin.kill();
     }
-    let failed = started.finish().failed();
-    assert_eq!(failed.steps("nap"), ["create"], "{failed}");
-    project.expect_no_process();
-
-    // The stack can be worked with.
-    project.program("");
-    project.destroy();
+    expect_a_failed_creation(&project, started);
+    expect_a_usable_stack(&project);
 }
 
 #[test]
@@ -51,13 +59,8 @@ fn a_killed_guardian_fails_the_creation_and_leaves_nothing_behind() {
     for guardian in guardians {
         guardian.kill();
     }
-    let failed = started.finish().failed();
-    assert_eq!(failed.steps("nap"), ["create"], "{failed}");
-    project.expect_no_process();
-
-    // The stack can be worked with.
-    project.program("");
-    project.destroy();
+    expect_a_failed_creation(&project, started);
+    expect_a_usable_stack(&project);
 }
 
 #[test]
@@ -65,14 +68,10 @@ fn a_killed_engine_leaves_neither_plugin_nor_provider_behind() {
     let project = Project::new("a killed engine", &[Provider::Time]);
     let started = creating(&project);
     started.signal(Signal::KILL);
-    let killed = started.finish().failed();
-    assert_eq!(killed.steps("nap"), ["create"], "{killed}");
-    project.expect_no_process();
-
+    expect_a_failed_creation(&project, started);
     // The engine could not take its lock away.
     project.run(&["cancel", "--yes"]).succeeded();
-    project.program("");
-    project.destroy();
+    expect_a_usable_stack(&project);
 }
 
 #[test]
@@ -81,9 +80,6 @@ fn an_interrupt_ends_a_creation_that_takes_long() {
     let started = creating(&project);
     started.signal(Signal::INT);
     // It ends by itself, and an hour before its time: the provider was told to stop.
-    let interrupted = started.finish().failed();
-    assert_eq!(interrupted.steps("nap"), ["create"], "{interrupted}");
-    project.expect_no_process();
-    project.program("");
-    project.destroy();
+    expect_a_failed_creation(&project, started);
+    expect_a_usable_stack(&project);
 }

@@ -2,7 +2,7 @@
 //!
 //! Nothing else of today's command line lists. What is asked for can be said by flags as far as it is texts, numbers and truth
 //! values; all else (the blocks `filter` of the passports' list) takes a file, and a plugin that converts it, which is not
-//! there without a network. `tests/contract/lists.rs` has those. Nor does the command show why a function refuses its arguments:
+//! there without a network. `tests/contract/invokes/lists.rs` has those. Nor does the command show why a function refuses its arguments:
 //! it does not look at the failures in an answer, and misses the result.
 
 use serde_json::{Value, json};

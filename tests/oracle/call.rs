@@ -8,11 +8,10 @@ use isthmus_proto::pulumirpc::{
     CheckFailure, CheckRequest, CheckResponse, ConfigureRequest, GetMappingRequest, GetMappingsRequest,
     GetSchemaRequest, InvokeRequest, ParameterizeRequest, ProviderHandshakeRequest,
 };
+use isthmus_test_engine::json_of;
 use serde_json::{Value as Json, json};
 use tonic::Status;
 use tonic::transport::Channel;
-
-use crate::bag::json_of;
 
 /// A call.
 #[derive(Clone, Debug)]

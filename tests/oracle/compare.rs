@@ -2,9 +2,8 @@
 
 use std::fmt;
 
+use isthmus_test_engine::SIGNATURE;
 use serde_json::Value as Json;
-
-use crate::bag::SIGNATURE;
 
 /// A step of a path into an answer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -143,10 +142,10 @@ mod tests {
 
     #[test]
     fn a_secret_is_one_value() {
-        let (secret, plain) = (crate::bag::secret(json!({"a": 1})), json!({"a": 1}));
+        let (secret, plain) = (isthmus_test_engine::secret(json!({"a": 1})), json!({"a": 1}));
         let found = told(&json!({"x": secret}), &json!({"x": plain}));
         assert_eq!(found, [("/x".to_owned(), Some(secret.clone()), Some(plain))]);
-        let other = crate::bag::secret(json!({"a": 2}));
+        let other = isthmus_test_engine::secret(json!({"a": 2}));
         assert_eq!(told(&secret, &other)[0].0, "/value/a");
     }
 

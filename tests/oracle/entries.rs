@@ -315,7 +315,7 @@ const CHOICE: &[Entry] = &[
         isthmus: "a warning that names the nearest; an include list that leaves nothing says so",
         why: "they are most often misspelt",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/parameterize.rs"),
+        shown: Shown::Elsewhere("tests/contract/providers/parameterize.rs"),
     },
     Entry {
         id: "suggestions-of-flags",
@@ -338,7 +338,7 @@ const CHOICE: &[Entry] = &[
         isthmus: "accepted, with a warning that they have no effect",
         why: "what Terraform shows comes from the provider's schema; a repository's pages are on the list",
         back: "use the Go bridge for `pulumi package get-schema`",
-        shown: Shown::Elsewhere("tests/contract/parameterize.rs"),
+        shown: Shown::Elsewhere("tests/contract/providers/parameterize.rs"),
     },
     Entry {
         id: "running-providers",
@@ -614,7 +614,7 @@ const PACKAGES: &[Entry] = &[
         isthmus: "work",
         why: "Terraform takes them",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/shapes.rs"),
+        shown: Shown::Elsewhere("tests/contract/schemas/shapes.rs"),
     },
     Entry {
         id: "ephemeral-resources",
@@ -667,7 +667,7 @@ const PACKAGES: &[Entry] = &[
         isthmus: "it is remembered on disk, and the provider is started when a call needs it",
         why: "a large provider takes seconds to describe itself",
         back: "`ISTHMUS_SCHEMA_CACHE=off`",
-        shown: Shown::Elsewhere("tests/contract/remembering.rs"),
+        shown: Shown::Elsewhere("tests/contract/schemas/remembering.rs"),
     },
 ];
 
@@ -959,7 +959,7 @@ const FAILURES: &[Entry] = &[
         isthmus: "it is kept as a partial failure, marked as tainted, and replaced at the next update",
         why: "nothing is orphaned",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/failures.rs"),
+        shown: Shown::Elsewhere("tests/contract/changes/failures.rs"),
     },
     Entry {
         id: "partial-update",
@@ -968,7 +968,7 @@ const FAILURES: &[Entry] = &[
         isthmus: "the state that the provider reported is kept",
         why: "the state says what exists",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/failures.rs"),
+        shown: Shown::Elsewhere("tests/contract/changes/failures.rs"),
     },
     Entry {
         id: "failed-deletes",
@@ -977,7 +977,7 @@ const FAILURES: &[Entry] = &[
         isthmus: "it is kept in the daemon's journal, encrypted, and the next call goes on with it",
         why: "a provider's private data may say how far it got",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/deletions.rs"),
+        shown: Shown::Elsewhere("tests/contract/changes/deletions.rs"),
     },
     Entry {
         id: "provider-grpc-errors",
@@ -986,7 +986,7 @@ const FAILURES: &[Entry] = &[
         isthmus: "reported",
         why: "a delete that failed must not look like one that succeeded",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/failures.rs"),
+        shown: Shown::Elsewhere("tests/contract/changes/failures.rs"),
     },
     Entry {
         id: "provider-death",
@@ -995,7 +995,7 @@ const FAILURES: &[Entry] = &[
         isthmus: "the process's last lines; UNKNOWN if it was applying",
         why: "the engine then knows that it may have happened",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/deaths.rs"),
+        shown: Shown::Elsewhere("tests/contract/processes/deaths.rs"),
     },
 ];
 
@@ -1016,7 +1016,7 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "a release version",
         why: "some providers refuse anything else",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/configuration.rs"),
+        shown: Shown::Elsewhere("tests/contract/providers/configuration.rs"),
     },
     Entry {
         id: "deletes",
@@ -1025,7 +1025,7 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "stored state is upgraded, the end is planned where the provider can, private data is sent",
         why: "providers keep timeouts and identities there",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/lifecycle.rs"),
+        shown: Shown::Elsewhere("tests/contract/changes/lifecycle.rs"),
     },
     Entry {
         id: "moves",
@@ -1034,7 +1034,7 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "the provider is asked to make one of the new type of it (MoveResourceState); state says which type of which provider wrote it",
         why: "another type's attributes mean something else",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/provenance.rs"),
+        shown: Shown::Elsewhere("tests/contract/stored/provenance.rs"),
     },
     Entry {
         id: "deferral",
@@ -1043,7 +1043,7 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "a preview shows results as unknown with a warning that says what must be known first, an update fails and changes nothing, a refresh keeps the state, an import fails",
         why: "as in Terraform with deferred actions; the end of a resource cannot be put off",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/deferrals.rs"),
+        shown: Shown::Elsewhere("tests/contract/changes/deferrals.rs"),
     },
     Entry {
         id: "unknown-arguments",
@@ -1052,7 +1052,7 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "the data source is not read, and its results are unknown",
         why: "Terraform reads only what is wholly known",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/deferrals.rs"),
+        shown: Shown::Elsewhere("tests/contract/changes/deferrals.rs"),
     },
     Entry {
         id: "unknown-results",
@@ -1061,7 +1061,7 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "outputs, for engines that take them from invokes (3.268); for others they are left out",
         why: "an engine that refuses a result shows the user an error that says nothing",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/deferrals.rs"),
+        shown: Shown::Elsewhere("tests/contract/changes/deferrals.rs"),
     },
     Entry {
         id: "unknown-function-arguments",
@@ -1070,7 +1070,7 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "the function is called",
         why: "as in Terraform",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/functions.rs"),
+        shown: Shown::Elsewhere("tests/contract/invokes/functions.rs"),
     },
     Entry {
         id: "lost-digits",
@@ -1079,7 +1079,7 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "rounded, with a warning; given as a string, an argument arrives exactly",
         why: "what is invoked has no state that could keep them",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/functions.rs"),
+        shown: Shown::Elsewhere("tests/contract/invokes/functions.rs"),
     },
     Entry {
         id: "lists",
@@ -1106,7 +1106,7 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "null, or what `ISTHMUS_PROVIDER_META` says",
         why: "some providers want to know which module uses them",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/provider_meta.rs"),
+        shown: Shown::Elsewhere("tests/contract/providers/provider_meta.rs"),
     },
     Entry {
         id: "cancel",
@@ -1115,7 +1115,7 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "StopProvider; what was asked twice and goes on is answered after a grace: UNKNOWN for what may have happened",
         why: "a cancelled run ends, and the engine learns how",
         back: "`ISTHMUS_STOP_GRACE_PERIOD` sets the grace",
-        shown: Shown::Elsewhere("tests/contract/cancelling.rs"),
+        shown: Shown::Elsewhere("tests/contract/processes/cancelling.rs"),
     },
     Entry {
         id: "custom-timeouts",
@@ -1125,7 +1125,7 @@ const PROVIDERS: &[Entry] = &[
                   has none",
         why: "the option is there to have an effect",
         back: "leave the option out",
-        shown: Shown::Elsewhere("tests/contract/timeouts.rs"),
+        shown: Shown::Elsewhere("tests/contract/changes/timeouts.rs"),
     },
     Entry {
         id: "rules-of-core",
@@ -1143,7 +1143,7 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "refused before anything is done, where the earlier plan was made by the same process for the same inputs",
         why: "what users agree to is what happens",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/plans.rs"),
+        shown: Shown::Elsewhere("tests/contract/changes/plans.rs"),
     },
     Entry {
         id: "ignored-in-plans",
@@ -1152,7 +1152,7 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "what was there is put back into the plan",
         why: "Terraform core does so",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/ignoring.rs"),
+        shown: Shown::Elsewhere("tests/contract/changes/ignoring.rs"),
     },
     Entry {
         id: "replacement-plans",
@@ -1161,7 +1161,7 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "made with the private data and the identity of the plan that asked for the replacement, where the same process made it",
         why: "Terraform core does so",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/plans.rs"),
+        shown: Shown::Elsewhere("tests/contract/changes/plans.rs"),
     },
     Entry {
         id: "killed-plugin",
@@ -1170,7 +1170,7 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "the provider and everything that it has started are killed with it",
         why: "no process is left behind",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/endings.rs"),
+        shown: Shown::Elsewhere("tests/contract/processes/endings.rs"),
     },
 ];
 
@@ -1182,7 +1182,7 @@ const USERS: &[Entry] = &[
         isthmus: "always, as deep as the change is; elements of sets by what they are; no keys of a map that is secret",
         why: "a preview says what changes",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/differences.rs"),
+        shown: Shown::Elsewhere("tests/contract/changes/differences.rs"),
     },
     Entry {
         id: "data-source-secrets",
@@ -1216,7 +1216,7 @@ const USERS: &[Entry] = &[
         isthmus: "the old one is deleted first when every required text of the resource that is no secret stays the same, as a file's path does, or the `name` that a program gave it",
         why: "a file whose content changed would be gone after the update",
         back: "the resource option `deleteBeforeReplace: false`",
-        shown: Shown::Elsewhere("tests/contract/differences.rs"),
+        shown: Shown::Elsewhere("tests/contract/changes/differences.rs"),
     },
     Entry {
         id: "ids",
@@ -1225,7 +1225,7 @@ const USERS: &[Entry] = &[
         isthmus: "its identity as JSON; else what it was imported by; else one is made and kept",
         why: "no resource is out of reach",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/identities.rs"),
+        shown: Shown::Elsewhere("tests/contract/stored/identities.rs"),
     },
     Entry {
         id: "inputs-of-an-import",
@@ -1234,7 +1234,7 @@ const USERS: &[Entry] = &[
         isthmus: "the provider's own plan decides: what it would change is an input, and what it would choose itself and refuses is none",
         why: "an import is followed by no change",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/importing.rs"),
+        shown: Shown::Elsewhere("tests/contract/stored/importing.rs"),
     },
     Entry {
         id: "write-only-inputs-after-a-refresh",
@@ -1243,7 +1243,7 @@ const USERS: &[Entry] = &[
         isthmus: "stay",
         why: "`ignoreChanges` of one would send null to the provider",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/reading.rs"),
+        shown: Shown::Elsewhere("tests/contract/stored/reading.rs"),
     },
     Entry {
         id: "get-with-a-state",
@@ -1252,7 +1252,7 @@ const USERS: &[Entry] = &[
         isthmus: "asks for the one of that id",
         why: "the id is what the program gives first",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/importing.rs"),
+        shown: Shown::Elsewhere("tests/contract/stored/importing.rs"),
     },
     Entry {
         id: "impossible-imports",
@@ -1261,7 +1261,7 @@ const USERS: &[Entry] = &[
         isthmus: "is an error that names both types",
         why: "it would be stored as what it is not",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/importing.rs"),
+        shown: Shown::Elsewhere("tests/contract/stored/importing.rs"),
     },
     Entry {
         id: "order-of-sets",
@@ -1270,7 +1270,7 @@ const USERS: &[Entry] = &[
         isthmus: "the program's; after an import Terraform's, and a refresh keeps what there is",
         why: "an index means the same element in program, state and diff, and a refresh shows no change of order",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/nested_sets.rs"),
+        shown: Shown::Elsewhere("tests/contract/changes/nested_sets.rs"),
     },
     Entry {
         id: "write-only-inputs",
@@ -1279,7 +1279,7 @@ const USERS: &[Entry] = &[
         isthmus: "are secrets always; with `ISTHMUS_WRITE_ONLY=hash` only a salted hash of them is stored",
         why: "what a provider never returns need not be kept",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/write_only.rs"),
+        shown: Shown::Elsewhere("tests/contract/secrets/write_only.rs"),
     },
     Entry {
         id: "large-numbers",
@@ -1288,7 +1288,7 @@ const USERS: &[Entry] = &[
         isthmus: "are exact in state; a program gives them as strings; a number that may have lost digits is warned of",
         why: "an account's number must stay what it is",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/numbers.rs"),
+        shown: Shown::Elsewhere("tests/contract/schemas/numbers.rs"),
     },
     Entry {
         id: "deprecated-properties",
@@ -1297,7 +1297,7 @@ const USERS: &[Entry] = &[
         isthmus: "one warning, always",
         why: "schemas say so as well",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/check_failures.rs"),
+        shown: Shown::Elsewhere("tests/contract/changes/check_failures.rs"),
     },
     Entry {
         id: "conflicting-names",
@@ -1306,7 +1306,7 @@ const USERS: &[Entry] = &[
         isthmus: "gives way to what the SDK and what the framework's validators say",
         why: "nobody asked for the name",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/autonaming.rs"),
+        shown: Shown::Elsewhere("tests/contract/changes/autonaming.rs"),
     },
     Entry {
         id: "made-up-names",
@@ -1315,6 +1315,6 @@ const USERS: &[Entry] = &[
         isthmus: "the new object is created first, with a new name; a name of the program's own has the old one deleted first",
         why: "two objects cannot have one name",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/autonaming.rs"),
+        shown: Shown::Elsewhere("tests/contract/changes/autonaming.rs"),
     },
 ];

@@ -3,19 +3,10 @@
 //! The rules are the table of [`entries`], from which `docs/differences.md` is made. Nothing that either answers is kept in
 //! the repository: both are asked anew, so that the comparison is with the program and not with a memory of it.
 
-#[expect(dead_code, reason = "the contract tests use the rest")]
-#[path = "../contract/harness/bag.rs"]
-mod bag;
 mod bridge;
 mod call;
 mod compare;
-#[expect(dead_code, reason = "the contract tests use the rest")]
-#[path = "../contract/harness/engine.rs"]
-mod engine;
 mod entries;
-#[expect(dead_code, reason = "the end-to-end tests use the rest")]
-#[path = "../e2e/harness/tools.rs"]
-mod go_tools;
 mod packages;
 mod page;
 mod questions;
@@ -29,18 +20,9 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use bag::bag;
-use bridge::PATIENCE;
 use questions::Questions;
 use rules::{Finding, Shown, Verdict, fault, judge};
-use tools::{Cache, Tools};
-
-/// What both programs are started with.
-#[derive(Debug)]
-struct Scene {
-    tools: Tools,
-    cache: Cache,
-}
+use tools::Cache;
 
 /// How many inputs the tables must hold together.
 const FEWEST_INPUTS: usize = 350;
@@ -53,28 +35,27 @@ const SHOWN: usize = 6;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_bridges_answer_alike_but_for_the_rules() {
-    let tools = Tools::built();
-    let cache = Cache::filled(&tools);
-    let scene = Arc::new(Scene { tools, cache });
+    tools::build();
+    let cache = Arc::new(Cache::filled());
     let questions = Arc::new(Questions::default());
     let turns = Arc::new(Semaphore::new(AT_A_TIME));
     let mut running = JoinSet::new();
     macro_rules! in_turn {
-        (|$scene:ident, $questions:ident| $asking:expr) => {{
-            let (scene, questions, turns) = (Arc::clone(&scene), Arc::clone(&questions), Arc::clone(&turns));
+        (|$cache:ident, $questions:ident| $asking:expr) => {{
+            let (cache, questions, turns) = (Arc::clone(&cache), Arc::clone(&questions), Arc::clone(&turns));
             running.spawn(async move {
                 let _turn = turns.acquire().await.expect("it is never closed");
-                let ($scene, $questions) = (&scene, &questions);
+                let ($cache, $questions) = (&cache, &questions);
                 $asking.await;
             });
         }};
     }
-    in_turn!(|scene, questions| packages::unparameterized(scene, questions));
+    in_turn!(|cache, questions| packages::unparameterized(cache, questions));
     for choice in packages::choices() {
-        in_turn!(|scene, questions| packages::package(scene, choice, questions));
+        in_turn!(|cache, questions| packages::package(cache, choice, questions));
     }
     for sitting in rows::tables().into_iter().flat_map(rows::Table::sittings) {
-        in_turn!(|scene, questions| sitting.ask(scene, questions));
+        in_turn!(|cache, questions| sitting.ask(cache, questions));
     }
     while let Some(asked) = running.join_next().await {
         asked.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));

@@ -8,10 +8,11 @@ use isthmus_proto::pulumirpc::{
 };
 use serde_json::Value as Json;
 
-use crate::Scene;
 use crate::bridge::{Pair, Variables};
 use crate::call::Call;
 use crate::questions::Questions;
+use crate::tools;
+use crate::tools::Cache;
 
 /// A way to choose a package.
 #[derive(Clone, Debug)]
@@ -86,8 +87,8 @@ pub(crate) fn choices() -> Vec<Choice> {
 }
 
 /// Asks about the plugin itself, before anything was chosen.
-pub(crate) async fn unparameterized(scene: &Scene, questions: &Questions) {
-    let pair = Pair::start(scene, &Variables::new()).await;
+pub(crate) async fn unparameterized(cache: &Cache, questions: &Questions) {
+    let pair = Pair::start(cache, &Variables::new()).await;
     let what = "before Parameterize";
     let (ours, theirs) = pair.handshake().await;
     questions.compare(what, "Handshake", &ours, &theirs);
@@ -95,11 +96,11 @@ pub(crate) async fn unparameterized(scene: &Scene, questions: &Questions) {
 }
 
 /// Chooses a package by words, and again by the value that its schema holds, and asks about it both times.
-pub(crate) async fn package(scene: &Scene, choice: Choice, questions: &Questions) {
+pub(crate) async fn package(cache: &Cache, choice: Choice, questions: &Questions) {
     let Choice { variables, words } = choice;
     let what = format!("{} {variables:?}", words.join(" "));
-    let args = words.iter().map(|word| with_paths(scene, word)).collect();
-    let pair = Pair::start(scene, &variables).await;
+    let args = words.iter().map(|word| with_paths(word)).collect();
+    let pair = Pair::start(cache, &variables).await;
     if !parameterize(&pair, &what, Parameters::Args(ParametersArgs { args }), questions).await {
         return;
     }
@@ -115,16 +116,16 @@ pub(crate) async fn package(scene: &Scene, choice: Choice, questions: &Questions
         value: value.into(),
     };
     let what = format!("{what}, as an SDK remembers it");
-    let pair = Pair::start(scene, &variables).await;
+    let pair = Pair::start(cache, &variables).await;
     if parameterize(&pair, &what, Parameters::Value(value), questions).await {
         identity(&pair, &what, questions).await;
     }
 }
 
 /// `{random}` as the path of that provider.
-pub(crate) fn with_paths(scene: &Scene, word: &str) -> String {
+pub(crate) fn with_paths(word: &str) -> String {
     ["random", "tls", "time", "local", "conformance"].iter().fold(word.to_owned(), |word, provider| {
-        word.replace(&format!("{{{provider}}}"), &scene.tools.provider(provider))
+        word.replace(&format!("{{{provider}}}"), &tools::provider(provider))
     })
 }
 

@@ -11,15 +11,15 @@ use isthmus_proto::pulumirpc::check_request::AutonamingOptions;
 use isthmus_proto::pulumirpc::check_request::autonaming_options::Mode;
 use isthmus_proto::pulumirpc::parameterize_request::{Parameters, ParametersArgs, ParametersValue};
 use isthmus_proto::pulumirpc::{CheckRequest, ConfigureRequest, InvokeRequest, ParameterizeRequest};
+use isthmus_test_engine::bag;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use crate::Scene;
-use crate::bag::bag;
 use crate::bridge::{Pair, Variables};
 use crate::call::Call;
 use crate::packages::with_paths;
 use crate::questions::Questions;
+use crate::tools::{self, Cache};
 
 /// A row about a parameterized provider.
 #[derive(Clone, Debug, Deserialize)]
@@ -152,15 +152,15 @@ impl Table {
 
 impl Sitting {
     /// Asks all.
-    pub(crate) async fn ask(self, scene: &Scene, questions: &Questions) {
+    pub(crate) async fn ask(self, cache: &Cache, questions: &Questions) {
         match self {
-            Self::Parameterize(rows) => ask_choosings(scene, rows.0, questions).await,
+            Self::Parameterize(rows) => ask_choosings(cache, rows.0, questions).await,
             Self::Rows { kind, provider, protocol, rows } => {
                 let variables = vec![("CONFORMANCE_PROTOCOL".to_owned(), protocol.to_string())];
-                let pair = Pair::start(scene, &variables).await;
+                let pair = Pair::start(cache, &variables).await;
                 let what = format!("{provider} on protocol {protocol}");
                 pair.handshake().await;
-                let args = vec![scene.tools.provider(&provider)];
+                let args = vec![tools::provider(&provider)];
                 let parameters = Parameters::Args(ParametersArgs { args });
                 let request = ParameterizeRequest { parameters: Some(parameters) };
                 questions.ask(&pair, &what, Call::Parameterize(request)).await;
@@ -262,16 +262,16 @@ fn seed_of(base64: &str) -> Vec<u8> {
 }
 
 /// A process whose provider was chosen can choose no other; one that refused a choice goes on.
-async fn ask_choosings(scene: &Scene, rows: Vec<Choosing>, questions: &Questions) {
-    let mut pair = Pair::start(scene, &Variables::new()).await;
+async fn ask_choosings(cache: &Cache, rows: Vec<Choosing>, questions: &Questions) {
+    let mut pair = Pair::start(cache, &Variables::new()).await;
     for row in rows {
         let what = format!("Parameterize: {}", row.why);
         if let Some(first) = &row.after {
-            questions.ask(&pair, &what, Call::Parameterize(by_words(scene, first))).await;
+            questions.ask(&pair, &what, Call::Parameterize(by_words(first))).await;
         }
         let request = match (&row.words, &row.value) {
-            (Some(words), None) => by_words(scene, words),
-            (None, Some(value)) => by_value(with_paths(scene, value)),
+            (Some(words), None) => by_words(words),
+            (None, Some(value)) => by_value(with_paths(value)),
             (None, None) => ParameterizeRequest { parameters: None },
             (Some(_), Some(_)) => panic!("{what}: words or a value, not both"),
         };
@@ -281,13 +281,13 @@ async fn ask_choosings(scene: &Scene, rows: Vec<Choosing>, questions: &Questions
         let over =
             |answer: &Json| answer.get("error").is_none_or(|error| error["message"] == "transport error");
         if row.after.is_some() || over(&ours) || over(&theirs) {
-            pair = Pair::start(scene, &Variables::new()).await;
+            pair = Pair::start(cache, &Variables::new()).await;
         }
     }
 }
 
-fn by_words(scene: &Scene, words: &[String]) -> ParameterizeRequest {
-    let args = words.iter().map(|word| with_paths(scene, word)).collect();
+fn by_words(words: &[String]) -> ParameterizeRequest {
+    let args = words.iter().map(|word| with_paths(word)).collect();
     ParameterizeRequest { parameters: Some(Parameters::Args(ParametersArgs { args })) }
 }
 

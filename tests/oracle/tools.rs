@@ -1,39 +1,19 @@
-//! The Go programs that the comparison runs: built once a run, by the same script that people use.
+//! The providers that the comparison runs.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use fixtures::tools::{built, tool};
 use tempfile::TempDir;
 
-use crate::go_tools;
-
-/// What `tests/tools/build` is asked for; the rest of what it can build is for other tests.
-const NEEDED: [&str; 6] = ["random", "tls", "time", "local", "conformance", "go-bridge"];
-
-/// Where the programs are.
-#[derive(Clone, Debug)]
-pub(crate) struct Tools {
-    folder: PathBuf,
+/// Builds what is missing of the programs to compare, which from nothing takes minutes.
+pub(crate) fn build() {
+    built(&["random", "tls", "time", "local", "conformance", "go-bridge"]);
 }
 
-impl Tools {
-    /// Builds whatever is missing, which from nothing takes minutes.
-    pub(crate) fn built() -> Self {
-        let folder = go_tools::build(&NEEDED);
-        Self {
-            folder: folder.unwrap_or_else(|reason| panic!("the programs to compare are missing: {reason}")),
-        }
-    }
-
-    /// The Go bridge.
-    pub(crate) fn go_bridge(&self) -> PathBuf {
-        self.folder.join("go-bridge/pulumi-resource-terraform-provider")
-    }
-
-    /// The provider of this type.
-    pub(crate) fn provider(&self, provider_type: &str) -> String {
-        let path = self.folder.join(format!("terraform-provider-{provider_type}"));
-        path.to_str().expect("a path in UTF-8").to_owned()
-    }
+/// The provider of this type.
+pub(crate) fn provider(provider_type: &str) -> String {
+    let path = tool(&format!("terraform-provider-{provider_type}"));
+    path.to_str().expect("a path in UTF-8").to_owned()
 }
 
 /// A cache of providers, as both programs keep one: what lies there is not downloaded.
@@ -54,7 +34,7 @@ const CACHED: [(&str, &str, &str); 6] = [
 
 impl Cache {
     /// Fills one with the providers of the tests.
-    pub(crate) fn filled(tools: &Tools) -> Self {
+    pub(crate) fn filled() -> Self {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let system = match (std::env::consts::OS, std::env::consts::ARCH) {
             ("macos", "aarch64") => "darwin_arm64",
@@ -67,8 +47,7 @@ impl Cache {
             let place = folder.path().join(address).join(version).join(system);
             std::fs::create_dir_all(&place).expect("directories in a new directory");
             let link = place.join(format!("terraform-provider-{provider_type}{suffix}"));
-            std::os::unix::fs::symlink(tools.provider(provider_type), link)
-                .expect("a link in a new directory");
+            std::os::unix::fs::symlink(provider(provider_type), link).expect("a link in a new directory");
         }
         Self { folder }
     }

@@ -5,6 +5,9 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use fixtures::requirements::{Requirement, demand};
+use fixtures::tools::{built, run, target};
+
 use crate::harness::command::Running;
 use crate::harness::project::{Bridge, Project, create_folder, link};
 use crate::harness::tools;
@@ -22,11 +25,12 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    const fn name(self) -> &'static str {
+    /// Its name in the script, and what it needs of the machine.
+    const fn name_and_requirement(self) -> (&'static str, Requirement) {
         match self {
-            Self::Node => "node",
-            Self::Python => "python",
-            Self::Java => "java",
+            Self::Node => ("node", Requirement::Node),
+            Self::Python => ("python", Requirement::Python),
+            Self::Java => ("java", Requirement::Java),
         }
     }
 
@@ -40,9 +44,10 @@ impl Part {
         static TURN: Mutex<()> = Mutex::new(());
         let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let script = sources().join("setup");
-        tools::run(Command::new(script).arg(self.name()).env("CARGO_TARGET_DIR", tools::target()))
-            .unwrap_or_else(|reason| panic!("{} is missing: {reason}", self.name()));
-        tools::target().join("sdks")
+        let (name, requirement) = self.name_and_requirement();
+        demand(requirement);
+        run(Command::new(script).arg(name).env("CARGO_TARGET_DIR", target()));
+        target().join("sdks")
     }
 }
 
@@ -184,11 +189,7 @@ pub(crate) fn sources() -> PathBuf {
 }
 
 /// The directory of the tools, those among them that only these tests use.
-fn with_own_tools() -> &'static Path {
-    static OWN: std::sync::OnceLock<Result<PathBuf, String>> = std::sync::OnceLock::new();
-    let folder = tools::folder();
-    match OWN.get_or_init(|| tools::build(&["conformance", "sdkgen"])) {
-        Ok(_) => folder,
-        Err(reason) => panic!("the tools of the tests of generated SDKs are missing: {reason}"),
-    }
+fn with_own_tools() -> PathBuf {
+    built(&["sdkgen"]);
+    tools::folder()
 }

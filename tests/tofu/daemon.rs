@@ -1,11 +1,6 @@
 //! The daemon as a process of its own, driven as an engine does it; and the Go bridge in its place, driven in the same way.
 
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use isthmus_proto::property::Struct;
 use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
@@ -14,21 +9,13 @@ use isthmus_proto::pulumirpc::{
     ErrorResourceInitFailed, ParameterizeRequest, ProviderHandshakeRequest, ReadRequest, UpdateRequest,
     parameterize_request,
 };
+use isthmus_test_engine::{Engine, Line, PATIENCE, Process};
 use prost::Message as _;
-use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::process::{Child, ChildStdin, Command};
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 use tonic::{Code, Status};
 
-use crate::engine::{Engine, Line};
 use crate::kinds::Provider;
-use crate::providers::{Setting, Tools, variables};
-
-/// How long anything may take. It is longer than a loaded machine needs, because running out of it is a failure.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// The name that engines start the daemon by.
-const PLUGIN: &str = "pulumi-resource-terraform-provider";
+use crate::providers::{Setting, link_providers, variables};
 
 /// A daemon for one provider, or a Go bridge. It is killed with its provider when this goes.
 #[derive(Debug)]
@@ -36,10 +23,7 @@ pub(crate) struct Daemon {
     engine: Engine,
     client: ResourceProviderClient<Channel>,
     takes_secrets: bool,
-    _child: Child,
-    group: Pid,
-    _stdin: Option<ChildStdin>,
-    stderr: Arc<Mutex<String>>,
+    process: Process,
 }
 
 /// What to start, and with what.
@@ -105,7 +89,6 @@ impl Named {
 impl Daemon {
     /// Starts one for this provider and configures it. Several can share the directory.
     pub(crate) async fn start(
-        tools: &Tools,
         provider: Provider,
         setting: Setting,
         configuration: Struct,
@@ -114,7 +97,7 @@ impl Daemon {
         let home = folder.join(format!("daemon-{}", provider.name()));
         std::fs::create_dir_all(folder.join("objects")).expect("a directory in a directory of ours");
         let providers = home.join("providers");
-        tools.link_providers(&providers);
+        link_providers(&providers);
         let launch = Launch {
             bridge: Path::new(env!("CARGO_BIN_EXE_isthmus")),
             provider: &providers.join(format!("terraform-provider-{}", provider.name())),
@@ -130,42 +113,9 @@ impl Daemon {
         let Launch { bridge, provider, variables, home, configuration } = launch;
         let engine = Engine::start().await;
         std::fs::create_dir_all(home).expect("a directory in a directory of ours");
-        let plugin = home.join(PLUGIN);
-        std::os::unix::fs::symlink(bridge, &plugin).expect("a link in a new directory");
-        let mut child = Command::new(plugin)
-            .arg(engine.address())
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", home)
-            .env("PULUMI_HOME", home.join("pulumi"))
-            .env("ISTHMUS_HOME", home.join("isthmus"))
-            .env("ISTHMUS_OFFLINE", "true")
-            .envs(variables.iter().cloned())
-            .current_dir(home)
-            .process_group(0)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .expect("the bridge starts");
-        let id = child.id().expect("a process that was not waited for");
-        let group = i32::try_from(id).ok().and_then(Pid::from_raw).expect("a process id");
-        let stderr = Arc::<Mutex<String>>::default();
-        let pipe = child.stderr.take().expect("a pipe").into_owned_fd().expect("a descriptor");
-        follow(pipe, Arc::clone(&stderr));
-        let stdout = child.stdout.take().expect("a pipe").into_owned_fd().expect("a descriptor");
-        let line = first_line(stdout).await;
-        let port: u16 = line.trim().parse().unwrap_or_else(|_| {
-            let stderr = stderr.lock().unwrap_or_else(PoisonError::into_inner);
-            panic!("{} printed {line:?} for a port; its stderr: {stderr}", bridge.display())
-        });
-        let endpoint = Endpoint::from_shared(format!("http://127.0.0.1:{port}")).expect("an address");
-        let channel = endpoint.connect().await.expect("the bridge accepts connections");
-        let client = ResourceProviderClient::new(channel).max_decoding_message_size(400 * 1024 * 1024);
-        let stdin = child.stdin.take();
-        let mut daemon =
-            Self { engine, client, takes_secrets: false, _child: child, group, _stdin: stdin, stderr };
+        let mut process = Process::start(bridge, home, engine.address(), variables);
+        let client = process.client().await;
+        let mut daemon = Self { engine, client, takes_secrets: false, process };
         let provider = provider.to_str().expect("a path in UTF-8");
         daemon.introduce(provider, configuration).await.map_err(|status| said(&status))?;
         Ok(daemon)
@@ -372,7 +322,7 @@ impl Daemon {
     /// The end of what the daemon and its engine said, for whoever has to find out what went wrong.
     pub(crate) fn last_words(&self) -> String {
         const LINES: usize = 30;
-        let stderr = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        let stderr = self.process.stderr();
         let lines: Vec<&str> = stderr.lines().collect();
         let told = self.engine.shown();
         let told =
@@ -382,13 +332,6 @@ impl Daemon {
             lines[lines.len().saturating_sub(LINES)..].join("\n"),
             told.collect::<Vec<_>>().join("\n")
         )
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        // The Go bridge's provider is in its group and would outlive it. It can only fail because all of them are gone.
-        let _ = kill_process_group(self.group, Signal::KILL);
     }
 }
 
@@ -428,30 +371,4 @@ async fn within_patience<T>(
 /// What an engine shows of a failed call.
 pub(crate) fn said(status: &Status) -> String {
     format!("{:?}: {}", status.code(), status.message())
-}
-
-/// The line that announces the port; the rest is read away.
-async fn first_line(stdout: OwnedFd) -> String {
-    let (sender, line) = tokio::sync::oneshot::channel();
-    std::thread::spawn(move || {
-        let mut stdout = BufReader::new(std::fs::File::from(stdout));
-        let mut line = String::new();
-        drop(stdout.read_line(&mut line));
-        // Nobody waits any longer if the test is over.
-        drop(sender.send(line));
-        drop(std::io::copy(&mut stdout, &mut std::io::sink()));
-    });
-    tokio::time::timeout(PATIENCE, line).await.ok().and_then(Result::ok).unwrap_or_default()
-}
-
-/// Collects stderr in a thread, so that it is there even when the test's runtime is not.
-fn follow(stderr: OwnedFd, collected: Arc<Mutex<String>>) {
-    std::thread::spawn(move || {
-        let mut stderr = std::fs::File::from(stderr);
-        let mut buffer = [0; 8192];
-        while let Ok(count @ 1..) = stderr.read(&mut buffer) {
-            let text = String::from_utf8_lossy(&buffer[..count]);
-            collected.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
-        }
-    });
 }

@@ -24,10 +24,11 @@ use std::pin::Pin;
 use std::process::Command;
 use std::sync::Arc;
 
+use fixtures::tools::tool;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::providers::Tools;
+use crate::providers;
 use life::{Life, Side, Stage};
 use outcome::Outcome;
 
@@ -84,10 +85,10 @@ const FAMILIES: &[(&str, &[Feature])] = &[
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_table_of_features_is_what_is_seen() {
-    let tools = Tools::built();
-    let versions = versions(&tools);
+    providers::build();
+    let versions = versions();
     let folder = tempfile::tempdir().expect("a temporary directory");
-    let stage = Arc::new(Stage::new(tools, folder.path().to_owned()).await);
+    let stage = Arc::new(Stage::new(folder.path().to_owned()).await);
     let wanted = std::env::var("ISTHMUS_FEATURES").ok();
     let turns = Arc::new(Semaphore::new(AT_A_TIME));
     let mut running = JoinSet::new();
@@ -182,7 +183,7 @@ fn head(versions: &str) -> String {
 }
 
 /// Which programs are compared.
-fn versions(tools: &Tools) -> String {
+fn versions() -> String {
     let said = |program: PathBuf, argument: &str| {
         let mut command = Command::new(program);
         // Settings of whoever runs the test are not of interest.
@@ -190,8 +191,8 @@ fn versions(tools: &Tools) -> String {
         let output = command.output().expect("it starts");
         String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().trim().to_owned()
     };
-    let tofu = said(tools.tofu(), "-version");
-    let go_bridge = said(tools.go_bridge(), "-version");
+    let tofu = said(tool("tofu"), "-version");
+    let go_bridge = said(tool("go-bridge"), "-version");
     format!("{}, the Go bridge {go_bridge}, isthmus as it is here", tofu.trim_end_matches("-dev"))
 }
 

@@ -19,17 +19,9 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the test runner shows it when a test failed")]
 
-#[path = "../contract/harness/bag.rs"]
-mod bag;
 mod compare;
 mod daemon;
-#[expect(dead_code, reason = "the contract tests use the rest")]
-#[path = "../contract/harness/engine.rs"]
-mod engine;
 mod features;
-#[expect(dead_code, reason = "the end-to-end tests use the rest")]
-#[path = "../e2e/harness/tools.rs"]
-mod go_tools;
 mod kinds;
 mod lottery;
 mod mirrors;
@@ -44,16 +36,10 @@ mod world;
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
-use bag::bag;
-
-use providers::{Setting, Tools};
+use providers::Setting;
 use report::Report;
 use world::World;
-
-/// How long the engine waits for a line.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How many rounds the resources of one world live.
 const ROUNDS: usize = 8;
@@ -74,14 +60,14 @@ async fn resources_live_the_same_lives_under_opentofu() {
     };
     let first_seed = number("ISTHMUS_TOFU_SEED", 1);
     let wanted = usize::try_from(number("ISTHMUS_TOFU_STEPS", SLICE)).expect("a count");
-    let tools = Tools::built();
+    providers::build();
     let mut report = Report::default();
     let mut seeds = first_seed..;
     while report.steps < wanted {
         let seed = seeds.next().expect("there is always another one");
         println!("a world of seed {seed}: {:?}", Setting::of(seed));
         let folder = tempfile::tempdir().expect("a temporary directory");
-        let mut world = World::new(seed, &tools, folder.path()).await;
+        let mut world = World::new(seed, folder.path()).await;
         for _ in 0..if wanted >= FULL { ROUNDS } else { ROUNDS_OF_A_SLICE } {
             world.round(&mut report).await;
             if report.has_failed() || report.steps + world.size() > wanted {

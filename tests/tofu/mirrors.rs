@@ -11,8 +11,6 @@ use isthmus_install::{
 };
 use semver::Version;
 
-use crate::go_tools;
-
 const RANDOM: &str = "registry.opentofu.org/hashicorp/random";
 const THING: &str = "example.com/acme/thing";
 
@@ -28,7 +26,7 @@ struct Project {
 
 impl Project {
     fn new() -> Self {
-        let tofu = go_tools::build(&["tofu"]).unwrap_or_else(|reason| panic!("{reason}")).join("tofu");
+        let tofu = fixtures::tools::tool("tofu");
         let folder = tempfile::tempdir().expect("a temporary directory");
         let project = Self { folder, tofu };
         let writer = MirrorWriter::new(project.path("mirror"));

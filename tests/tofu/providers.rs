@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fixtures::tools::{built, tool};
 use isthmus::package::catalogue::{Identity, Package};
 use isthmus::package::parameters::{Parameter, ParameterSource};
 use isthmus::package::shape::ResourceShape;
@@ -12,7 +13,6 @@ use isthmus_provider::plugin::{LaunchSpec, LogSink, Plugin};
 use isthmus_provider::{CallObserver, Provider as RunningProvider};
 use isthmus_sandbox::Protocol;
 
-use crate::go_tools;
 use crate::kinds::Provider;
 
 /// How the providers of a world are.
@@ -33,47 +33,26 @@ impl Setting {
     }
 }
 
-/// Directories and programs.
-#[derive(Clone, Debug)]
-pub(crate) struct Tools {
-    folder: PathBuf,
+/// Builds what is missing of OpenTofu, the Go bridge and the provider, which from nothing takes minutes.
+pub(crate) fn build() {
+    built(&["tofu", "conformance", "go-bridge"]);
 }
 
-impl Tools {
-    /// Builds whatever is missing, which from nothing takes minutes.
-    pub(crate) fn built() -> Self {
-        let folder = go_tools::build(&["tofu", "conformance", "go-bridge"]);
-        Self {
-            folder: folder.unwrap_or_else(|reason| panic!("OpenTofu or its provider is missing: {reason}")),
-        }
+/// The file of a provider.
+fn program(provider: Provider) -> PathBuf {
+    match provider {
+        // It is the sandbox under that name.
+        Provider::Sandbox => PathBuf::from(env!("CARGO_BIN_EXE_isthmus")),
+        Provider::Conformance => tool("terraform-provider-conformance"),
     }
+}
 
-    /// OpenTofu.
-    pub(crate) fn tofu(&self) -> PathBuf {
-        self.folder.join("tofu")
-    }
-
-    /// The Go bridge.
-    pub(crate) fn go_bridge(&self) -> PathBuf {
-        self.folder.join("go-bridge/pulumi-resource-terraform-provider")
-    }
-
-    /// The file of a provider.
-    pub(crate) fn provider(&self, provider: Provider) -> PathBuf {
-        match provider {
-            // It is the sandbox under that name.
-            Provider::Sandbox => PathBuf::from(env!("CARGO_BIN_EXE_isthmus")),
-            Provider::Conformance => self.folder.join("terraform-provider-conformance"),
-        }
-    }
-
-    /// Makes a directory in which each provider has the name that it is found by.
-    pub(crate) fn link_providers(&self, folder: &Path) {
-        std::fs::create_dir_all(folder).expect("a directory in a directory of ours");
-        for provider in Provider::ALL {
-            let link = folder.join(format!("terraform-provider-{}", provider.name()));
-            std::os::unix::fs::symlink(self.provider(provider), link).expect("a link in a new directory");
-        }
+/// Makes a directory in which each provider has the name that it is found by.
+pub(crate) fn link_providers(folder: &Path) {
+    std::fs::create_dir_all(folder).expect("a directory in a directory of ours");
+    for provider in Provider::ALL {
+        let link = folder.join(format!("terraform-provider-{}", provider.name()));
+        std::os::unix::fs::symlink(program(provider), link).expect("a link in a new directory");
     }
 }
 
@@ -101,13 +80,12 @@ pub(crate) struct Schemas {
 impl Schemas {
     /// Asks each provider, which more is told by its environment.
     pub(crate) async fn of_all(
-        tools: &Tools,
         setting: Setting,
         more: &[(&'static str, &str)],
     ) -> BTreeMap<Provider, Arc<Self>> {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let programs = folder.path().join("providers");
-        tools.link_providers(&programs);
+        link_providers(&programs);
         let mut all = BTreeMap::new();
         for provider in Provider::ALL {
             let program = programs.join(format!("terraform-provider-{}", provider.name()));

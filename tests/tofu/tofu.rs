@@ -8,8 +8,10 @@ use base64::Engine as _;
 use isthmus_cty::json::Json as Document;
 use serde_json::{Map, Value as Json, json};
 
+use fixtures::tools::tool;
+
 use crate::kinds::Provider;
-use crate::providers::{Setting, Tools, variables};
+use crate::providers::{Setting, link_providers, variables};
 use crate::steps::Decision;
 
 /// A project and its state.
@@ -46,10 +48,10 @@ pub(crate) struct InState {
 
 impl Tofu {
     /// An empty project in a directory of its own.
-    pub(crate) fn new(tools: &Tools, setting: Setting, folder: &Path) -> Self {
+    pub(crate) fn new(setting: Setting, folder: &Path) -> Self {
         let providers = folder.join("providers");
         std::fs::create_dir_all(folder.join("objects")).expect("a directory in a directory of ours");
-        tools.link_providers(&providers);
+        link_providers(&providers);
         let providers = providers.to_str().expect("a path in UTF-8").to_owned();
         let overrides = Provider::ALL
             .map(|provider| format!("    {:?} = {providers:?}\n", format!("isthmus/{}", provider.name())));
@@ -69,7 +71,7 @@ impl Tofu {
         environment.push(("CHECKPOINT_DISABLE".to_owned(), "1".to_owned()));
         let providers =
             Provider::ALL.map(|provider| (provider.name().to_owned(), json!({}))).into_iter().collect();
-        Self { program: tools.tofu(), folder: folder.to_owned(), environment, providers }
+        Self { program: tool("tofu"), folder: folder.to_owned(), environment, providers }
     }
 
     /// Sets the configuration of a provider.

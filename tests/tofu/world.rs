@@ -10,14 +10,14 @@ use isthmus::translate::raw_state::{RawStateSource, stored_raw_state};
 use isthmus_cty::json;
 use isthmus_proto::pulumirpc::diff_response::DiffChanges;
 use isthmus_sandbox::Protocol;
+use isthmus_test_engine::json_of;
 use serde_json::Value as Json;
 
-use crate::bag::json_of;
 use crate::compare::{Difference, differences, places};
 use crate::daemon::{Daemon, Failure, Named, Options, Stored};
 use crate::kinds::{CONFIGURATION, KINDS, Kind, Provider, Timeouts};
 use crate::lottery::Lottery;
-use crate::providers::{Schemas, Setting, Tools};
+use crate::providers::{Schemas, Setting};
 use crate::report::Report;
 use crate::requests::{Record, Request, shown};
 use crate::steps::{Decision, Edit, Outside, Step};
@@ -68,12 +68,12 @@ struct Resource {
 
 impl World {
     /// Starts both sides, with nothing in them.
-    pub(crate) async fn new(seed: u64, tools: &Tools, folder: &Path) -> Self {
+    pub(crate) async fn new(seed: u64, folder: &Path) -> Self {
         let setting = Setting::of(seed);
-        let schemas = Schemas::of_all(tools, setting, &[]).await;
+        let schemas = Schemas::of_all(setting, &[]).await;
         let mut lottery = Lottery::new(seed);
         let (ours, theirs) = (folder.join("isthmus"), folder.join("opentofu"));
-        let mut tofu = Tofu::new(tools, setting, &theirs);
+        let mut tofu = Tofu::new(setting, &theirs);
         let mut daemons = BTreeMap::new();
         for provider in Provider::ALL {
             let shape = schemas[&provider].configuration();
@@ -81,7 +81,7 @@ impl World {
             let wish = wishes.new_wish(&mut lottery.split());
             tofu.configure(provider, tofu_json(&wish, &shape.object));
             let configuration = pulumi_inputs(&wish, &shape.object);
-            daemons.insert(provider, Daemon::start(tools, provider, setting, configuration, &ours).await);
+            daemons.insert(provider, Daemon::start(provider, setting, configuration, &ours).await);
         }
         let records = |folder: &Path| {
             Provider::ALL

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
+use fixtures::postgres::PostgresServer;
 use isthmus_cty::StoredIdentity;
 use isthmus_cty::json::Json;
 use tempfile::TempDir;
@@ -13,9 +14,6 @@ use crate::postgres::PostgresStore;
 use crate::sqlite::SqliteStore;
 use crate::store::{Batch, Change, Committed, Kind, RecordNumber, RecordRef, Store, StoreError, StoreKey};
 use crate::{EncryptedStore, KeySource, Saved, SavedObject, Status, StoreAddress};
-
-#[path = "../../../tests/postgres/server.rs"]
-mod server;
 
 /// A database for one test, and the directory of its keys.
 pub(crate) struct World {
@@ -31,7 +29,7 @@ enum Database {
 
 /// The server of all tests of this program. It ends with the program, whose end closes its standard input.
 pub(crate) struct Server {
-    process: server::PostgresServer,
+    process: PostgresServer,
     certificates: TempDir,
 }
 
@@ -47,7 +45,7 @@ impl Server {
                 .expect("a certificate");
             std::fs::write(certificates.path().join("server.crt"), certificate.pem()).expect("written");
             std::fs::write(certificates.path().join("server.key"), key.serialize_pem()).expect("written");
-            let process = server::PostgresServer::start(Some(certificates.path()), false)
+            let process = PostgresServer::start(Some(certificates.path()), false)
                 .unwrap_or_else(|reason| panic!("these tests need a PostgreSQL server: {reason}"));
             Self { process, certificates }
         })

@@ -7,7 +7,7 @@ use isthmus_install::{DEFAULT_HOST, Platform};
 use isthmus_test_registry::{Archive, Document, PublisherKey, Registry, Release};
 
 use super::{Machine, Said};
-use crate::harness::{json, providers};
+use crate::harness::json;
 
 /// Another machine than this one.
 pub(super) const OTHER: &str = "plan9_386";
@@ -112,7 +112,7 @@ impl Network {
 
     /// OpenTofu, in a directory of the user's.
     pub(super) fn tofu(&self, folder: impl AsRef<Path>, words: &[&str]) -> Said {
-        let mut command = self.machine.command(providers::tool("tofu"));
+        let mut command = self.machine.command(fixtures::tools::tool("tofu"));
         self.on(command.args(words).current_dir(self.machine.path(folder)))
     }
 

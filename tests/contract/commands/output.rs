@@ -13,7 +13,7 @@ use tonic::transport::Endpoint;
 use super::network::Network;
 use super::settings::ask;
 use super::{Machine, Said};
-use crate::harness::{Json, json, processes, providers};
+use crate::harness::{Json, json, processes};
 
 /// Every command, with arguments that make it print something.
 const COMMANDS: [&[&str]; 15] = [
@@ -71,7 +71,7 @@ impl World {
         let network = Network::new();
         network.publish("1.0.0");
         let machine = &network.machine;
-        let provider = providers::tool("terraform-provider-random");
+        let provider = fixtures::tools::tool("terraform-provider-random");
         std::os::unix::fs::symlink(provider, machine.path("terraform-provider-random")).expect("a link");
         let pet =
             json!({ "schema_version": 0, "attributes": { "id": "able-dog", "length": 2, "separator": "-" } });

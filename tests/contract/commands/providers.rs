@@ -7,7 +7,7 @@ use isthmus_common::Platform;
 use sha2::{Digest as _, Sha256};
 
 use super::{HASHICORP, Machine};
-use crate::files::mark;
+use crate::commands::files::mark;
 use crate::harness::{Json, json};
 
 const KEY: &str = "0123456789ABCDEF0123456789ABCDEF01234567";

@@ -5,7 +5,7 @@ use isthmus_test_registry::{Archive, Entry, Release};
 
 use super::Said;
 use super::network::Network;
-use crate::files::writable_by_others;
+use crate::commands::files::writable_by_others;
 
 impl Network {
     /// Publishes a version whose archive says that everybody may write to everything.

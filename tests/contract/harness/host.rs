@@ -1,12 +1,13 @@
 //! The daemon as a process of its own, under the name that an engine starts it by.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 
+use fixtures::tools::tool;
 use isthmus_common::Platform;
 use isthmus_sandbox::Protocol;
 use rustix::process::Signal;
@@ -19,7 +20,7 @@ use tonic::transport::{Channel, Endpoint};
 
 use super::engine::Engine;
 use super::session::{Session, Transcript};
-use super::{PATIENCE, processes, providers};
+use super::{PATIENCE, processes};
 
 /// The name that today's engines start the daemon by.
 const PLUGIN: &str = "pulumi-resource-terraform-provider";
@@ -231,7 +232,7 @@ impl Host {
         let folder = folder.unwrap_or_else(|| Arc::new(tempfile::tempdir().expect("a temporary directory")));
         let program = match setup.bridge {
             Bridge::Ours => link(Path::new(env!("CARGO_BIN_EXE_isthmus")), folder.path(), &setup.program),
-            Bridge::Go => link(&providers::tool("go-bridge"), folder.path(), &setup.program),
+            Bridge::Go => link(&tool("go-bridge"), folder.path(), &setup.program),
         };
         let provider = match setup.provider {
             Provider::Sandbox if setup.wrapper.is_some() => {
@@ -242,10 +243,10 @@ impl Host {
                 script_at(&folder.path().join(SANDBOX), &format!("REAL='{}'\n{script}", real.display()))
             }
             Provider::Sandbox => link(Path::new(env!("CARGO_BIN_EXE_isthmus")), folder.path(), SANDBOX),
-            Provider::Conformance => link(&providers::tool(CONFORMANCE), folder.path(), CONFORMANCE),
+            Provider::Conformance => link(&tool(CONFORMANCE), folder.path(), CONFORMANCE),
             Provider::Foreign(name) => {
                 let name = format!("terraform-provider-{name}");
-                link(&providers::tool(&name), folder.path(), &name)
+                link(&tool(&name), folder.path(), &name)
             }
         };
         let objects = folder.path().join("objects");
@@ -312,7 +313,7 @@ impl Host {
             Arc::clone(&stderr),
         );
         let stdout = child.stdout.take().expect("a pipe").into_owned_fd().expect("a descriptor");
-        let port = port_from(stdout).await;
+        let port = isthmus_test_engine::first_line(stdout).await;
         let mut process = child.id().expect("a process that was not waited for");
         if let Starter::Engine(_) = setup.starter {
             process = processes::children(process)[0];
@@ -495,6 +496,12 @@ impl Host {
         processes[0]
     }
 
+    /// Ends a session, and waits until the only provider process so far has ended with it.
+    pub(crate) async fn end_of(&self, session: Session) {
+        drop(session);
+        processes::ended(self.provider_process()).await;
+    }
+
     /// Waits until the only provider was asked for a call so many times.
     pub(crate) async fn provider_is_in(&self, call: &str, times: usize) {
         let asked = async {
@@ -618,20 +625,6 @@ fn link(program: &Path, folder: &Path, name: &str) -> PathBuf {
         std::os::unix::fs::symlink(program, &link).expect("a link in a new directory");
     }
     link
-}
-
-/// The first line of stdout; the rest is read away.
-async fn port_from(stdout: OwnedFd) -> String {
-    let (sender, port) = tokio::sync::oneshot::channel();
-    std::thread::spawn(move || {
-        let mut stdout = BufReader::new(std::fs::File::from(stdout));
-        let mut line = String::new();
-        drop(stdout.read_line(&mut line));
-        // Nobody waits any longer if the test is over.
-        drop(sender.send(line));
-        drop(std::io::copy(&mut stdout, &mut std::io::sink()));
-    });
-    tokio::time::timeout(PATIENCE, port).await.expect("the daemon prints its port").expect("a line")
 }
 
 /// Collects stderr in a thread, so that it is there even when the test's runtime is not.

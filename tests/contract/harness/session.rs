@@ -100,13 +100,7 @@ impl Session {
     }
 
     pub(crate) async fn handshake(&self, engine: &str) -> Result<ProviderHandshakeResponse, Status> {
-        let request = ProviderHandshakeRequest {
-            engine_address: engine.to_owned(),
-            configure_with_urn: true,
-            invoke_with_preview: true,
-            ..Default::default()
-        };
-        self.call("Handshake", request, async |mut client, request| client.handshake(request).await).await
+        self.send_handshake(engine, false).await
     }
 
     /// The handshake of an engine that takes outputs from an invoke.
@@ -114,11 +108,19 @@ impl Session {
         &self,
         engine: &str,
     ) -> Result<ProviderHandshakeResponse, Status> {
+        self.send_handshake(engine, true).await
+    }
+
+    async fn send_handshake(
+        &self,
+        engine: &str,
+        accepts_outputs_in_invoke: bool,
+    ) -> Result<ProviderHandshakeResponse, Status> {
         let request = ProviderHandshakeRequest {
             engine_address: engine.to_owned(),
             configure_with_urn: true,
             invoke_with_preview: true,
-            accepts_outputs_in_invoke: true,
+            accepts_outputs_in_invoke,
             ..Default::default()
         };
         self.call("Handshake", request, async |mut client, request| client.handshake(request).await).await

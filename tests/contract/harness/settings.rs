@@ -11,51 +11,31 @@ use isthmus_proto::tfplugin6::attribute_path::step::Selector;
 use isthmus_proto::tfplugin6::schema::nested_block::NestingMode;
 use isthmus_proto::{tfplugin5, tfplugin6};
 use isthmus_sandbox::Protocol;
-use prost::Message;
 use serde_json::{Value as Json, json};
-use tokio::net::TcpListener;
-use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status};
 
+use super::scripted::{Served, translated};
 use super::{Host, Session, Setup};
 
 /// A running provider of the type `settings`. It ends with this.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    server: tokio::task::JoinHandle<()>,
-    reattach: String,
+    served: Served,
     service: Service,
 }
 
 impl Settings {
     /// Serves a protocol.
     pub(crate) async fn start(protocol: Protocol) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
-        let address = listener.local_addr().expect("an address").to_string();
         let service = Service::default();
-        let mut builder = tonic::transport::Server::builder();
-        let (router, version) = match protocol {
-            Protocol::V5 => {
-                (builder.add_service(tfplugin5::provider_server::ProviderServer::new(service.clone())), 5)
-            }
-            Protocol::V6 => {
-                (builder.add_service(tfplugin6::provider_server::ProviderServer::new(service.clone())), 6)
-            }
-        };
-        let server = tokio::spawn(async move {
-            router.serve_with_incoming(TcpListenerStream::new(listener)).await.expect("the provider serves");
-        });
-        let entry = json!({
-            "Protocol": "grpc", "ProtocolVersion": version, "Pid": 0, "Test": true,
-            "Addr": {"Network": "tcp", "String": address},
-        });
-        Self { server, reattach: json!({"settings": entry}).to_string(), service }
+        Self { served: Served::start(protocol, service.clone()).await, service }
     }
 
     /// Starts it with a daemon that has chosen it, and has not configured it.
     pub(crate) async fn session(protocol: Protocol) -> Result<(Self, Host, Session), Status> {
         let provider = Self::start(protocol).await;
-        let host = Setup::sandbox(protocol).with("TF_REATTACH_PROVIDERS", &provider.reattach).start().await;
+        let reattach = provider.served.reattach_as(&["settings"]);
+        let host = Setup::sandbox(protocol).with("TF_REATTACH_PROVIDERS", &reattach).start().await;
         let session = host.greeted().await?;
         session.parameterize(&["./terraform-provider-settings"]).await?;
         Ok((provider, host, session))
@@ -74,12 +54,6 @@ impl Settings {
         let Ok(Json::Object(mut members)) = serde_json::from_str(&text) else { panic!("an object: {text}") };
         members.retain(|_, value| !value.is_null() && *value != json!([]));
         Json::Object(members)
-    }
-}
-
-impl Drop for Settings {
-    fn drop(&mut self) {
-        self.server.abort();
     }
 }
 
@@ -250,11 +224,6 @@ fn schema() -> tfplugin6::get_provider_schema::Response {
         functions: functions.collect::<HashMap<_, _>>(),
         ..Default::default()
     }
-}
-
-/// A message of one protocol as that of the other: what is used of them here is the same on the wire.
-fn translated<To: Message + Default>(from: &impl Message) -> To {
-    To::decode(&*from.encode_to_vec()).expect("the messages are alike")
 }
 
 #[tonic::async_trait]

@@ -22,6 +22,11 @@ fn mirror(world: &World, archive: &[u8], sum: &str) {
     world.configure(MIRROR);
 }
 
+/// A daemon that does not ask again what an origin has refused.
+fn hasty(world: &World) -> Setup {
+    world.setup().with("TF_REGISTRY_DISCOVERY_RETRY", "0").with("TF_PROVIDER_DOWNLOAD_RETRY", "0")
+}
+
 /// Starts the binary of the cache twice, each time in a new daemon and by version and by constraint.
 async fn starts(
     setup: &Setup,
@@ -115,10 +120,10 @@ async fn a_provider_that_an_origin_refuses_is_not_started() -> Outcome {
     ];
     for (change, why) in cases {
         let world = World::new();
-        let host = world.setup().start().await;
+        let host = hasty(&world).start().await;
         host.place(ADDRESS, "1.2.0");
         change(&world, &world.publish(&host, "1.2.0"));
-        starts(&world.setup(), &host, |started, _| {
+        starts(&hasty(&world), &host, |started, _| {
             let status = started.expect_err(why);
             assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
             says(&status, &[why]);
@@ -156,21 +161,21 @@ async fn a_provider_that_no_origin_can_vouch_for_is_started_with_a_warning_each_
     ];
     for (change, why) in cases {
         let world = World::new();
-        let host = world.setup().start().await;
+        let host = hasty(&world).start().await;
         host.place(ADDRESS, "1.2.0");
         let release = world.publish(&host, "1.2.0");
         change(&world, &release);
         if why.contains("reached") {
             world.registry.put(&release.download_path(), Document::status(503));
         }
-        starts(&world.setup(), &host, |started, warnings| {
+        starts(&hasty(&world), &host, |started, warnings| {
             started.unwrap_or_else(|status| panic!("{why}: {status}"));
             let wanted = "acme/sandbox 1.2.0 is unverified: it was not installed by isthmus, and ";
             let wanted = format!("{wanted}{why}");
             assert!(warnings.iter().any(|warning| warning.starts_with(&wanted)), "{wanted}: {warnings:?}");
         })
         .await?;
-        let enforced = world.setup().with("OPENTOFU_ENFORCE_GPG_VALIDATION", "true");
+        let enforced = hasty(&world).with("OPENTOFU_ENFORCE_GPG_VALIDATION", "true");
         starts(&enforced, &host, |started, _| {
             let status = started.expect_err("it is enforced");
             says(&status, &["acme/sandbox 1.2.0 in the cache is unverified, and OPENTOFU_ENFORCE_GPG_VALIDATION is set"]);

@@ -91,7 +91,6 @@ on_both_protocols! {
         processes::ended(host.provider_process()).await;
         let kept: Vec<Condition> = kept(&home).await.into_iter().map(|(_, status)| status).collect();
         assert_eq!(kept, [Condition::Ready; 2], "what is known of them is what was known before");
-        Ok(())
     }
 
     async fn what_has_changed_nothing_says_so_to_the_engine_of_2017(protocol) {
@@ -131,7 +130,6 @@ on_both_protocols! {
         drop((lumi, checking, creating, comparing, getting));
         assert_eq!(host.exit().await.code(), Some(0));
         processes::ended(host.provider_process()).await;
-        Ok(())
     }
 
     /// The store has nothing of it, so it is imported. That nobody waits for that any more says nothing of the resource.
@@ -147,7 +145,6 @@ on_both_protocols! {
         assert_says(got, Code::Cancelled, &["reading this resource was cancelled", "ImportResourceState", nothing]);
         drop((lumi, getting));
         assert_eq!(host.exit().await.code(), Some(0));
-        Ok(())
     }
 
     async fn what_a_creation_has_made_when_the_daemon_ends_is_deleted_again(protocol) {
@@ -161,6 +158,5 @@ on_both_protocols! {
         assert!(host.objects().is_empty(), "{:?}", host.objects());
         drop((lumi, creating));
         assert_eq!(host.exit().await.code(), Some(0));
-        Ok(())
     }
 }

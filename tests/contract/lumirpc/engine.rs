@@ -16,7 +16,6 @@ use tokio::process::{Child, ChildStderr, Command};
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Response, Status};
 
-use super::tools;
 use crate::harness::engine::Line;
 use crate::harness::{self, PATIENCE};
 
@@ -74,8 +73,8 @@ pub(crate) struct Plugin {
 impl Engine {
     /// With a provider that has to be built.
     pub(crate) async fn with_tool(package: &str) -> Self {
-        let provider_type = package.to_owned();
-        let provider = tokio::task::spawn_blocking(move || tools::provider(&provider_type)).await;
+        let provider = format!("terraform-provider-{package}");
+        let provider = tokio::task::spawn_blocking(move || fixtures::tools::tool(&provider)).await;
         Self::new(package, &provider.expect("a provider")).await
     }
 

@@ -1,14 +1,12 @@
 //! Plugins on several machines, which share nothing but a database server.
 
+use fixtures::postgres::PostgresServer;
 use isthmus_common::Secret;
 use isthmus_proto::property::Value;
 use isthmus_state::{Condition, EncryptedStore, KeySource, OpenIntent, StoreAddress};
 
 use super::engine::{Engine, Goal, Step};
 use super::goal;
-
-#[path = "../../postgres/server.rs"]
-mod server;
 
 /// How many machines there are.
 const MACHINES: usize = 4;
@@ -27,8 +25,7 @@ fn goals(machine: usize, days: f64) -> Vec<Goal> {
 
 #[tokio::test]
 async fn plugins_on_several_machines_keep_their_objects_in_one_database() {
-    let server =
-        tokio::task::spawn_blocking(|| server::PostgresServer::start(None, false)).await.expect("started");
+    let server = tokio::task::spawn_blocking(|| PostgresServer::start(None, false)).await.expect("started");
     let server = server.unwrap_or_else(|reason| panic!("this test needs a PostgreSQL server: {reason}"));
     let (address, key) = (server.address("postgres"), "7".repeat(64));
     let mut engines = Vec::new();

@@ -8,7 +8,7 @@ use isthmus_state::{EncryptedStore, Intent, OperationKind, StoreKey};
 use super::engine::Engine;
 use super::goal;
 use super::tofu::{Said, isthmus, isthmus_with};
-use crate::harness::{Json, json, providers};
+use crate::harness::{Json, json};
 
 /// A store with one password.
 async fn store_with_a_password() -> (Engine, String) {
@@ -43,7 +43,7 @@ fn resource(type_name: &str, name: &str, instances: Json) -> Json {
 async fn import(home: &Path, file: &str, more: &[&str]) -> Said {
     let program = |name: &'static str| async move {
         let built =
-            tokio::task::spawn_blocking(move || providers::tool(&format!("terraform-provider-{name}")));
+            tokio::task::spawn_blocking(move || fixtures::tools::tool(&format!("terraform-provider-{name}")));
         format!("--provider={name}={}", built.await.expect("a provider").display())
     };
     let (random, conformance) = (program("random").await, program("conformance").await);

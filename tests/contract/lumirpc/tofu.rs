@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use crate::harness::{Json, json, providers};
+use crate::harness::{Json, json};
 
 /// The providers, each with the address that projects know it by.
 pub(crate) const PROVIDERS: [(&str, &str); 4] = [
@@ -39,8 +39,8 @@ impl Project {
             std::os::unix::fs::symlink(file, link).expect("a link in a new directory");
         };
         let tools = tokio::task::spawn_blocking(|| {
-            let provider = |name: &str| providers::tool(&format!("terraform-provider-{name}"));
-            (providers::tool("tofu"), PROVIDERS.map(|(name, _)| provider(name)))
+            let provider = |name: &str| fixtures::tools::tool(&format!("terraform-provider-{name}"));
+            (fixtures::tools::tool("tofu"), PROVIDERS.map(|(name, _)| provider(name)))
         });
         let (tofu, files) = tools.await.expect("tools");
         for (file, (name, _)) in files.into_iter().zip(PROVIDERS) {

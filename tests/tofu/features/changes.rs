@@ -2,6 +2,7 @@
 
 use isthmus_cty::decode_dynamic;
 use isthmus_proto::tfplugin6;
+use isthmus_test_engine::unknown;
 use prost::Message as _;
 use serde_json::{Value as Json, json};
 
@@ -9,7 +10,6 @@ use super::life::{Life, Seen, Side, unknowns};
 use super::outcome::{Fact, Grade, Outcome};
 use super::program::{Program, later, program};
 use super::{Feature, scenario};
-use crate::bag::unknown;
 use crate::kinds::Provider;
 use crate::requests::shown;
 use crate::steps::Decision;

@@ -9,20 +9,21 @@ mod opentofu;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use fixtures::tools::tool;
 use isthmus::package::shape::ResourceShape;
 use isthmus::translate::meta::Meta;
 use isthmus_proto::property::Struct;
 use isthmus_sandbox::RequestRecord;
+use isthmus_test_engine::{json_of, unknown};
 use serde_json::Value as Json;
 use tokio::sync::OnceCell;
 use tokio::task::block_in_place;
 
 use super::outcome::{Fact, When};
 use super::program::Program;
-use crate::bag::{json_of, unknown};
 use crate::daemon::{Daemon, Launch, Named, Stored};
 use crate::kinds::Provider;
-use crate::providers::{Schemas, Setting, Tools, variables};
+use crate::providers::{Schemas, Setting, link_providers, variables};
 use crate::steps::Decision;
 use crate::tofu::Tofu;
 
@@ -49,7 +50,6 @@ impl Side {
 /// What all scenarios share.
 #[derive(Debug)]
 pub(crate) struct Stage {
-    pub(crate) tools: Tools,
     pub(crate) schemas: std::collections::BTreeMap<Provider, Arc<Schemas>>,
     pub(crate) folder: PathBuf,
     /// For scenarios that want nothing special.
@@ -58,9 +58,9 @@ pub(crate) struct Stage {
 
 impl Stage {
     /// Nothing is started yet, but to ask for schemas.
-    pub(crate) async fn new(tools: Tools, folder: PathBuf) -> Self {
-        let schemas = Schemas::of_all(&tools, Setting::PLAIN, &[("SANDBOX_ODD", "usable")]).await;
-        Self { tools, schemas, folder, bridges: Default::default() }
+    pub(crate) async fn new(folder: PathBuf) -> Self {
+        let schemas = Schemas::of_all(Setting::PLAIN, &[("SANDBOX_ODD", "usable")]).await;
+        Self { schemas, folder, bridges: Default::default() }
     }
 }
 
@@ -175,7 +175,7 @@ impl Life {
         };
         if side == Side::OpenTofu {
             life.folder = shared.join(&life.name);
-            life.project = Some(Tofu::new(&life.stage.tools, Setting::PLAIN, &life.folder));
+            life.project = Some(Tofu::new(Setting::PLAIN, &life.folder));
         }
         life
     }
@@ -209,11 +209,11 @@ impl Life {
         std::fs::create_dir_all(folder.join("objects")).expect("a directory in a directory of ours");
         std::fs::create_dir_all(home).expect("a directory in a directory of ours");
         let programs = home.join("providers");
-        self.stage.tools.link_providers(&programs);
+        link_providers(&programs);
         let mut all: Vec<(String, String)> =
             variables(Setting::PLAIN, folder).map(|(name, value)| (name.to_owned(), value)).into();
         all.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        let go_bridge = self.stage.tools.go_bridge();
+        let go_bridge = tool("go-bridge");
         let launch = Launch {
             bridge: match self.side {
                 Side::GoBridge => &go_bridge,

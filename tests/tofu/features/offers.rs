@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use isthmus_proto::pulumirpc::{ListRequest, list_response};
+use isthmus_test_engine::{PATIENCE, SIGNATURE, bag, unknown};
 use serde_json::{Value as Json, json};
 
 use super::life::{Life, Side};
 use super::outcome::{Fact, Grade, Outcome};
 use super::program::program;
 use super::{Feature, scenario};
-use crate::PATIENCE;
-use crate::bag::{SIGNATURE, bag, unknown};
 use crate::daemon::said;
 use crate::kinds::Provider;
 

@@ -4,9 +4,9 @@
 //! update, and what is secret.
 
 use isthmus::package::shape::{ObjectShape, Shape};
+use isthmus_test_engine::{secret, unknown};
 use serde_json::{Map, Value as Json, json};
 
-use crate::bag::{secret, unknown};
 use crate::daemon::Options;
 
 const LATER: &str = "$later";

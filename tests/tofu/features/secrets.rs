@@ -1,5 +1,6 @@
 //! Secrets, and values that nobody is to store.
 
+use isthmus_test_engine::{SIGNATURE, json_of};
 use serde_json::{Value as Json, json};
 
 use super::changes::is_nothing;
@@ -7,7 +8,6 @@ use super::life::{Life, Side};
 use super::outcome::{Fact, Grade, Outcome};
 use super::program::{hidden, program};
 use super::{Feature, scenario};
-use crate::bag::{SIGNATURE, json_of};
 
 pub(crate) const FEATURES: &[Feature] = &[
     scenario!(

@@ -3,6 +3,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
+use isthmus_test_engine::PATIENCE;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value as Json, json};
 
@@ -10,7 +11,6 @@ use super::life::{Life, Side};
 use super::outcome::{Fact, Outcome};
 use super::program::{Program, program};
 use super::{Feature, scenario};
-use crate::PATIENCE;
 use crate::kinds::Provider;
 
 pub(crate) const FEATURES: &[Feature] = &[
@@ -131,7 +131,7 @@ async fn cancelled(life: &mut Life) -> Outcome {
             name: life.name.clone(),
             options: crate::daemon::Options::default(),
         };
-        let inputs = crate::bag::bag(&json!({"name": life.name, "parts": ["one"]}));
+        let inputs = isthmus_test_engine::bag(&json!({"name": life.name, "parts": ["one"]}));
         let (created, cancelled) = tokio::join!(bridge.create(&named, &inputs, false), cancelling);
         drop((created, cancelled));
     }

@@ -4,12 +4,11 @@
 use isthmus_proto::property::Struct;
 use isthmus_proto::pulumirpc::diff_response::DiffChanges;
 use isthmus_proto::pulumirpc::{DiffResponse, InvokeRequest, property_diff};
+use isthmus_test_engine::{SIGNATURE, Severity, bag, json_of, secret};
 use serde_json::Value as Json;
 
 use super::{Life, Seen};
-use crate::bag::{SIGNATURE, bag, json_of, secret};
 use crate::daemon::{Daemon, Failure, Named, Stored, said};
-use crate::engine::Severity;
 use crate::features::outcome::When;
 use crate::features::program::{Phase, Program, ignore, pulumi};
 use crate::steps::Decision;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use isthmus::package::shape::Shape;
+use isthmus_test_engine::unknown;
 use serde_json::{Map, Value as Json, json};
 use tokio::task::block_in_place;
 
 use super::{Life, Seen};
-use crate::bag::unknown;
 use crate::features::outcome::When;
 use crate::features::program::{Program, tofu};
 use crate::steps::Decision;

@@ -1,0 +1,146 @@
+//! Diff: what changes, what does not, and what has to be replaced.
+
+use crate::harness::{Outcome, Protocol, Setup, json, on_both_protocols, secret};
+
+on_both_protocols! {
+    async fn a_set_in_another_order_is_the_same_set(session: conformance) {
+        let record = session.record();
+        let made = record.make(&json!({
+            "name": "first", "labels": ["c", "a", "b"],
+            "grants": [{"who": "bob", "level": "read"}, {"who": "ada"}],
+        })).await?;
+        let turned = json!({
+            "name": "first", "labels": ["b", "c", "a"],
+            "grants": [{"who": "ada"}, {"who": "bob", "level": "read"}],
+        });
+        let difference = record.diff(&made, &turned).await?;
+        assert!(!difference.some, "{difference:?}");
+    }
+
+    async fn a_set_of_blocks_with_computed_values_in_another_order_is_the_same_set(session: sandbox) {
+        let server = session.resource("sandbox:index/server:Server", "server");
+        let rules = [json!({"port": 443}), json!({"port": 80, "cidr": "10.0.0.0/8"}), json!({"port": 22})];
+        let made = server.make(&json!({"name": "web", "rules": rules})).await?;
+        let turned = [&rules[2], &rules[0], &rules[1]];
+        let difference = server.diff(&made, &json!({"name": "web", "rules": turned})).await?;
+        assert!(!difference.some, "{difference:?}");
+    }
+
+    async fn a_list_in_another_order_is_another_list(session: sandbox) {
+        let server = session.resource("sandbox:index/server:Server", "server");
+        let made = server.make(&json!({"name": "web", "disks": [{"mount": "/"}, {"mount": "/data"}]})).await?;
+        let turned = json!({"name": "web", "disks": [{"mount": "/data"}, {"mount": "/"}]});
+        let difference = server.diff(&made, &turned).await?;
+        assert!(difference.some && difference.replaces.is_empty(), "{difference:?}");
+    }
+
+    async fn properties_come_and_go(session: sandbox) {
+        let note = session.note();
+        let made = note.make(&json!({"title": "Hello", "body": "World"})).await?;
+        let difference = note.diff(&made, &json!({"title": "Hi", "tag": "x"})).await?;
+        for change in ["add tag", "delete body", "update title"] {
+            assert!(difference.changes.contains(&change.to_owned()), "{change} is not in {difference:?}");
+        }
+    }
+
+    async fn what_cannot_be_changed_is_replaced(host, session: sandbox) {
+        let note = session.note();
+        let made = note.make(&json!({"title": "Hello", "color": "red"})).await?;
+        let news = json!({"title": "Hello", "color": "blue"});
+        let difference = note.diff(&made, &news).await?;
+        assert_eq!(difference.replaces, ["color"]);
+        assert!(difference.changes.contains(&"update-replace color".to_owned()), "{difference:?}");
+
+        // An engine that did not ask Diff is told so, and nothing happens.
+        let status = note.update(&made, &news).await.expect_err("it can only be replaced");
+        assert!(status.message().contains("`color`"), "{status}");
+        assert_eq!(host.objects()[0]["color"], "red");
+    }
+
+    async fn what_cannot_be_changed_is_found_within_blocks(session: sandbox) {
+        let server = session.resource("sandbox:index/server:Server", "server");
+        let made = server.make(&json!({"name": "web", "limits": {"cpu": 1, "zone": "a"}})).await?;
+        let difference = server.diff(&made, &json!({"name": "web", "limits": {"cpu": 1, "zone": "b"}})).await?;
+        assert_eq!(difference.replaces, ["limits"]);
+        assert_eq!(difference.changes, ["update status", "update-replace limits.zone"]);
+    }
+
+    async fn a_change_is_shown_as_deep_as_it_is(session: sandbox) {
+        let server = session.resource("sandbox:index/server:Server", "server");
+        let made = server.make(&json!({
+            "name": "web",
+            "disks": [{"mount": "/"}, {"mount": "/data"}],
+            "rules": [{"port": 443}, {"port": 80, "cidr": "10.0.0.0/8"}, {"port": 22}],
+        })).await?;
+        let mut difference = server.diff(&made, &json!({
+            "name": "web",
+            "disks": [{"mount": "/"}, {"mount": "/srv"}],
+            "rules": [{"port": 22}, {"port": 443}, {"port": 80, "cidr": "10.0.0.0/8"}, {"port": 25}],
+        })).await?;
+        difference.changes.retain(|change| change.contains("disks") || change.contains("rules"));
+        assert_eq!(difference.changes, ["add rules[3]", "update disks[1].mount"]);
+    }
+
+    async fn keys_of_a_secret_map_are_not_told(session: sandbox) {
+        let note = session.note();
+        let (before, after) = (json!({"a": "1", "zaffre-one": "2"}), json!({"a": "3", "zaffre-two": "4"}));
+        let made = note.make(&json!({"title": "Hello", "labels": before})).await?;
+        let open = note.diff(&made, &json!({"title": "Hello", "labels": after})).await?;
+        for change in ["update labels.a", "delete labels[\"zaffre-one\"]", "add labels[\"zaffre-two\"]"] {
+            assert!(open.changes.contains(&change.to_owned()), "{change} is not in {open:?}");
+        }
+        // Marked in what was, in what will be, and in both.
+        let hidden = note.make(&json!({"title": "Hello", "labels": secret(before)})).await?;
+        for (stored, labels) in [(&hidden, after.clone()), (&made, secret(after.clone())), (&hidden, secret(after))] {
+            let news = json!({"title": "Hello", "labels": labels});
+            let difference = note.diff_in_full(stored, &news, &[]).await?;
+            assert!(!format!("{difference:?}").contains("zaffre"), "{difference:?}");
+            let change = difference.detailed_diff.get("labels").expect("the map itself is told");
+            assert_eq!(change.kind(), isthmus_proto::pulumirpc::property_diff::Kind::Update);
+            assert_eq!(difference.diffs.iter().filter(|name| *name == "labels").count(), 1, "{difference:?}");
+        }
+    }
+
+    async fn ignored_changes_are_none(session: sandbox) {
+        let note = session.note();
+        let made = note.make(&json!({"title": "Hello", "body": "World", "labels": {"a": "1", "b": "2"}})).await?;
+        let news = json!({"title": "Hello", "body": "Moon", "labels": {"a": "3", "b": "2"}});
+        let ignoring = note.diff_in_full(&made, &news, &["body", "labels.a"]).await?;
+        assert!(ignoring.diffs.is_empty(), "{ignoring:?}");
+        let halfway = note.diff_in_full(&made, &news, &["body"]).await?;
+        assert!(halfway.diffs.contains(&"labels".to_owned()) && !halfway.diffs.contains(&"body".to_owned()));
+    }
+
+    async fn every_change_is_under_a_property_that_is_named_as_changed(session: conformance) {
+        let record = session.record();
+        let made = record.make(&json!({
+            "name": "first", "tags": {"a.b": "1"}, "labels": ["x"], "rules": [{"port": 1}],
+        })).await?;
+        let news = json!({"name": "first", "tags": {"a.b": "2"}, "labels": ["y"], "rules": [{"port": 2}]});
+        let answer = record.diff_in_full(&made, &news, &[]).await?;
+        assert!(answer.has_detailed_diff);
+        let mut tops: Vec<&str> = answer
+            .detailed_diff
+            .keys()
+            .map(|path| path.split(['.', '[']).next().expect("a path has a beginning"))
+            .collect();
+        tops.sort_unstable();
+        tops.dedup();
+        assert_eq!(answer.diffs, tops);
+        for property in ["labels", "rules", "tags"] {
+            assert!(answer.diffs.iter().any(|diff| diff == property), "{property}: {:?}", answer.diffs);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_set_of_nested_attributes_in_another_order_is_the_same_set() -> Outcome {
+    let (_host, session) = Setup::conformance(Protocol::V6).session().await?;
+    let nested = session.resource("conformance:index/nested:Nested", "nested");
+    let mounts = [json!({"path": "/a"}), json!({"path": "/b", "mode": "ro"}), json!({"path": "/c"})];
+    let made = nested.make(&json!({"name": "first", "mounts": mounts})).await?;
+    let turned = [&mounts[1], &mounts[2], &mounts[0]];
+    let difference = nested.diff(&made, &json!({"name": "first", "mounts": turned})).await?;
+    assert!(!difference.some, "{difference:?}");
+    Ok(())
+}

@@ -1,0 +1,264 @@
+//! Operations that fail: what the engine is told, and what becomes of what was half made.
+
+use crate::harness::engine::Severity;
+use crate::harness::resource::half_made;
+use crate::harness::{Code, Stored, json, json_of, on_both_protocols, secret};
+
+/// How a creation can go wrong, and what the engine is told: the code (UNKNOWN means that something may have been made),
+/// words of the text, and whether something is known to exist.
+const CREATIONS: [(&str, Code, &str, bool); 9] = [
+    ("error", Code::Aborted, "sandbox_faulty failed", false),
+    ("partial", Code::Unknown, "sandbox_faulty failed half way", true),
+    ("inconsistent", Code::Unknown, "inconsistent", true),
+    ("unknown", Code::Unknown, "unknown", true),
+    ("nothing", Code::Aborted, "absent", false),
+    ("refusal", Code::Unknown, "sandbox_faulty was asked to refuse", false),
+    ("garbage", Code::Unknown, "fault of the provider", false),
+    ("absent", Code::Unknown, "", false),
+    ("wrong-type", Code::Unknown, "fault of the provider", false),
+];
+
+on_both_protocols! {
+    async fn every_failed_creation_says_whether_something_may_exist(session: sandbox) {
+        for (mode, code, words, exists) in CREATIONS {
+            let status = session.faulty().make(&json!({"mode": mode})).await.expect_err(mode);
+            assert_eq!(status.code(), code, "{mode}: {status}");
+            assert!(status.message().contains(words), "{mode}: {status}");
+            assert_eq!(half_made(&status).is_some(), exists, "{mode}: {status}");
+        }
+    }
+
+    async fn what_is_odd_but_right_is_no_failure(host, session: sandbox) {
+        for mode in ["none", "json", "flood", "huge", "panic-text", "print", "warning", "unknown-severity"] {
+            let made = session.faulty().make(&json!({"mode": mode})).await?;
+            assert_eq!(made.outputs["mode"], mode);
+            session.faulty().delete(&made).await?;
+        }
+        let mut shown = host.engine.shown();
+        shown.retain(|line| line.severity == Severity::Warning);
+        let texts: Vec<&str> = shown.iter().map(|line| line.message.as_str()).collect();
+        assert!(texts.iter().any(|text| text.contains("sandbox_faulty warns")), "{texts:?}");
+        assert!(texts.iter().any(|text| text.contains("sandbox_faulty mumbles")), "{texts:?}");
+    }
+
+    async fn what_is_half_made_is_kept_and_replaced(host, session: sandbox) {
+        let server = session.resource("sandbox:index/server:Server", "server");
+        let inputs = server.checked(&json!({
+            "name": "web", "bootTime": "1h", "timeouts": {"create": "10ms"},
+        })).await?;
+
+        let status = server.create(&inputs).await.expect_err("it does not boot in time");
+        assert!(status.message().contains("The server did not boot within 10ms"), "{status}");
+        let kept = half_made(&status).expect("the engine is told what exists");
+        assert!(kept.reasons.iter().any(|reason| reason.contains("did not boot")), "{:?}", kept.reasons);
+        let outputs = json_of(&kept.properties.expect("with its properties"));
+        assert_eq!(outputs["status"], "booting");
+        assert_eq!(host.objects()[0]["id"], kept.id.as_str());
+
+        let stored = Stored { id: kept.id, inputs: inputs.clone(), outputs };
+        let difference = server.diff(&stored, &inputs).await?;
+        assert!(difference.some && !difference.replaces.is_empty(), "what is tainted is replaced: {difference:?}");
+        assert!(difference.delete_before_replace);
+
+        let read = server.refresh(&stored).await?.expect("the half of it is there");
+        assert!(!server.diff(&read, &inputs).await?.replaces.is_empty(), "reading does not mend it");
+
+        server.delete(&read).await?;
+        assert!(host.objects().is_empty());
+    }
+
+    async fn what_the_framework_half_made_is_kept_and_replaced(host, session: conformance) {
+        let record = session.record();
+        let inputs = record.checked(&json!({"name": "partial-one"})).await?;
+        let status = record.create(&inputs).await.expect_err("it goes wrong half way");
+        let kept = half_made(&status).expect("the engine is told what exists");
+        assert_eq!(kept.id, "partial-one-1");
+        let stored = Stored { id: kept.id, inputs: inputs.clone(), outputs: json_of(&kept.properties.expect("a bag")) };
+        let difference = record.diff(&stored, &inputs).await?;
+        assert!(!difference.replaces.is_empty(), "{difference:?}");
+        record.delete(&stored).await?;
+        assert!(host.objects().is_empty());
+    }
+
+    async fn a_creation_that_the_framework_refused_left_nothing(host, session: conformance) {
+        let status = session.record().make(&json!({"name": "fail-one"})).await.expect_err("it is never created");
+        assert_eq!(status.code(), Code::Aborted, "{status}");
+        assert!(half_made(&status).is_none());
+        assert!(host.objects().is_empty());
+    }
+
+    async fn what_is_half_changed_is_kept_and_changed_again(session: sandbox) {
+        let faulty = session.faulty();
+        let made = faulty.make(&json!({"mode": "none", "during": "update"})).await?;
+        let news = json!({"mode": "partial", "during": "update"});
+        let status = faulty.update(&made, &news).await.expect_err("it goes wrong half way");
+        let kept = half_made(&status).expect("the engine is told what exists");
+        assert_eq!(kept.id, made.id);
+
+        let outputs = json_of(&kept.properties.expect("with its properties"));
+        let stored = Stored { outputs, ..made };
+        let difference = faulty.diff(&stored, &json!({"mode": "none", "during": "update"})).await?;
+        assert!(difference.replaces.is_empty(), "a failed change does not taint: {difference:?}");
+        // The engine sends an update after a failed one even where nothing is left to do.
+        faulty.update(&stored, &json!({"mode": "none", "during": "update"})).await?;
+    }
+
+    async fn a_refused_change_leaves_what_was(host, session: conformance) {
+        let record = session.record();
+        let made = record.make(&json!({"name": "first", "title": "One"})).await?;
+        let news = json!({"name": "first", "title": "fail-update"});
+        let status = record.update(&made, &news).await.expect_err("no record takes this title");
+        assert!(status.message().contains("No record is ever updated to this title."), "{status}");
+        assert_eq!(host.objects()[0]["title"], "One");
+        if let Some(kept) = half_made(&status) {
+            assert_eq!(json_of(&kept.properties.expect("a bag"))["title"], "One");
+        }
+    }
+
+    async fn a_failed_deletion_is_an_error_that_names_what_stays(session: sandbox) {
+        for (mode, words) in [
+            ("error", "sandbox_faulty failed"),
+            ("partial", "sandbox_faulty failed half way"),
+            ("leftover", "it has deleted the object without an error, and answered with one that is still there"),
+            ("garbage", "ApplyResourceChange of sandbox_faulty with something invalid"),
+            ("wrong-type", "ApplyResourceChange of sandbox_faulty with something invalid"),
+        ] {
+            let made = session.faulty().make(&json!({"mode": mode, "during": "delete"})).await?;
+            let status = session.faulty().delete(&made).await.expect_err(mode);
+            assert!(status.message().contains(words), "{mode}: {status}");
+        }
+    }
+
+    async fn every_failed_change_says_what_is_wrong_and_whether_it_may_have_happened(session: sandbox) {
+        let faulty = session.faulty();
+        for (mode, code, words, exists) in CREATIONS {
+            let made = faulty.make(&json!({"mode": "none", "during": "update"})).await?;
+            let news = json!({"mode": mode, "during": "update"});
+            let status = faulty.update(&made, &news).await.expect_err(mode);
+            assert_eq!(status.code(), code, "{mode}: {status}");
+            assert!(status.message().contains(words), "{mode}: {status}");
+            assert_eq!(half_made(&status).is_some(), exists, "{mode}: {status}");
+        }
+    }
+
+    async fn an_import_that_cannot_be_used_says_why(session: sandbox) {
+        let invalid = "ImportResourceState of sandbox_faulty with something invalid";
+        for (mode, words) in [
+            ("error", "sandbox_faulty failed"),
+            ("misplaced", "sandbox_faulty failed somewhere"),
+            ("refusal", "sandbox_faulty was asked to refuse"),
+            ("garbage", invalid),
+            ("wrong-type", invalid),
+            ("unknown", "some values are unknown, which only plans may have"),
+            ("nothing", "the imported object is null"),
+            ("empty", "the imported object is null"),
+            ("absent", "the imported object is null"),
+        ] {
+            let status = session.faulty().import(mode).await.expect_err(mode);
+            assert!(status.message().contains(words), "{mode}: {status}");
+            assert_eq!(status.code(), Code::Aborted, "{mode}: {status}");
+        }
+        let imported = session.faulty().import("json").await?.expect("what is odd but right is no failure");
+        assert_eq!(imported.outputs["mode"], "none");
+    }
+
+    async fn a_failed_plan_means_that_nothing_happened(session: sandbox) {
+        for mode in ["error", "refusal", "garbage", "absent", "inconsistent", "wrong-type", "deferred"] {
+            let status = session.faulty().make(&json!({"mode": mode, "during": "plan"})).await.expect_err(mode);
+            let code = status.code();
+            assert!(![Code::Unknown, Code::Internal, Code::DataLoss].contains(&code), "{mode}: {status}");
+            assert!(half_made(&status).is_none(), "{mode}: {status}");
+        }
+    }
+
+    async fn a_failed_read_is_an_error_and_not_an_absence(session: sandbox) {
+        for mode in ["error", "refusal", "garbage", "unknown", "wrong-type"] {
+            let made = session.faulty().make(&json!({"mode": mode, "during": "read"})).await?;
+            session.faulty().refresh(&made).await.expect_err(mode);
+        }
+        let gone = session.faulty().make(&json!({"mode": "gone", "during": "read"})).await?;
+        assert_eq!(session.faulty().refresh(&gone).await?, None);
+    }
+
+    async fn errors_name_properties_and_not_attributes(session: sandbox) {
+        let status = session.faulty().make(&json!({"mode": "error"})).await.expect_err("it fails");
+        assert!(status.message().contains("`mode`"), "{status}");
+        assert!(status.message().contains("It was asked to."), "{status}");
+    }
+
+    async fn a_place_that_there_is_not_is_cut_to_where_it_leaves_the_schema(session: sandbox) {
+        let faulty = session.faulty();
+        let status = faulty.make(&json!({"mode": "misplaced"})).await.expect_err("it fails");
+        assert!(status.message().contains("sandbox_faulty failed somewhere: It was asked to. (at property `mode`)"), "{status}");
+        let checked = faulty.check(&json!({"mode": "misplaced", "during": "validate"})).await?;
+        let [(property, reason)] = &*checked.failures else { panic!("one failure: {checked:?}") };
+        assert_eq!(property, "mode");
+        assert!(reason.ends_with("Examine values at 'faulty.mode'."), "{reason}");
+    }
+
+    async fn what_the_provider_breaks_is_named_with_resource_and_property(session: sandbox) {
+        for (mode, during, words) in [
+            ("inconsistent", "plan", &["produced an invalid plan for sandbox_faulty", "mode"][..]),
+            ("wrong-type", "plan", &["PlanResourceChange of sandbox_faulty", "id"]),
+            ("garbage", "plan", &["PlanResourceChange of sandbox_faulty"]),
+            ("nothing", "plan", &["PlanResourceChange of sandbox_faulty", "nothing is planned"]),
+            ("inconsistent", "create", &["inconsistent result after apply for sandbox_faulty", "mode"]),
+            ("unknown", "create", &["ApplyResourceChange of sandbox_faulty", "still unknown"]),
+            ("wrong-type", "create", &["ApplyResourceChange of sandbox_faulty", "id"]),
+            ("garbage", "create", &["ApplyResourceChange of sandbox_faulty"]),
+            ("absent", "create", &["ApplyResourceChange of sandbox_faulty", "what exists now"]),
+        ] {
+            let inputs = json!({"mode": mode, "during": during});
+            let status = session.faulty().make(&inputs).await.expect_err(mode);
+            for word in words.iter().chain(&["provider sandbox", "fault of the provider"]) {
+                assert!(status.message().contains(word), "{mode} during {during}: {word:?} is not in {status}");
+            }
+        }
+        // When something is made, core does not look at what would replace it.
+        let made = session.faulty().make(&json!({"mode": "none", "during": "plan"})).await?;
+        let wrong = json!({"mode": "wrong-path", "during": "plan"});
+        let status = session.faulty().diff(&made, &wrong).await.expect_err("there is no such attribute");
+        assert!(status.message().contains("no_such_attribute"), "{status}");
+        for (mode, words) in [
+            ("unknown", "ReadResource of sandbox_faulty with something invalid: some values are unknown"),
+            ("wrong-type", "ReadResource of sandbox_faulty with something invalid"),
+            ("garbage", "ReadResource of sandbox_faulty with something invalid"),
+        ] {
+            let made = session.faulty().make(&json!({"mode": mode, "during": "read"})).await?;
+            let status = session.faulty().refresh(&made).await.expect_err(mode);
+            assert!(status.message().contains(words), "{status}");
+        }
+    }
+
+    async fn a_resource_that_vanished_between_plan_and_apply_is_an_error_that_keeps_the_state(host, session: sandbox) {
+        let note = session.note();
+        let made = note.make(&json!({"title": "Hello"})).await?;
+        let news = json!({"title": "Hi"});
+        assert!(note.diff(&made, &news).await?.some);
+        host.lose_object();
+        let status = note.update(&made, &news).await.expect_err("there is nothing to change");
+        assert!(status.message().contains("note"), "{status}");
+        assert!(host.objects().is_empty(), "and nothing was made");
+        if let Some(kept) = half_made(&status) {
+            assert_eq!(json_of(&kept.properties.expect("a bag"))["title"], "Hello");
+        }
+        assert_eq!(note.refresh(&made).await?, None, "a refresh finds out");
+    }
+
+    async fn secret_values_are_in_no_text_that_a_failure_makes(host, session: sandbox) {
+        let faulty = session.faulty();
+        // The provider answers with another mode than was planned; mode and size are secret here.
+        let inputs = json!({"mode": secret("inconsistent"), "size": secret(271_828_182)});
+        let status = faulty.create(&inputs).await.expect_err("the answer is not what was planned");
+        assert!(!status.message().contains("271828182"), "{status}");
+        let kept = half_made(&status).expect("something exists");
+        assert!(kept.reasons.iter().all(|reason| !reason.contains("271828182")), "{kept:?}");
+        let note = session.note();
+        let checked = note.check(&json!({"title": "Hello", "priority": secret("hunter2-hunter2")})).await?;
+        assert_eq!(checked.failures.len(), 1);
+        assert!(!checked.failures[0].1.contains("hunter2"), "{checked:?}");
+        for line in host.engine.lines() {
+            assert!(!line.message.contains("hunter2") && !line.message.contains("271828182"), "{line:?}");
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Files of users that the program meets stay as they are, and what it creates is nobody else's to change.
+
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use tempfile::TempDir;
+
+use crate::harness::{PATIENCE, Setup, json, on_both_protocols};
+
+/// Writes the marker by which isthmus knows a directory that it has created itself.
+pub(crate) fn mark(directory: &Path, purpose: &str) {
+    let name = directory.file_name().and_then(|name| name.to_str()).expect("a name");
+    let inode = std::fs::metadata(directory).expect("a directory").ino();
+    let text = format!(
+        "isthmus created this directory for {purpose}, and removes it.\nname: {name}\ninode: {inode}\n"
+    );
+    std::fs::write(directory.join(".isthmus-directory"), text).expect("a marker");
+}
+
+/// A directory for its owner alone, which nobody has touched for a while, with a file in it.
+fn directory(parent: &Path, name: &str, file: &str) -> PathBuf {
+    let path = parent.join(name);
+    std::fs::create_dir_all(&path).expect("a directory");
+    set_mode(&path, 0o700);
+    let file = path.join(file);
+    std::fs::write(&file, "of a user").expect("a file");
+    let opened = std::fs::File::open(&path).expect("a directory");
+    opened.set_modified(SystemTime::now() - Duration::from_secs(3600)).expect("it is ours");
+    file
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("it is ours");
+}
+
+/// Everything in a directory that others than its owner may write to. Links have no mode of their own, and sockets are protected by
+/// that of their directory.
+pub(crate) fn writable_by_others(directory: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut directories = vec![directory.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(&directory).expect("a directory") {
+            let path = entry.expect("an entry").path();
+            // What is temporary may go meanwhile.
+            let Ok(metadata) = path.symlink_metadata() else { continue };
+            let has_mode = !metadata.is_symlink() && !metadata.file_type().is_socket();
+            if has_mode && metadata.mode() & 0o022 != 0 {
+                found.push(format!("{:04o} {}", metadata.mode() & 0o7777, path.display()));
+            }
+            if metadata.is_dir() {
+                directories.push(path);
+            }
+        }
+    }
+    found
+}
+
+async fn until(what: &str, mut so: impl FnMut() -> bool) {
+    let waited = tokio::time::timeout(PATIENCE, async {
+        while !so() {
+            // It happens in a directory; there is nothing else to wait on.
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    assert!(waited.await.is_ok(), "waited in vain until {what}");
+}
+
+on_both_protocols! {
+    async fn a_start_removes_what_killed_daemons_left_and_nothing_of_users(protocol) {
+        let temporary = Arc::new(tempfile::tempdir().expect("a directory"));
+        let here = temporary.path();
+        let text = |path: &Path| path.to_str().expect("a path in UTF-8").to_owned();
+        let setup = Setup::sandbox(protocol).with("TMPDIR", &text(here)).within(&temporary);
+        let home = here.join("isthmus-home");
+        let setup = setup.with("ISTHMUS_HOME", &text(&home));
+
+        let state = directory(here, "isthmus-home", "state-of-a-user");
+        let project = directory(here, "isthmus-demo.X4", "Pulumi.yaml");
+        let copied = directory(here, "isthmus-sockets-Copied", "notes.txt");
+        let abandoned = here.join("isthmus-sockets-Ab12Cd");
+        std::fs::create_dir(&abandoned).expect("a directory");
+        set_mode(&abandoned, 0o700);
+        drop(std::os::unix::net::UnixListener::bind(abandoned.join("plugin1")).expect("a socket"));
+        mark(&abandoned, "the sockets of a provider process");
+        std::fs::copy(abandoned.join(".isthmus-directory"), copied.with_file_name(".isthmus-directory"))
+            .expect("a copy");
+
+        let (_host, session) = setup.session().await?;
+        session.note().make(&json!({"title": "Hello"})).await?;
+        until("what a killed daemon left is removed", || !abandoned.exists()).await;
+        for file in [state, project, copied] {
+            let found = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{file:?}: {error}"));
+            assert_eq!(found, "of a user");
+        }
+    }
+
+    async fn a_provider_does_not_inherit_the_settings_of_this_program(protocol) {
+        let store = tempfile::tempdir().expect("a directory");
+        let store = store.path().join("state.sqlite").to_str().expect("a path in UTF-8").to_owned();
+        let setup = Setup::sandbox(protocol)
+            .with("ISTHMUS_KEY", &"5e".repeat(32))
+            .with("ISTHMUS_STORE", &store)
+            .with("ISTHMUS_LOG_CALLS", "true")
+            .with("OF_A_PROVIDER", "x");
+        let (host, session) = setup.session().await?;
+        session.note().make(&json!({"title": "Hello"})).await?;
+        let environment = std::fs::read(format!("/proc/{}/environ", host.provider_process())).expect("it runs");
+        let environment = String::from_utf8_lossy(&environment).into_owned();
+        let names: Vec<&str> =
+            environment.split('\0').filter_map(|variable| Some(variable.split_once('=')?.0)).collect();
+        assert!(names.contains(&"OF_A_PROVIDER") && names.contains(&"PLUGIN_UNIX_SOCKET_DIR"), "{names:?}");
+        assert!(!names.iter().any(|name| name.starts_with("ISTHMUS_")), "{names:?}");
+    }
+
+    async fn without_a_umask_nothing_is_writable_by_others(protocol) {
+        let directory = Arc::new(tempfile::tempdir().expect("a directory"));
+        let here = |name: &str| directory.path().join(name).to_str().expect("a path in UTF-8").to_owned();
+        std::fs::create_dir(directory.path().join("tmp")).expect("a directory");
+        let setup = Setup::sandbox(protocol)
+            .without_umask()
+            .within(&directory)
+            .with("TMPDIR", &here("tmp"))
+            .with("TF_LOG", "trace")
+            .with("TF_LOG_PATH", &here("terraform.log"))
+            .with("PULUMI_TF_DEBUG_GRPC", &here("calls.json"));
+        let host = setup.start().await.with_own_provider();
+        let session = host.session().await?;
+        session.note().make(&json!({"title": "Hello"})).await?;
+        host.schema_is_kept().await;
+        let expected = ["isthmus/state.sqlite", "isthmus/state.sqlite-wal", "isthmus/state.sqlite-shm", "isthmus/state.key",
+            "terraform.log", "calls.json", "calls"];
+        for name in expected {
+            assert!(directory.path().join(name).is_file(), "{name} is missing");
+        }
+        assert_eq!(std::fs::read_dir(here("tmp")).expect("a directory").count(), 1, "the socket's directory");
+        assert_eq!(writable_by_others(directory.path()), [""; 0]);
+    }
+
+    async fn a_home_that_others_may_write_to_is_not_used(protocol) {
+        let directory = Arc::new(tempfile::tempdir().expect("a directory"));
+        let home = directory.path().join("isthmus");
+        std::fs::create_dir(&home).expect("a directory");
+        set_mode(&home, 0o777);
+        let (host, session) = Setup::sandbox(protocol).within(&directory).session().await?;
+        session.note().make(&json!({"title": "Hello"})).await?;
+        let help = format!("help: run `chmod go-w {}`", home.display());
+        host.engine.line("what to do", |line| line.message.contains(&help)).await;
+        assert_eq!(std::fs::read_dir(&home).expect("a directory").count(), 0, "nothing is put there");
+    }
+}
+
+/// What `isthmus` prints on a home directory.
+fn isthmus(directory: &TempDir, words: &[&str], variables: &[(&str, &Path)]) -> (i32, String) {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_isthmus"));
+    command.args(words).env_clear().env("HOME", directory.path()).env("TMPDIR", directory.path());
+    command.env("ISTHMUS_HOME", directory.path().join("isthmus")).envs(variables.iter().copied());
+    let output = command.output().expect("it starts");
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Imports a state without resources, which creates the store and its key where they are missing.
+fn import_nothing(directory: &TempDir, variables: &[(&str, &Path)]) -> (i32, String) {
+    let file = directory.path().join("empty.tfstate");
+    let state =
+        r#"{"version": 4, "terraform_version": "1.9.0", "serial": 1, "lineage": "none", "resources": []}"#;
+    std::fs::write(&file, state).expect("written");
+    isthmus(directory, &["state", "import", file.to_str().expect("text")], variables)
+}
+
+#[test]
+fn a_key_or_home_that_another_user_may_change_is_refused_with_what_to_do() {
+    let machine = tempfile::tempdir().expect("a directory");
+    let list = || isthmus(&machine, &["state", "list", "--json"], &[]);
+    let (code, said) = import_nothing(&machine, &[]);
+    assert_eq!(code, 0, "{said}");
+    let home = machine.path().join("isthmus");
+    for (path, mode, usual) in [(&home, 0o770, 0o700), (&home.join("state.key"), 0o606, 0o600)] {
+        set_mode(path, mode);
+        let (code, said) = list();
+        let help = format!("help: run `chmod go-w {}`\n", path.display());
+        assert!(code == 1 && said.ends_with(&help), "{code}: {said}");
+        set_mode(path, usual);
+        let (code, said) = list();
+        assert!(code == 0 && said.starts_with("[]\n"), "it is mended: {code}: {said}");
+    }
+    if rustix::process::geteuid().is_root() {
+        for path in [&home, &home.join("state.key")] {
+            std::os::unix::fs::chown(path, Some(65534), None).expect("as root");
+            let (code, said) = list();
+            assert!(
+                code == 1 && said.ends_with(&format!("help: run `chown 0 {}`\n", path.display())),
+                "{said}"
+            );
+            std::os::unix::fs::chown(path, Some(0), None).expect("as root");
+        }
+    }
+}
+
+#[test]
+fn a_store_that_is_missing_beside_a_key_is_warned_of_once() {
+    let machine = tempfile::tempdir().expect("a directory");
+    let (home, other) = (machine.path().join("isthmus"), machine.path().join("other.sqlite"));
+    let (key, store) = (home.join("state.key"), home.join("state.sqlite"));
+    let (code, said) = isthmus(&machine, &["state", "list"], &[]);
+    assert!(
+        code == 0 && said.contains("holds no objects") && !said.contains("warning"),
+        "a new machine: {said}"
+    );
+    assert!(!home.exists(), "looking creates nothing");
+    let (code, said) = import_nothing(&machine, &[]);
+    assert!(code == 0 && !said.contains("warning"), "a first start: {said}");
+    assert!(key.is_file() && store.is_file());
+
+    for name in ["state.sqlite", "state.sqlite-wal", "state.sqlite-shm"] {
+        let _ = std::fs::remove_file(home.join(name));
+    }
+    for (store, variables) in [(&store, vec![]), (&other, vec![("ISTHMUS_STORE", other.as_path())])] {
+        let (key, shown) = (key.display().to_string(), store.display().to_string());
+        for words in
+            [&["state", "list"][..], &["state", "export"], &["state", "show", "1"], &["state", "rm", "1"]]
+        {
+            let (code, said) = isthmus(&machine, words, &variables);
+            assert!(
+                code == 3 && said.contains(&key) && said.contains(&shown) && said.contains("help: "),
+                "{said}"
+            );
+            assert!(!store.exists(), "{words:?} creates nothing");
+        }
+        let (code, said) = import_nothing(&machine, &variables);
+        assert!(
+            code == 0 && said.contains("warning: ") && said.contains(&key) && said.contains(&shown),
+            "{said}"
+        );
+        let (code, said) = isthmus(&machine, &["state", "list"], &variables);
+        assert!(code == 0 && !said.contains("warning"), "it is there now: {said}");
+    }
+}
+
+#[test]
+fn an_export_does_not_overwrite_the_store_itself() {
+    let machine = tempfile::tempdir().expect("a directory");
+    import_nothing(&machine, &[]);
+    for name in ["state.sqlite", "state.key"] {
+        let file = machine.path().join("isthmus").join(name);
+        let before = std::fs::read(&file).expect("it is there");
+        let words = ["state", "export", "--force", "--output", file.to_str().expect("text")];
+        let (code, said) = isthmus(&machine, &words, &[]);
+        assert!(code == 1 && said.contains("is a file of the state store itself"), "{said}");
+        assert!(std::fs::read(&file).expect("it is there") == before);
+    }
+}
+
+#[test]
+fn the_demonstration_leaves_the_users_store_alone() {
+    let machine = tempfile::tempdir().expect("a directory");
+    let store = machine.path().join("precious.sqlite");
+    let (code, said) = isthmus(&machine, &["demo"], &[("ISTHMUS_STORE", &store)]);
+    assert_eq!(code, 0, "{said}");
+    assert!(!store.exists() && !machine.path().join("isthmus").exists(), "{said}");
+    assert_eq!(std::fs::read_dir(machine.path()).expect("a directory").count(), 0, "nothing is left");
+}

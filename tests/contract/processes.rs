@@ -1,0 +1,6 @@
+//! The processes of the daemon and of its providers, and their ends.
+
+mod cancelling;
+mod deaths;
+mod endings;
+mod open_files;

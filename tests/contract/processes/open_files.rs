@@ -1,0 +1,87 @@
+//! The limit of open files: too low, low, and reached.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+
+use crate::harness::{PATIENCE, on_both_protocols};
+
+/// The plugin under one of its names, started by a shell that sets a limit first.
+fn limited(directory: &Path, limit: &str, name: &str) -> Command {
+    let program: PathBuf = directory.join(name);
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_isthmus"), &program).expect("a link");
+    let mut command = Command::new("/bin/sh");
+    command
+        .args(["-c", &format!("{limit}; exec \"$0\" \"$@\"")])
+        .arg(program)
+        .env_clear()
+        .env("HOME", directory)
+        .stdin(Stdio::null());
+    command
+}
+
+/// The soft limit of a process.
+fn soft_limit(process: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/limits")).expect("limits");
+    let line = text.lines().find(|line| line.starts_with("Max open files")).expect("the limit of open files");
+    line.split_whitespace().nth(3).and_then(|word| word.parse().ok())
+}
+
+#[test]
+fn a_limit_that_is_too_low_ends_the_plugin_with_the_reason() {
+    for name in ["pulumi-resource-terraform-provider", "lumi-resource-sandbox"] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut command = limited(directory.path(), "ulimit -n 20", name);
+        let output = command.arg("127.0.0.1:1").output().expect("a shell");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{name}: {stderr}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{name} prints no port: {stderr}");
+        for part in ["the limit of open files is 20, and at least 64 are needed", "help: ", "ulimit -n 1024"]
+        {
+            assert!(stderr.contains(part), "{name}: {part:?} is not in: {stderr}");
+        }
+    }
+}
+
+#[test]
+fn a_low_soft_limit_is_raised() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut command = limited(directory.path(), "ulimit -S -n 20", "pulumi-resource-terraform-provider");
+    let mut process = command.stdout(Stdio::piped()).spawn().expect("a shell");
+    let mut port = String::new();
+    let read = BufReader::new(process.stdout.take().expect("a pipe")).read_line(&mut port);
+    let limit = soft_limit(process.id());
+    process.kill().expect("it runs");
+    process.wait().expect("its end");
+    read.expect("its output can be read");
+    assert!(port.trim().parse::<u16>().is_ok(), "it serves: {port:?}");
+    let own = getrlimit(Resource::Nofile);
+    assert_eq!(limit, Some(own.maximum.unwrap_or(1024).min(1024)));
+}
+
+on_both_protocols! {
+    async fn a_limit_that_is_reached_delays_connections_and_is_reported(host, session: sandbox) {
+        let set_limit = |limit| {
+            let process = Pid::from_raw(i32::try_from(host.process()).expect("a process id"));
+            prlimit(process, Resource::Nofile, limit).expect("a limit that is allowed")
+        };
+        let before = set_limit(Rlimit { current: Some(3), maximum: getrlimit(Resource::Nofile).maximum });
+        // The system accepts it, and the daemon cannot.
+        let channel = host.channel().await;
+        let asking = tokio::spawn(async move { ResourceProviderClient::new(channel).get_plugin_info(()).await });
+        // There is no descriptor for a connection to the engine's log either.
+        let report = "failed to accept a connection: Too many open files";
+        host.prints(report).await;
+        // Whoever has a connection is served meanwhile.
+        session.plugin_version().await?;
+        assert!(!asking.is_finished());
+        set_limit(before);
+        let info = tokio::time::timeout(PATIENCE, asking).await.expect("it is accepted now").expect("the call");
+        assert!(!info?.into_inner().version.is_empty());
+        let stderr = host.stderr();
+        assert!(stderr.matches(report).count() == 1 && stderr.contains("ulimit -n"), "{stderr}");
+    }
+}

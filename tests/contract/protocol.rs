@@ -1,0 +1,9 @@
+//! The service itself: connections, messages, and who may send them.
+
+mod hostile;
+mod introduction;
+mod messages;
+mod peers;
+mod requests;
+mod rpc_log;
+mod sessions;

@@ -1,0 +1,75 @@
+//! Several connections and many calls at once on one process.
+
+use std::collections::BTreeSet;
+
+use tokio::task::JoinSet;
+
+use crate::harness::engine::Engine;
+use crate::harness::{Setup, json, on_both_protocols};
+
+on_both_protocols! {
+    async fn each_session_tells_its_own_engine(protocol) {
+        let host = Setup::sandbox(protocol).attachable().start().await;
+        let other_engine = Engine::start().await;
+        let (one, other) = (host.connect().await, host.connect().await);
+        for (session, engine) in [(&one, &host.engine), (&other, &other_engine)] {
+            session.handshake("").await?;
+            session.attach(engine.address()).await?;
+            session.parameterize(&[&host.provider()]).await?;
+            session.configure(&json!({})).await?;
+        }
+        one.resource("sandbox:index/note:Note", "one").check(&json!({"title": "warn"})).await?;
+        assert_eq!(host.engine.shown().len(), 1, "{:?}", host.engine.shown());
+        assert_eq!(other_engine.shown(), []);
+        other.resource("sandbox:index/note:Note", "other").check(&json!({"title": "warn"})).await?;
+        assert_eq!(host.engine.shown().len(), 1, "{:?}", host.engine.shown());
+        assert_eq!(other_engine.shown().len(), 1, "{:?}", other_engine.shown());
+        assert!(other_engine.shown()[0].urn.ends_with("::other"));
+    }
+
+    async fn each_session_has_a_configuration_of_its_own(protocol) {
+        let host = Setup::sandbox(protocol).attachable().start().await;
+        let mut objects = Vec::new();
+        for name in ["one", "other"] {
+            let directory = host.folder().join(name);
+            let session = host.parameterized().await?;
+            session.configure(&json!({"directory": directory.to_str()})).await?;
+            session.note().make(&json!({"title": name})).await?;
+            objects.push(std::fs::read_dir(&directory).expect("the provider's directory").count());
+        }
+        assert_eq!(objects, [1, 1]);
+        assert_eq!(host.provider_processes().len(), 2);
+    }
+
+    async fn an_engine_comes_back_on_another_connection(protocol) {
+        let host = Setup::sandbox(protocol).attachable().start().await;
+        let session = host.session().await?;
+        let made = session.note().make(&json!({"title": "Hello"})).await?;
+        // The end of one run, and the next.
+        session.cancel().await?;
+        drop(session);
+        let session = host.session().await?;
+        let read = session.note().refresh(&made).await?.expect("the note is there");
+        assert_eq!(read.outputs, made.outputs);
+    }
+
+    async fn many_resources_are_made_at_once(host, session: sandbox) {
+        let mut making = JoinSet::new();
+        for number in 0..32 {
+            let session = session.clone();
+            making.spawn(async move {
+                let name = format!("note{number}");
+                let note = session.resource("sandbox:index/note:Note", &name);
+                let made = note.make(&json!({"title": name})).await?;
+                assert_eq!(made.outputs["title"], name, "answers are not mixed up");
+                Ok::<_, tonic::Status>(made.id)
+            });
+        }
+        let mut ids = BTreeSet::new();
+        while let Some(made) = making.join_next().await {
+            ids.insert(made.expect("a test's task does not panic")?);
+        }
+        assert_eq!(ids.len(), 32);
+        assert_eq!(host.objects().len(), 32);
+    }
+}

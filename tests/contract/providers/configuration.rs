@@ -1,0 +1,160 @@
+//! The provider's own configuration.
+
+use crate::harness::engine::Severity;
+use crate::harness::{Code, Json, Setup, json, on_both_protocols, secret, unknown};
+
+on_both_protocols! {
+    async fn a_good_configuration_comes_back_as_it_came(protocol) {
+        let host = Setup::conformance(protocol).start().await;
+        let session = host.parameterized().await?;
+        // Engines add the version, and must get it back.
+        let news = json!({"region": "north", "version": "0.0.0"});
+        let checked = session.check_config(&json!({}), &news).await?;
+        assert_eq!(checked.failures, []);
+        assert_eq!(checked.inputs, news);
+    }
+
+    async fn what_has_structure_may_come_as_json(protocol) {
+        let host = Setup::conformance(protocol).start().await;
+        let session = host.parameterized().await?;
+        for endpoints in [
+            json!([{"url": "https://a.example", "insecure": true}]),
+            json!("[{\"url\": \"https://a.example\", \"insecure\": true}]"),
+        ] {
+            let checked = session.check_config(&json!({}), &json!({"endpoints": endpoints})).await?;
+            assert_eq!(checked.failures, []);
+            let stored: Json = match &checked.inputs["endpoints"] {
+                Json::String(text) => serde_json::from_str(text).expect("JSON"),
+                structured => structured.clone(),
+            };
+            assert_eq!(stored, json!([{"url": "https://a.example", "insecure": true}]));
+            session.diff_config(&checked.inputs, &checked.inputs).await?;
+        }
+    }
+
+    async fn a_key_that_there_is_not_is_a_failure(protocol) {
+        let host = Setup::conformance(protocol).start().await;
+        let session = host.parameterized().await?;
+        let checked = session.check_config(&json!({}), &json!({"regoin": "north"})).await?;
+        let [(_, reason)] = &checked.failures[..] else { panic!("one failure: {checked:?}") };
+        assert!(reason.contains("region"), "{reason}");
+    }
+
+    async fn the_provider_judges_its_configuration(protocol) {
+        let host = Setup::conformance(protocol).start().await;
+        let session = host.parameterized().await?;
+        let checked = session.check_config(&json!({}), &json!({"region": "invalid"})).await?;
+        let [(property, reason)] = &checked.failures[..] else { panic!("one failure: {checked:?}") };
+        assert_eq!(property, "region");
+        assert_eq!(
+            reason,
+            "could not validate provider configuration: Invalid region. There is no region of that name. Check `pulumi \
+             config get conformance:region`."
+        );
+    }
+
+    async fn what_is_not_known_yet_is_no_failure(protocol) {
+        let host = Setup::conformance(protocol).start().await;
+        let session = host.parameterized().await?;
+        let checked = session.check_config(&json!({}), &json!({"region": unknown()})).await?;
+        assert_eq!(checked.failures, []);
+        assert_eq!(checked.inputs["region"], unknown());
+    }
+
+    async fn a_changed_configuration_replaces_nothing(protocol) {
+        let host = Setup::conformance(protocol).start().await;
+        let session = host.parameterized().await?;
+        let old = json!({"region": "north", "version": "0.0.0"});
+
+        let same = session.diff_config(&old, &old).await?;
+        assert!(same.replaces.is_empty() && same.diffs.is_empty(), "{same:?}");
+        let moved = session.diff_config(&old, &json!({"region": "south", "version": "0.0.0"})).await?;
+        assert_eq!(moved.diffs, ["region"]);
+        assert_eq!(moved.replaces, [""; 0]);
+        let newer = session.diff_config(&old, &json!({"region": "north", "version": "0.0.1"})).await?;
+        assert_eq!(newer.replaces, [""; 0]);
+    }
+
+    async fn the_provider_gets_its_configuration(protocol) {
+        let host = Setup::conformance(protocol).start().await;
+        let session = host.parameterized().await?;
+        // Secrets may come in Configure, whatever was agreed.
+        let arguments = json!({"region": "north", "token": secret("sesame"), "version": "0.0.0"});
+        assert!(session.configure(&arguments).await?.supports_preview);
+
+        session.record().make(&json!({"name": "first"})).await?;
+        let found = session.invoke("conformance:index/getLookup:getLookup", &json!({"name": "first"})).await?;
+        assert_eq!(found.expect("a record")["region"], "north");
+    }
+
+    async fn a_configuration_that_the_provider_refuses_is_an_error(protocol) {
+        let host = Setup::conformance(protocol).start().await;
+        let session = host.parameterized().await?;
+        let status = session.configure(&json!({"token": secret("refused")})).await.expect_err("the provider refuses");
+        assert!(status.message().contains("The service does not accept this token"), "{status}");
+        assert!(status.message().contains("`token`"), "the property is named: {status}");
+    }
+
+    async fn a_warning_about_the_configuration_is_shown_once(protocol) {
+        let host = Setup::sandbox(protocol).with("SANDBOX_CONFIGURE", "warn").start().await;
+        let session = host.parameterized().await?;
+        session.configure(&json!({})).await?;
+        let warnings = host.engine.shown();
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert_eq!(warnings[0].severity, Severity::Warning);
+    }
+
+    async fn a_provider_that_dies_of_its_configuration_is_quoted(protocol) {
+        let host = Setup::sandbox(protocol).with("SANDBOX_CONFIGURE", "crash").start().await;
+        let session = host.parameterized().await?;
+        let status = session.configure(&json!({})).await.expect_err("the provider dies");
+        assert!(status.message().contains("sandbox_faulty was asked to crash"), "{status}");
+        assert_ne!(status.code(), Code::Unknown, "nothing has happened");
+        let status = session.note().check(&json!({"title": "Hello"})).await.expect_err("the provider is gone");
+        assert!(status.message().contains("is gone"), "{status}");
+    }
+
+    async fn nothing_reaches_a_provider_that_is_not_configured(protocol) {
+        let host = Setup::sandbox(protocol).start().await;
+        let session = host.session().await?;
+        let made = session.note().make(&json!({"title": "Hello"})).await?;
+        let session = host.parameterized().await?;
+        let note = session.note();
+        let asked = host.call_names();
+        let inputs = json!({"title": "Hello", "body": "again"});
+        let refused = [
+            ("Create", note.make(&inputs).await.map(drop).expect_err("Create")),
+            ("Update", note.update(&made, &inputs).await.map(drop).expect_err("Update")),
+            ("Delete", note.delete(&made).await.expect_err("Delete")),
+            ("Read", note.refresh(&made).await.map(drop).expect_err("Read")),
+            ("Diff", note.diff(&made, &inputs).await.map(drop).expect_err("Diff")),
+            (
+                "Invoke",
+                session.invoke("sandbox:index/getNote:getNote", &json!({"title": "Hello"})).await.map(drop)
+                    .expect_err("Invoke"),
+            ),
+        ];
+        for (call, status) in refused {
+            assert_eq!(status.code(), Code::FailedPrecondition, "{call}: {status}");
+            assert!(status.message().contains("the provider sandbox is not configured"), "{call}: {status}");
+        }
+        let since = host.call_names()[asked.len()..].to_vec();
+        let changing = ["ApplyResourceChange", "PlanResourceChange", "ReadResource", "ReadDataSource", "Configure"];
+        assert!(!since.iter().any(|call| changing.contains(&call.as_str())), "{since:?}");
+        assert_eq!(host.objects().len(), 1);
+        // What needs no configuration is answered, and a Configure is not too late.
+        assert_eq!(note.check(&inputs).await?.failures, []);
+        session.configure(&json!({})).await?;
+        note.delete(&made).await?;
+    }
+
+    async fn nothing_reaches_a_provider_that_has_refused_its_configuration(protocol) {
+        let host = Setup::sandbox(protocol).with("SANDBOX_CONFIGURE", "refuse").start().await;
+        let session = host.parameterized().await?;
+        let status = session.configure(&json!({})).await.expect_err("it refuses");
+        assert!(status.message().contains("The sandbox refuses to be configured"), "{status}");
+        let status = session.note().make(&json!({"title": "Hello"})).await.expect_err("it is not configured");
+        assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
+        assert_eq!(host.objects(), Vec::<serde_json::Value>::new());
+    }
+}

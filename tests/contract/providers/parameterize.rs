@@ -1,0 +1,313 @@
+//! Choosing the provider, and everything that can be wrong with the choice.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use isthmus_proto::pulumirpc::parameterize_request;
+use tokio::task::JoinSet;
+
+use crate::harness::engine::Severity;
+use crate::harness::{Code, Outcome, Protocol, Setup, Status, json, on_both_protocols};
+
+on_both_protocols! {
+    async fn a_path_chooses_a_provider(protocol) {
+        let host = Setup::sandbox(protocol).start().await;
+        let session = host.greeted().await?;
+        let answer = session.parameterize(&[&host.provider()]).await?;
+        assert_eq!((answer.name.as_str(), answer.version.as_str()), ("sandbox", "0.0.0"));
+    }
+
+    async fn the_value_in_an_sdk_chooses_the_provider_that_it_was_made_for(protocol) {
+        let host = Setup::sandbox(protocol).start().await;
+        let session = host.greeted().await?;
+        let value = json!({"local": {"path": host.provider()}, "includes": ["sandbox_note"]});
+        let answer = session.parameterize_by_value(&value.to_string()).await?;
+        assert_eq!((answer.name.as_str(), answer.version.as_str()), ("sandbox", "0.0.0"));
+
+        session.configure(&json!({})).await?;
+        session.note().make(&json!({"title": "Hello"})).await?;
+        let status = session.faulty().check(&json!({"mode": "none"})).await.expect_err("it was not included");
+        assert_eq!(status.code(), Code::NotFound);
+    }
+
+    async fn a_package_may_have_another_name_and_only_a_part_of_the_provider(protocol) {
+        let host = Setup::sandbox(protocol).start().await;
+        let session = host.greeted().await?;
+        let words = ["--provider-name", "boxes", "--exclude=sandbox_faulty", &host.provider()];
+        assert_eq!(session.parameterize(&words).await?.name, "boxes");
+
+        let schema = session.schema().await?;
+        assert_eq!(schema["name"], "boxes");
+        assert!(schema["resources"]["boxes:index/note:Note"].is_object(), "{}", schema["resources"]);
+        assert!(schema["resources"]["boxes:index/faulty:Faulty"].is_null());
+    }
+
+    async fn a_file_that_is_called_otherwise_takes_a_name_for_its_package(protocol) {
+        let host = Setup::sandbox(protocol).start().await;
+        let built = host.folder().join("built");
+        file(&built, &format!("#!/bin/sh\nexec '{}' \"$@\"\n", host.provider()), 0o755);
+        let built = built.to_str().expect("a path in UTF-8");
+        let folder = host.folder().to_str().expect("a path in UTF-8").to_owned();
+        for path in [built, &folder, "/bin/ls"] {
+            let session = host.greeted().await?;
+            let status = session.parameterize(&[path]).await.expect_err("it has no name");
+            assert_says(&status, &[path, "terraform-provider-NAME", "`--provider-name NAME`"]);
+        }
+        let session = host.greeted().await?;
+        assert_eq!(session.parameterize(&["--provider-name=boxes", built]).await?.name, "boxes");
+        assert!(session.schema().await?["resources"]["boxes:index/note:Note"].is_object());
+    }
+
+    async fn a_session_has_one_provider(protocol) {
+        let host = Setup::sandbox(protocol).start().await;
+        let session = host.parameterized().await?;
+        session.parameterize(&[&host.provider()]).await?;
+
+        let other = session.parameterize(&["--exclude=sandbox_note", &host.provider()]).await;
+        let status = other.expect_err("it has one already");
+        assert_eq!(status.code(), Code::InvalidArgument);
+        assert_eq!(status.message(), "provider is already parameterized to (sandbox, 0.0.0)");
+        assert_eq!(host.provider_processes().len(), 1);
+    }
+
+    async fn a_failed_choice_can_be_made_again(protocol) {
+        let host = Setup::sandbox(protocol).start().await;
+        let session = host.greeted().await?;
+        session.parameterize(&["/nowhere/terraform-provider-sandbox"]).await.expect_err("nothing is there");
+        session.parameterize(&[&host.provider()]).await?;
+    }
+
+    async fn every_kind_of_file_that_is_no_provider_is_named(protocol) {
+        let host = Setup::sandbox(protocol).start().await;
+        let cases: [NoProvider<'_>; 7] = [
+            ("terraform-provider-missing", &|_| {}, &["does not exist"]),
+            ("terraform-provider-folder", &|path| std::fs::create_dir(path).expect("a directory"), &["directory"]),
+            ("terraform-provider-plain", &|path| file(path, "#!/bin/sh\n", 0o644), &["not executable", "chmod +x"]),
+            ("terraform-provider-text", &|path| file(path, "Hello there", 0o755), &["Hello there", "executable for"]),
+            (
+                "terraform-provider-garbage",
+                &|path| file(path, "#!/bin/sh\necho 'Usage: something else'\n", 0o755),
+                &["not a Terraform provider", "1|5 or 6|network|address|grpc|certificate", "Usage: something else"],
+            ),
+            (
+                "terraform-provider-failing",
+                &|path| file(path, "#!/bin/sh\necho 'no licence found' >&2\nexit 3\n", 0o755),
+                &["ended before it announced itself", "exit status 3", "no licence found"],
+            ),
+            (
+                "terraform-provider-mute",
+                &|path| file(path, "#!/bin/sh\nexec >&-\necho closing >&2\nexec sleep 60\n", 0o755),
+                &["closed its standard output", "closing"],
+            ),
+        ];
+        for (name, make, wanted) in cases {
+            let path = host.folder().join(name);
+            make(&path);
+            let path = path.to_str().expect("a path in UTF-8");
+            let session = host.greeted().await?;
+            let status = session.parameterize(&[path]).await.expect_err(name);
+            assert_eq!(status.code(), Code::FailedPrecondition, "{name}: {status}");
+            assert_says(&status, &[&[path], wanted].concat());
+        }
+    }
+}
+
+#[tokio::test]
+async fn help_is_shown_instead_of_choosing_a_provider() -> Outcome {
+    for (variable, documentation) in [("", false), ("0", false), ("true", true), ("1", true)] {
+        let host = Setup::sandbox(Protocol::V6).with("PULUMI_DEV", variable).start().await;
+        let session = host.greeted().await?;
+        for flag in ["--help", "-h"] {
+            let status = session.parameterize(&["a/b", flag]).await.expect_err(flag);
+            assert_eq!((status.code(), status.message()), (Code::InvalidArgument, "help text displayed"));
+        }
+        let shown = host.engine.shown();
+        let [usage, again] = &shown[..] else { panic!("one text for each call: {shown:?}") };
+        assert_eq!((usage.severity, usage), (Severity::Info, again));
+        for flag in ["--include", "--exclude", "--provider-name"] {
+            assert!(usage.message.contains(flag), "{usage:?}");
+        }
+        assert_eq!(usage.message.contains("--fullDocs"), documentation, "PULUMI_DEV={variable}: {usage:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_asked_for_and_not_done_is_warned_about() -> Outcome {
+    let host = Setup::sandbox(Protocol::V6).start().await;
+    host.place("registry.opentofu.org/acme/sandbox", "1.2.3");
+    let provider = host.provider();
+    let cases: [(&[&str], &[&str]); 5] = [
+        (&["acme/sandbox", "--fullDocs"], &["--fullDocs has no effect"]),
+        (
+            &[&provider, "--upstreamRepoPath=repo"],
+            &["--upstreamRepoPath has no effect: the repository in repo"],
+        ),
+        (
+            &[&provider, "--indexDocOutDir", "out"],
+            &["--indexDocOutDir has no effect: no _index.md is written into out"],
+        ),
+        (
+            &[&provider, "--include=sandbox_note,sandbox_notes", "--exclude", "greeet"],
+            &[
+                "no \"sandbox_notes\", which --include names; did you mean \"sandbox_note\"?",
+                "no \"greeet\", which --exclude names; did you mean \"greet\"?",
+            ],
+        ),
+        (
+            &[&provider, "--include=x", "--provider-name=box"],
+            &["the provider sandbox has no \"x\", which --include names", "the package box is empty"],
+        ),
+    ];
+    let mut seen = 0;
+    for (words, wanted) in cases {
+        host.greeted().await?.parameterize(words).await?;
+        // They are there when the call answers.
+        let mut shown = host.engine.shown().split_off(seen);
+        seen += shown.len();
+        shown.retain(|line| !line.message.contains(" is unverified: "));
+        assert_eq!(shown.len(), wanted.len(), "{words:?}: {shown:?}");
+        for (line, wanted) in shown.iter().zip(wanted) {
+            assert_eq!(line.severity, Severity::Warning, "{line:?}");
+            assert!(line.message.contains(wanted), "{wanted:?} is not in {line:?}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_schema_is_that_of_the_package_whatever_part_is_named() -> Outcome {
+    let host = Setup::sandbox(Protocol::V6).start().await;
+    let session = host.greeted().await?;
+    assert_eq!(session.schema_of("sandbox", "1.0.0").await?["name"], "terraform-provider");
+    let answer = session.parameterize(&[&host.provider()]).await?;
+    let schema = session.schema_of(&answer.name, &answer.version).await?;
+    assert_eq!(schema["name"], "sandbox");
+    assert_eq!(session.schema().await?, schema);
+    for version in ["v1.0.0", "1.0", "01.0.0", "x"] {
+        let status = session.schema_of("sandbox", version).await.expect_err(version);
+        assert_eq!(status.code(), Code::InvalidArgument);
+        assert_says(&status, &["invalid SubpackageVersion: "]);
+    }
+    Ok(())
+}
+
+/// A file's name, how it is made, and what the user is told of it.
+type NoProvider<'a> = (&'a str, &'a dyn Fn(&Path), &'a [&'a str]);
+
+/// What the sandbox answers the start with, and what the user is told.
+const HANDSHAKES: [(&str, &[&str]); 14] = [
+    ("garbage", &["not a Terraform provider", "1|5 or 6|network|address|grpc|certificate"]),
+    ("short", &["its handshake line has 3 fields"]),
+    ("core-version", &["version 2 of go-plugin's own protocol", "only version 1"]),
+    ("application-version", &["offers version 4", "isthmus speaks versions 5 and 6"]),
+    ("netrpc", &["\"netrpc\" instead of gRPC"]),
+    ("foreign-address", &["not a loopback address"]),
+    ("no-certificate", &["announced no certificate"]),
+    ("wrong-certificate", &["certificate"]),
+    ("garbage-certificate", &["certificate in its handshake line is not base64"]),
+    ("noise", &["not a Terraform provider"]),
+    ("endless", &["not a Terraform provider"]),
+    ("dead-socket", &["socket"]),
+    ("exit-before", &["ended before it announced itself", "exit status 3"]),
+    ("exit-after", &["exit status 0"]),
+];
+
+#[tokio::test]
+async fn every_wrong_start_of_a_provider_is_told_apart() -> Outcome {
+    let mut starts = JoinSet::<Outcome>::new();
+    for (handshake, wanted) in HANDSHAKES {
+        starts.spawn(async move {
+            let host = Setup::sandbox(Protocol::V6).with("SANDBOX_HANDSHAKE", handshake).start().await;
+            let session = host.greeted().await?;
+            let status = session.parameterize(&[&host.provider()]).await.expect_err(handshake);
+            assert_eq!(status.code(), Code::FailedPrecondition, "{handshake}: {status}");
+            assert_says(&status, &[&[host.provider().as_str()], wanted].concat());
+            Ok(())
+        });
+    }
+    while let Some(start) = starts.join_next().await {
+        start.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn words_that_make_no_sense_are_refused_before_anything_is_started() -> Outcome {
+    let host = Setup::sandbox(Protocol::V6).start().await;
+    let provider = host.provider();
+    let cases: [(&[&str], &str); 9] = [
+        (&[], "accepts between 1 and 2 arg(s), received 0"),
+        (&["a/b", "1.0.0", "more"], "accepts between 1 and 2 arg(s), received 3"),
+        // A shell has made these of an unquoted `~> 3.8`.
+        (
+            &["a/b", "~>", "3.8"],
+            "received 3\nhelp: a version constraint is one argument: put quotes around the whole of it",
+        ),
+        (
+            &["a/b", "/root"],
+            "\"/root\": it is a path\nhelp: put quotes around the whole version constraint, as in '~> 3.8'",
+        ),
+        (&["a/b", "~"], "did you mean \"~>\"?\nhelp: put quotes around the whole version constraint"),
+        (&[&provider, "1.0.0"], "local providers only accept one argument, found 2"),
+        (&["--no-such-flag", &provider], "unknown flag: --no-such-flag"),
+        (&["--includ=x", &provider], "unknown flag: --includ; did you mean --include?"),
+        (
+            &["--include=sandbox_note", "--exclude=sandbox_note", &provider],
+            "tokens cannot be both included and excluded: sandbox_note",
+        ),
+    ];
+    for (words, wanted) in cases {
+        let session = host.greeted().await?;
+        let status = session.parameterize(words).await.expect_err(wanted);
+        assert_eq!(status.code(), Code::InvalidArgument, "{status}");
+        assert_says(&status, &[wanted]);
+    }
+    assert_eq!(host.call_names(), [""; 0], "no provider was started");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_value_that_makes_no_sense_is_refused() -> Outcome {
+    let host = Setup::sandbox(Protocol::V6).start().await;
+    let session = host.greeted().await?;
+    let both =
+        r#"{"remote":{"url":"x.example/a/b","version":"1.0.0"},"local":{"path":"./terraform-provider-x"}}"#;
+    for (value, wanted) in [
+        ("", "pulumi package add"),
+        ("no json", "pulumi package add"),
+        ("{}", r#"must specify either "remote" or "local""#),
+        (both, r#"cannot specify both "remote" and "local""#),
+        (r#"{"local":{"path":""}}"#, "local.path cannot be empty"),
+        (
+            r#"{"remote":{"url":"a/b","version":1}}"#,
+            "failed to unmarshal remote.version: invalid type: integer `1`",
+        ),
+        (r#"{"includes":"a"}"#, "failed to unmarshal includes: invalid type: string"),
+    ] {
+        let status = session.parameterize_by_value(value).await.expect_err(value);
+        assert_eq!(status.code(), Code::InvalidArgument, "{status}");
+        assert_says(&status, &[wanted]);
+    }
+    let status = session.send_parameters(None).await.expect_err("neither words nor a value");
+    assert_eq!(status.code(), Code::InvalidArgument);
+    let value = parameterize_request::ParametersValue {
+        name: "sandbox".to_owned(),
+        version: "v1".to_owned(),
+        value: json!({"local": {"path": host.provider()}}).to_string().into(),
+    };
+    let status = session.send_parameters(Some(parameterize_request::Parameters::Value(value))).await;
+    assert_says(&status.expect_err("no version"), &["\"v1\" is no version"]);
+    Ok(())
+}
+
+fn file(path: &Path, text: &str, mode: u32) {
+    std::fs::write(path, text).expect("a file in a new directory");
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("a file of ours");
+}
+
+fn assert_says(status: &Status, wanted: &[&str]) {
+    for wanted in wanted {
+        assert!(status.message().contains(wanted), "{wanted:?} is not in: {}", status.message());
+    }
+}

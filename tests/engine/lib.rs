@@ -1,0 +1,10 @@
+//! An engine's side of the services, for tests that play the engine: property bags as JSON, the engine's own service, and a
+//! bridge as a process.
+
+mod bag;
+mod engine;
+mod process;
+
+pub use bag::{SIGNATURE, bag, json_of, secret, unknown};
+pub use engine::{Engine, Line, Severity};
+pub use process::{PATIENCE, Process, first_line};
