@@ -108,7 +108,9 @@ async fn open_existing_state_store(settings: &Settings) -> Result<EncryptedStore
             existing.warnings().for_each(|warning| warn(&warning));
             Ok(existing.clone())
         }
-        None => Err(StateError::NoStore { store: state_store.location(), key: state_store.own_key_file() }),
+        None => {
+            Err(StateError::NoStore { store: state_store.location(), key: state_store.own_key_file().await })
+        }
     }
 }
 

@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use isthmus_common::blocking;
 use prost::Message as _;
 
 use super::encryption::CipherKey;
 use super::error::{EncryptedStoreError, Fault};
 use super::journal::Journal;
-use super::key::{KeyError, KeySource};
+use super::key::KeySource;
+use super::key_error::KeyError;
 use super::keyring;
 use super::location::StoreAddress;
 use super::postgres::PostgresStore;
@@ -64,13 +66,13 @@ impl EncryptedStore {
     /// another key.
     pub async fn connect(address: &StoreAddress, key: &KeySource) -> Result<Self, EncryptedStoreError> {
         // In this order: who creates both creates the store first, so a key without a store is an older one.
-        let own_key = key.own_file();
+        let own_key = key.own_file().await;
         let server = match address {
             StoreAddress::File(path) => {
-                let older_key = own_key.filter(|_| !path.exists());
-                let encrypted_store =
-                    Self::over(Arc::new(SqliteStore::open(path.clone()).await?), key).await?;
-                return Ok(encrypted_store.created_beside(older_key));
+                let file = path.clone();
+                let is_there = blocking(move || file.exists()).await;
+                let store = Self::over(Arc::new(SqliteStore::open(path.clone()).await?), key).await?;
+                return Ok(store.created_beside(own_key.filter(|_| !is_there)));
             }
             StoreAddress::Server(server) => server,
         };
@@ -79,8 +81,7 @@ impl EncryptedStore {
             Some(own_key) if keyring::rows(&*store).await?.0.is_empty() => Some(own_key),
             Some(_) | None => None,
         };
-        let opened =
-            Self::over(store, key).await.map(|encrypted_store| encrypted_store.created_beside(older_key));
+        let opened = Self::over(store, key).await.map(|opened| opened.created_beside(older_key));
         opened.map_err(|error| match error {
             // Others have the key; a file is only what this machine would have by itself.
             EncryptedStoreError::Key(KeyError::Missing { path, store }) => {

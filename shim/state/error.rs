@@ -1,7 +1,7 @@
 //! What can go wrong above a store: with its keys, and with what records hold.
 
 use super::holder::LEASE;
-use super::key::KeyError;
+use super::key_error::KeyError;
 use super::record::RecordError;
 use super::store::{RecordNumber, SealedRecord, StoreError, StoreKey};
 

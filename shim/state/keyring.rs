@@ -15,7 +15,8 @@ use prost::Message as _;
 
 use super::encryption::{CipherKey, KeyId, key_of};
 use super::error::EncryptedStoreError;
-use super::key::{KdfParams, KeyError, KeySource, MasterKey};
+use super::key::{KdfParams, KeySource, MasterKey};
+use super::key_error::KeyError;
 use super::store::{Batch, Change, Kind, PAGE, Page, RecordNumber, RecordRef, Store, StoreError, StoreKey};
 
 /// How often each key is kept.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use isthmus_common::blocking;
 use tokio::sync::OnceCell;
 
 use super::encrypted_store::EncryptedStore;
@@ -38,7 +39,10 @@ impl LazyEncryptedStore {
     pub async fn existing(&self) -> Result<Option<&EncryptedStore>, EncryptedStoreError> {
         let is_there = match &self.address {
             _ if self.encrypted_store.initialized() => true,
-            StoreAddress::File(path) => path.exists(),
+            StoreAddress::File(path) => {
+                let path = path.clone();
+                blocking(move || path.exists()).await
+            }
             StoreAddress::Server(_) => true,
         };
         if is_there { self.open().await.map(Some) } else { Ok(None) }
@@ -68,7 +72,7 @@ impl LazyEncryptedStore {
     }
 
     /// The key file that is kept beside the state store, if there is one.
-    pub fn own_key_file(&self) -> Option<PathBuf> {
-        self.key.own_file()
+    pub async fn own_key_file(&self) -> Option<PathBuf> {
+        self.key.own_file().await
     }
 }

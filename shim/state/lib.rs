@@ -16,6 +16,7 @@ mod error;
 mod holder;
 mod journal;
 mod key;
+mod key_error;
 mod keyring;
 mod lazy_store;
 mod location;
@@ -45,7 +46,8 @@ pub use error::{EncryptedStoreError, Fault};
 pub use journal::{
     Condition, Intent, IntentGuard, Journal, OpenIntent, OpenIntents, OperationKind, Unanswered,
 };
-pub use key::{KeyError, KeySource};
+pub use key::KeySource;
+pub use key_error::KeyError;
 pub use lazy_store::LazyEncryptedStore;
 pub use location::{ServerAddress, StoreAddress};
 pub use record::{RecordError, SavedObject, Status};

@@ -14,7 +14,6 @@ mod tests;
 mod tls;
 
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -22,16 +21,17 @@ use std::time::Duration;
 use isthmus_common::blocking;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep, timeout_at};
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Config, Error, Row};
 
 use super::checksum::{StoredRow, key_hash};
 use super::location::ServerAddress;
 use super::store::{
-    Batch, Change, Committed, HeldLease, Kind, Page, Pending, RecordNumber, RecordRef, SealedRecord, Store,
-    StoreError, StoreKey,
+    Batch, Change, Committed, HeldLease, Kind, Page, Pending, RecordNumber, SealedRecord, Store, StoreError,
+    StoreKey,
 };
 use batch::{CommitEvidence, Failure};
-use connection::{Connection, Pool, is_retryable};
+use connection::{Pool, is_retryable};
 use tls::Tls;
 
 /// How long a call goes on trying while the server is not there. A restart takes seconds, a switch to a standby some ten.
@@ -52,9 +52,6 @@ struct Server {
     location: String,
     patience: Duration,
 }
-
-/// What somebody does with a connection.
-type Work<'c, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'c>>;
 
 impl fmt::Debug for PostgresStore {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -116,23 +113,25 @@ impl Server {
         StoreError::Server { location: self.location.clone(), doing, error: error.into() }
     }
 
-    /// Does what may be done again, until it succeeds or the patience is over.
-    async fn repeat<T>(
+    /// Reads rows, again and again until that succeeds or the patience is over.
+    async fn query(
         &self,
         doing: &'static str,
-        work: impl for<'c> Fn(&'c mut Connection) -> Work<'c, T> + Send + Sync,
-    ) -> Result<T, StoreError> {
+        text: &str,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, StoreError> {
         let deadline = Instant::now() + self.patience;
         let mut pause = PAUSES.0;
         loop {
             let attempt = async {
                 let mut used = self.pool.take().await?;
-                let result = work(&mut used.connection).await?;
+                let statement = used.connection.prepared(text).await?;
+                let rows = used.connection.client.query(&statement, parameters).await?;
                 used.put_back();
-                Ok::<_, Error>(result)
+                Ok::<_, Error>(rows)
             };
             match timeout_at(deadline, attempt).await {
-                Ok(Ok(result)) => return Ok(result),
+                Ok(Ok(rows)) => return Ok(rows),
                 Ok(Err(error)) if is_retryable(&error) && Instant::now() + pause < deadline => {}
                 Ok(Err(error)) => return Err(self.failed(doing, error)),
                 Err(late) => return Err(self.failed(doing, late)),
@@ -140,6 +139,16 @@ impl Server {
             sleep(pause).await;
             pause = (pause * 2).min(PAUSES.1);
         }
+    }
+
+    async fn records(
+        &self,
+        doing: &'static str,
+        text: &str,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<StoredRow>, StoreError> {
+        let rows = self.query(doing, text, parameters).await?;
+        rows.iter().map(stored_row).collect::<Result<_, _>>().map_err(|error| self.failed(doing, error))
     }
 
     async fn commit(&self, batch: Batch) -> Result<Committed, StoreError> {
@@ -202,12 +211,7 @@ impl Server {
         loop {
             // In this order: what a process that has ended has done can be seen by then.
             let has_ended = self.has_ended(backend).await.ok()?;
-            let trace = traces.records.first().copied();
-            let found = self
-                .repeat("looking for a change", |connection| Box::pin(look(connection, trace)))
-                .await
-                .ok()?;
-            match found {
+            match self.look(traces).await.ok()? {
                 Found::Made => return Some(true),
                 // Without a trace; but it can be done as often as one likes.
                 Found::NoTrace => return is_repeatable(batch).then_some(false),
@@ -222,17 +226,30 @@ impl Server {
         }
     }
 
-    async fn has_ended(&self, backend: &(i32, String)) -> Result<bool, StoreError> {
-        let (process, since) = backend.clone();
-        self.repeat("looking for a lost connection", |connection| {
-            let since = since.clone();
-            Box::pin(async move {
-                let text = "SELECT NOT EXISTS (SELECT 1 FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2)";
-                let statement = connection.prepared(text).await?;
-                connection.client.query_one(&statement, &[&process, &since]).await?.try_get(0)
-            })
+    async fn has_ended(&self, (process, since): &(i32, String)) -> Result<bool, StoreError> {
+        let text = "SELECT 1 FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2";
+        Ok(self.query("looking for a lost connection", text, &[process, since]).await?.is_empty())
+    }
+
+    /// What is to be seen of a batch. It happens as a whole, so that one of its traces is enough.
+    async fn look(&self, traces: &CommitEvidence) -> Result<Found, StoreError> {
+        let Some((kind, place, sum)) = traces.records.first() else { return Ok(Found::NoTrace) };
+        let doing = "looking for a change";
+        let text = format!("SELECT version, checksum FROM isthmus.{} WHERE number = $1", kind.table());
+        let rows = self.query(doing, &text, &[&place.number.0]).await?;
+        let Some(row) = rows.first() else {
+            // What was to be added has a number that nobody else knows.
+            return Ok(if place.version == 1 { Found::Unmade } else { Found::Overwritten });
+        };
+        let columns = || Ok((row.try_get::<_, i64>(0)?, row.try_get::<_, Vec<u8>>(1)?));
+        let (version, found) = columns().map_err(|error: Error| self.failed(doing, error))?;
+        Ok(if version == place.version && found == sum {
+            Found::Made
+        } else if version < place.version {
+            Found::Unmade
+        } else {
+            Found::Overwritten
         })
-        .await
     }
 }
 
@@ -243,29 +260,6 @@ enum Found {
     /// Somebody has changed the record since, or there is another reason why it is as it is.
     Overwritten,
     NoTrace,
-}
-
-/// A batch happens as a whole, so that one of its traces is enough.
-async fn look(
-    connection: &mut Connection,
-    trace: Option<(Kind, RecordRef, [u8; 32])>,
-) -> Result<Found, Error> {
-    let Some((kind, place, sum)) = trace else { return Ok(Found::NoTrace) };
-    let text = format!("SELECT version, checksum FROM isthmus.{} WHERE number = $1", kind.table());
-    let statement = connection.prepared(&text).await?;
-    let row = connection.client.query_opt(&statement, &[&place.number.0]).await?;
-    let Some(row) = row else {
-        // What was to be added has a number that nobody else knows.
-        return Ok(if place.version == 1 { Found::Unmade } else { Found::Overwritten });
-    };
-    let (version, found): (i64, Vec<u8>) = (row.try_get(0)?, row.try_get(1)?);
-    Ok(if version == place.version && found == sum {
-        Found::Made
-    } else if version < place.version {
-        Found::Unmade
-    } else {
-        Found::Overwritten
-    })
 }
 
 /// Whether a batch may be done twice.
@@ -279,16 +273,7 @@ impl Store for PostgresStore {
         Box::pin(async move {
             let text = format!("{} WHERE key_hash = $1 ORDER BY number DESC", select(kind));
             let hash = key_hash(key);
-            let rows = self
-                .server
-                .repeat("reading a record", |connection| {
-                    let text = text.clone();
-                    Box::pin(async move {
-                        let statement = connection.prepared(&text).await?;
-                        rows(&connection.client.query(&statement, &[&&hash[..]]).await?)
-                    })
-                })
-                .await?;
+            let rows = self.server.records("reading a record", &text, &[&&hash[..]]).await?;
             rows.into_iter()
                 .map(|row| {
                     row.judged(kind).ok().filter(|record| record.key == *key).ok_or_else(|| {
@@ -312,17 +297,8 @@ impl Store for PostgresStore {
                 "{} WHERE number > $1 AND ($2::bytea IS NULL OR package = $2) ORDER BY number LIMIT $3",
                 select(kind)
             );
-            let found = self
-                .server
-                .repeat("listing records", |connection| {
-                    let text = text.clone();
-                    let package = package.map(|package| package.as_bytes().to_vec());
-                    Box::pin(async move {
-                        let statement = connection.prepared(&text).await?;
-                        rows(&connection.client.query(&statement, &[&after.0, &package, &at_most]).await?)
-                    })
-                })
-                .await?;
+            let parameters: [&(dyn ToSql + Sync); 3] = [&after.0, &package.map(str::as_bytes), &at_most];
+            let found = self.server.records("listing records", &text, &parameters).await?;
             let is_full = i64::try_from(found.len()) == Ok(at_most);
             let last = found.last().map(|row| RecordNumber(row.number));
             let mut page = Page { next: last.filter(|_| is_full), ..Page::default() };
@@ -340,12 +316,10 @@ impl Store for PostgresStore {
 
     fn held<'a>(&'a self, name: &'a str) -> Pending<'a, Option<HeldLease>> {
         Box::pin(async move {
-            self.server
-                .repeat("looking at a lease", |connection| {
-                    let name = name.to_owned();
-                    Box::pin(async move { batch::held(connection, &name).await })
-                })
-                .await
+            let doing = "looking at a lease";
+            let rows = self.server.query(doing, batch::HELD, &[&name]).await?;
+            let held = rows.first().map(batch::held_in).transpose();
+            held.map_err(|error| self.server.failed(doing, error))
         })
     }
 
@@ -359,20 +333,10 @@ fn select(kind: Kind) -> String {
     format!("SELECT number, version, package, type, id, sealed, checksum FROM isthmus.{table}")
 }
 
-fn rows(rows: &[Row]) -> Result<Vec<StoredRow>, Error> {
-    rows.iter()
-        .map(|row| {
-            Ok(StoredRow {
-                number: row.try_get(0)?,
-                version: row.try_get(1)?,
-                columns: [
-                    row.try_get(2)?,
-                    row.try_get(3)?,
-                    row.try_get(4)?,
-                    row.try_get(5)?,
-                    row.try_get(6)?,
-                ],
-            })
-        })
-        .collect()
+fn stored_row(row: &Row) -> Result<StoredRow, Error> {
+    Ok(StoredRow {
+        number: row.try_get(0)?,
+        version: row.try_get(1)?,
+        columns: [row.try_get(2)?, row.try_get(3)?, row.try_get(4)?, row.try_get(5)?, row.try_get(6)?],
+    })
 }

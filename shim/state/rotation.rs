@@ -17,7 +17,8 @@ use isthmus_common::blocking;
 
 use super::encryption::{CipherKey, KeyId, key_of};
 use super::error::{EncryptedStoreError, Fault};
-use super::key::{KdfParams, KeyError, KeySource, create};
+use super::key::{KdfParams, KeySource, create};
+use super::key_error::KeyError;
 use super::keyring::{self, Ring, RingRow, added};
 use super::sealed_store::{ATTEMPTS, SealedStore};
 use super::store::{Batch, Change, Committed, Kind, PAGE, RecordNumber, StoreError};

@@ -7,7 +7,8 @@ use prost::Message;
 
 use super::encryption::{CipherKey, Unopened, key_of};
 use super::error::EncryptedStoreError;
-use super::key::{KeyError, KeySource, MasterKey};
+use super::key::{KeySource, MasterKey};
+use super::key_error::KeyError;
 use super::keyring::{self, Ring};
 use super::saved::{Envelope, Saved};
 use super::store::{Batch, Committed, Kind, Refusal, SealedRecord, Store, StoreKey};

@@ -19,15 +19,15 @@ pub use super::store_key::StoreKey;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// A resource's object.
-    Object,
+    Object = 1,
     /// Something that was begun, and of which it is not known how it ended.
-    Intent,
+    Intent = 2,
     /// What a failed operation has left, and an engine cannot be told.
-    Remnant,
+    Remnant = 3,
     /// A key that records are encrypted with, itself encrypted.
-    Key,
+    Key = 4,
     /// A completed deletion, so that its repetition is recognized.
-    Tombstone,
+    Tombstone = 5,
 }
 
 impl Kind {
@@ -47,13 +47,7 @@ impl Kind {
 
     /// What stands for it in checksums and in what records are bound to.
     pub(super) fn mark(self) -> u8 {
-        match self {
-            Self::Object => 1,
-            Self::Intent => 2,
-            Self::Remnant => 3,
-            Self::Key => 4,
-            Self::Tombstone => 5,
-        }
+        self as u8
     }
 }
 
@@ -71,7 +65,7 @@ pub struct RecordRef {
 }
 
 /// One record as it lies in the store.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SealedRecord {
     /// Which one, and of which version.
     pub place: RecordRef,
@@ -79,19 +73,6 @@ pub(super) struct SealedRecord {
     pub key: StoreKey,
     /// Its encrypted bytes.
     pub bytes: Vec<u8>,
-}
-
-impl fmt::Debug for SealedRecord {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { place, key, bytes } = self;
-        write!(
-            formatter,
-            "SealedRecord({}, version {}, {key}, {} bytes)",
-            place.number.0,
-            place.version,
-            bytes.len()
-        )
-    }
 }
 
 /// How many records are read at once where many are: what is in memory at a time.
@@ -161,7 +142,7 @@ pub(super) enum Durability {
 }
 
 /// A change of one record.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     /// A new record.
     Add {
@@ -198,22 +179,6 @@ impl Change {
     /// What removes a record, of whichever version.
     pub(super) fn remove(kind: Kind, number: RecordNumber) -> Self {
         Self::Remove { kind, number, version: None }
-    }
-}
-
-impl fmt::Debug for Change {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Add { kind, key, bytes } => {
-                write!(formatter, "Add({kind:?}, {key}, {} bytes)", bytes.len())
-            }
-            Self::Replace { kind, place, key, bytes } => {
-                write!(formatter, "Replace({kind:?}, {place:?}, {key}, {} bytes)", bytes.len())
-            }
-            Self::Remove { kind, number, version } => {
-                write!(formatter, "Remove({kind:?}, {number:?}, {version:?})")
-            }
-        }
     }
 }
 

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio_postgres::Error;
 use tokio_postgres::types::ToSql;
+use tokio_postgres::{Error, Row};
 
 use super::connection::Connection;
 use crate::checksum::{checksum, key_hash};
@@ -240,8 +240,9 @@ async fn take(connection: &mut Connection, claim: &Claim) -> Result<Lease, Stopp
             return Ok(Lease { name: claim.name.clone(), fence: Fence(row.try_get(0)?) });
         }
         // It may have been given back just now; then there is nobody who has it.
-        if let Some(held) = held(connection, &claim.name).await? {
-            return Err(Stopped::Refused(Refusal::Held(held)));
+        let statement = connection.prepared(HELD).await?;
+        if let Some(row) = connection.client.query_opt(&statement, &[&claim.name]).await? {
+            return Err(Stopped::Refused(Refusal::Held(held_in(&row)?)));
         }
     }
 }
@@ -252,19 +253,15 @@ fn milliseconds(time: Duration) -> f64 {
 }
 
 /// What is known of a lease.
-pub(super) async fn held(connection: &mut Connection, name: &str) -> Result<Option<HeldLease>, Error> {
-    let text = "SELECT fence, holder, expires <= clock_timestamp() FROM isthmus.leases WHERE name = $1";
-    let statement = connection.prepared(text).await?;
-    let Some(row) = connection.client.query_opt(&statement, &[&name]).await? else { return Ok(None) };
-    Ok(Some(HeldLease { fence: Fence(row.try_get(0)?), holder: row.try_get(1)?, is_over: row.try_get(2)? }))
+pub(super) const HELD: &str =
+    "SELECT fence, holder, expires <= clock_timestamp() FROM isthmus.leases WHERE name = $1";
+
+pub(super) fn held_in(row: &Row) -> Result<HeldLease, Error> {
+    Ok(HeldLease { fence: Fence(row.try_get(0)?), holder: row.try_get(1)?, is_over: row.try_get(2)? })
 }
 
 /// A record's version now.
-pub(super) async fn found(
-    connection: &mut Connection,
-    kind: Kind,
-    number: RecordNumber,
-) -> Result<Option<i64>, Error> {
+async fn found(connection: &mut Connection, kind: Kind, number: RecordNumber) -> Result<Option<i64>, Error> {
     let text = format!("SELECT version FROM isthmus.{} WHERE number = $1", kind.table());
     version(connection, &text, number).await
 }

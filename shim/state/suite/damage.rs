@@ -59,17 +59,17 @@ async fn rows_that_have_changed_places_are_found_out(world: &World) {
 }
 
 async fn what_can_still_be_read_is_listed_with_what_cannot(world: &World) {
-    let encrypted_store = world.encrypted_store().await;
+    let store = world.encrypted_store().await;
     for id in ["a", "b", "c"] {
-        encrypted_store.add(&key(id), &saved(id)).await.expect("kept");
+        store.add(&key(id), &saved(id)).await.expect("kept");
     }
     let change =
         format!("UPDATE objects SET sealed = {} WHERE id = {}", world.bytes(b"x"), world.bytes(b"b"));
     assert_eq!(world.sql(&change).await, 1);
-    let error = encrypted_store.list(None).await.expect_err("a list with a hole");
+    let error = store.list(None).await.expect_err("a list with a hole");
     assert!(matches!(error, EncryptedStoreError::Incomplete { .. }), "{error}");
     assert!(error.to_string().contains("random_pet \"b\""), "{error}");
-    let page = encrypted_store.page(None, RecordNumber(0), 10).await.expect("what can be read");
+    let page = store.page(None, RecordNumber(0), 10).await.expect("what can be read");
     let readable: Vec<String> = page.records.iter().map(|(_, _, saved)| result(saved)).collect();
     assert_eq!(readable, ["a", "c"]);
     assert_eq!(page.faults.len(), 1, "{:?}", page.faults);
@@ -83,9 +83,9 @@ async fn a_store_with_one_damaged_key_row_can_be_read(world: &World) {
         world.bytes(b"x")
     );
     assert_eq!(world.sql(&change).await, 1);
-    let encrypted_store = world.encrypted_store().await;
-    assert_eq!(results(&encrypted_store, "a").await, ["hunter2"]);
-    encrypted_store.add(&key("b"), &saved("hunter3")).await.expect("kept");
+    let store = world.encrypted_store().await;
+    assert_eq!(results(&store, "a").await, ["hunter2"]);
+    store.add(&key("b"), &saved("hunter3")).await.expect("kept");
     assert_eq!(results(&world.encrypted_store().await, "b").await, ["hunter3"]);
 }
 

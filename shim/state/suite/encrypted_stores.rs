@@ -46,14 +46,14 @@ async fn what_was_changed_by_another_process_is_not_written_over(world: &World) 
 }
 
 async fn objects_of_one_id_are_kept_apart(world: &World) {
-    let encrypted_store = world.encrypted_store().await;
-    let first = encrypted_store.add(&key("none"), &saved("one")).await.expect("kept");
-    encrypted_store.add(&key("none"), &saved("two")).await.expect("kept");
-    assert_eq!(results(&encrypted_store, "none").await, ["two", "one"]);
-    encrypted_store.replace(first, &key("none"), &saved("uno")).await.expect("changed");
-    assert_eq!(results(&encrypted_store, "none").await, ["two", "uno"]);
-    encrypted_store.remove(first.number).await.expect("forgotten");
-    assert_eq!(results(&encrypted_store, "none").await, ["two"]);
+    let store = world.encrypted_store().await;
+    let first = store.add(&key("none"), &saved("one")).await.expect("kept");
+    store.add(&key("none"), &saved("two")).await.expect("kept");
+    assert_eq!(results(&store, "none").await, ["two", "one"]);
+    store.replace(first, &key("none"), &saved("uno")).await.expect("changed");
+    assert_eq!(results(&store, "none").await, ["two", "uno"]);
+    store.remove(first.number).await.expect("forgotten");
+    assert_eq!(results(&store, "none").await, ["two"]);
 }
 
 async fn a_wrong_key_is_told_at_once_and_never_as_damage(world: &World) {
@@ -73,9 +73,9 @@ async fn a_wrong_key_is_told_at_once_and_never_as_damage(world: &World) {
 
 async fn a_passphrase_opens_what_it_has_closed(world: &World) {
     let passphrase = |words: &str| KeySource::Passphrase(Secret::new(words.to_owned()));
-    let encrypted_store =
+    let store =
         EncryptedStore::over(world.store().await, &passphrase("correct horse")).await.expect("a state store");
-    encrypted_store.add(&key("a"), &saved("hunter2")).await.expect("kept");
+    store.add(&key("a"), &saved("hunter2")).await.expect("kept");
     let again =
         EncryptedStore::over(world.store().await, &passphrase("correct horse")).await.expect("a state store");
     assert_eq!(results(&again, "a").await, ["hunter2"]);
@@ -101,15 +101,14 @@ async fn several_that_make_the_first_key_at_once_read_each_other(world: &World) 
     for number in 0..6 {
         let (store, source) = (world.store().await, world.own_key());
         openings.spawn(async move {
-            let encrypted_store =
-                EncryptedStore::over(Arc::clone(&store), &source).await.expect("a state store");
-            encrypted_store.add(&key("a"), &saved(&number.to_string())).await.expect("kept");
-            encrypted_store
+            let store = EncryptedStore::over(Arc::clone(&store), &source).await.expect("a state store");
+            store.add(&key("a"), &saved(&number.to_string())).await.expect("kept");
+            store
         });
     }
     let stores = openings.join_all().await;
-    for encrypted_store in stores {
-        let mut found = results(&encrypted_store, "a").await;
+    for store in stores {
+        let mut found = results(&store, "a").await;
         found.sort();
         assert_eq!(found, ["0", "1", "2", "3", "4", "5"]);
     }

@@ -5,7 +5,9 @@ use bytes::Bytes;
 use super::over_each_store;
 use super::world::{World, is_empty, key, result, results, saved};
 use crate::store::{Kind, RecordNumber};
-use crate::{Condition, Deletion, EncryptedStore, EncryptedStoreError, Intent, OpenIntent, OperationKind};
+use crate::{
+    Condition, Deletion, EncryptedStore, EncryptedStoreError, Intent, IntentGuard, OpenIntent, OperationKind,
+};
 
 over_each_store! {
     an_intent_is_there_from_its_beginning_to_its_end,
@@ -37,8 +39,8 @@ fn deletion() -> Deletion {
     Deletion { properties: [1; 32], inputs: None, at: std::time::SystemTime::now() }
 }
 
-async fn conditions(encrypted_store: &EncryptedStore) -> Vec<Condition> {
-    encrypted_store
+async fn conditions(store: &EncryptedStore) -> Vec<Condition> {
+    store
         .journal()
         .open_intents()
         .await
@@ -55,9 +57,19 @@ async fn kill_holders(world: &World) {
     assert!(world.sql(&format!("UPDATE leases SET holder = {text}")).await > 0, "there are leases");
 }
 
+/// Begins what nobody else is at.
+pub(super) async fn begin(
+    store: &EncryptedStore,
+    kind: OperationKind,
+    id: &str,
+    record: Option<RecordNumber>,
+) -> IntentGuard {
+    store.journal().begin(intent(kind, id), record).await.expect("begun")
+}
+
 async fn an_intent_is_there_from_its_beginning_to_its_end(world: &World) {
     let (ours, theirs) = (world.encrypted_store().await, world.encrypted_store().await);
-    let mut begun = ours.journal().begin(intent(OperationKind::Update, "a"), None).await.expect("begun");
+    let mut begun = begin(&ours, OperationKind::Update, "a", None).await;
     let open = theirs.journal().open_intents().await.expect("intents").intents;
     let [open] = &open[..] else { panic!("one intent, not {open:?}") };
     assert_eq!(open.number, begun.number());
@@ -73,49 +85,35 @@ async fn an_intent_is_there_from_its_beginning_to_its_end(world: &World) {
 }
 
 async fn an_object_is_stored_with_the_end_of_its_intent(world: &World) {
-    let encrypted_store = world.encrypted_store().await;
-    let mut begun =
-        encrypted_store.journal().begin(intent(OperationKind::Create, ""), None).await.expect("begun");
+    let store = world.encrypted_store().await;
+    let mut begun = begin(&store, OperationKind::Create, "", None).await;
     let made = begun.store(None, &key("a"), &saved("one")).await.expect("stored");
-    assert_eq!(results(&encrypted_store, "a").await, ["one"]);
-    let mut begun = encrypted_store
-        .journal()
-        .begin(intent(OperationKind::Update, "a"), Some(made.number))
-        .await
-        .expect("begun");
+    assert_eq!(results(&store, "a").await, ["one"]);
+    let mut begun = begin(&store, OperationKind::Update, "a", Some(made.number)).await;
     let changed = begun.store(Some(made), &key("a"), &saved("two")).await.expect("stored");
-    assert_eq!(results(&encrypted_store, "a").await, ["two"]);
-    let mut begun = encrypted_store
-        .journal()
-        .begin(intent(OperationKind::Delete, "a"), Some(made.number))
-        .await
-        .expect("begun");
+    assert_eq!(results(&store, "a").await, ["two"]);
+    let mut begun = begin(&store, OperationKind::Delete, "a", Some(made.number)).await;
     begun.remove(Some(changed), &deletion()).await.expect("removed");
-    assert!(encrypted_store.find(&key("a")).await.expect("records").is_empty());
-    assert!(conditions(&encrypted_store).await.is_empty());
+    assert!(store.find(&key("a")).await.expect("records").is_empty());
+    assert!(conditions(&store).await.is_empty());
 }
 
 async fn an_object_is_unanswered_until_the_engine_has_the_answer(world: &World) {
-    let encrypted_store = world.encrypted_store().await;
-    let mut begun =
-        encrypted_store.journal().begin(intent(OperationKind::Create, ""), None).await.expect("begun");
+    let store = world.encrypted_store().await;
+    let mut begun = begin(&store, OperationKind::Create, "", None).await;
     let (place, unanswered) = begun
         .store_unanswered(&key("a"), &saved("one"), None)
         .await
         .expect("stored")
         .expect("nobody else has");
-    assert_eq!(results(&encrypted_store, "a").await, ["one"]);
-    assert!(
-        matches!(conditions(&encrypted_store).await[..], [Condition::UnderWay]),
-        "its process is still there"
-    );
-    let again = encrypted_store.journal().begin(intent(OperationKind::Update, "a"), Some(place.number)).await;
+    assert_eq!(results(&store, "a").await, ["one"]);
+    assert!(matches!(conditions(&store).await[..], [Condition::UnderWay]), "its process is still there");
+    let again = store.journal().begin(intent(OperationKind::Update, "a"), Some(place.number)).await;
     again.expect("nobody is at it").end().await.expect("ended");
     unanswered.answered().await.expect("noted");
-    assert!(conditions(&encrypted_store).await.is_empty());
+    assert!(conditions(&store).await.is_empty());
 
-    let mut begun =
-        encrypted_store.journal().begin(intent(OperationKind::Create, ""), None).await.expect("begun");
+    let mut begun = begin(&store, OperationKind::Create, "", None).await;
     begun.outlive_its_holder();
     drop(begun.store_unanswered(&key("b"), &saved("two"), None).await.expect("stored"));
     let open = world.encrypted_store().await.journal().open_intents().await.expect("intents").intents;
@@ -127,13 +125,12 @@ async fn an_object_is_unanswered_until_the_engine_has_the_answer(world: &World) 
         "{}",
         open.report()
     );
-    assert!(encrypted_store.journal().dismiss(open.number).await.expect("an answer"));
+    assert!(store.journal().dismiss(open.number).await.expect("an answer"));
 }
 
 async fn an_intent_without_an_end_is_interrupted_when_its_process_has_ended(world: &World) {
-    let encrypted_store = world.encrypted_store().await;
-    let mut begun =
-        encrypted_store.journal().begin(intent(OperationKind::Create, ""), None).await.expect("begun");
+    let store = world.encrypted_store().await;
+    let mut begun = begin(&store, OperationKind::Create, "", None).await;
     kill_holders(world).await;
     let open = world.encrypted_store().await.journal().open_intents().await.expect("intents").intents;
     assert!(matches!(open[..], [_]) && matches!(open[0].condition, Condition::Interrupted), "{open:?}");
@@ -141,9 +138,9 @@ async fn an_intent_without_an_end_is_interrupted_when_its_process_has_ended(worl
     assert!(report.contains("nobody knows whether it has happened"), "{report}");
     begun.end().await.expect("ended");
     // An operation that broke off within a process that goes on.
-    drop(encrypted_store.journal().begin(intent(OperationKind::Create, ""), None).await.expect("begun"));
+    drop(begin(&store, OperationKind::Create, "", None).await);
     loop {
-        match &conditions(&encrypted_store).await[..] {
+        match &conditions(&store).await[..] {
             [Condition::Interrupted] => break,
             [Condition::UnderWay] => tokio::task::yield_now().await,
             other => panic!("one open intent, not {other:?}"),
@@ -155,8 +152,7 @@ async fn nobody_else_changes_an_object_that_is_being_changed(world: &World) {
     let (ours, theirs) = (world.encrypted_store().await, world.encrypted_store().await);
     let place = ours.add(&key("a"), &saved("one")).await.expect("kept");
     let other = ours.add(&key("a"), &saved("other")).await.expect("kept");
-    let mut begun =
-        ours.journal().begin(intent(OperationKind::Update, "a"), Some(place.number)).await.expect("begun");
+    let mut begun = begin(&ours, OperationKind::Update, "a", Some(place.number)).await;
     let error = theirs
         .journal()
         .begin(intent(OperationKind::Delete, "a"), Some(place.number))
@@ -167,40 +163,18 @@ async fn nobody_else_changes_an_object_that_is_being_changed(world: &World) {
     assert!(error.to_string().contains(&process) && error.to_string().contains("60 s"), "{error}");
     assert_eq!(conditions(&theirs).await.len(), 1, "what was refused is not in the journal");
     // Another object of the same id is another object.
-    theirs
-        .journal()
-        .begin(intent(OperationKind::Update, "a"), Some(other.number))
-        .await
-        .expect("begun")
-        .end()
-        .await
-        .expect("ended");
+    begin(&theirs, OperationKind::Update, "a", Some(other.number)).await.end().await.expect("ended");
     begun.end().await.expect("ended");
-    theirs
-        .journal()
-        .begin(intent(OperationKind::Delete, "a"), Some(place.number))
-        .await
-        .expect("begun")
-        .end()
-        .await
-        .expect("ended");
+    begin(&theirs, OperationKind::Delete, "a", Some(place.number)).await.end().await.expect("ended");
 }
 
 async fn who_was_killed_is_overtaken_at_once(world: &World) {
-    let encrypted_store = world.encrypted_store().await;
-    let place = encrypted_store.add(&key("a"), &saved("one")).await.expect("kept");
-    let killed = encrypted_store
-        .journal()
-        .begin(intent(OperationKind::Update, "a"), Some(place.number))
-        .await
-        .expect("begun");
+    let store = world.encrypted_store().await;
+    let place = store.add(&key("a"), &saved("one")).await.expect("kept");
+    let killed = begin(&store, OperationKind::Update, "a", Some(place.number)).await;
     kill_holders(world).await;
     let again = world.encrypted_store().await;
-    let mut begun = again
-        .journal()
-        .begin(intent(OperationKind::Update, "a"), Some(place.number))
-        .await
-        .expect("no waiting");
+    let mut begun = begin(&again, OperationKind::Update, "a", Some(place.number)).await;
     begun.store(Some(place), &key("a"), &saved("two")).await.expect("stored");
     assert_eq!(conditions(&again).await.len(), 1, "what came of the first one is still not known");
     drop(killed);
@@ -209,14 +183,9 @@ async fn who_was_killed_is_overtaken_at_once(world: &World) {
 async fn the_outcome_of_who_was_overtaken_is_kept_with_the_intent(world: &World) {
     let (sleeper, other) = (world.encrypted_store().await, world.encrypted_store().await);
     let place = sleeper.add(&key("a"), &saved("one")).await.expect("kept");
-    let mut slept =
-        sleeper.journal().begin(intent(OperationKind::Update, "a"), Some(place.number)).await.expect("begun");
+    let mut slept = begin(&sleeper, OperationKind::Update, "a", Some(place.number)).await;
     world.let_leases_expire().await;
-    let mut begun = other
-        .journal()
-        .begin(intent(OperationKind::Update, "a"), Some(place.number))
-        .await
-        .expect("taken over");
+    let mut begun = begin(&other, OperationKind::Update, "a", Some(place.number)).await;
     let error = slept.store(Some(place), &key("a"), &saved("sleeper's")).await.expect_err("overtaken");
     assert!(matches!(error, EncryptedStoreError::Overtaken { done: "updated", .. }), "{error}");
     begun.store(Some(place), &key("a"), &saved("other's")).await.expect("stored");
@@ -229,76 +198,63 @@ async fn the_outcome_of_who_was_overtaken_is_kept_with_the_intent(world: &World)
 }
 
 async fn an_object_that_somebody_removed_meanwhile_is_kept_anew(world: &World) {
-    let encrypted_store = world.encrypted_store().await;
-    let place = encrypted_store.add(&key("a"), &saved("one")).await.expect("kept");
-    let mut begun = encrypted_store
-        .journal()
-        .begin(intent(OperationKind::Update, "a"), Some(place.number))
-        .await
-        .expect("begun");
+    let store = world.encrypted_store().await;
+    let place = store.add(&key("a"), &saved("one")).await.expect("kept");
+    let mut begun = begin(&store, OperationKind::Update, "a", Some(place.number)).await;
     world.encrypted_store().await.remove(place.number).await.expect("removed by hand");
     begun.store(Some(place), &key("a"), &saved("two")).await.expect("stored");
-    assert_eq!(results(&encrypted_store, "a").await, ["two"]);
+    assert_eq!(results(&store, "a").await, ["two"]);
 }
 
 async fn what_is_known_of_an_unknown_end_is_kept(world: &World) {
-    let encrypted_store = world.encrypted_store().await;
-    let mut begun =
-        encrypted_store.journal().begin(intent(OperationKind::Create, ""), None).await.expect("begun");
+    let store = world.encrypted_store().await;
+    let mut begun = begin(&store, OperationKind::Create, "", None).await;
     begun.leave_open("the provider crashed while it was creating").await.expect("noted");
-    let open = encrypted_store.journal().open_intents().await.expect("intents").intents;
+    let open = store.journal().open_intents().await.expect("intents").intents;
     let [open] = &open[..] else { panic!("one intent, not {open:?}") };
     assert!(open.report().contains("the provider crashed"), "{}", open.report());
     assert!(matches!(open.condition, Condition::Ended { object: None, .. }), "{open:?}");
 }
 
 async fn an_open_intent_is_dismissed_by_its_number(world: &World) {
-    let encrypted_store = world.encrypted_store().await;
-    encrypted_store
-        .journal()
-        .begin(intent(OperationKind::Create, ""), None)
-        .await
-        .expect("begun")
-        .leave_open("x")
-        .await
-        .expect("noted");
-    let number = encrypted_store.journal().open_intents().await.expect("intents").intents[0].number;
-    assert!(!encrypted_store.journal().dismiss(RecordNumber(number.0 + 1)).await.expect("an answer"));
-    assert!(encrypted_store.journal().dismiss(number).await.expect("an answer"));
-    assert!(!encrypted_store.journal().dismiss(number).await.expect("an answer"), "it is dismissed already");
-    assert!(is_empty(&encrypted_store.sealed.store, Kind::Intent).await);
+    let store = world.encrypted_store().await;
+    begin(&store, OperationKind::Create, "", None).await.leave_open("x").await.expect("noted");
+    let number = store.journal().open_intents().await.expect("intents").intents[0].number;
+    assert!(!store.journal().dismiss(RecordNumber(number.0 + 1)).await.expect("an answer"));
+    assert!(store.journal().dismiss(number).await.expect("an answer"));
+    assert!(!store.journal().dismiss(number).await.expect("an answer"), "it is dismissed already");
+    assert!(is_empty(&store.sealed.store, Kind::Intent).await);
 }
 
 async fn a_damaged_intent_does_not_hide_the_others_and_can_be_dismissed(world: &World) {
-    let encrypted_store = world.encrypted_store().await;
+    let store = world.encrypted_store().await;
     let mut numbers = Vec::new();
     for id in ["a", "b", "c"] {
-        let mut begun =
-            encrypted_store.journal().begin(intent(OperationKind::Update, id), None).await.expect("begun");
+        let mut begun = begin(&store, OperationKind::Update, id, None).await;
         begun.leave_open("x").await.expect("noted");
         numbers.push(begun.number());
     }
     let damage = format!("UPDATE intents SET sealed = {} WHERE number = {}", world.bytes(b"x"), numbers[1].0);
     assert_eq!(world.sql(&damage).await, 1);
-    let open = encrypted_store.journal().open_intents().await.expect("what can be read");
+    let open = store.journal().open_intents().await.expect("what can be read");
     let readable: Vec<RecordNumber> = open.intents.iter().map(|open| open.number).collect();
     assert_eq!(readable, [numbers[0], numbers[2]]);
     let [fault] = &open.faults[..] else { panic!("one fault, not {:?}", open.faults) };
     assert_eq!((fault.number, &fault.key), (Some(numbers[1]), &Some(key("b"))));
-    assert!(encrypted_store.journal().dismiss(numbers[1]).await.expect("dismissed"), "it was there");
-    assert!(encrypted_store.journal().open_intents().await.expect("intents").faults.is_empty());
+    assert!(store.journal().dismiss(numbers[1]).await.expect("dismissed"), "it was there");
+    assert!(store.journal().open_intents().await.expect("intents").faults.is_empty());
 }
 
 async fn of_two_that_choose_one_key_in_the_same_moment_one_is_refused(world: &World) {
     let (ours, theirs) = (world.encrypted_store().await, world.encrypted_store().await);
-    let seen = async |encrypted_store: &EncryptedStore| {
-        let found = encrypted_store.find(&key("none")).await.expect("records").into_iter();
+    let seen = async |store: &EncryptedStore| {
+        let found = store.find(&key("none")).await.expect("records").into_iter();
         found.map(|(place, _)| place).collect::<Vec<_>>()
     };
     for round in 0..20 {
         let known = (seen(&ours).await, seen(&theirs).await);
-        let mut one = ours.journal().begin(intent(OperationKind::Create, ""), None).await.expect("begun");
-        let mut other = theirs.journal().begin(intent(OperationKind::Create, ""), None).await.expect("begun");
+        let mut one = begin(&ours, OperationKind::Create, "", None).await;
+        let mut other = begin(&theirs, OperationKind::Create, "", None).await;
         let (none, result) = (key("none"), saved("x"));
         let (first, second) = tokio::join!(
             one.store_unanswered(&none, &result, Some(&known.0)),
@@ -315,24 +271,24 @@ async fn of_two_that_choose_one_key_in_the_same_moment_one_is_refused(world: &Wo
     // A record that was looked at and has changed, too.
     let known = seen(&ours).await;
     ours.replace(known[0], &key("none"), &saved("changed")).await.expect("replaced");
-    let mut begun = theirs.journal().begin(intent(OperationKind::Create, ""), None).await.expect("begun");
+    let mut begun = begin(&theirs, OperationKind::Create, "", None).await;
     let stored = begun.store_unanswered(&key("none"), &saved("x"), Some(&known)).await.expect("an answer");
     assert!(stored.is_none(), "the choice was made by what is not so any more");
     begun.store_unanswered(&key("none"), &saved("x"), None).await.expect("an answer").expect("stored");
 }
 
 async fn intents_of_a_resource_are_read_without_those_of_others(world: &World) {
-    let encrypted_store = world.encrypted_store().await;
+    let store = world.encrypted_store().await;
     for id in ["a", "b", "a"] {
-        let begun = encrypted_store.journal().begin(intent(OperationKind::Update, id), None).await;
+        let begun = store.journal().begin(intent(OperationKind::Update, id), None).await;
         begun.expect("begun").leave_open("x").await.expect("noted");
     }
     let numbers = |open: Vec<OpenIntent>| open.into_iter().map(|open| open.number.0).collect::<Vec<_>>();
-    let all = numbers(encrypted_store.journal().open_intents().await.expect("intents").intents);
+    let all = numbers(store.journal().open_intents().await.expect("intents").intents);
     let damage = format!("UPDATE intents SET sealed = {} WHERE number = {}", world.bytes(b"x"), all[1]);
     assert_eq!(world.sql(&damage).await, 1);
-    let ours = encrypted_store.journal().open_intents_of(&key("a")).await.expect("what is whole");
+    let ours = store.journal().open_intents_of(&key("a")).await.expect("what is whole");
     assert_eq!(numbers(ours), [all[2], all[0]], "newest first");
-    encrypted_store.journal().open_intents_of(&key("b")).await.expect_err("it is damaged");
-    assert!(encrypted_store.journal().open_intents_of(&key("c")).await.expect("an answer").is_empty());
+    store.journal().open_intents_of(&key("b")).await.expect_err("it is damaged");
+    assert!(store.journal().open_intents_of(&key("c")).await.expect("an answer").is_empty());
 }

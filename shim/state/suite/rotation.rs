@@ -104,11 +104,11 @@ impl Store for Breaking {
 }
 
 async fn a_rotation_that_is_cut_short_anywhere_can_be_done_again(world: &World) {
-    let encrypted_store = open(world, &digits("0")).await.expect("a state store");
+    let store = open(world, &digits("0")).await.expect("a state store");
     for id in ["a", "b", "c"] {
-        encrypted_store.add(&key(id), &saved(id)).await.expect("kept");
+        store.add(&key(id), &saved(id)).await.expect("kept");
     }
-    drop(encrypted_store);
+    drop(store);
     let mut source = digits("0");
     // Until a rotation needs no more commits than it was allowed.
     for commits in 0.. {
@@ -177,37 +177,37 @@ async fn who_writes_during_a_rotation_loses_nothing(world: &World) {
 
 async fn a_passphrase_takes_the_place_of_a_key_file_and_gets_another_one(world: &World) {
     let passphrase = |words: &str| KeySource::Passphrase(Secret::new(words.to_owned()));
-    let encrypted_store = world.encrypted_store().await;
-    encrypted_store.add(&key("a"), &saved("hunter2")).await.expect("kept");
-    encrypted_store.rotate(&passphrase("one")).await.expect("rotated");
+    let store = world.encrypted_store().await;
+    store.add(&key("a"), &saved("hunter2")).await.expect("kept");
+    store.rotate(&passphrase("one")).await.expect("rotated");
     assert!(is_wrong_key(&open(world, &world.own_key()).await));
-    let encrypted_store = open(world, &passphrase("one")).await.expect("a state store");
-    encrypted_store.rotate(&passphrase("two")).await.expect("rotated");
+    let store = open(world, &passphrase("one")).await.expect("a state store");
+    store.rotate(&passphrase("two")).await.expect("rotated");
     assert!(is_wrong_key(&open(world, &passphrase("one")).await));
-    let encrypted_store = open(world, &passphrase("two")).await.expect("a state store");
-    assert_eq!(results(&encrypted_store, "a").await, ["hunter2"]);
+    let store = open(world, &passphrase("two")).await.expect("a state store");
+    assert_eq!(results(&store, "a").await, ["hunter2"]);
     // The same words again: another key for the records, and another salt.
-    encrypted_store.rotate(&passphrase("two")).await.expect("rotated");
-    let encrypted_store = open(world, &passphrase("two")).await.expect("a state store");
-    assert_eq!(results(&encrypted_store, "a").await, ["hunter2"]);
+    store.rotate(&passphrase("two")).await.expect("rotated");
+    let store = open(world, &passphrase("two")).await.expect("a state store");
+    assert_eq!(results(&store, "a").await, ["hunter2"]);
 }
 
 async fn the_own_key_file_is_replaced(world: &World) {
-    let encrypted_store = world.encrypted_store().await;
-    encrypted_store.add(&key("a"), &saved("hunter2")).await.expect("kept");
+    let store = world.encrypted_store().await;
+    store.add(&key("a"), &saved("hunter2")).await.expect("kept");
     let file = world.folder().join("state.key");
     let before = std::fs::read(&file).expect("a key");
     // What is no key does not take its place.
     let next = world.folder().join("state.key.new");
     std::fs::write(&next, "of a user").expect("written");
-    encrypted_store.rotate_own_key(world.folder()).await.expect_err("no key");
+    store.rotate_own_key(world.folder()).await.expect_err("no key");
     assert_eq!(std::fs::read(&next).expect("a file"), b"of a user");
     std::fs::rename(&next, world.folder().join("other")).expect("moved");
     std::os::unix::fs::symlink(&file, &next).expect("a link");
-    encrypted_store.rotate_own_key(world.folder()).await.expect_err("a link");
+    store.rotate_own_key(world.folder()).await.expect_err("a link");
     std::fs::remove_file(&next).expect("a link");
     assert_eq!(std::fs::read(&file).expect("a key"), before);
-    encrypted_store.rotate_own_key(world.folder()).await.expect("rotated");
+    store.rotate_own_key(world.folder()).await.expect("rotated");
     assert_ne!(std::fs::read(&file).expect("a key"), before);
     assert_eq!(results(&world.encrypted_store().await, "a").await, ["hunter2"]);
     let old = world.folder().join("old");
@@ -219,13 +219,13 @@ async fn the_own_key_file_is_replaced(world: &World) {
 }
 
 async fn a_record_that_cannot_be_read_stops_a_rotation(world: &World) {
-    let encrypted_store = open(world, &digits("a")).await.expect("a state store");
-    encrypted_store.add(&key("a"), &saved("hunter2")).await.expect("kept");
-    encrypted_store.add(&key("b"), &saved("hunter3")).await.expect("kept");
+    let store = open(world, &digits("a")).await.expect("a state store");
+    store.add(&key("a"), &saved("hunter2")).await.expect("kept");
+    store.add(&key("b"), &saved("hunter3")).await.expect("kept");
     world
         .sql(&format!("UPDATE objects SET sealed = {} WHERE id = {}", world.bytes(b"x"), world.bytes(b"a")))
         .await;
-    let error = encrypted_store.rotate(&digits("b")).await.expect_err("a damaged record");
+    let error = store.rotate(&digits("b")).await.expect_err("a damaged record");
     assert!(matches!(error, EncryptedStoreError::Incomplete { .. }), "{error}");
     let old = open(world, &digits("a")).await.expect("the old key still serves");
     assert_eq!(results(&old, "b").await, ["hunter3"]);

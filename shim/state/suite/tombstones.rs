@@ -2,13 +2,12 @@
 
 use std::time::{Duration, SystemTime};
 
-use bytes::Bytes;
-
+use super::intents::begin;
 use super::over_each_store;
 use super::world::{World, key, results, saved};
 use crate::store::{Kind, RecordNumber};
 use crate::tombstones::RETENTION;
-use crate::{Deletion, EncryptedStore, EncryptedStoreError, Intent, OperationKind};
+use crate::{Deletion, EncryptedStore, EncryptedStoreError, OperationKind};
 
 over_each_store! {
     a_deletion_replaces_the_record_by_a_tombstone_at_once,
@@ -33,35 +32,22 @@ fn now() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(since.as_millis()).expect("64 bits"))
 }
 
-fn intent(intention: OperationKind, id: &str) -> Intent {
-    Intent { intention, key: key(id), subject: String::new(), prior: None, companion: Bytes::new() }
-}
-
-async fn deletions(encrypted_store: &EncryptedStore, id: &str, now: SystemTime) -> Vec<Deletion> {
-    let found = encrypted_store.tombstones().find(&key(id), now).await.expect("tombstones").into_iter();
+async fn deletions(store: &EncryptedStore, id: &str, now: SystemTime) -> Vec<Deletion> {
+    let found = store.tombstones().find(&key(id), now).await.expect("tombstones").into_iter();
     found.map(|tombstone| tombstone.deletion).collect()
 }
 
-async fn rows(encrypted_store: &EncryptedStore) -> usize {
-    let page = encrypted_store
-        .sealed
-        .store
-        .page(Kind::Tombstone, None, RecordNumber(0), 1000)
-        .await
-        .expect("a page");
+async fn rows(store: &EncryptedStore) -> usize {
+    let page = store.sealed.store.page(Kind::Tombstone, None, RecordNumber(0), 1000).await.expect("a page");
     assert!(page.damaged.is_empty() && page.fault.is_none(), "{page:?}");
     page.records.len()
 }
 
 async fn a_deletion_replaces_the_record_by_a_tombstone_at_once(world: &World) {
-    let encrypted_store = world.encrypted_store().await;
-    let place = encrypted_store.add(&key("web"), &saved("a")).await.expect("added");
-    let mut begun = encrypted_store
-        .journal()
-        .begin(intent(OperationKind::Delete, "web"), Some(place.number))
-        .await
-        .expect("begun");
-    assert_eq!(deletions(&encrypted_store, "web", now()).await, []);
+    let store = world.encrypted_store().await;
+    let place = store.add(&key("web"), &saved("a")).await.expect("added");
+    let mut begun = begin(&store, OperationKind::Delete, "web", Some(place.number)).await;
+    assert_eq!(deletions(&store, "web", now()).await, []);
     let deleted = deletion(1, now());
     begun.remove(Some(place), &deleted).await.expect("removed");
     let other = world.encrypted_store().await;
@@ -74,8 +60,7 @@ async fn a_deletion_replaces_the_record_by_a_tombstone_at_once(world: &World) {
 async fn a_deletion_that_was_overtaken_leaves_no_tombstone(world: &World) {
     let (ours, theirs) = (world.encrypted_store().await, world.encrypted_store().await);
     let place = ours.add(&key("web"), &saved("a")).await.expect("added");
-    let mut begun =
-        ours.journal().begin(intent(OperationKind::Delete, "web"), Some(place.number)).await.expect("begun");
+    let mut begun = begin(&ours, OperationKind::Delete, "web", Some(place.number)).await;
     theirs.replace(place, &key("web"), &saved("b")).await.expect("replaced");
     let error = begun.remove(Some(place), &deletion(1, now())).await.expect_err("it was changed");
     assert!(matches!(error, EncryptedStoreError::Overtaken { .. }), "{error}");
@@ -85,87 +70,77 @@ async fn a_deletion_that_was_overtaken_leaves_no_tombstone(world: &World) {
 
 async fn a_tombstone_expires_after_thirty_days_and_is_removed_by_a_later_one(world: &World) {
     let begin = now();
-    let encrypted_store = world.encrypted_store().await;
-    encrypted_store.tombstones().add(&key("web"), &deletion(1, begin)).await.expect("written");
+    let store = world.encrypted_store().await;
+    store.tombstones().add(&key("web"), &deletion(1, begin)).await.expect("written");
     assert_eq!(RETENTION, 30 * DAY);
-    assert_eq!(deletions(&encrypted_store, "web", begin + RETENTION).await, [deletion(1, begin)]);
-    assert_eq!(deletions(&encrypted_store, "web", begin + RETENTION + Duration::from_millis(1)).await, []);
-    assert_eq!(
-        deletions(&encrypted_store, "web", begin - DAY).await,
-        [deletion(1, begin)],
-        "a clock was set back"
-    );
-    assert_eq!(rows(&encrypted_store).await, 1);
+    assert_eq!(deletions(&store, "web", begin + RETENTION).await, [deletion(1, begin)]);
+    assert_eq!(deletions(&store, "web", begin + RETENTION + Duration::from_millis(1)).await, []);
+    assert_eq!(deletions(&store, "web", begin - DAY).await, [deletion(1, begin)], "a clock was set back");
+    assert_eq!(rows(&store).await, 1);
 
     // Another key, so that only the daily look at all of them finds it.
-    encrypted_store.tombstones().add(&key("other"), &deletion(2, begin + 20 * DAY)).await.expect("written");
-    assert_eq!(rows(&encrypted_store).await, 2);
-    encrypted_store.tombstones().add(&key("third"), &deletion(3, begin + 31 * DAY)).await.expect("written");
-    assert_eq!(rows(&encrypted_store).await, 2, "the first is removed");
-    assert_eq!(deletions(&encrypted_store, "other", begin + 31 * DAY).await, [deletion(2, begin + 20 * DAY)]);
+    store.tombstones().add(&key("other"), &deletion(2, begin + 20 * DAY)).await.expect("written");
+    assert_eq!(rows(&store).await, 2);
+    store.tombstones().add(&key("third"), &deletion(3, begin + 31 * DAY)).await.expect("written");
+    assert_eq!(rows(&store).await, 2, "the first is removed");
+    assert_eq!(deletions(&store, "other", begin + 31 * DAY).await, [deletion(2, begin + 20 * DAY)]);
 }
 
 async fn a_repeated_deletion_has_one_tombstone(world: &World) {
-    let encrypted_store = world.encrypted_store().await;
+    let store = world.encrypted_store().await;
     let begin = now();
-    encrypted_store.tombstones().add(&key("web"), &deletion(1, begin)).await.expect("written");
-    encrypted_store.tombstones().add(&key("web"), &deletion(2, begin)).await.expect("written");
-    encrypted_store.tombstones().add(&key("web"), &deletion(1, begin + DAY)).await.expect("written");
-    let found = deletions(&encrypted_store, "web", begin + DAY).await;
+    store.tombstones().add(&key("web"), &deletion(1, begin)).await.expect("written");
+    store.tombstones().add(&key("web"), &deletion(2, begin)).await.expect("written");
+    store.tombstones().add(&key("web"), &deletion(1, begin + DAY)).await.expect("written");
+    let found = deletions(&store, "web", begin + DAY).await;
     assert_eq!(found, [deletion(1, begin + DAY), deletion(2, begin)], "newest first");
 }
 
 async fn the_oldest_tombstones_of_a_key_are_removed_first(world: &World) {
-    let encrypted_store = world.encrypted_store().await;
+    let store = world.encrypted_store().await;
     let begin = now();
     for number in 0..70 {
-        encrypted_store.tombstones().add(&key("none"), &deletion(number, begin)).await.expect("written");
+        store.tombstones().add(&key("none"), &deletion(number, begin)).await.expect("written");
     }
-    let found = deletions(&encrypted_store, "none", begin).await;
+    let found = deletions(&store, "none", begin).await;
     assert_eq!(found.len(), 64);
     assert_eq!((&found[0], &found[63]), (&deletion(69, begin), &deletion(6, begin)));
 }
 
 async fn an_object_that_is_stored_removes_the_tombstones_that_it_supersedes(world: &World) {
-    let encrypted_store = world.encrypted_store().await;
-    let begin = now();
+    let store = world.encrypted_store().await;
+    let start = now();
     let numbers = async |properties: u8| {
-        let found =
-            encrypted_store.tombstones().find(&key("web"), begin).await.expect("tombstones").into_iter();
+        let found = store.tombstones().find(&key("web"), start).await.expect("tombstones").into_iter();
         let same = found.filter(|tombstone| tombstone.deletion.properties == [properties; 32]);
         same.map(|tombstone| tombstone.number).collect::<Vec<_>>()
     };
     for properties in 1..=4 {
-        encrypted_store.tombstones().add(&key("web"), &deletion(properties, begin)).await.expect("written");
+        store.tombstones().add(&key("web"), &deletion(properties, start)).await.expect("written");
     }
-    let mut begun =
-        encrypted_store.journal().begin(intent(OperationKind::Create, ""), None).await.expect("begun");
+    let mut begun = begin(&store, OperationKind::Create, "", None).await;
     begun.supersede(numbers(1).await);
     let stored = begun.store_unanswered(&key("web"), &saved("a"), None).await.expect("stored");
     let (place, unanswered) = stored.expect("nothing else has the id");
     unanswered.answered().await.expect("answered");
     assert_eq!(
-        deletions(&encrypted_store, "web", begin).await,
-        [deletion(4, begin), deletion(3, begin), deletion(2, begin)]
+        deletions(&store, "web", start).await,
+        [deletion(4, start), deletion(3, start), deletion(2, start)]
     );
 
-    let mut begun = encrypted_store
-        .journal()
-        .begin(intent(OperationKind::Update, "web"), Some(place.number))
-        .await
-        .expect("begun");
+    let mut begun = begin(&store, OperationKind::Update, "web", Some(place.number)).await;
     begun.supersede(numbers(2).await);
     begun.store(Some(place), &key("web"), &saved("b")).await.expect("stored");
-    encrypted_store.tombstones().remove(&numbers(3).await).await.expect("removed");
-    assert_eq!(deletions(&encrypted_store, "web", begin).await, [deletion(4, begin)]);
-    assert_eq!(results(&encrypted_store, "web").await, ["b"]);
+    store.tombstones().remove(&numbers(3).await).await.expect("removed");
+    assert_eq!(deletions(&store, "web", start).await, [deletion(4, start)]);
+    assert_eq!(results(&store, "web").await, ["b"]);
 }
 
 async fn a_damaged_tombstone_counts_as_absent_and_is_removed(world: &World) {
-    let encrypted_store = world.encrypted_store().await;
-    encrypted_store.tombstones().add(&key("web"), &deletion(1, now())).await.expect("written");
+    let store = world.encrypted_store().await;
+    store.tombstones().add(&key("web"), &deletion(1, now())).await.expect("written");
     assert_eq!(world.sql(&format!("UPDATE tombstones SET sealed = {}", world.bytes(b"x"))).await, 1);
-    assert_eq!(deletions(&encrypted_store, "web", now()).await, []);
+    assert_eq!(deletions(&store, "web", now()).await, []);
     // By another process: this one has looked for expired ones today.
     let other = world.encrypted_store().await;
     other.tombstones().add(&key("web"), &deletion(2, now())).await.expect("written");
@@ -174,9 +149,9 @@ async fn a_damaged_tombstone_counts_as_absent_and_is_removed(world: &World) {
 }
 
 async fn tombstones_are_not_listed_with_objects(world: &World) {
-    let encrypted_store = world.encrypted_store().await;
-    encrypted_store.tombstones().add(&key("web"), &deletion(1, now())).await.expect("written");
-    assert!(encrypted_store.list(None).await.expect("records").is_empty());
-    assert!(encrypted_store.find(&key("web")).await.expect("records").is_empty());
-    assert!(encrypted_store.journal().open_intents().await.expect("intents").intents.is_empty());
+    let store = world.encrypted_store().await;
+    store.tombstones().add(&key("web"), &deletion(1, now())).await.expect("written");
+    assert!(store.list(None).await.expect("records").is_empty());
+    assert!(store.find(&key("web")).await.expect("records").is_empty());
+    assert!(store.journal().open_intents().await.expect("intents").intents.is_empty());
 }
