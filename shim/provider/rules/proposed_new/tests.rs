@@ -3,33 +3,23 @@
 use isthmus_proto::tfplugin6::schema::nested_block::NestingMode as Mode;
 use isthmus_proto::tfplugin6::schema::object::NestingMode as ObjectMode;
 
-use super::super::testing::object;
+use super::super::testing::{object, rows};
 use super::*;
 use crate::schema::testing::{
     AttributeMessage, BlockMessage, attribute, block, compiled, nested_attribute, nested_block,
 };
 
-/// Checks a table of cases: `# RULE`, and below it `PRIOR | CONFIGURATION | PROPOSED` as [`object`] reads them.
+/// Checks a table of prior, configuration and proposed new state.
 fn check(schema: &Block, table: &str) {
-    assert!(table.contains("# "), "a table has cases");
-    for case in table.split("# ").skip(1) {
-        let (rule, values) = case.split_once('\n').expect("a rule and values");
-        let [prior, config, proposed] = values.split('|').collect::<Vec<_>>()[..] else {
-            panic!("three values: {case}")
-        };
-        check_one(schema, rule, prior, config, proposed);
+    for [prior, config, proposed] in rows(table) {
+        let got = proposed_new(schema, &object(schema, prior), &object(schema, config));
+        let expected = object(schema, proposed);
+        assert_eq!(
+            got, expected,
+            "\n   prior {prior}\n  config {config}\nproposed {got:?}\nexpected {expected:?}"
+        );
+        assert_eq!(got.conforms(&schema.implied_type), Ok(()), "\n   prior {prior}\nproposed {got:?}");
     }
-}
-
-fn check_one(schema: &Block, rule: &str, prior: &str, config: &str, proposed: &str) {
-    let got = proposed_new(schema, &object(schema, prior), &object(schema, config));
-    let expected = object(schema, proposed);
-    assert_eq!(
-        got, expected,
-        "{rule}\n   prior {prior}\n  config {config}\nproposed {got:?}\nexpected {expected:?}"
-    );
-    let conforms = got.conforms(&schema.implied_type);
-    assert_eq!(conforms, Ok(()), "{rule}\nproposed {got:?}");
 }
 
 fn text(name: &str, flags: &str) -> AttributeMessage {
@@ -311,11 +301,18 @@ fn a_nested_attribute_that_is_not_configured_stays_unless_a_configuration_made_i
         (ObjectMode::Set, r#"{"n": [{"id": "1"}]}"#, r#"{"n": [{"id": "1"}, {"name": "a"}]}"#),
         (ObjectMode::Map, r#"{"n": {"k": {"id": "1"}}}"#, r#"{"n": {"k": {"name": "a"}}}"#),
     ] {
-        let schema = with_nested(mode, "oc");
-        check_one(&schema, "only computed values inside", computed, "{}", computed);
-        check_one(&schema, "a configured value inside", configured, "{}", "{}");
-        let schema = with_nested(mode, "c");
-        check_one(&schema, "what cannot be configured is carried over", configured, "{}", configured);
+        let table = r#"
+            # only computed values inside
+            COMPUTED | {} | COMPUTED
+            # a configured value inside
+            CONFIGURED | {} | {}
+        "#;
+        check(
+            &with_nested(mode, "oc"),
+            &table.replace("COMPUTED", computed).replace("CONFIGURED", configured),
+        );
+        // What cannot be configured is carried over, whatever is inside.
+        check(&with_nested(mode, "c"), &format!("{configured} | {{}} | {configured}"));
     }
 }
 
