@@ -105,9 +105,6 @@ impl Call {
     }
 
     /// The object with this id, as it is now.
-    ///
-    /// # Errors
-    /// When the provider is not configured, or the object's file cannot be read or understood.
     pub(crate) fn load(&self, id: &str) -> Result<Option<Object>, Diagnostic> {
         let Some(content) = self.objects()?.read(&self.type_name, id)? else { return Ok(None) };
         let value = wire::from_json(&content, &self.kind).map_err(|error| {
@@ -118,9 +115,6 @@ impl Call {
     }
 
     /// Keeps an object under its id.
-    ///
-    /// # Errors
-    /// When the provider is not configured, or the object's file cannot be written.
     pub(crate) fn save(&self, id: &str, object: &Object) -> Result<(), Diagnostic> {
         let value = object.clone().into_value();
         let compact = wire::to_json(&value, &self.kind).map_err(|error| {
@@ -130,25 +124,16 @@ impl Call {
     }
 
     /// Removes the object with this id; whether there was one.
-    ///
-    /// # Errors
-    /// When the provider is not configured, or the object's file cannot be removed.
     pub(crate) fn remove(&self, id: &str) -> Result<bool, Diagnostic> {
         Ok(self.objects()?.remove(&self.type_name, id)?)
     }
 
     /// The ids of all objects of the type.
-    ///
-    /// # Errors
-    /// When the provider is not configured, or the directory cannot be read.
     pub(crate) fn ids(&self) -> Result<Vec<String>, Diagnostic> {
         Ok(self.objects()?.ids(&self.type_name)?)
     }
 
     /// A new id.
-    ///
-    /// # Errors
-    /// When the system has no random numbers, or the ids that there are cannot be read.
     pub(crate) fn new_id(&self) -> Result<String, Diagnostic> {
         if let Some(id) = &self.id {
             return Ok(id.to_string());
@@ -166,9 +151,6 @@ impl Call {
     }
 
     /// A text to be kept secret, or to tell things apart by.
-    ///
-    /// # Errors
-    /// When the system has no random numbers.
     pub(crate) fn random_text(&self, length: usize, alphabet: &[u8]) -> Result<String, Diagnostic> {
         match &self.seed {
             None => random::text(length, alphabet),

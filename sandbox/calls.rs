@@ -84,17 +84,11 @@ mod file {
 
     impl Calls {
         /// Opens the record for appending.
-        ///
-        /// # Errors
-        /// When the file cannot be opened.
         pub(crate) fn open(path: &Path) -> io::Result<Self> {
             Ok(Self { file: OpenOptions::new().create(true).append(true).mode(0o644).open(path)? })
         }
 
         /// Appends a call.
-        ///
-        /// # Errors
-        /// When the file cannot be written.
         pub(crate) fn append(&self, record: &CallRecord) -> io::Result<()> {
             let mut line = serde_json::to_vec(record)?;
             line.push(b'\n');

@@ -64,9 +64,6 @@ impl Line<'_> {
 }
 
 /// Writes the line.
-///
-/// # Errors
-/// When stdout cannot be written.
 #[expect(clippy::disallowed_methods, reason = "a host reads the line from standard output")]
 #[cfg(not(feature = "misbehaviour"))]
 pub(crate) fn answer(line: &Line<'_>) -> io::Result<()> {

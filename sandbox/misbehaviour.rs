@@ -310,9 +310,6 @@ impl Misbehaviour {
 }
 
 /// The switches in the file that `SANDBOX_FILE` names, one `NAME=value` a line. A file that is not there holds none.
-///
-/// # Errors
-/// When the file cannot be read, or a line is no switch.
 pub(crate) fn in_file(path: &str) -> Result<Vec<(String, String)>, FileError> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,

@@ -40,9 +40,6 @@ pub(crate) enum ObjectsError {
 
 impl Objects {
     /// Opens a directory, and makes it if it is not there.
-    ///
-    /// # Errors
-    /// When it cannot be made.
     pub(crate) fn open(folder: &Path) -> Result<Self, ObjectsError> {
         // Other users may not change the objects, even under a umask of 000.
         let created = fs::DirBuilder::new().recursive(true).mode(0o755).create(folder);
@@ -51,9 +48,6 @@ impl Objects {
     }
 
     /// The content of an object's file; `None` when there is none.
-    ///
-    /// # Errors
-    /// When the id cannot be one, or the file cannot be read.
     pub(crate) fn read(&self, type_name: &str, id: &str) -> Result<Option<Vec<u8>>, ObjectsError> {
         let path = self.path(type_name, id)?;
         match fs::read(&path) {
@@ -64,9 +58,6 @@ impl Objects {
     }
 
     /// Writes an object's file, whole or not at all.
-    ///
-    /// # Errors
-    /// When the id cannot be one, or the file cannot be written.
     pub(crate) fn write(&self, type_name: &str, id: &str, content: &[u8]) -> Result<(), ObjectsError> {
         let path = self.path(type_name, id)?;
         let fail = failed("write", &path);
@@ -79,9 +70,6 @@ impl Objects {
     }
 
     /// Removes an object's file; whether there was one.
-    ///
-    /// # Errors
-    /// When the id cannot be one, or the file cannot be removed.
     pub(crate) fn remove(&self, type_name: &str, id: &str) -> Result<bool, ObjectsError> {
         let path = self.path(type_name, id)?;
         match fs::remove_file(&path) {
@@ -92,9 +80,6 @@ impl Objects {
     }
 
     /// The ids of all objects of a type, sorted.
-    ///
-    /// # Errors
-    /// When the directory cannot be read.
     pub(crate) fn ids(&self, type_name: &str) -> Result<Vec<String>, ObjectsError> {
         let fail = failed("list", &self.folder);
         let entries = match fs::read_dir(&self.folder) {

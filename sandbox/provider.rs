@@ -109,9 +109,6 @@ impl Provider {
     }
 
     /// A resource by its name.
-    ///
-    /// # Errors
-    /// When there is none.
     pub(crate) fn resource(&self, type_name: &str) -> Result<&ResourceEntry, Diagnostic> {
         self.resources.get(type_name).ok_or_else(|| {
             let detail = format!("The sandbox has no resource {type_name:?}.");
@@ -120,9 +117,6 @@ impl Provider {
     }
 
     /// A data source by its name.
-    ///
-    /// # Errors
-    /// When there is none.
     pub(crate) fn data_source(&self, type_name: &str) -> Result<&DataSource, Diagnostic> {
         if type_name == NoteLookup::TYPE_NAME {
             return Ok(&self.lookup);

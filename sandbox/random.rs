@@ -13,9 +13,6 @@ pub(crate) const LETTERS_AND_DIGITS: &[u8] =
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
 /// A text of so many characters of the alphabet, each equally likely.
-///
-/// # Errors
-/// When the system has no random numbers.
 pub(crate) fn text(length: usize, alphabet: &[u8]) -> Result<String, Diagnostic> {
     let source = aws_lc_rs::default_provider().secure_random;
     let fair = 256 - 256 % alphabet.len();

@@ -47,9 +47,6 @@ impl ResourceEntry {
     }
 
     /// Judges a configuration.
-    ///
-    /// # Errors
-    /// When the resource was asked to fail in gRPC's way.
     pub(crate) fn validate(
         &self,
         call: &Call,
@@ -68,9 +65,6 @@ impl ResourceEntry {
     }
 
     /// Plans a change, or puts that off for a reason.
-    ///
-    /// # Errors
-    /// When the resource was asked to fail in gRPC's way.
     pub(crate) fn plan(
         &self,
         call: &Call,
@@ -92,9 +86,6 @@ impl ResourceEntry {
     }
 
     /// Makes, changes or removes an object, whichever the change says.
-    ///
-    /// # Errors
-    /// When the resource was asked to fail in gRPC's way.
     pub(crate) fn apply(&self, call: &Call, change: &Change) -> Result<Outcome, Status> {
         let outcome = match (&change.prior, Object::from_value(&change.planned)) {
             (Value::Null, Some(planned)) => self.resource.create(call, change, planned),
@@ -105,35 +96,23 @@ impl ResourceEntry {
     }
 
     /// Looks at an object.
-    ///
-    /// # Errors
-    /// When the resource was asked to fail in gRPC's way.
     pub(crate) fn read(&self, call: &Call, state: &Value, private: Bytes) -> Result<Outcome, Status> {
         let Some(object) = Object::from_value(state) else { return Ok(Outcome::gone()) };
         self.resource.read(call, object, private).map(|outcome| self.completed(outcome))
     }
 
     /// Takes an object under management by its id.
-    ///
-    /// # Errors
-    /// When the resource was asked to fail in gRPC's way.
     pub(crate) fn import(&self, call: &Call, id: &str) -> Result<Outcome, Status> {
         self.resource.import(call, id).map(|outcome| self.completed(outcome))
     }
 
     /// Takes an object under management by its identity.
-    ///
-    /// # Errors
-    /// When the resource was asked to fail in gRPC's way.
     pub(crate) fn import_identity(&self, call: &Call, identity: &Value) -> Result<Outcome, Status> {
         let identity = Object::from_value(identity).unwrap_or_default();
         self.resource.import_identity(call, &identity).map(|outcome| self.completed(outcome))
     }
 
     /// Brings a stored state to the current version.
-    ///
-    /// # Errors
-    /// When the resource was asked to fail in gRPC's way.
     pub(crate) fn upgrade(&self, call: &Call, version: i64, stored: &[u8]) -> Result<Outcome, Status> {
         let current = self.schema.version;
         let outcome = if version > current {

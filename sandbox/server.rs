@@ -84,9 +84,6 @@ pub enum ServeError {
 }
 
 /// Serves until the client ends it, and says with which status the process should end.
-///
-/// # Errors
-/// When it cannot start; the user's or the machine's fault, each time with what to look at.
 pub(crate) fn run(environment: &Environment, switches: Switches) -> Result<ExitCode, ServeError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(ServeError::Start)?;

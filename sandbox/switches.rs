@@ -33,9 +33,6 @@ impl From<Misbehaviour> for Switches {
 impl Switches {
     /// Reads the switches out of variables, and out of the file that one of them may name; others than `SANDBOX_*` are
     /// passed over.
-    ///
-    /// # Errors
-    /// When a name or a value is not known, when two switches contradict each other, or when the file cannot be read.
     pub(crate) fn read(variables: impl Iterator<Item = (String, String)>) -> Result<Self, SwitchError> {
         let variables = variables.filter(|(name, _)| name.starts_with("SANDBOX_")).collect::<Vec<_>>();
         #[cfg(feature = "misbehaviour")]

@@ -72,9 +72,6 @@ impl Identity {
     }
 
     /// What to accept connections with, from the one client whose certificate this is.
-    ///
-    /// # Errors
-    /// When the client's certificate is none, or rustls refuses.
     pub(crate) fn server_config(&self, client_certificate: &str) -> Result<ServerConfig, TlsError> {
         let client = CertificateDer::from_pem_slice(client_certificate.as_bytes());
         let client = client.map_err(TlsError::ClientCertificate)?;

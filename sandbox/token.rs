@@ -123,9 +123,6 @@ impl Fault {
 
 impl Tokens {
     /// Makes a token.
-    ///
-    /// # Errors
-    /// When the system has no random numbers.
     pub(crate) fn open(&self, mut config: Object) -> Result<(Object, Held), Diagnostic> {
         let fault = config.text("fault").map(str::to_owned);
         if Fault::of(&config) == Some(Fault::Open) {
@@ -141,9 +138,6 @@ impl Tokens {
     }
 
     /// Renews a token that is open.
-    ///
-    /// # Errors
-    /// When it is not, or has expired, or the private bytes are not the newest.
     pub(crate) fn renew(&self, private: &[u8]) -> Result<Held, Diagnostic> {
         let private = understand(private)?;
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -168,9 +162,6 @@ impl Tokens {
     }
 
     /// Closes a token that is open.
-    ///
-    /// # Errors
-    /// When it is not.
     pub(crate) fn close(&self, private: &[u8]) -> Result<(), Diagnostic> {
         let private = understand(private)?;
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);

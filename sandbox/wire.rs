@@ -18,33 +18,21 @@ pub(crate) enum WireError {
 }
 
 /// A value from MessagePack.
-///
-/// # Errors
-/// When the bytes are no value of the type.
 pub(crate) fn from_msgpack(bytes: &[u8], kind: &Type) -> Result<Value, WireError> {
     Ok(msgpack::decode(bytes, kind)?)
 }
 
 /// A value as MessagePack.
-///
-/// # Errors
-/// When the value is not of the type.
 pub(crate) fn to_msgpack(value: &Value, kind: &Type) -> Result<Vec<u8>, WireError> {
     Ok(msgpack::encode(value, kind)?)
 }
 
 /// A value from JSON.
-///
-/// # Errors
-/// When the text is no value of the type.
 pub(crate) fn from_json(text: &[u8], kind: &Type) -> Result<Value, WireError> {
     Ok(json::from_json(text, kind)?)
 }
 
 /// A value as JSON.
-///
-/// # Errors
-/// When the value is not of the type, or has something unknown in it.
 pub(crate) fn to_json(value: &Value, kind: &Type) -> Result<Vec<u8>, WireError> {
     Ok(json::to_json(value, kind)?.into_bytes())
 }

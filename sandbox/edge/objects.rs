@@ -10,7 +10,7 @@ use super::values::{
     identity_type, meta_text, path_message, stored_json,
 };
 use crate::calls::CallRecord;
-use crate::diagnostics::Diagnostics;
+use crate::diagnostics::{Diagnostic, Diagnostics};
 #[cfg(feature = "misbehaviour")]
 use crate::misbehaviour::{Ids, ImportAnswer};
 use crate::protocol::Deferrable;
@@ -55,10 +55,7 @@ impl Edge {
                 diagnostics: diagnostic_messages(outcome.diagnostics),
             })
         });
-        Ok(upgraded.await?.unwrap_or_else(|diagnostic| Response {
-            diagnostics: diagnostic_messages(diagnostic.into()),
-            ..Response::default()
-        }))
+        answered(upgraded.await?, |diagnostics| Response { diagnostics, ..Response::default() })
     }
 
     pub(crate) async fn upgrade_identity(
@@ -76,10 +73,7 @@ impl Edge {
                 .map_err(|error| Status::invalid_argument(explain(&error)))?;
             Ok(Response { upgraded_identity: identity_data(entry, &identity)?, diagnostics: Vec::new() })
         });
-        Ok(upgraded.await?.unwrap_or_else(|diagnostic| Response {
-            diagnostics: diagnostic_messages(diagnostic.into()),
-            ..Response::default()
-        }))
+        answered(upgraded.await?, |diagnostics| Response { diagnostics, ..Response::default() })
     }
 
     pub(crate) async fn read(
@@ -110,10 +104,7 @@ impl Edge {
                 ..Response::default()
             })
         });
-        Ok(read.await?.unwrap_or_else(|diagnostic| Response {
-            diagnostics: diagnostic_messages(diagnostic.into()),
-            ..Response::default()
-        }))
+        answered(read.await?, |diagnostics| Response { diagnostics, ..Response::default() })
     }
 
     pub(crate) async fn plan(
@@ -146,10 +137,7 @@ impl Edge {
                 planned_identity: identity_of(provider, entry, &change.prior)?,
             })
         });
-        Ok(planned.await?.unwrap_or_else(|diagnostic| Response {
-            diagnostics: diagnostic_messages(diagnostic.into()),
-            ..Response::default()
-        }))
+        answered(planned.await?, |diagnostics| Response { diagnostics, ..Response::default() })
     }
 
     pub(crate) async fn apply(
@@ -187,10 +175,7 @@ impl Edge {
                 legacy_type_system: is_legacy(provider),
             })
         });
-        Ok(applied.await?.unwrap_or_else(|diagnostic| Response {
-            diagnostics: diagnostic_messages(diagnostic.into()),
-            ..Response::default()
-        }))
+        answered(applied.await?, |diagnostics| Response { diagnostics, ..Response::default() })
     }
 
     pub(crate) async fn import(
@@ -243,10 +228,7 @@ impl Edge {
                 deferred: None,
             })
         });
-        Ok(imported.await?.unwrap_or_else(|diagnostic| Response {
-            diagnostics: diagnostic_messages(diagnostic.into()),
-            ..Response::default()
-        }))
+        answered(imported.await?, |diagnostics| Response { diagnostics, ..Response::default() })
     }
 
     pub(crate) async fn move_state(
@@ -270,11 +252,16 @@ impl Edge {
                 target_private: outcome.private,
             })
         });
-        Ok(taken.await?.unwrap_or_else(|diagnostic| Response {
-            diagnostics: diagnostic_messages(diagnostic.into()),
-            ..Response::default()
-        }))
+        answered(taken.await?, |diagnostics| Response { diagnostics, ..Response::default() })
     }
+}
+
+/// The answer, or one that has the diagnostic in it.
+fn answered<T>(
+    answer: Result<T, Diagnostic>,
+    refused: impl FnOnce(Vec<message::Diagnostic>) -> T,
+) -> Answered<T> {
+    Ok(answer.unwrap_or_else(|diagnostic| refused(diagnostic_messages(diagnostic.into()))))
 }
 
 /// Whether answers are those of a provider on the old SDK.

@@ -32,8 +32,6 @@ pub(crate) struct Fixtures {
 }
 
 impl Fixtures {
-    /// # Errors
-    /// When the record of calls cannot be opened.
     pub(crate) fn new(switches: &Misbehaviour) -> std::io::Result<Self> {
         Ok(Self {
             calls: switches.calls.as_deref().map(Calls::open).transpose()?,

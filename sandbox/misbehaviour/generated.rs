@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::LazyLock;
 
 use isthmus_cty::{ObjectType, Type};
 
@@ -211,174 +212,36 @@ impl Dice {
     }
 }
 
-const SERVICES: [&str; 30] = [
-    "compute",
-    "storage",
-    "network",
-    "database",
-    "queue",
-    "stream",
-    "identity",
-    "registry",
-    "function",
-    "container",
-    "cluster",
-    "cache",
-    "search",
-    "monitor",
-    "billing",
-    "backup",
-    "transit",
-    "media",
-    "mail",
-    "catalog",
-    "pipeline",
-    "secret",
-    "certificate",
-    "domain",
-    "edge",
-    "lake",
-    "graph",
-    "batch",
-    "event",
-    "audit",
-];
-const THINGS: [&str; 50] = [
-    "instance",
-    "bucket",
-    "policy",
-    "attachment",
-    "group",
-    "rule",
-    "endpoint",
-    "gateway",
-    "table",
-    "index",
-    "topic",
-    "subscription",
-    "role",
-    "user",
-    "key",
-    "alias",
-    "image",
-    "snapshot",
-    "volume",
-    "disk",
-    "template",
-    "schedule",
-    "job",
-    "trigger",
-    "stage",
-    "route",
-    "peer",
-    "zone",
-    "record",
-    "listener",
-    "target",
-    "pool",
-    "node",
-    "service",
-    "task",
-    "version",
-    "layer",
-    "account",
-    "organization",
-    "project",
-    "folder",
-    "quota",
-    "report",
-    "dashboard",
-    "alarm",
-    "filter",
-    "metric",
-    "channel",
-    "workspace",
-    "association",
-];
-const FIRSTS: [&str; 40] = [
-    "maximum",
-    "minimum",
-    "default",
-    "primary",
-    "secondary",
-    "source",
-    "target",
-    "public",
-    "private",
-    "internal",
-    "external",
-    "customer",
-    "service",
-    "network",
-    "storage",
-    "backup",
-    "restore",
-    "replica",
-    "engine",
-    "cluster",
-    "parameter",
-    "security",
-    "subnet",
-    "access",
-    "audit",
-    "log",
-    "metric",
-    "encryption",
-    "retention",
-    "deletion",
-    "maintenance",
-    "scaling",
-    "health",
-    "origin",
-    "cache",
-    "session",
-    "token",
-    "client",
-    "server",
-    "billing",
-];
-const SECONDS: [&str; 40] = [
-    "name",
-    "identifier",
-    "arn",
-    "kind",
-    "mode",
-    "policy",
-    "state",
-    "port",
-    "protocol",
-    "address",
-    "range",
-    "size",
-    "limit",
-    "count",
-    "period",
-    "window",
-    "interval",
-    "timeout",
-    "threshold",
-    "ratio",
-    "zone",
-    "region",
-    "group",
-    "role",
-    "key",
-    "secret",
-    "version",
-    "prefix",
-    "suffix",
-    "pattern",
-    "filter",
-    "format",
-    "template",
-    "schedule",
-    "endpoint",
-    "path",
-    "owner",
-    "reason",
-    "level",
-    "option",
-];
+static SERVICES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    "compute storage network database queue stream identity registry function container cluster cache \
+     search monitor billing backup transit media mail catalog pipeline secret certificate domain edge \
+     lake graph batch event audit"
+        .split_whitespace()
+        .collect()
+});
+static THINGS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    "instance bucket policy attachment group rule endpoint gateway table index topic subscription role \
+     user key alias image snapshot volume disk template schedule job trigger stage route peer zone \
+     record listener target pool node service task version layer account organization project folder \
+     quota report dashboard alarm filter metric channel workspace association"
+        .split_whitespace()
+        .collect()
+});
+static FIRSTS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    "maximum minimum default primary secondary source target public private internal external customer \
+     service network storage backup restore replica engine cluster parameter security subnet access \
+     audit log metric encryption retention deletion maintenance scaling health origin cache session \
+     token client server billing"
+        .split_whitespace()
+        .collect()
+});
+static SECONDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    "name identifier arn kind mode policy state port protocol address range size limit count period \
+     window interval timeout threshold ratio zone region group role key secret version prefix suffix \
+     pattern filter format template schedule endpoint path owner reason level option"
+        .split_whitespace()
+        .collect()
+});
 const OPENINGS: [&str; 8] = [
     "The name that the service knows this by",
     "Whether requests are forwarded",

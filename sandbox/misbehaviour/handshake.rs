@@ -17,9 +17,6 @@ pub(crate) enum Then {
 
 /// Says the line, or whatever the switch makes of it. A wrong certificate is the caller's business, who knows what TLS is
 /// spoken with.
-///
-/// # Errors
-/// When stdout cannot be written.
 #[expect(clippy::disallowed_methods, reason = "a host reads the line from standard output")]
 pub(crate) fn answer(line: &Line<'_>, handshake: Handshake) -> io::Result<Then> {
     let mut stdout = io::stdout().lock();

@@ -52,9 +52,6 @@ pub(crate) struct Requests {
 
 impl Requests {
     /// Opens the record for appending.
-    ///
-    /// # Errors
-    /// When the file cannot be opened.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { file: OpenOptions::new().create(true).append(true).mode(0o644).open(path)? })
     }

@@ -209,9 +209,6 @@ impl NoteLookup {
     }
 
     /// Finds the first note, by id, of the title. `call` is one about notes.
-    ///
-    /// # Errors
-    /// When there is none, or the directory cannot be read.
     pub(crate) fn read(call: &Call, config: &Object) -> Result<Object, Diagnostic> {
         let title = config.text("title").unwrap_or_default();
         for id in call.ids()? {

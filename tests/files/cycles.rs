@@ -219,13 +219,18 @@ impl Crate {
                         Some(file) => (beside.join(file), beside.to_owned()),
                         None => (directory.join(format!("{name}.rs")), directory.join(name)),
                     };
-                    self.file(&file, &below, &[path, &[name.clone()]].concat());
+                    self.file(&file, &below, &[path, std::slice::from_ref(name)].concat());
                 }
                 ("mod", "{") => {
                     let name = &item[1];
                     module.children.insert(name.clone());
                     let inside = &item[3..item.len() - 1];
-                    self.module(inside, beside, &directory.join(name), &[path, &[name.clone()]].concat());
+                    self.module(
+                        inside,
+                        beside,
+                        &directory.join(name),
+                        &[path, std::slice::from_ref(name)].concat(),
+                    );
                 }
                 ("use", _) => module.imports(&item[1..], &[], is_public),
                 _ => {

@@ -16,9 +16,30 @@ pub(crate) fn object(block: &Block, text: &str) -> Value {
     of_block(block, &json)
 }
 
-/// Violations as they are read: one a line.
+/// Violations as tables have them.
 pub(super) fn lines(violations: &[Violation]) -> String {
-    violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    violations.iter().map(ToString::to_string).collect::<Vec<_>>().join(" // ")
+}
+
+/// The rows of a table of cases, whose cells are divided by `|`. A line that begins with `|` goes on with the row before; one
+/// that begins with `#` says what the row below is about.
+pub(super) fn rows<const CELLS: usize>(table: &str) -> Vec<[&str; CELLS]> {
+    let (mut starts, mut at) = (Vec::new(), 0);
+    for line in table.split_inclusive('\n') {
+        let text = line.trim();
+        if !(text.is_empty() || text.starts_with(['|', '#'])) {
+            starts.push(at);
+        }
+        at += line.len();
+    }
+    assert!(!starts.is_empty(), "a table has rows");
+    let ends = starts.iter().skip(1).copied().chain([table.len()]);
+    let row = |(start, end): (&usize, usize)| {
+        let row = table[*start..end].split('#').next().unwrap_or_default();
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        <[&str; CELLS]>::try_from(cells).unwrap_or_else(|cells| panic!("{CELLS} cells: {cells:?}"))
+    };
+    starts.iter().zip(ends).map(row).collect()
 }
 
 fn of_block(block: &Block, json: &Json) -> Value {

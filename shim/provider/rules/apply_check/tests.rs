@@ -4,17 +4,17 @@ use isthmus_cty::{Number, Refinements};
 use isthmus_proto::tfplugin6::schema::nested_block::NestingMode as Mode;
 use isthmus_proto::tfplugin6::schema::object::NestingMode as ObjectMode;
 
-use super::super::testing::{lines, object};
+use super::super::testing::{lines, object, rows};
 use super::*;
 use crate::schema::testing::{
     AttributeMessage, NestedBlockMessage, attribute, block, compiled, nested_attribute, nested_block,
 };
 
-/// Each row: plan, result, and what is said against it.
-fn check(schema: &Block, rows: &[(&str, &str, &str)]) {
-    for (planned, actual, expected) in rows {
+/// Checks a table of plan, result, and what is said against it.
+fn check(schema: &Block, table: &str) {
+    for [planned, actual, expected] in rows(table) {
         let said = lines(&check_applied(schema, &object(schema, planned), &object(schema, actual)));
-        assert_eq!(said, *expected, "\nplanned {planned}\n actual {actual}");
+        assert_eq!(said, expected, "\nplanned {planned}\n actual {actual}");
     }
 }
 
@@ -42,12 +42,12 @@ fn filled_element() -> Vec<AttributeMessage> {
 fn an_object_is_there_when_it_was_planned() {
     check(
         &of_type("\"string\""),
-        &[
-            ("{}", "{}", ""),
-            ("null", "null", ""),
-            ("null", "{}", "was absent, but is now there"),
-            ("{}", "null", "was there, but is now absent"),
-        ],
+        r#"
+            {} | {} |
+            null | null |
+            null | {} | was absent, but is now there
+            {} | null | was there, but is now absent
+        "#,
     );
 }
 
@@ -55,19 +55,24 @@ fn an_object_is_there_when_it_was_planned() {
 fn known_values_stay_and_unknown_ones_may_become_anything() {
     check(
         &of_type("\"string\""),
-        &[
-            (r#"{"a": "x"}"#, r#"{"a": "x"}"#, ""),
-            (r#"{"a": "x"}"#, r#"{"a": "y"}"#, "a: the value is not the planned one"),
-            (r#"{"a": "x"}"#, "{}", "a: was set, but is now null"),
-            ("{}", r#"{"a": "x"}"#, "a: was null, but is now set"),
-            (r#"{"a": "?"}"#, r#"{"a": "x"}"#, ""),
-            (r#"{"a": "?"}"#, "{}", ""),
-            // Of two plans, the later one may not know less.
-            (r#"{"a": "x"}"#, r#"{"a": "?"}"#, "a: the value is not the planned one"),
-            ("{}", r#"{"a": "?"}"#, "a: was null, but is now set"),
-        ],
+        r#"
+            {"a": "x"} | {"a": "x"} |
+            {"a": "x"} | {"a": "y"} | a: the value is not the planned one
+            {"a": "x"} | {} | a: was set, but is now null
+            {} | {"a": "x"} | a: was null, but is now set
+            {"a": "?"} | {"a": "x"} |
+            {"a": "?"} | {} |
+            # Of two plans, the later one may not know less.
+            {"a": "x"} | {"a": "?"} | a: the value is not the planned one
+            {} | {"a": "?"} | a: was null, but is now set
+        "#,
     );
-    check(&of_type("\"number\""), &[(r#"{"a": 1.0}"#, r#"{"a": 1}"#, "")]);
+    check(
+        &of_type("\"number\""),
+        r#"
+            {"a": 1.0} | {"a": 1} |
+        "#,
+    );
 }
 
 #[test]
@@ -95,37 +100,34 @@ fn what_was_promised_of_an_unknown_is_kept() {
 fn lists_maps_tuples_and_objects_keep_their_keys() {
     check(
         &of_type(r#"["list","string"]"#),
-        &[
-            (r#"{"a": ["x", "?"]}"#, r#"{"a": ["x", "y"]}"#, ""),
-            (r#"{"a": ["x", "?"]}"#, r#"{"a": ["z", "y"]}"#, "a[0]: the value is not the planned one"),
-            (r#"{"a": ["x"]}"#, r#"{"a": ["x", "y"]}"#, "a: there were 1 elements, but there are now 2"),
-            (r#"{"a": []}"#, "{}", "a: was set, but is now null"),
-        ],
+        r#"
+            {"a": ["x", "?"]} | {"a": ["x", "y"]} |
+            {"a": ["x", "?"]} | {"a": ["z", "y"]} | a[0]: the value is not the planned one
+            {"a": ["x"]} | {"a": ["x", "y"]} | a: there were 1 elements, but there are now 2
+            {"a": []} | {} | a: was set, but is now null
+        "#,
     );
     check(
         &of_type(r#"["map","string"]"#),
-        &[
-            (r#"{"a": {"k": "?"}}"#, r#"{"a": {"k": "x"}}"#, ""),
-            (
-                r#"{"a": {"k": "x"}}"#,
-                r#"{"a": {"l": "x"}}"#,
-                "a[\"k\"]: the element has vanished\na[\"l\"]: an element has appeared",
-            ),
-        ],
+        r#"
+            {"a": {"k": "?"}} | {"a": {"k": "x"}} |
+            {"a": {"k": "x"}} | {"a": {"l": "x"}}
+            | a["k"]: the element has vanished // a["l"]: an element has appeared
+        "#,
     );
     check(
         &of_type(r#"["tuple",["string","bool"]]"#),
-        &[
-            (r#"{"a": ["?", true]}"#, r#"{"a": ["x", true]}"#, ""),
-            (r#"{"a": ["x", true]}"#, r#"{"a": ["x", false]}"#, "a[1]: the value is not the planned one"),
-        ],
+        r#"
+            {"a": ["?", true]} | {"a": ["x", true]} |
+            {"a": ["x", true]} | {"a": ["x", false]} | a[1]: the value is not the planned one
+        "#,
     );
     check(
         &of_type(r#"["object",{"x":"string","y":"string"}]"#),
-        &[
-            (r#"{"a": {"x": "1", "y": "?"}}"#, r#"{"a": {"x": "1", "y": "2"}}"#, ""),
-            (r#"{"a": {"x": "1"}}"#, r#"{"a": {"x": "2"}}"#, "a.x: the value is not the planned one"),
-        ],
+        r#"
+            {"a": {"x": "1", "y": "?"}} | {"a": {"x": "1", "y": "2"}} |
+            {"a": {"x": "1"}} | {"a": {"x": "2"}} | a.x: the value is not the planned one
+        "#,
     );
 }
 
@@ -133,19 +135,16 @@ fn lists_maps_tuples_and_objects_keep_their_keys() {
 fn a_set_may_shrink_when_unknowns_turn_out_the_same_but_never_grows() {
     check(
         &of_type(r#"["set","string"]"#),
-        &[
-            (r#"{"a": ["x", "?"]}"#, r#"{"a": ["x", "y"]}"#, ""),
-            (r#"{"a": ["x", "?"]}"#, r#"{"a": ["x"]}"#, ""),
-            (r#"{"a": ["x", "?"]}"#, r#"{"a": ["y"]}"#, "a: a planned element is not there"),
-            (r#"{"a": ["x"]}"#, r#"{"a": ["x", "y"]}"#, "a: there were 1 elements, but there are now 2"),
-            (
-                r#"{"a": ["x", "y"]}"#,
-                r#"{"a": ["x", "z"]}"#,
-                "a: a planned element is not there\na: an element is there that was not planned",
-            ),
-            (r#"{"a": ["x", "y"]}"#, r#"{"a": ["x"]}"#, "a: a planned element is not there"),
-            (r#"{"a": "?"}"#, r#"{"a": ["x", "y"]}"#, ""),
-        ],
+        r#"
+            {"a": ["x", "?"]} | {"a": ["x", "y"]} |
+            {"a": ["x", "?"]} | {"a": ["x"]} |
+            {"a": ["x", "?"]} | {"a": ["y"]} | a: a planned element is not there
+            {"a": ["x"]} | {"a": ["x", "y"]} | a: there were 1 elements, but there are now 2
+            {"a": ["x", "y"]} | {"a": ["x", "z"]}
+            | a: a planned element is not there // a: an element is there that was not planned
+            {"a": ["x", "y"]} | {"a": ["x"]} | a: a planned element is not there
+            {"a": "?"} | {"a": ["x", "y"]} |
+        "#,
     );
 }
 
@@ -153,16 +152,16 @@ fn a_set_may_shrink_when_unknowns_turn_out_the_same_but_never_grows() {
 fn where_the_type_was_open_anything_may_come_but_a_known_type_stays() {
     check(
         &of_type("\"dynamic\""),
-        &[
-            (r#"{"a": "?"}"#, r#"{"a": [1, "x"]}"#, ""),
-            ("{}", r#"{"a": 5}"#, ""),
-            (r#"{"a": "x"}"#, r#"{"a": "x"}"#, ""),
-            (r#"{"a": "x"}"#, r#"{"a": "y"}"#, "a: the value is not the planned one"),
-            (r#"{"a": "1"}"#, r#"{"a": 1}"#, "a: its type is not the planned one"),
-            (r#"{"a": {"x": "?"}}"#, r#"{"a": {"x": 1}}"#, ""),
-            (r#"{"a": {"x": "?"}}"#, r#"{"a": {"y": 1}}"#, "a: its type is not the planned one"),
-            (r#"{"a": [true]}"#, r#"{"a": [true, true]}"#, "a: its type is not the planned one"),
-        ],
+        r#"
+            {"a": "?"} | {"a": [1, "x"]} |
+            {} | {"a": 5} |
+            {"a": "x"} | {"a": "x"} |
+            {"a": "x"} | {"a": "y"} | a: the value is not the planned one
+            {"a": "1"} | {"a": 1} | a: its type is not the planned one
+            {"a": {"x": "?"}} | {"a": {"x": 1}} |
+            {"a": {"x": "?"}} | {"a": {"y": 1}} | a: its type is not the planned one
+            {"a": [true]} | {"a": [true, true]} | a: its type is not the planned one
+        "#,
     );
     // A value that is unknown may still be known to be a string.
     let planned = Value::object([("a", Value::dynamic(Type::String, Value::unknown()))]);
@@ -178,16 +177,20 @@ fn of_sensitive_values_nothing_is_said_but_that_they_differ() {
     let schema = compiled(block(vec![attribute("a", r#"["map","string"]"#, "os")], vec![]));
     check(
         &schema,
-        &[
-            (r#"{"a": {"k": "x"}}"#, r#"{"a": {"k": "x"}}"#, ""),
-            (r#"{"a": {"k": "x"}}"#, r#"{"a": {"k": "y", "l": "z"}}"#, vague),
-            ("{}", r#"{"a": {"k": "x"}}"#, vague),
-        ],
+        &r#"
+            {"a": {"k": "x"}} | {"a": {"k": "x"}} |
+            {"a": {"k": "x"}} | {"a": {"k": "y", "l": "z"}} | VAGUE
+            {} | {"a": {"k": "x"}} | VAGUE
+        "#
+        .replace("VAGUE", vague),
     );
     let nested = nested_attribute("a", ObjectMode::Single, "o", vec![text("name", "o"), text("pin", "os")]);
     check(
         &compiled(block(vec![nested], vec![])),
-        &[(r#"{"a": {"pin": "1"}}"#, r#"{"a": {"pin": "2"}}"#, vague)],
+        &r#"
+            {"a": {"pin": "1"}} | {"a": {"pin": "2"}} | VAGUE
+        "#
+        .replace("VAGUE", vague),
     );
 }
 
@@ -196,84 +199,61 @@ fn blocks_keep_their_number_and_what_is_known_in_them() {
     let inner = || block(element(), vec![]);
     check(
         &of_block(nested_block("b", Mode::Single, inner())),
-        &[
-            (r#"{"b": {"id": "?"}}"#, r#"{"b": {"id": "1"}}"#, ""),
-            (r#"{"b": "?"}"#, "{}", ""),
-            (r#"{"b": "?"}"#, r#"{"b": {"id": "1"}}"#, ""),
-            (r#"{"b": {}}"#, r#"{"b": null}"#, "b: was there, but is now absent"),
-            (r#"{"b": null}"#, r#"{"b": {}}"#, "b: was absent, but is now there"),
-            (
-                r#"{"b": {"name": "a"}}"#,
-                r#"{"b": {"name": "b"}}"#,
-                "b.name: the value is not the planned one",
-            ),
-        ],
+        r#"
+            {"b": {"id": "?"}} | {"b": {"id": "1"}} |
+            {"b": "?"} | {} |
+            {"b": "?"} | {"b": {"id": "1"}} |
+            {"b": {}} | {"b": null} | b: was there, but is now absent
+            {"b": null} | {"b": {}} | b: was absent, but is now there
+            {"b": {"name": "a"}} | {"b": {"name": "b"}} | b.name: the value is not the planned one
+        "#,
     );
     check(
         &of_block(nested_block("b", Mode::Group, inner())),
-        &[(r#"{"b": {"name": "a"}}"#, r#"{"b": {}}"#, "b.name: was set, but is now null")],
+        r#"
+            {"b": {"name": "a"}} | {"b": {}} | b.name: was set, but is now null
+        "#,
     );
     check(
         &of_block(nested_block("b", Mode::List, inner())),
-        &[
-            (r#"{"b": [{"id": "?"}]}"#, r#"{"b": [{"id": "1"}]}"#, ""),
-            (r#"{"b": "?"}"#, r#"{"b": [{"id": "1"}]}"#, ""),
-            (r#"{"b": "?"}"#, r#"{"b": []}"#, ""),
-            (r#"{"b": ["?"]}"#, r#"{"b": [{"id": "1", "name": "a"}]}"#, ""),
-            (r#"{"b": [{}]}"#, r#"{"b": null}"#, ""),
-            (r#"{"b": null}"#, r#"{"b": [{}]}"#, ""),
-            (r#"{"b": [{}]}"#, r#"{"b": "?"}"#, ""),
-            (r#"{"b": [{}]}"#, r#"{"b": []}"#, "b: there were 1 elements, but there are now 0"),
-            (
-                r#"{"b": [{"name": "a"}]}"#,
-                r#"{"b": [{"name": "b"}]}"#,
-                "b[0].name: the value is not the planned one",
-            ),
-        ],
+        r#"
+            {"b": [{"id": "?"}]} | {"b": [{"id": "1"}]} |
+            {"b": "?"} | {"b": [{"id": "1"}]} |
+            {"b": "?"} | {"b": []} |
+            {"b": ["?"]} | {"b": [{"id": "1", "name": "a"}]} |
+            {"b": [{}]} | {"b": null} |
+            {"b": null} | {"b": [{}]} |
+            {"b": [{}]} | {"b": "?"} |
+            {"b": [{}]} | {"b": []} | b: there were 1 elements, but there are now 0
+            {"b": [{"name": "a"}]} | {"b": [{"name": "b"}]} | b[0].name: the value is not the planned one
+        "#,
     );
     check(
         &of_block(nested_block("b", Mode::Map, inner())),
-        &[
-            (r#"{"b": {"k": {"id": "?"}}}"#, r#"{"b": {"k": {"id": "1"}}}"#, ""),
-            (
-                r#"{"b": {"k": {}}}"#,
-                r#"{"b": {"k": {}, "l": {}}}"#,
-                "b: there were 1 elements, but there are now 2",
-            ),
-            // As core has it, another key is not the planned block.
-            (r#"{"b": {"k": {"name": "a"}}}"#, r#"{"b": {"l": {"name": "b"}}}"#, ""),
-            (r#"{"b": "?"}"#, r#"{"b": {"k": {}}}"#, ""),
-            (r#"{"b": {"k": {}}}"#, r#"{"b": null}"#, ""),
-            (
-                r#"{"b": {"k": {"name": "a"}}}"#,
-                r#"{"b": {"k": {}}}"#,
-                "b[\"k\"].name: was set, but is now null",
-            ),
-        ],
+        r#"
+            {"b": {"k": {"id": "?"}}} | {"b": {"k": {"id": "1"}}} |
+            {"b": {"k": {}}} | {"b": {"k": {}, "l": {}}} | b: there were 1 elements, but there are now 2
+            # As core has it, another key is not the planned block.
+            {"b": {"k": {"name": "a"}}} | {"b": {"l": {"name": "b"}}} |
+            {"b": "?"} | {"b": {"k": {}}} |
+            {"b": {"k": {}}} | {"b": null} |
+            {"b": {"k": {"name": "a"}}} | {"b": {"k": {}}} | b["k"].name: was set, but is now null
+        "#,
     );
     check(
         &of_block(nested_block("b", Mode::Set, inner())),
-        &[
-            (
-                r#"{"b": [{"id": "?", "name": "a"}, {"id": "?", "name": "b"}]}"#,
-                r#"{"b": [{"id": "2", "name": "b"}, {"id": "1", "name": "a"}]}"#,
-                "",
-            ),
-            (r#"{"b": [{"id": "?"}, {"id": "?"}]}"#, r#"{"b": [{"id": "1"}]}"#, ""),
-            (r#"{"b": "?"}"#, r#"{"b": [{"id": "1"}]}"#, ""),
-            (r#"{"b": [{"id": "1"}]}"#, r#"{"b": null}"#, ""),
-            (r#"{"b": null}"#, r#"{"b": [{"id": "1"}]}"#, ""),
-            (
-                r#"{"b": [{"id": "?"}]}"#,
-                r#"{"b": [{"id": "1"}, {"id": "2"}]}"#,
-                "b: there were 1 elements, but there are now 2",
-            ),
-            (
-                r#"{"b": [{"id": "?", "name": "a"}]}"#,
-                r#"{"b": [{"id": "1", "name": "b"}]}"#,
-                "b: a planned element is not there\nb: an element is there that was not planned",
-            ),
-        ],
+        r#"
+            {"b": [{"id": "?", "name": "a"}, {"id": "?", "name": "b"}]}
+            | {"b": [{"id": "2", "name": "b"}, {"id": "1", "name": "a"}]} |
+            {"b": [{"id": "?"}, {"id": "?"}]} | {"b": [{"id": "1"}]} |
+            {"b": "?"} | {"b": [{"id": "1"}]} |
+            {"b": [{"id": "1"}]} | {"b": null} |
+            {"b": null} | {"b": [{"id": "1"}]} |
+            {"b": [{"id": "?"}]} | {"b": [{"id": "1"}, {"id": "2"}]}
+            | b: there were 1 elements, but there are now 2
+            {"b": [{"id": "?", "name": "a"}]} | {"b": [{"id": "1", "name": "b"}]}
+            | b: a planned element is not there // b: an element is there that was not planned
+        "#,
     );
 }
 
@@ -292,31 +272,32 @@ fn blocks_that_the_provider_fills_are_there_after_it_has_filled_them() {
     ] {
         check(
             &of_block(filled(mode)),
-            &[
-                (r#"{"b": "?"}"#, one, ""),
-                (r#"{"b": "?"}"#, none, ""),
-                (r#"{"b": "?"}"#, r#"{"b": null}"#, null),
-                (one, r#"{"b": null}"#, null),
-                (one, one, ""),
-            ],
+            &r#"
+            {"b": "?"} | FILLED |
+            {"b": "?"} | EMPTY |
+            {"b": "?"} | {"b": null} | NULL
+            FILLED | {"b": null} | NULL
+            FILLED | FILLED |
+        "#
+            .replace("FILLED", one)
+            .replace("EMPTY", none)
+            .replace("NULL", null),
         );
     }
     check(
         &of_block(filled(Mode::List)),
-        &[(
-            r#"{"b": [{"id": "1"}]}"#,
-            r#"{"b": [{"id": "2"}]}"#,
-            "b[0].id: the value is not the planned one",
-        )],
+        r#"
+            {"b": [{"id": "1"}]} | {"b": [{"id": "2"}]} | b[0].id: the value is not the planned one
+        "#,
     );
     check(
         &of_block(filled(Mode::Single)),
-        &[
-            (r#"{"b": "?"}"#, r#"{"b": null}"#, ""),
-            (r#"{"b": "?"}"#, r#"{"b": {"id": "1"}}"#, ""),
-            (r#"{"b": null}"#, r#"{"b": null}"#, ""),
-            (r#"{"b": {"id": "1"}}"#, r#"{"b": null}"#, "b: was there, but is now absent"),
-        ],
+        r#"
+            {"b": "?"} | {"b": null} |
+            {"b": "?"} | {"b": {"id": "1"}} |
+            {"b": null} | {"b": null} |
+            {"b": {"id": "1"}} | {"b": null} | b: was there, but is now absent
+        "#,
     );
 }
 
@@ -339,14 +320,11 @@ fn in_a_block_of_which_nothing_was_known_only_what_the_provider_fills_has_to_be_
     let outer = block(vec![text("name", "o")], vec![nested_block("filled", Mode::List, filled)]);
     check(
         &of_block(nested_block("b", Mode::Single, outer)),
-        &[
-            (r#"{"b": "?"}"#, r#"{"b": {"name": "a", "filled": []}}"#, ""),
-            (
-                r#"{"b": "?"}"#,
-                r#"{"b": {"name": "a", "filled": null}}"#,
-                "b.filled: blocks that are not there must be none, not null",
-            ),
-        ],
+        r#"
+            {"b": "?"} | {"b": {"name": "a", "filled": []}} |
+            {"b": "?"} | {"b": {"name": "a", "filled": null}}
+            | b.filled: blocks that are not there must be none, not null
+        "#,
     );
 }
 
@@ -355,37 +333,21 @@ fn blocks_with_something_dynamic_inside_are_compared_within_their_wrapper() {
     let inner = block(vec![attribute("any", "\"dynamic\"", "oc"), text("id", "c")], vec![]);
     check(
         &of_block(nested_block("b", Mode::List, inner)),
-        &[
-            (
-                r#"{"b": [{"any": "?", "id": "?"}, {"any": 1}]}"#,
-                r#"{"b": [{"any": true, "id": "1"}, {"any": 1}]}"#,
-                "",
-            ),
-            (
-                r#"{"b": [{"any": 1}]}"#,
-                r#"{"b": [{"any": 2}]}"#,
-                "b[0].any: the value is not the planned one",
-            ),
-            (r#"{"b": [{"any": 1}]}"#, r#"{"b": []}"#, "b: there were 1 elements, but there are now 0"),
-        ],
+        r#"
+            {"b": [{"any": "?", "id": "?"}, {"any": 1}]} | {"b": [{"any": true, "id": "1"}, {"any": 1}]} |
+            {"b": [{"any": 1}]} | {"b": [{"any": 2}]} | b[0].any: the value is not the planned one
+            {"b": [{"any": 1}]} | {"b": []} | b: there were 1 elements, but there are now 0
+        "#,
     );
     let inner = block(vec![attribute("any", "\"dynamic\"", "oc")], vec![]);
     check(
         &of_block(nested_block("b", Mode::Map, inner)),
-        &[
-            (r#"{"b": {"k": {"any": "?"}}}"#, r#"{"b": {"k": {"any": true}}}"#, ""),
-            (
-                r#"{"b": {"k": {"any": 1}}}"#,
-                r#"{"b": {"k": {"any": 2}}}"#,
-                "b[\"k\"].any: the value is not the planned one",
-            ),
-            (
-                r#"{"b": {"k": {"any": 1}}}"#,
-                r#"{"b": {"l": {"any": 1}}}"#,
-                "b: its keys are not the planned ones",
-            ),
-            (r#"{"b": "?"}"#, r#"{"b": {"l": {"any": 1}}}"#, ""),
-        ],
+        r#"
+            {"b": {"k": {"any": "?"}}} | {"b": {"k": {"any": true}}} |
+            {"b": {"k": {"any": 1}}} | {"b": {"k": {"any": 2}}} | b["k"].any: the value is not the planned one
+            {"b": {"k": {"any": 1}}} | {"b": {"l": {"any": 1}}} | b: its keys are not the planned ones
+            {"b": "?"} | {"b": {"l": {"any": 1}}} |
+        "#,
     );
 }
 

@@ -4,18 +4,19 @@ use isthmus_cty::Refinements;
 use isthmus_proto::tfplugin6::schema::nested_block::NestingMode as Mode;
 use isthmus_proto::tfplugin6::schema::object::NestingMode as ObjectMode;
 
-use super::super::testing::{lines, object};
+use super::super::testing::{lines, object, rows};
 use super::*;
 use crate::schema::testing::{
     AttributeMessage, NestedBlockMessage, attribute, block, compiled, nested_attribute, nested_block,
 };
 
-/// Each row: prior, configuration, plan, and what is said against it.
-fn check(schema: &Block, rows: &[(&str, &str, &str, &str)]) {
-    for (prior, config, planned, expected) in rows {
+/// Checks a table of prior, configuration, plan, and what is said against it.
+fn check(schema: &Block, table: &str) {
+    for [prior, config, planned, expected] in rows(table) {
         let [before, configured, plan] = [prior, config, planned].map(|text| object(schema, text));
         let said = lines(&check_planned(schema, &before, &configured, &plan));
-        assert_eq!(said, *expected, "\n  prior {prior}\n config {config}\nplanned {planned}");
+        let expected = expected.replace("DIFFERENT", DIFFERENT).replace("UNASKED", UNASKED);
+        assert_eq!(said, expected, "\n  prior {prior}\n config {config}\nplanned {planned}");
     }
 }
 
@@ -42,12 +43,12 @@ const DIFFERENT: &str = "the planned value is not the configured one";
 fn an_object_is_planned_where_one_is_configured() {
     check(
         &of_attribute(text("a", "o")),
-        &[
-            ("null", "{}", "{}", ""),
-            ("{}", "null", "null", ""),
-            ("{}", "{}", "null", "planned as absent, but the configuration has it"),
-            ("{}", "null", "{}", "planned as existing, but the configuration does not have it"),
-        ],
+        r#"
+            null | {} | {} |
+            {} | null | null |
+            {} | {} | null | planned as absent, but the configuration has it
+            {} | null | {} | planned as existing, but the configuration does not have it
+        "#,
     );
 }
 
@@ -55,36 +56,39 @@ fn an_object_is_planned_where_one_is_configured() {
 fn attributes_are_planned_as_configured() {
     check(
         &of_attribute(text("a", "o")),
-        &[
-            ("null", r#"{"a": "x"}"#, r#"{"a": "x"}"#, ""),
-            ("null", r#"{"a": "x"}"#, r#"{"a": "y"}"#, &format!("a: {DIFFERENT}")),
-            ("null", r#"{"a": "x"}"#, r#"{"a": "?"}"#, &format!("a: {DIFFERENT}")),
-            ("null", r#"{"a": "x"}"#, "{}", &format!("a: {DIFFERENT}")),
-            ("null", r#"{"a": "?"}"#, r#"{"a": "?"}"#, ""),
-            ("null", r#"{"a": "?"}"#, r#"{"a": "y"}"#, &format!("a: {DIFFERENT}")),
-            // The provider may say that the new spelling means what is there already.
-            (r#"{"a": "X"}"#, r#"{"a": "x"}"#, r#"{"a": "X"}"#, ""),
-            (r#"{"a": "X"}"#, "{}", r#"{"a": "X"}"#, &format!("a: {UNASKED}")),
-        ],
+        r#"
+            null | {"a": "x"} | {"a": "x"} |
+            null | {"a": "x"} | {"a": "y"} | a: DIFFERENT
+            null | {"a": "x"} | {"a": "?"} | a: DIFFERENT
+            null | {"a": "x"} | {} | a: DIFFERENT
+            null | {"a": "?"} | {"a": "?"} |
+            null | {"a": "?"} | {"a": "y"} | a: DIFFERENT
+            # The provider may say that the new spelling means what is there already.
+            {"a": "X"} | {"a": "x"} | {"a": "X"} |
+            {"a": "X"} | {} | {"a": "X"} | a: UNASKED
+        "#,
     );
 }
 
 #[test]
 fn what_is_not_configured_is_planned_only_where_it_is_computed() {
-    for (flags, said) in [("c", String::new()), ("oc", String::new()), ("o", format!("a: {UNASKED}"))] {
+    for (flags, said) in [("c", ""), ("oc", ""), ("o", "a: UNASKED")] {
         check(
             &of_attribute(text("a", flags)),
-            &[
-                ("null", "{}", r#"{"a": "y"}"#, &said),
-                ("null", "{}", r#"{"a": "?"}"#, &said),
-                ("null", "{}", "{}", ""),
-            ],
+            &r#"
+            null | {} | {"a": "y"} | SAID
+            null | {} | {"a": "?"} | SAID
+            null | {} | {} |
+        "#
+            .replace("SAID", said),
         );
     }
     // A value that is configured stays, computed or not.
     check(
         &of_attribute(text("a", "oc")),
-        &[("null", r#"{"a": "x"}"#, r#"{"a": "y"}"#, &format!("a: {DIFFERENT}"))],
+        r#"
+            null | {"a": "x"} | {"a": "y"} | a: DIFFERENT
+        "#,
     );
 }
 
@@ -92,10 +96,10 @@ fn what_is_not_configured_is_planned_only_where_it_is_computed() {
 fn write_only_values_are_never_planned() {
     check(
         &of_attribute(text("a", "ow")),
-        &[
-            ("null", r#"{"a": "x"}"#, "{}", ""),
-            ("null", r#"{"a": "x"}"#, r#"{"a": "x"}"#, "a: a write-only attribute has a planned value"),
-        ],
+        r#"
+            null | {"a": "x"} | {} |
+            null | {"a": "x"} | {"a": "x"} | a: a write-only attribute has a planned value
+        "#,
     );
 }
 
@@ -112,28 +116,18 @@ fn refinements_of_unknowns_do_not_count() {
 fn a_nested_object_is_checked_attribute_by_attribute() {
     check(
         &of_attribute(nested_attribute("n", ObjectMode::Single, "o", element())),
-        &[
-            ("null", r#"{"n": {"name": "a"}}"#, r#"{"n": {"name": "a", "id": "?"}}"#, ""),
-            (
-                "null",
-                r#"{"n": {"name": "a"}}"#,
-                r#"{"n": {"name": "b", "id": "?"}}"#,
-                &format!("n.name: {DIFFERENT}"),
-            ),
-            ("null", r#"{"n": {}}"#, "{}", "n: planned as absent, but the configuration has it"),
-            ("null", "{}", r#"{"n": {}}"#, &format!("n: {UNASKED}")),
-            ("null", r#"{"n": {}}"#, r#"{"n": "?"}"#, "n: planned as unknown, but the configuration has it"),
-            ("null", r#"{"n": "?"}"#, r#"{"n": "?"}"#, ""),
-            // Of an unknown object each attribute is unknown.
-            ("null", r#"{"n": "?"}"#, r#"{"n": {"id": "1", "name": "?"}}"#, ""),
-            ("null", r#"{"n": "?"}"#, r#"{"n": {"name": "a"}}"#, &format!("n.name: {DIFFERENT}")),
-            (
-                r#"{"n": {"id": "1", "name": "A"}}"#,
-                r#"{"n": {"name": "a"}}"#,
-                r#"{"n": {"id": "2", "name": "A"}}"#,
-                "",
-            ),
-        ],
+        r#"
+            null | {"n": {"name": "a"}} | {"n": {"name": "a", "id": "?"}} |
+            null | {"n": {"name": "a"}} | {"n": {"name": "b", "id": "?"}} | n.name: DIFFERENT
+            null | {"n": {}} | {} | n: planned as absent, but the configuration has it
+            null | {} | {"n": {}} | n: UNASKED
+            null | {"n": {}} | {"n": "?"} | n: planned as unknown, but the configuration has it
+            null | {"n": "?"} | {"n": "?"} |
+            # Of an unknown object each attribute is unknown.
+            null | {"n": "?"} | {"n": {"id": "1", "name": "?"}} |
+            null | {"n": "?"} | {"n": {"name": "a"}} | n.name: DIFFERENT
+            {"n": {"id": "1", "name": "A"}} | {"n": {"name": "a"}} | {"n": {"id": "2", "name": "A"}} |
+        "#,
     );
 }
 
@@ -141,40 +135,22 @@ fn a_nested_object_is_checked_attribute_by_attribute() {
 fn nested_lists_keep_their_length() {
     check(
         &of_attribute(nested_attribute("n", ObjectMode::List, "o", element())),
-        &[
-            ("null", r#"{"n": [{"name": "a"}]}"#, r#"{"n": [{"name": "a", "id": "?"}]}"#, ""),
-            (
-                "null",
-                r#"{"n": [{"name": "a"}]}"#,
-                r#"{"n": [{"name": "b"}]}"#,
-                &format!("n[0].name: {DIFFERENT}"),
-            ),
-            (
-                "null",
-                r#"{"n": [{"name": "a"}]}"#,
-                r#"{"n": [{"name": "a"}, {}]}"#,
-                "n: 2 elements are planned, but 1 are configured",
-            ),
-            // What is proposed for an unknown element is an object of unknowns.
-            (
-                r#"{"n": [{"id": "1", "name": "a"}]}"#,
-                r#"{"n": ["?"]}"#,
-                r#"{"n": [{"id": "?", "name": "?"}]}"#,
-                "",
-            ),
-            (
-                "null",
-                r#"{"n": "?"}"#,
-                r#"{"n": []}"#,
-                "n: the configuration does not know its elements yet, but the plan does",
-            ),
-            ("null", r#"{"n": [null]}"#, r#"{"n": [null]}"#, ""),
-            // An element that is null is no other than one of which nothing is set.
-            ("null", r#"{"n": [null]}"#, r#"{"n": [{"id": "1"}]}"#, ""),
-            ("null", r#"{"n": [null]}"#, r#"{"n": [{"name": "a"}]}"#, &format!("n[0].name: {UNASKED}")),
-            ("null", r#"{"n": [{}]}"#, r#"{"n": [null]}"#, ""),
-            ("null", r#"{"n": [{"name": "a"}]}"#, r#"{"n": [null]}"#, &format!("n[0].name: {DIFFERENT}")),
-        ],
+        r#"
+            null | {"n": [{"name": "a"}]} | {"n": [{"name": "a", "id": "?"}]} |
+            null | {"n": [{"name": "a"}]} | {"n": [{"name": "b"}]} | n[0].name: DIFFERENT
+            null | {"n": [{"name": "a"}]} | {"n": [{"name": "a"}, {}]}
+            | n: 2 elements are planned, but 1 are configured
+            # What is proposed for an unknown element is an object of unknowns.
+            {"n": [{"id": "1", "name": "a"}]} | {"n": ["?"]} | {"n": [{"id": "?", "name": "?"}]} |
+            null | {"n": "?"} | {"n": []}
+            | n: the configuration does not know its elements yet, but the plan does
+            null | {"n": [null]} | {"n": [null]} |
+            # An element that is null is no other than one of which nothing is set.
+            null | {"n": [null]} | {"n": [{"id": "1"}]} |
+            null | {"n": [null]} | {"n": [{"name": "a"}]} | n[0].name: UNASKED
+            null | {"n": [{}]} | {"n": [null]} |
+            null | {"n": [{"name": "a"}]} | {"n": [null]} | n[0].name: DIFFERENT
+        "#,
     );
 }
 
@@ -182,53 +158,35 @@ fn nested_lists_keep_their_length() {
 fn nested_maps_keep_their_keys() {
     check(
         &of_attribute(nested_attribute("n", ObjectMode::Map, "o", element())),
-        &[
-            ("null", r#"{"n": {"k": {"name": "a"}}}"#, r#"{"n": {"k": {"name": "a", "id": "1"}}}"#, ""),
-            (
-                r#"{"n": {"k": {"name": "A"}}}"#,
-                r#"{"n": {"k": {"name": "a"}}}"#,
-                r#"{"n": {"k": {"name": "A", "id": "1"}}}"#,
-                "",
-            ),
-            (
-                "null",
-                r#"{"n": {"k": {"name": "a"}}}"#,
-                r#"{"n": {"k": {"name": "b"}}}"#,
-                &format!("n[\"k\"].name: {DIFFERENT}"),
-            ),
-            (
-                "null",
-                r#"{"n": {"k": {}}}"#,
-                r#"{"n": {"l": {}}}"#,
-                "n: the planned keys are not the configured ones",
-            ),
-            (
-                "null",
-                r#"{"n": {"k": {}}}"#,
-                r#"{"n": {"k": {}, "l": {}}}"#,
-                "n: the planned keys are not the configured ones",
-            ),
-            ("null", r#"{"n": {"k": null}}"#, r#"{"n": {"k": {"id": "1"}}}"#, ""),
-            (
-                "null",
-                r#"{"n": "?"}"#,
-                r#"{"n": {}}"#,
-                "n: the configuration does not know its elements yet, but the plan does",
-            ),
-        ],
+        r#"
+            null | {"n": {"k": {"name": "a"}}} | {"n": {"k": {"name": "a", "id": "1"}}} |
+            {"n": {"k": {"name": "A"}}} | {"n": {"k": {"name": "a"}}} | {"n": {"k": {"name": "A", "id": "1"}}} |
+            null | {"n": {"k": {"name": "a"}}} | {"n": {"k": {"name": "b"}}} | n["k"].name: DIFFERENT
+            null | {"n": {"k": {}}} | {"n": {"l": {}}} | n: the planned keys are not the configured ones
+            null | {"n": {"k": {}}} | {"n": {"k": {}, "l": {}}}
+            | n: the planned keys are not the configured ones
+            null | {"n": {"k": null}} | {"n": {"k": {"id": "1"}}} |
+            null | {"n": "?"} | {"n": {}}
+            | n: the configuration does not know its elements yet, but the plan does
+        "#,
     );
 }
 
 #[test]
 fn what_only_the_provider_sets_it_plans_whatever_the_configuration_has_there() {
     // It has something only where a user ignores a change.
-    check(&of_attribute(text("a", "c")), &[(r#"{"a": "x"}"#, r#"{"a": "x"}"#, r#"{"a": "y"}"#, "")]);
+    check(
+        &of_attribute(text("a", "c")),
+        r#"
+            {"a": "x"} | {"a": "x"} | {"a": "y"} |
+        "#,
+    );
     check(
         &of_attribute(nested_attribute("n", ObjectMode::Single, "c", element())),
-        &[
-            (r#"{"n": {}}"#, r#"{"n": {"name": "a"}}"#, r#"{"n": "?"}"#, ""),
-            ("null", "{}", r#"{"n": {}}"#, ""),
-        ],
+        r#"
+            {"n": {}} | {"n": {"name": "a"}} | {"n": "?"} |
+            null | {} | {"n": {}} |
+        "#,
     );
 }
 
@@ -237,14 +195,15 @@ fn nested_sets_must_only_be_able_to_have_as_many_elements() {
     let count = "n: 2 elements are planned, but 1 are configured";
     check(
         &of_attribute(nested_attribute("n", ObjectMode::Set, "o", element())),
-        &[
-            ("null", r#"{"n": [{"name": "a"}]}"#, r#"{"n": [{"name": "b"}]}"#, ""),
-            ("null", r#"{"n": [{"name": "a"}]}"#, r#"{"n": [{"id": "1"}, {"id": "2"}]}"#, count),
-            // Elements with unknown parts may turn out to be the same.
-            ("null", r#"{"n": [{"name": "a"}]}"#, r#"{"n": [{"id": "1"}, {"id": "?"}]}"#, ""),
-            ("null", r#"{"n": [{"name": "?"}, {"name": "a"}]}"#, r#"{"n": [{"name": "b"}]}"#, ""),
-            ("null", r#"{"n": "?"}"#, r#"{"n": [{"name": "b"}]}"#, ""),
-        ],
+        &r#"
+            null | {"n": [{"name": "a"}]} | {"n": [{"name": "b"}]} |
+            null | {"n": [{"name": "a"}]} | {"n": [{"id": "1"}, {"id": "2"}]} | COUNT
+            # Elements with unknown parts may turn out to be the same.
+            null | {"n": [{"name": "a"}]} | {"n": [{"id": "1"}, {"id": "?"}]} |
+            null | {"n": [{"name": "?"}, {"name": "a"}]} | {"n": [{"name": "b"}]} |
+            null | {"n": "?"} | {"n": [{"name": "b"}]} |
+        "#
+        .replace("COUNT", count),
     );
 }
 
@@ -261,20 +220,18 @@ fn blocks_are_never_planned_as_null_or_unknown() {
     ] {
         check(
             &of_block(nested_block("b", mode, block(element(), vec![]))),
-            &[
-                ("null", one, one, ""),
-                ("null", "{}", "{}", ""),
-                ("null", one, r#"{"b": null}"#, absent),
-                ("null", one, r#"{"b": "?"}"#, unknown),
-                // A dynamic block stays as it is.
-                ("null", r#"{"b": "?"}"#, r#"{"b": "?"}"#, ""),
-                (
-                    "null",
-                    r#"{"b": "?"}"#,
-                    one,
-                    "b: the configuration does not know these blocks yet, but the plan does",
-                ),
-            ],
+            &r#"
+            null | ONE | ONE |
+            null | {} | {} |
+            null | ONE | {"b": null} | ABSENT
+            null | ONE | {"b": "?"} | UNKNOWN
+            # A dynamic block stays as it is.
+            null | {"b": "?"} | {"b": "?"} |
+            null | {"b": "?"} | ONE | b: the configuration does not know these blocks yet, but the plan does
+        "#
+            .replace("ONE", one)
+            .replace("ABSENT", absent)
+            .replace("UNKNOWN", unknown),
         );
     }
 }
@@ -313,12 +270,16 @@ fn what_is_in_a_block_is_checked_as_in_the_root() {
     ] {
         check(
             &of_block(nested_block("b", mode, block(element(), vec![]))),
-            &[
-                ("null", config, good, ""),
-                ("null", config, bad, &format!("{said}: {DIFFERENT}")),
-                // What was planned before may stay.
-                (bad, config, bad, ""),
-            ],
+            &r#"
+            null | CONFIG | GOOD |
+            null | CONFIG | BAD | SAID: DIFFERENT
+            # What was planned before may stay.
+            BAD | CONFIG | BAD |
+        "#
+            .replace("CONFIG", config)
+            .replace("GOOD", good)
+            .replace("BAD", bad)
+            .replace("SAID", said),
         );
     }
 }
@@ -327,59 +288,33 @@ fn what_is_in_a_block_is_checked_as_in_the_root() {
 fn blocks_keep_their_number_and_labels() {
     check(
         &of_block(nested_block("b", Mode::List, block(element(), vec![]))),
-        &[
-            ("null", "{}", r#"{"b": [{}]}"#, "b: 1 elements are planned, but 0 are configured"),
-            ("null", r#"{"b": [{}]}"#, r#"{"b": []}"#, "b: 0 elements are planned, but 1 are configured"),
-            ("null", r#"{"b": null}"#, r#"{"b": []}"#, ""),
-            ("null", r#"{"b": null}"#, r#"{"b": [{}]}"#, "b: 1 elements are planned, but 0 are configured"),
-            (
-                "null",
-                r#"{"b": [{"name": "a"}]}"#,
-                r#"{"b": ["?"]}"#,
-                "b[0]: a block is planned as unknown; only what is in it may be",
-            ),
-        ],
+        r#"
+            null | {} | {"b": [{}]} | b: 1 elements are planned, but 0 are configured
+            null | {"b": [{}]} | {"b": []} | b: 0 elements are planned, but 1 are configured
+            null | {"b": null} | {"b": []} |
+            null | {"b": null} | {"b": [{}]} | b: 1 elements are planned, but 0 are configured
+            null | {"b": [{"name": "a"}]} | {"b": ["?"]}
+            | b[0]: a block is planned as unknown; only what is in it may be
+        "#,
     );
     check(
         &of_block(nested_block("b", Mode::Map, block(element(), vec![]))),
-        &[
-            (
-                "null",
-                r#"{"b": {"k": {}}}"#,
-                r#"{"b": {"l": {}}}"#,
-                "b: the planned keys are not the configured ones",
-            ),
-            (
-                "null",
-                r#"{"b": {"k": {}}}"#,
-                r#"{"b": {"k": {}, "l": {}}}"#,
-                "b: the planned keys are not the configured ones",
-            ),
-            (
-                "null",
-                r#"{"b": {"k": {"name": "a"}}}"#,
-                r#"{"b": {"k": "?"}}"#,
-                "b[\"k\"]: a block is planned as unknown; only what is in it may be",
-            ),
-            (
-                "null",
-                r#"{"b": null}"#,
-                r#"{"b": {"k": {}}}"#,
-                "b: 1 elements are planned, but 0 are configured",
-            ),
-        ],
+        r#"
+            null | {"b": {"k": {}}} | {"b": {"l": {}}} | b: the planned keys are not the configured ones
+            null | {"b": {"k": {}}} | {"b": {"k": {}, "l": {}}}
+            | b: the planned keys are not the configured ones
+            null | {"b": {"k": {"name": "a"}}} | {"b": {"k": "?"}}
+            | b["k"]: a block is planned as unknown; only what is in it may be
+            null | {"b": null} | {"b": {"k": {}}} | b: 1 elements are planned, but 0 are configured
+        "#,
     );
     check(
         &of_block(nested_block("b", Mode::Set, block(element(), vec![]))),
-        &[
-            ("null", r#"{"b": [{"name": "a"}]}"#, r#"{"b": [{"name": "b"}, {"name": "c"}]}"#, ""),
-            (
-                "null",
-                r#"{"b": [{"name": "a"}]}"#,
-                r#"{"b": ["?"]}"#,
-                "b: a block is planned as unknown; only what is in it may be",
-            ),
-        ],
+        r#"
+            null | {"b": [{"name": "a"}]} | {"b": [{"name": "b"}, {"name": "c"}]} |
+            null | {"b": [{"name": "a"}]} | {"b": ["?"]}
+            | b: a block is planned as unknown; only what is in it may be
+        "#,
     );
 }
 
@@ -389,28 +324,14 @@ fn blocks_that_the_provider_fills_are_its_own_while_nobody_writes_them() {
     filled.computed = true;
     check(
         &of_block(nested_block("b", Mode::List, filled)),
-        &[
-            ("null", r#"{"b": null}"#, r#"{"b": [{"id": "1"}]}"#, ""),
-            ("null", r#"{"b": null}"#, r#"{"b": "?"}"#, ""),
-            (
-                "null",
-                r#"{"b": null}"#,
-                r#"{"b": null}"#,
-                "b: absent blocks must be planned as none, not as null",
-            ),
-            (
-                "null",
-                r#"{"b": [{"name": "a"}]}"#,
-                r#"{"b": []}"#,
-                "b: 0 elements are planned, but 1 are configured",
-            ),
-            (
-                "null",
-                r#"{"b": [{"name": "a"}]}"#,
-                r#"{"b": "?"}"#,
-                "b: blocks are planned as unknown; only what is in them may be",
-            ),
-        ],
+        r#"
+            null | {"b": null} | {"b": [{"id": "1"}]} |
+            null | {"b": null} | {"b": "?"} |
+            null | {"b": null} | {"b": null} | b: absent blocks must be planned as none, not as null
+            null | {"b": [{"name": "a"}]} | {"b": []} | b: 0 elements are planned, but 1 are configured
+            null | {"b": [{"name": "a"}]} | {"b": "?"}
+            | b: blocks are planned as unknown; only what is in them may be
+        "#,
     );
 }
 
@@ -419,44 +340,20 @@ fn blocks_with_something_dynamic_inside_are_checked_within_their_wrapper() {
     let inner = || block(vec![attribute("any", "\"dynamic\"", "o"), text("id", "c")], vec![]);
     check(
         &of_block(nested_block("b", Mode::List, inner())),
-        &[
-            (
-                "null",
-                r#"{"b": [{"any": 1}, {"any": "x"}]}"#,
-                r#"{"b": [{"any": 1, "id": "?"}, {"any": "x"}]}"#,
-                "",
-            ),
-            ("null", r#"{"b": [{"any": 1}]}"#, r#"{"b": [{"any": "1"}]}"#, &format!("b[0].any: {DIFFERENT}")),
-            (
-                "null",
-                r#"{"b": [{"any": 1}]}"#,
-                r#"{"b": []}"#,
-                "b: 0 elements are planned, but 1 are configured",
-            ),
-        ],
+        r#"
+            null | {"b": [{"any": 1}, {"any": "x"}]} | {"b": [{"any": 1, "id": "?"}, {"any": "x"}]} |
+            null | {"b": [{"any": 1}]} | {"b": [{"any": "1"}]} | b[0].any: DIFFERENT
+            null | {"b": [{"any": 1}]} | {"b": []} | b: 0 elements are planned, but 1 are configured
+        "#,
     );
     check(
         &of_block(nested_block("b", Mode::Map, inner())),
-        &[
-            (
-                "null",
-                r#"{"b": {"k": {"any": 1}}}"#,
-                r#"{"b": {"k": {"any": true}}}"#,
-                &format!("b[\"k\"].any: {DIFFERENT}"),
-            ),
-            (
-                "null",
-                r#"{"b": {"k": {"any": 1}}}"#,
-                r#"{"b": {"l": {"any": 1}}}"#,
-                "b: the planned keys are not the configured ones",
-            ),
-            (
-                "null",
-                r#"{"b": {"k": {"any": 1}}}"#,
-                r#"{"b": {}}"#,
-                "b: the planned keys are not the configured ones",
-            ),
-        ],
+        r#"
+            null | {"b": {"k": {"any": 1}}} | {"b": {"k": {"any": true}}} | b["k"].any: DIFFERENT
+            null | {"b": {"k": {"any": 1}}} | {"b": {"l": {"any": 1}}}
+            | b: the planned keys are not the configured ones
+            null | {"b": {"k": {"any": 1}}} | {"b": {}} | b: the planned keys are not the configured ones
+        "#,
     );
 }
 
