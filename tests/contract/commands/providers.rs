@@ -31,12 +31,12 @@ impl Machine {
             "sha256": hex::encode(Sha256::digest(content)),
             "archive_sha256": null,
             "verification": { "signed": { "key": KEY } },
-            "state": { "size": 0, "inode": 0, "modified": [0, 0], "changed": [0, 0] },
+            "stamp": [0, 0, 0, 0, 0, 0, 0, 0],
         });
         self.write(
             folder.with_file_name(format!("{}.verified.json", Platform::CURRENT)),
             // Every record begins so.
-            record.to_string().replacen('{', "{\"format\":1,", 1).as_bytes(),
+            record.to_string().replacen('{', "{\"format\":2,", 1).as_bytes(),
         );
         program
     }
