@@ -1,4 +1,4 @@
-//! One installation of a provider, as each command does it, and why it fails.
+//! Installation of one provider, shared by the commands.
 
 use isthmus_install::{
     AddressError, ConstraintError, InstallError, Installed, Installer, LockFileError, ProviderAddress,
@@ -12,7 +12,6 @@ use crate::daemon::{Installation, InstallationError};
 use crate::project::document::PLUGIN;
 use crate::settings::Settings;
 
-/// A provider cannot be installed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProviderError {
     #[error(
@@ -27,7 +26,6 @@ pub(crate) enum ProviderError {
     Address(#[from] AddressError),
     #[error(transparent)]
     Constraint(#[from] ConstraintError),
-    /// The settings make no sense.
     #[error(transparent)]
     Settings(#[from] InstallationError),
     #[error(transparent)]
@@ -40,13 +38,11 @@ pub(crate) enum ProviderError {
     NotLocked(#[from] isthmus_install::NotLocked),
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
-    /// There is no place for archives.
     #[error("failed to create a temporary directory")]
     Temporary(#[source] std::io::Error),
 }
 
 impl ProviderError {
-    /// What to do about it, in lines of their own.
     pub(crate) fn help(&self) -> Vec<String> {
         match self {
             Self::Install(error) => error.help(),
@@ -55,21 +51,21 @@ impl ProviderError {
     }
 }
 
-/// Installs as everything here does; what of the configuration has no effect is told.
+/// Configures the installer, and warns of configuration without effect.
 pub(crate) fn installer(settings: &Settings) -> Result<Installer, InstallationError> {
     let Installation { installer, warnings } = Installation::configured(settings);
     warnings.iter().for_each(|warning| warn(warning));
     installer
 }
 
-/// Installs with a report of what is going on, of which nothing is left in the end.
+/// Installs with a progress report, which is cleared at the end.
 pub(super) async fn install(
     installer: &Installer,
     address: &ProviderAddress,
     constraint: &VersionConstraint,
     reporter: &Reporter,
 ) -> Result<Installed, Box<InstallError>> {
-    let installed = installer.install(address, constraint, &|event| reporter.tell(event)).await;
+    let installed = installer.install(address, constraint, &|event| reporter.report(event)).await;
     reporter.clear();
     installed
 }
