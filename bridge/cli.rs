@@ -1,4 +1,4 @@
-//! The command line, and the names that engines start this program by.
+//! The command line, and the roles that the executable's name selects.
 
 mod demo;
 pub(crate) mod install;
@@ -27,20 +27,20 @@ use crate::settings::Settings;
 use output::USAGE_ERROR;
 pub(crate) use output::{fail, print, warn};
 
-/// The name that today's engines look for.
+/// The plugin's name for today's engines.
 pub const PULUMI_PLUGIN: &str = "pulumi-resource-terraform-provider";
 
-/// The name that starts the sandbox provider.
+/// The sandbox provider's name.
 pub const SANDBOX_PROVIDER: &str = "terraform-provider-sandbox";
 
-/// What the name that the program was started by asks for.
+/// The role that the executable's name selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Role {
     /// A resource plugin for today's engines.
     Plugin,
     /// A resource plugin for the legacy engine, for this package.
     Lumi(String),
-    /// The sandbox provider, which demonstrations and tests run on.
+    /// The sandbox provider, for demonstrations and tests.
     Sandbox,
     /// The command line.
     Command,
@@ -63,7 +63,7 @@ enum Subcommands {
     /// Serve a Pulumi engine as `pulumi-resource-terraform-provider` does.
     #[command(disable_help_flag = true)]
     Plugin {
-        /// What an engine would pass.
+        /// Arguments as an engine passes them.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
@@ -72,7 +72,7 @@ enum Subcommands {
     State(state::State),
 }
 
-/// Does what the arguments ask for; the first is the name that the program was started by.
+/// Runs the role and command that the arguments select; the first is the executable's name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let name = arguments.first().cloned().unwrap_or_default();
@@ -95,14 +95,14 @@ fn run_command(subcommand: Subcommands) -> ExitCode {
         Subcommands::Demo(demo) => with_settings(|_| demo::run(&demo)),
         Subcommands::Install(install) => with_settings(|settings| install::run(&install, settings)),
         Subcommands::Link(link) => with_settings(|settings| link::run(&link, settings)),
-        // It reports settings to its engine.
+        // Invalid settings are reported to the engine.
         Subcommands::Plugin { arguments } => plugin::run(&arguments),
         Subcommands::Providers(providers) => with_settings(|settings| providers::run(&providers, settings)),
         Subcommands::State(state) => with_settings(|settings| state::run(&state, settings)),
     }
 }
 
-/// Runs a command, unless a setting is not understood: nothing is done then.
+/// Runs a command, unless a setting is invalid.
 fn with_settings(command: impl FnOnce(&Arc<Settings>) -> ExitCode) -> ExitCode {
     match Settings::from_environment() {
         Ok(settings) => {
@@ -116,7 +116,7 @@ fn with_settings(command: impl FnOnce(&Arc<Settings>) -> ExitCode) -> ExitCode {
     }
 }
 
-/// Reads the arguments; what was perhaps meant by wrong ones is added to the error.
+/// Parses the arguments; a usage error gets a suggestion.
 fn parse(arguments: &[OsString]) -> Result<Command, clap::Error> {
     Command::try_parse_from(arguments).map_err(|mut error| {
         if let Some(tip) = tip(error.kind(), arguments) {
@@ -126,7 +126,7 @@ fn parse(arguments: &[OsString]) -> Result<Command, clap::Error> {
     })
 }
 
-/// What was perhaps meant by a usage error.
+/// The suggestion for a usage error.
 fn tip(kind: ErrorKind, arguments: &[OsString]) -> Option<&'static str> {
     let is_install = arguments.get(1).is_some_and(|argument| argument == "install");
     let has = |name: &str| arguments.iter().any(|argument| argument == name);
@@ -157,12 +157,12 @@ fn role(program: &Path) -> Role {
     }
 }
 
-/// Released providers carry their version in their file's name.
+/// Released provider binaries carry a version in their names.
 fn is_sandbox(stem: &str) -> bool {
     stem.strip_prefix(SANDBOX_PROVIDER).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
 }
 
-/// Adds to the absence of a file which one was perhaps meant.
+/// Adds a similar path to the error about a missing file.
 fn explain_missing(file: &Path, error: std::io::Error) -> std::io::Error {
     use std::io::{Error, ErrorKind};
     match isthmus_provider::plugin::similar_path(file).filter(|_| error.kind() == ErrorKind::NotFound) {

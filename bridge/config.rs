@@ -1,8 +1,8 @@
-//! The provider's own configuration: checked, compared, applied, and told again.
+//! The provider's own configuration: check, diff, configure, and its export for Terraform modules.
 //!
-//! An engine checks and compares a configuration in every run of a program, and applies what is stored in every other run
-//! (refresh, destroy), which no check precedes. So checking is strict, and applying takes what an older version of the
-//! provider, or the Go bridge, has let pass.
+//! An engine checks and compares a configuration whenever a program runs, and configures stored
+//! ones in other operations (refresh, destroy), without a check. So Check is strict, and Configure
+//! accepts what an older version of the provider, or the Go bridge, has accepted.
 
 mod check;
 mod check_failures;
@@ -22,11 +22,11 @@ pub(crate) use configure::{Arguments, configure};
 pub(crate) use diff::diff;
 pub(crate) use terraform_config::{MethodError, call};
 
-/// Keys that engines put among the configuration, and that no provider knows: its version, and (until engines got a place
-/// of their own for them) where the plugin is from, which plugin it is really, and the parameter.
+/// Keys that engines add to the configuration and no provider has: its version, and (until engines
+/// got separate fields for them) the plugin's download URL, its real name, and the parameter.
 const ENGINE_KEYS: [&str; 4] = ["version", "pluginDownloadURL", "name", "parameterization"];
 
-/// Whether there is nothing in a configuration but what engines put there.
+/// Whether a configuration contains only keys of the engine.
 pub(crate) fn is_empty(config: &Struct) -> bool {
     sorted(config, &ObjectShape::default()).1.is_empty()
 }
@@ -43,16 +43,17 @@ fn target<'a>(instance: &'a Instance, provider: &'a Provider) -> Result<Target<'
     })
 }
 
-/// What the provider knows of `stored`, and the keys that neither it nor the engine knows.
+/// Returns the provider's part of `stored`, and the keys that belong neither to it nor to the
+/// engine.
 fn sorted<'a>(stored: &'a Struct, shape: &ObjectShape) -> (Struct, Vec<&'a str>) {
     let mut own = Struct::new();
-    let mut strangers = Vec::new();
+    let mut unknown_keys = Vec::new();
     for (name, value) in stored.iter() {
         if shape.pulumi(name).is_some() {
             own.insert(name, value.clone());
         } else if !ENGINE_KEYS.contains(&name) && !name.starts_with("__") {
-            strangers.push(name);
+            unknown_keys.push(name);
         }
     }
-    (own, strangers)
+    (own, unknown_keys)
 }

@@ -1,4 +1,4 @@
-//! The daemon: sessions with engines, and the provider processes beneath them.
+//! The daemon: sessions with engines, and the provider processes that they use.
 
 mod autonames;
 mod calls;
@@ -29,7 +29,7 @@ use tokio::task::JoinSet;
 use tokio_util::task::TaskTracker;
 
 use crate::engine::{EngineLog, LogLine, Severity};
-use crate::home::{self, OpenStoreError, PlaceError};
+use crate::home::{self, OpenStoreError, StateDirectoryError};
 use crate::resource::FailedDeletes;
 use crate::settings::{InvalidSettings, Settings};
 
@@ -45,40 +45,37 @@ pub(crate) use session::{Session, SessionError};
 pub(crate) use start::{ProviderSource, StartError, start, unverified};
 pub(crate) use unconfirmed::UnconfirmedCreations;
 
-/// One process that serves engines.
 #[derive(Debug)]
 pub(crate) struct Daemon {
-    /// Where sessions log before their engine has introduced itself.
+    /// Log of sessions whose engine is not attached yet.
     log: EngineLog,
     /// The version of this plugin as packages refer to it.
     plugin_version: semver::Version,
-    /// The connections that are open.
+    /// The open connections.
     sessions: DashMap<u64, Weak<Session>>,
     next_session: AtomicU64,
-    /// What the environment configures.
     settings: Arc<Settings>,
-    /// What of it is not understood: then no call is served.
+    /// The settings that cannot be parsed; no call is served then.
     invalid_settings: Option<InvalidSettings>,
-    /// The provider of every session that has chosen none of its own.
+    /// The provider of every session without one of its own.
     only_instance: OnceLock<Arc<Instance>>,
-    /// The store of objects and the journal, opened when they are first needed.
-    state_store: Result<Arc<LazyEncryptedStore>, PlaceError>,
-    /// Whether the user was told what there is to know of how the store is kept.
-    state_store_complained: AtomicBool,
-    /// What failed deletions have left.
+    /// The state store and the journal, opened on first use.
+    state_store: Result<Arc<LazyEncryptedStore>, StateDirectoryError>,
+    /// Whether the store's warnings were shown.
+    state_store_warned: AtomicBool,
+    /// What failed deletions left behind.
     failed_deletes: FailedDeletes,
-    /// What was made by earlier processes that may not have told their engine.
+    /// Creations by earlier processes whose answers are not confirmed.
     unconfirmed: UnconfirmedCreations,
-    /// What providers have said of themselves before.
+    /// The schema cache.
     schemas: Option<SchemaCache>,
-    /// Whether somebody was told that nothing can be added to it.
-    schemas_complained: AtomicBool,
-    /// Everything that must be over before the process may end: changes under way, providers shutting down.
+    /// Whether a failure of the schema cache was reported.
+    schema_cache_warned: AtomicBool,
+    /// What must complete before the process ends: changes in progress, providers shutting down.
     tasks: TaskTracker,
 }
 
 impl Daemon {
-    /// A daemon without sessions.
     pub(crate) fn new(
         log: EngineLog,
         plugin_version: semver::Version,
@@ -98,11 +95,11 @@ impl Daemon {
             failed_deletes: FailedDeletes::new(state_store.clone()),
             unconfirmed: UnconfirmedCreations::default(),
             state_store,
-            state_store_complained: AtomicBool::new(false),
+            state_store_warned: AtomicBool::new(false),
             schemas: home::schema_cache(&settings),
             settings: Arc::new(settings),
             invalid_settings,
-            schemas_complained: AtomicBool::new(false),
+            schema_cache_warned: AtomicBool::new(false),
             tasks: TaskTracker::new(),
         })
     }
@@ -112,7 +109,7 @@ impl Daemon {
         self.log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
     }
 
-    /// A session for a new connection.
+    /// Opens a session for a new connection.
     pub(crate) fn open_session(self: &Arc<Self>) -> Arc<Session> {
         let number = self.next_session.fetch_add(1, Ordering::Relaxed);
         let session = Arc::new(Session::new(Arc::clone(self), number));
@@ -120,47 +117,46 @@ impl Daemon {
         session
     }
 
-    /// A session's connection is gone.
+    /// Removes the session of a closed connection.
     fn forget_session(&self, number: u64) {
         self.sessions.remove(&number);
     }
 
-    /// Asks every call of every session to come to an end.
+    /// Stops the calls of all sessions.
     pub(crate) async fn cancel(&self) {
         let mut asking = JoinSet::new();
         for session in self.open_sessions() {
             asking.spawn(async move { session.cancel().await });
         }
-        // At once, because a provider may take its time to answer.
+        // Concurrently, because a provider may take long to answer.
         asking.join_all().await;
     }
 
-    /// Sees to it that whoever waits for a call is told what is known of it by now, and waits no longer.
-    pub(crate) async fn break_off(&self) {
+    /// Interrupts all calls: each returns what is known of its outcome.
+    pub(crate) async fn interrupt(&self) {
         if let Some(instance) = self.only_instance.get() {
             instance.calls.close();
         }
         for session in self.open_sessions() {
-            session.break_off().await;
+            session.interrupt().await;
         }
     }
 
-    /// Collected first: no entry of the table may be held while waiting.
+    /// Collected first: no entry of the table may be held across an await.
     fn open_sessions(&self) -> Vec<Arc<Session>> {
         self.sessions.iter().filter_map(|entry| entry.value().upgrade()).collect()
     }
 
-    /// What the environment configures.
     pub(crate) fn settings(&self) -> &Arc<Settings> {
         &self.settings
     }
 
-    /// What of the environment is not understood.
+    /// The settings that cannot be parsed.
     pub(crate) fn invalid_settings(&self) -> Option<&InvalidSettings> {
         self.invalid_settings.as_ref()
     }
 
-    /// How long a call that was asked to end may take.
+    /// Time that a stopped call has to finish.
     pub(crate) fn stop_grace_period(&self) -> Duration {
         self.settings.stop_grace_period
     }
@@ -170,16 +166,16 @@ impl Daemon {
         &self.plugin_version
     }
 
-    /// Gives every session a provider from the start: a process that was started for one package has no other. Only the
-    /// first call has an effect.
+    /// Sets the provider of every session: a process that is started for one package has no other.
+    /// Only the first call has an effect.
     pub(crate) fn serve_only(&self, instance: Arc<Instance>) {
         let _ = self.only_instance.set(instance);
     }
 
-    /// The store of objects that an engine cannot hold itself.
+    /// The state store, opened on first use.
     pub(crate) async fn state_store(&self) -> Result<&EncryptedStore, OpenStoreError> {
-        let state_store = self.state_store.as_ref().map_err(PlaceError::clone)?.open().await?;
-        if !self.state_store_complained.swap(true, Ordering::Relaxed) {
+        let state_store = self.state_store.as_ref().map_err(StateDirectoryError::clone)?.open().await?;
+        if !self.state_store_warned.swap(true, Ordering::Relaxed) {
             for message in state_store.warnings() {
                 self.log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
             }
@@ -187,22 +183,23 @@ impl Daemon {
         Ok(state_store)
     }
 
-    /// What was made by earlier processes that may not have told their engine, as far as it was found.
+    /// Creations by earlier processes whose answers are not confirmed.
     pub(crate) fn unconfirmed(&self) -> &UnconfirmedCreations {
         &self.unconfirmed
     }
 
-    /// What failed deletions have left, which an engine cannot be told.
+    /// What failed deletions left behind.
     pub(crate) fn failed_deletes(&self) -> &FailedDeletes {
         &self.failed_deletes
     }
 
-    /// Whether a fault of the memory of schemas is to be told: each session would find the same one.
-    fn complain_of_cache_once(&self) -> bool {
-        !self.schemas_complained.swap(true, Ordering::Relaxed)
+    /// Returns `true` once, as each session would report the same failure of the schema cache.
+    fn should_report_cache_failure(&self) -> bool {
+        !self.schema_cache_warned.swap(true, Ordering::Relaxed)
     }
 
-    /// Waits until every change is finished and every provider has ended. New sessions must not come any more.
+    /// Waits until every change has completed and every provider has ended. The caller accepts no
+    /// sessions any more.
     pub(crate) async fn finish(&self) {
         self.tasks.close();
         self.tasks.wait().await;
@@ -212,8 +209,8 @@ impl Daemon {
         self.log.flush().await;
     }
 
-    /// Runs what must not be broken off when the engine goes away: a change that a provider has begun goes to its end,
-    /// whoever still listens.
+    /// Runs what must complete even if the engine disconnects: a change that a provider has
+    /// started.
     pub(crate) fn spawn<T: Send + 'static>(
         &self,
         future: impl Future<Output = T> + Send + 'static,

@@ -1,7 +1,7 @@
-//! The client of the engine's own service: what a resource plugin has to say to the user goes there.
+//! The client of the engine's own service, for messages to the user.
 //!
-//! An engine that cannot be reached must not stop the plugin, so what could not be delivered goes to stderr, and no call
-//! waits longer for the engine than `DEADLINE`.
+//! An unreachable engine must not stop the plugin, so undeliverable messages go to stderr, and no
+//! call waits longer than `DEADLINE`.
 
 mod log;
 
@@ -13,10 +13,10 @@ use tonic::transport::{Channel, Endpoint};
 
 pub(crate) use log::{EngineLog, LogLine, Severity};
 
-/// How long one call to the engine may take. Logging is not worth more of a user's time.
+/// Timeout of one call to the engine.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// Which contract the engine serves.
+/// The contract that the engine serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Generation {
     /// `pulumirpc.Engine`.
@@ -25,7 +25,7 @@ pub(crate) enum Generation {
     Lumi,
 }
 
-/// A connection to an engine. Cloning it shares the connection.
+/// A connection to an engine. Clones share the connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Engine {
     channel: Channel,
@@ -33,27 +33,22 @@ pub(crate) struct Engine {
     address: String,
 }
 
-/// An engine's address cannot be used, or the engine did not answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EngineError {
-    /// The address is not one.
     #[error("{0:?} is not the address of an engine; it must look like 127.0.0.1:12345")]
     Address(String),
-    /// A call failed.
     #[error("the engine at {address} did not answer {call}: {}", status.message())]
     Call {
-        /// Where the engine should be.
         address: String,
-        /// The method.
         call: &'static str,
-        /// What gRPC says.
+        /// The status that gRPC returned.
         status: Box<tonic::Status>,
     },
 }
 
 impl Engine {
-    /// Prepares a connection to `address`: `HOST:PORT`, or `:PORT` as the legacy engine writes it. Nothing is dialled
-    /// before the first call.
+    /// Prepares a connection to `address`: `HOST:PORT`, or `:PORT` as the legacy engine writes it.
+    /// The first call connects.
     pub(crate) fn new(address: &str, generation: Generation) -> Result<Self, EngineError> {
         let invalid = || EngineError::Address(address.to_owned());
         let (host, port) = address.rsplit_once(':').ok_or_else(invalid)?;
@@ -65,12 +60,11 @@ impl Engine {
         Ok(Self { channel, generation, address })
     }
 
-    /// Which contract the engine serves.
     pub(crate) fn generation(&self) -> Generation {
         self.generation
     }
 
-    /// Shows a message to the user. `urn` ties it to a resource, and may be empty.
+    /// Shows a message to the user, about the resource `urn` unless that is empty.
     pub(crate) async fn log(&self, severity: Severity, message: &str, urn: &str) -> Result<(), EngineError> {
         let call = async {
             match self.generation {
@@ -100,7 +94,7 @@ impl Engine {
         self.within_deadline("Log", call).await
     }
 
-    /// Asks a legacy engine for all variables of a module, such as `random:config/vars`.
+    /// Reads all variables of a module from a legacy engine, such as `random:config/vars`.
     pub(crate) async fn read_locations(&self, token: &str) -> Result<Struct, EngineError> {
         let request = lumirpc::ReadLocationsRequest { token: token.to_owned() };
         let call = async {

@@ -1,4 +1,5 @@
-//! The home directory, with the state store, its key and caches; and the directory of installed providers.
+//! The home directory, with the state store, its key and caches; and the directory of installed
+//! providers.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,56 +10,50 @@ use isthmus_state::{EncryptedStoreError, KeySource, LazyEncryptedStore, StoreAdd
 
 use crate::settings::Settings;
 
-/// The Go bridge's variable for the directory of providers.
+/// The Go bridge's variable for the provider cache.
 const PROVIDER_CACHE: &str = "PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR";
 
-/// There is no directory.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("no home directory for the state store\nhelp: set ISTHMUS_HOME to a directory")]
 pub(crate) struct HomeError;
 
-/// There is no directory for the state store and its key, or none to be trusted.
+/// The directory of the state store and its key is missing or not trusted.
 #[derive(Clone, Debug, thiserror::Error)]
-pub(crate) enum PlaceError {
-    /// There is no home directory.
+pub(crate) enum StateDirectoryError {
     #[error(transparent)]
     Home(#[from] HomeError),
-    /// Another user may change what is in it.
+    /// Another user may change its contents.
     #[error("home directory refused")]
     Untrusted(#[from] PermissionsError),
 }
 
-/// The store of objects cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OpenStoreError {
-    /// There is no place for it.
     #[error(transparent)]
-    Place(#[from] PlaceError),
-    /// It cannot be used.
+    Place(#[from] StateDirectoryError),
     #[error(transparent)]
     EncryptedStore(#[from] EncryptedStoreError),
 }
 
-/// There is no directory of providers.
 #[derive(Debug, thiserror::Error)]
 #[error("no home directory for the provider cache\nhelp: set {PROVIDER_CACHE} to a directory")]
 pub(crate) struct NoProviderCache;
 
-/// The directory of the state store's own key.
+/// The directory of the state store's key.
 ///
 /// # Errors
-/// When there is none, or another user may write there.
-pub(crate) fn home(settings: &Settings) -> Result<PathBuf, PlaceError> {
-    let folder = folder(settings, |name| std::env::var_os(name))?;
-    require_trusted(&folder)?;
-    Ok(folder)
+/// If there is none, or another user may write to it.
+pub(crate) fn home(settings: &Settings) -> Result<PathBuf, StateDirectoryError> {
+    let directory = directory(settings, |name| std::env::var_os(name))?;
+    require_trusted(&directory)?;
+    Ok(directory)
 }
 
-/// The store that the settings name; nothing is opened yet.
+/// The configured store, which is not opened yet.
 ///
 /// # Errors
-/// When there is no place for it, or another user may write there.
-pub(crate) fn state_store(settings: &Settings) -> Result<LazyEncryptedStore, PlaceError> {
+/// If there is no directory for it, or another user may write to it.
+pub(crate) fn state_store(settings: &Settings) -> Result<LazyEncryptedStore, StateDirectoryError> {
     let address = match &settings.store {
         Some(address) => address.clone(),
         None => StoreAddress::in_folder(&home(settings)?),
@@ -80,25 +75,25 @@ fn provider_folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBu
     configured.or_else(|| Some(pulumi_home(variable)?.join("dynamic_tf_plugins")))
 }
 
-/// The schema cache in the home directory; none if it is turned off, or there is no such directory, or another user may write to it.
+/// The schema cache in the home directory; `None` if it is disabled, or the directory is missing or
+/// writable by another user.
 pub(super) fn schema_cache(settings: &Settings) -> Option<SchemaCache> {
     if !settings.schema_cache {
         return None;
     }
-    let folder = folder(settings, |name| std::env::var_os(name)).ok()?;
-    let cache = folder.join("cache");
+    let directory = directory(settings, |name| std::env::var_os(name)).ok()?;
+    let cache = directory.join("cache");
     let schemas = cache.join("schemas");
-    // Without it every start is slower; with one that others write to, they say what a provider has.
-    let is_trusted = [&folder, &cache, &schemas].into_iter().all(|path| require_trusted(path).is_ok());
+    // Without a cache, starts are slower; an untrusted one would determine schemas.
+    let is_trusted = [&directory, &cache, &schemas].into_iter().all(|path| require_trusted(path).is_ok());
     is_trusted.then(|| SchemaCache::new(schemas))
 }
 
-/// The Pulumi home.
 pub(crate) fn pulumi() -> Option<PathBuf> {
     pulumi_home(|name| std::env::var_os(name))
 }
 
-fn folder(settings: &Settings, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, HomeError> {
+fn directory(settings: &Settings, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, HomeError> {
     settings.home.clone().or_else(|| Some(pulumi_home(variable)?.join("isthmus"))).ok_or(HomeError)
 }
 
@@ -115,7 +110,7 @@ mod tests {
     fn the_folder_is_in_the_pulumi_home_unless_it_is_configured() {
         let find = |configured: Option<&str>, variables: &[(&str, &str)]| {
             let settings = Settings { home: configured.map(PathBuf::from), ..Settings::default() };
-            folder(&settings, |name| {
+            directory(&settings, |name| {
                 variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
             })
             .ok()

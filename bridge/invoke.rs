@@ -1,7 +1,7 @@
 //! Invoke: data sources, functions, ephemeral resources and actions.
 //!
-//! What comes of a secret argument is secret as a whole: nobody knows what a provider makes of it. An engine does the same
-//! for plugins that take no secrets, so nothing that was hidden there is shown here.
+//! The whole result of a secret argument is secret, because its data flow is unknown. An engine
+//! does the same for plugins that do not accept secrets.
 
 mod action;
 mod data_source;
@@ -20,57 +20,57 @@ use crate::package::catalogue::{Package, TokenError};
 use crate::resource::{OperationError, OperationWarnings, Target, describe};
 use crate::translate::property::{PropertyView, classify, contains_secret, secret};
 
-/// What an engine makes of the results.
+/// The engine's options for results.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
-    /// It takes secrets.
+    /// It accepts secrets.
     keep_secrets: bool,
-    /// It only previews, so that results may be unknown.
+    /// Results may be unknown in a preview.
     preview: bool,
-    /// It takes outputs: values that tell what they depend on, and that may be unknown.
+    /// It accepts outputs: values with dependencies, which may be unknown.
     outputs: bool,
 }
 
-/// What an engine has asked for.
+/// An engine's request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Invocation<'a> {
-    /// Whose engine it is.
     pub session: &'a Arc<Session>,
-    /// The session's provider.
     pub instance: &'a Arc<Instance>,
     /// A handle of it, whose calls end when nobody waits for this.
     pub provider: &'a Provider,
     /// What is invoked.
     pub token: &'a str,
-    /// What it is given.
     pub arguments: &'a Struct,
-    /// Whether it is part of a preview, where the engine tells.
+    /// Whether it is part of a preview, if the engine marks these.
     pub preview: bool,
 }
 
-/// Reads the data source, calls the function, opens the ephemeral resource or carries out the action that the token names.
+/// Reads the data source, calls the function, opens the ephemeral resource or runs the action that
+/// the token names.
 pub(crate) async fn invoke(
     invocation: Invocation<'_>,
-    notes: &mut OperationWarnings,
+    warnings: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let Invocation { session, instance, provider, token, arguments, preview } = invocation;
-    let outputs = session.takes_outputs_of_invokes();
-    let asked = Asked { keep_secrets: session.keeps_secrets(), preview, outputs };
+    let outputs = session.accepts_outputs_of_invokes();
+    let asked = Asked { keep_secrets: session.accepts_secrets(), preview, outputs };
     let package = &instance.package;
     let result = match Kind::of(package, token)? {
         Kind::DataSource => {
             let shape = package.data_source_by_token(token)?;
-            data_source::read(instance, provider, shape, arguments, asked, notes).await?
+            data_source::read(instance, provider, shape, arguments, asked, warnings).await?
         }
         Kind::Function => {
             let shape = package.function_by_token(token)?;
-            function::call(provider, &shape, arguments, notes).await?
+            function::call(provider, &shape, arguments, warnings).await?
         }
         Kind::EphemeralResource(terraform) => {
             let shape = package.ephemeral_resource(terraform)?;
-            ephemeral::open(invocation, shape, notes).await?
+            ephemeral::open(invocation, shape, warnings).await?
         }
-        Kind::Action(terraform) => action::carry_out(invocation, package.action(terraform)?, notes).await?,
+        Kind::Action(terraform) => {
+            action::carry_out(invocation, package.action(terraform)?, warnings).await?
+        }
     };
     let is_secret =
         asked.keep_secrets && arguments.values().any(|argument| contains_secret(argument) == Ok(true));
@@ -82,12 +82,12 @@ pub(crate) async fn invoke(
     })
 }
 
-/// Whether what the token names must not be broken off once it has begun: something would be left open, or half done.
+/// Whether the invocation must run to completion: otherwise something would stay open or
+/// incomplete.
 pub(crate) fn must_end(package: &Package, token: &str) -> bool {
     matches!(Kind::of(package, token), Ok(Kind::EphemeralResource(_) | Kind::Action(_)))
 }
 
-/// What can be invoked.
 enum Kind<'a> {
     DataSource,
     Function,
@@ -98,7 +98,7 @@ enum Kind<'a> {
 }
 
 impl<'a> Kind<'a> {
-    /// What the token names. No two kinds have a token in common.
+    /// The kind of a token. No two kinds share a token.
     fn of(package: &'a Package, token: &str) -> Result<Self, TokenError> {
         if package.data_sources().terraform(token).is_some() {
             return Ok(Self::DataSource);
@@ -116,7 +116,7 @@ impl<'a> Kind<'a> {
     }
 }
 
-/// A provider's complaint before anything has happened: about arguments where it names any.
+/// Maps errors before any effect: diagnostics about arguments become failures of these.
 fn refusal(target: &Target<'_>, arguments: &Struct, error: ProviderError) -> OperationError {
     match error {
         ProviderError::Diagnostics { diagnostics, .. }
@@ -128,9 +128,10 @@ fn refusal(target: &Target<'_>, arguments: &Struct, error: ProviderError) -> Ope
     }
 }
 
-/// Takes warnings about arguments; those of the other list of the notes are about the provider's configuration.
-fn remember(warnings: &mut Vec<Diagnostic>, target: &Target<'_>, notes: &mut OperationWarnings) {
-    notes.texts.extend(warnings.drain(..).map(|warning| describe(&warning, &target.shape.object)));
+/// Moves warnings about arguments to `texts`; the other diagnostics are about the provider's
+/// configuration.
+fn remember(diagnostics: &mut Vec<Diagnostic>, target: &Target<'_>, warnings: &mut OperationWarnings) {
+    warnings.texts.extend(diagnostics.drain(..).map(|warning| describe(&warning, &target.shape.object)));
 }
 
 fn all_secret(result: Struct) -> Struct {
@@ -141,7 +142,7 @@ fn all_secret(result: Struct) -> Struct {
     members.collect()
 }
 
-/// A program does not tell the kinds apart, so what is alike is looked for among all.
+/// A program does not distinguish the kinds, so suggestions come from all of them.
 fn unknown(package: &Package, token: &str) -> TokenError {
     let kinds =
         [package.data_sources(), package.functions(), package.ephemeral_resources(), package.actions()];

@@ -1,6 +1,7 @@
-//! The Pulumi side of isthmus: it serves Pulumi's resource-provider contracts and drives providers through [`isthmus_provider`] beneath.
+//! The Pulumi side of isthmus: serves Pulumi's resource-provider contracts and drives providers
+//! through [`isthmus_provider`].
 //!
-//! It is a program. What is public is what its tests compare with.
+//! Public items are for its tests.
 
 pub mod cli;
 mod config;

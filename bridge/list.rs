@@ -1,6 +1,6 @@
-//! List: what there is of one resource type, page by page.
+//! List: the objects of one resource type, page by page.
 //!
-//! An engine gets the identity of each object in JSON for its id, which is what Read imports it by.
+//! The engine gets each object's identity in JSON as its id, by which Read imports it.
 
 use std::sync::Arc;
 
@@ -16,34 +16,30 @@ use crate::resource::{
 };
 use crate::translate::inputs::{Missing, Unknowns, missing_required};
 
-/// How many results a page has where the engine does not say. It is what Pulumi's own bridge takes.
+/// Default page size, as in Pulumi's own bridge.
 const USUAL_PAGE: u64 = 100;
 
-/// What an engine asks for.
 #[derive(Debug)]
 pub(crate) struct Query {
     /// The resource's token.
     pub token: String,
     /// By the schema's `listInputs`.
     pub query: Struct,
-    /// How many results at most; `None` for all. Of a list that is continued: how many more.
+    /// Maximum number of results, or of further results with a continuation token; `None` for all.
     pub limit: Option<u64>,
-    /// How many at most in one go.
     pub page_size: Option<u64>,
-    /// What the list is continued by; empty for a new one.
+    /// The continuation token; empty for a new list.
     pub continuation: String,
 }
 
-/// A list that has begun.
 #[derive(Debug)]
 pub(crate) enum Started {
-    /// What is asked for depends on something that is not known yet.
+    /// The query contains unknown values.
     Unknown,
-    /// Results can be had.
     Page(Box<Page>),
 }
 
-/// A page on its way.
+/// A page in progress.
 #[derive(Debug)]
 pub(crate) struct Page {
     rest: Paused,
@@ -51,12 +47,12 @@ pub(crate) struct Page {
     shape: Arc<ObjectShape>,
 }
 
-/// Begins a list, or goes on with one.
+/// Starts or continues a list.
 pub(crate) async fn begin_list(
     instance: &Instance,
     provider: &Provider,
     query: Query,
-    notes: &mut OperationWarnings,
+    warnings: &mut OperationWarnings,
 ) -> Result<Started, OperationError> {
     let Query { token, query, limit, page_size, continuation } = query;
     let resource = instance.package.resource_by_token(&token)?;
@@ -106,26 +102,26 @@ pub(crate) async fn begin_list(
     instance.require_configured().await?;
     let request =
         ListRequest { type_name: terraform_type, config: &config.value, include_object: false, limit };
-    let mut warnings = Vec::new();
-    let listing = provider.list(request, &mut warnings).await;
-    // They are about what was asked for, while those of the other list are about the provider's configuration.
-    notes.texts.extend(warnings.iter().map(|warning| describe(warning, &target.shape.object)));
+    let mut diagnostics = Vec::new();
+    let listing = provider.list(request, &mut diagnostics).await;
+    // These are about the query; the other diagnostics are about the provider's configuration.
+    warnings.texts.extend(diagnostics.iter().map(|warning| describe(warning, &target.shape.object)));
     let listing = listing.map_err(|error| target.failed(error))?;
     Ok(Started::Page(Box::new(Page { rest: Paused { listing, token, query }, left, shape: fields })))
 }
 
 impl Page {
-    /// The next result. `None`: the page is full, or there are no more.
+    /// The next result; `None` at the end of the page or list.
     pub(crate) async fn next(
         &mut self,
         provider: &Provider,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<Option<Listed>, OperationError> {
         if self.left == 0 {
             return Ok(None);
         }
         self.left -= 1;
-        let found = self.rest.listing.next(provider, &mut notes.warnings).await;
+        let found = self.rest.listing.next(provider, &mut warnings.diagnostics).await;
         found.map_err(|error| OperationError::Provider {
             text: error.to_string(),
             error: Box::new(error),
@@ -138,7 +134,7 @@ impl Page {
         &self.shape
     }
 
-    /// Ends the page. What comes back is what the list is continued by, where more is wanted and there may be more.
+    /// Ends the page. Returns a continuation token if there may be more results.
     pub(crate) fn end(self, instance: &Instance) -> Option<String> {
         (self.rest.listing.left() != Some(0)).then(|| instance.listings.keep(self.rest))
     }

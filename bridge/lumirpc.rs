@@ -1,8 +1,8 @@
-//! The legacy engine (`lumi`, 2017): its service, its plugin, and the state that it cannot keep itself.
+//! The legacy engine (`lumi`, 2017): its service, its plugin, and the state that it cannot store.
 //!
-//! That engine loads one plugin for each package and knows of a resource its id, its inputs and its outputs, nothing of Terraform's
-//! state. So what a provider returns is kept in the state store, and each call's prior state is looked up there; the operations
-//! themselves are those of [`crate::resource`].
+//! That engine loads one plugin per package. Of a resource it stores the id, inputs and outputs,
+//! but no Terraform state. So the state store holds what a provider returns, and each call looks
+//! its prior state up there; the operations themselves are those of [`crate::resource`].
 
 pub(crate) mod link;
 mod name;
@@ -11,7 +11,7 @@ mod service;
 pub(crate) mod stored_resource;
 mod work;
 
-/// What the plugin of a legacy engine is called, before the package.
+/// Prefix of a legacy plugin's name; the package follows.
 pub(crate) const PLUGIN_PREFIX: &str = "lumi-resource-";
 
 pub(crate) use service::LumiService;

@@ -1,9 +1,9 @@
-//! One executable, several names: what it does depends on the name that it was started by.
+//! The executable, whose role depends on the name that it is started by.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // First of all, because such a process is to cost nothing.
+    // First, because guardian processes must stay small.
     if let Some(code) = isthmus_provider::plugin::guardian_role(std::env::args_os()) {
         return code;
     }

@@ -1,13 +1,13 @@
-//! Names: how Terraform's become Pulumi's.
+//! Mapping of Terraform names to Pulumi names.
 //!
-//! Everything here is a pure function of names alone, and compatible to the letter with the Go bridge, because programs,
-//! generated SDKs and state files written for it carry these names. Two directions exist: forwards by rule (this
-//! module), and back by looking up what the forward direction produced (`package::shape`); only the state format also
-//! uses a way back by rule, [`casing::pulumi_to_terraform`].
+//! All functions are pure and exactly compatible with the Go bridge, because programs, generated
+//! SDKs and state files contain these names. Names are mapped forwards by rule (this module), and
+//! back by lookup of the forward results (`package::shape`); only the state format also uses a
+//! reverse rule, [`casing::pulumi_to_terraform`].
 //!
-//! Where two names collide after casing the Go bridge refuses the provider, or makes a package that the engine refuses, or
-//! lets one of two things stand for both; here the later one (in the order of Terraform's names) gets a number, so that
-//! every provider has a package.
+//! If two names collide after casing, the Go bridge rejects the provider, creates a package that
+//! the engine rejects, or merges the two; here the later one (ordered by Terraform name) gets a
+//! number, so that every provider has a package.
 
 pub(crate) mod casing;
 #[cfg(test)]

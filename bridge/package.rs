@@ -1,4 +1,4 @@
-//! A Terraform provider seen as a Pulumi package: its names, its schema, its parameterization.
+//! A Terraform provider as a Pulumi package: its names, schema and parameterization.
 
 pub mod catalogue;
 pub(crate) mod function;

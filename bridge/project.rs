@@ -1,9 +1,9 @@
 //! The Pulumi project around a directory, and the files in it that name plugin versions.
 //!
-//! A project is where the Pulumi CLI sees one: the nearest directory upwards with a project file. The search below it is bounded,
-//! because a project may lie in a home directory, or at the root of a machine: hidden directories, installed dependencies, other projects
-//! and other file systems are left out, links to directories are not followed (the Pulumi CLI does not either), and depth and number of
-//! entries are limited.
+//! As for the Pulumi CLI, the project is the nearest directory upwards with a project file. The
+//! search below it is bounded, because it may be a home or root directory: hidden directories,
+//! installed dependencies, other projects and other file systems are skipped, links to directories
+//! are not followed (as in the Pulumi CLI), and depth and number of entries are limited.
 
 pub(crate) mod document;
 pub(crate) mod stale;
@@ -18,62 +18,51 @@ use document::{DocumentError, FileKind, Named};
 /// The project files of the Pulumi CLI, in its order of precedence.
 const PROJECT_FILES: [&str; 3] = ["Pulumi.json", "Pulumi.yaml", "Pulumi.yml"];
 
-/// The largest file that is read, in bytes.
+/// Maximum size of a file, in bytes.
 const LARGEST_FILE: u64 = 16 << 20;
 
-/// How many directories below the project's own are entered.
+/// Maximum depth below the project directory.
 const DEEPEST: usize = 12;
 
-/// How many directory entries are looked at: a large monorepo has less without its dependencies.
+/// Maximum number of directory entries: a large monorepo has fewer without its dependencies.
 const MOST_ENTRIES: usize = 200_000;
 
 /// A directory, with or without a project file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Project {
     pub directory: PathBuf,
-    /// The project file, if there is one: only then do stacks belong to the directory.
+    /// The project file; without one, the directory has no stacks.
     pub file: Option<PathBuf>,
 }
 
-/// What the files of a project name.
+/// The result of a search.
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
-    /// Each file that names anything, in the order of the paths.
+    /// Files that name a plugin version, ordered by path.
     pub files: Vec<(PathBuf, Named)>,
-    /// What the user should know of the search.
     pub warnings: Vec<String>,
 }
 
-/// A project cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProjectError {
-    /// Its directory cannot be read.
     #[error("failed to read the project directory {path}", path = .path.display())]
     Directory {
-        /// The directory.
         path: PathBuf,
-        /// Why not.
         #[source]
         error: io::Error,
     },
-    /// Its project file cannot be read, or makes no sense.
     #[error("failed to read the project file {path}", path = .path.display())]
     File {
-        /// The project file.
         path: PathBuf,
-        /// Why not.
         #[source]
         error: FileError,
     },
 }
 
-/// A file cannot be read or understood.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FileError {
-    /// It cannot be read.
     #[error(transparent)]
     Read(io::Error),
-    /// It cannot be understood.
     #[error(transparent)]
     Document(#[from] DocumentError),
 }
@@ -84,16 +73,17 @@ impl Project {
         Self { directory: directory.to_owned(), file: project_file(directory) }
     }
 
-    /// The project that a directory belongs to: the nearest one upwards.
+    /// The project of a directory: the nearest one upwards.
     pub(crate) fn around(directory: &Path) -> Option<Self> {
         directory.ancestors().map(Self::at).find(|project| project.file.is_some())
     }
 
-    /// Reads the files in and below the directory that name plugin versions. `progress` is called for each directory with the number of
-    /// entries so far.
+    /// Reads the files below the directory that name plugin versions. `progress` is called for each
+    /// directory with the number of entries so far.
     ///
     /// # Errors
-    /// When the project directory cannot be read, or its project file cannot be read or understood. What cannot be read below is left out: anything may be there.
+    /// If the project directory or its project file cannot be read or parsed. Other unreadable
+    /// files are skipped.
     pub(crate) fn read(&self, progress: &dyn Fn(usize)) -> Result<Contents, ProjectError> {
         let failed = |error| ProjectError::Directory { path: self.directory.clone(), error };
         let device = fs::metadata(&self.directory).map_err(failed)?.dev();
@@ -136,7 +126,7 @@ fn project_file(directory: &Path) -> Option<PathBuf> {
     PROJECT_FILES.iter().map(|name| directory.join(name)).find(|file| file.is_file())
 }
 
-/// A search under way.
+/// A search in progress.
 struct Search<'a> {
     project: &'a Project,
     /// The file system of the project.
@@ -146,7 +136,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Whether a directory is the project's own.
+    /// Whether a directory is searched.
     fn enters(&self, entry: &DirEntry) -> bool {
         let name = entry.file_name();
         let is_foreign = name.as_encoded_bytes().starts_with(b".")
@@ -157,7 +147,7 @@ impl Search<'_> {
             return false;
         }
         let path = entry.path();
-        // A Python environment is marked by this file, whatever its directory is called.
+        // The mark of a Python virtual environment.
         !path.join("pyvenv.cfg").exists()
             && project_file(&path).is_none()
             && entry.metadata().is_ok_and(|metadata| metadata.dev() == self.device)
@@ -168,11 +158,11 @@ impl Search<'_> {
             None => {}
             Some(Ok(named)) if named.is_empty() => {}
             Some(Ok(named)) => self.contents.files.push((path, named)),
-            // Without it nobody knows what the project names, and another version than the one that is meant helps nobody.
+            // Without it the project's versions are unknown.
             Some(Err(error)) if self.project.file.as_ref() == Some(&path) => {
                 return Err(ProjectError::File { path, error });
             }
-            // Other files may be anything; those of components are meant for the Pulumi CLI.
+            // Other files may be anything; those of components are for the Pulumi CLI.
             Some(Err(error)) if kind_of(&path) == Some(FileKind::Project) => {
                 self.contents.warnings.push(format!(
                     "failed to read {}: {}; the plugin versions in it are not installed",
@@ -191,7 +181,7 @@ impl Search<'_> {
     }
 }
 
-/// What a file names, if it is of a kind that may name anything.
+/// Parses a file, if its kind may name a plugin version.
 fn read_named(path: &Path) -> Option<Result<Named, FileError>> {
     let kind = kind_of(path)?;
     let name = path.file_name()?.to_str()?;
@@ -203,7 +193,7 @@ fn kind_of(path: &Path) -> Option<FileKind> {
 }
 
 fn read_file(path: &Path) -> io::Result<String> {
-    // Looked at first: opening a named pipe would wait for a writer.
+    // Checked first: opening a named pipe would wait for a writer.
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());

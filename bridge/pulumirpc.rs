@@ -1,7 +1,7 @@
 //! Today's service, `pulumirpc.ResourceProvider`.
 //!
-//! Each method takes a message apart, calls what does the work, and puts the answer together. What an engine expects of
-//! each is written beside the contract in `proto/pulumirpc/provider.proto`.
+//! Each method decodes a message, calls the operation, and encodes the response.
+//! `proto/pulumirpc/provider.proto` documents what an engine expects of each.
 
 mod listing;
 mod messages;
@@ -39,10 +39,10 @@ use crate::urn::Urn;
 use messages::{autonaming_mode, difference, failures, paths, strict_version};
 use work::Work;
 
-/// The largest text in an answer: beside it stand a few bytes that say what it is.
+/// The largest text in a response, beside a few bytes of encoding.
 const LARGEST_TEXT: usize = LARGEST_MESSAGE - 64;
 
-/// The service. It has no state: all of it is in the connection's session.
+/// Stateless: all state is in the connection's session.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PulumiService;
 
@@ -59,7 +59,7 @@ impl ResourceProvider for PulumiService {
         }
         session.accept_secrets(true);
         session.accept_outputs_of_invokes(request.accepts_outputs_in_invoke);
-        session.expect_previews_told(request.invoke_with_preview);
+        session.accept_preview_marks(request.invoke_with_preview);
         Ok(Response::new(ProviderHandshakeResponse {
             accept_secrets: true,
             accept_resources: false,
@@ -97,7 +97,7 @@ impl ResourceProvider for PulumiService {
             }
         }
         .map_err(status::of_session)?;
-        session.settle(false).await;
+        session.flush_logs(false).await;
         Ok(Response::new(ParameterizeResponse {
             name: package.identity().name.clone(),
             version: package.identity().version.to_string(),
@@ -118,7 +118,7 @@ impl ResourceProvider for PulumiService {
         request: Request<GetSchemaRequest>,
     ) -> Result<Response<GetSchemaResponse>, Status> {
         let session = session(&request)?;
-        // A package has no other one within it, so what is asked for is the same as without a name.
+        // A package has no subpackages, so the name does not matter.
         let version = request.into_inner().subpackage_version;
         if !version.is_empty() {
             strict_version("invalid SubpackageVersion", &version)?;
@@ -150,12 +150,12 @@ impl ResourceProvider for PulumiService {
             return Ok(Response::new(CheckResponse { inputs: Some(news), failures: Vec::new() }));
         };
         let request = request.into_inner();
-        let mut notes = OperationWarnings::default();
+        let mut warnings = OperationWarnings::default();
         let news = request.news.unwrap_or_default();
         let call = instance.calls.begin(&request.urn);
         let provider = instance.provider.within(&limit(&session, &call));
-        let checked = config::check(&instance, &provider, &request.urn, news, &mut notes).await;
-        report(&session, &instance, &notes, &request.urn).await;
+        let checked = config::check(&instance, &provider, &request.urn, news, &mut warnings).await;
+        report(&session, &instance, &warnings, &request.urn).await;
         let checked = checked.map_err(status::of_operation)?;
         Ok(Response::new(CheckResponse {
             inputs: Some(checked.inputs),
@@ -189,19 +189,19 @@ impl ResourceProvider for PulumiService {
         let session = session(&request)?;
         let instance = chosen(&session).await?;
         let request = request.into_inner();
-        session.accept_secrets(session.keeps_secrets() || request.accept_secrets);
+        session.accept_secrets(session.accepts_secrets() || request.accept_secrets);
         if let Some(instance) = instance {
             let arguments = match &request.args {
                 Some(properties) => config::Arguments::Properties(properties),
                 None => config::Arguments::Variables(&request.variables),
             };
-            let mut notes = OperationWarnings::default();
+            let mut warnings = OperationWarnings::default();
             let call = instance.calls.begin(request.urn.as_deref().unwrap_or_default());
             let provider = instance.provider.within(&limit(&session, &call));
-            let configured = config::configure(&instance, &provider, arguments, &mut notes).await;
-            report(&session, &instance, &notes, request.urn.as_deref().unwrap_or_default()).await;
+            let configured = config::configure(&instance, &provider, arguments, &mut warnings).await;
+            report(&session, &instance, &warnings, request.urn.as_deref().unwrap_or_default()).await;
             configured.map_err(status::of_operation)?;
-            // Besides, because it is no reason to wait.
+            // In the background: it must not delay the response.
             let (asking, daemon) = (Arc::clone(&session), Arc::clone(session.daemon()));
             daemon.spawn(async move { asking.warn_of_stale_sdk().await });
             if let Some(stack) = request.urn.as_deref().and_then(|urn| Urn(urn).stack()) {
@@ -234,7 +234,7 @@ impl ResourceProvider for PulumiService {
         let must_end = invoke::must_end(&instance.package, &request.tok);
         let running = Arc::clone(&session);
         let work = async move {
-            let mut notes = OperationWarnings::default();
+            let mut warnings = OperationWarnings::default();
             let arguments = request.args.unwrap_or_default();
             let provider = instance.provider.within(&limit(&session, &call));
             let invocation = Invocation {
@@ -245,8 +245,8 @@ impl ResourceProvider for PulumiService {
                 arguments: &arguments,
                 preview: request.preview,
             };
-            let invoked = invoke::invoke(invocation, &mut notes).await;
-            report(&session, &instance, &notes, "").await;
+            let invoked = invoke::invoke(invocation, &mut warnings).await;
+            report(&session, &instance, &warnings, "").await;
             match invoked {
                 Ok(result) => Ok(InvokeResponse { r#return: Some(result), failures: Vec::new() }),
                 Err(OperationError::Inputs(found)) => {
@@ -261,7 +261,7 @@ impl ResourceProvider for PulumiService {
     async fn call(&self, request: Request<CallRequest>) -> Result<Response<CallResponse>, Status> {
         let instance = chosen(&session(&request)?).await?;
         let token = request.into_inner().tok;
-        // What it is called on is the provider of this very session.
+        // It is called on the provider of this session.
         let result = config::call(instance.as_deref(), &token).await.map_err(status::of_method)?;
         Ok(Response::new(CallResponse { r#return: Some(result), ..Default::default() }))
     }
@@ -270,7 +270,7 @@ impl ResourceProvider for PulumiService {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
         let target = work.target(&request.r#type).await?;
-        let mut notes = OperationWarnings::default();
+        let mut warnings = OperationWarnings::default();
         let olds = request.olds.unwrap_or_default();
         let naming = Naming {
             resource: Urn(&request.urn).name(),
@@ -280,10 +280,10 @@ impl ResourceProvider for PulumiService {
         };
         let write_only = &work.instance.write_only;
         let news = write_only.reveal(&request.urn, request.news.unwrap_or_default(), &target.shape.object);
-        let checking = resource::check(&target, news, Some(&naming), &mut notes);
+        let checking = resource::check(&target, news, Some(&naming), &mut warnings);
         let checked = work.limited(&target, checking).await;
-        work.instance.autonames.note(&request.urn, notes.name_is_made_up);
-        let mut checked = work.finish(&target, notes, checked).await?;
+        work.instance.autonames.note(&request.urn, warnings.is_name_generated);
+        let mut checked = work.finish(&target, warnings, checked).await?;
         if work.session.daemon().settings().write_only == WriteOnly::Hash {
             write_only
                 .hold(&request.urn, &mut checked.inputs, &olds, &target.shape.object)
@@ -301,20 +301,20 @@ impl ResourceProvider for PulumiService {
         let target = work.configured_target(&request.r#type).await?;
         let target = target.known_as(&request.id).compared(request.old_inputs.as_ref());
         let ignored = paths(&request.ignore_changes)?;
-        let mut notes = OperationWarnings::default();
+        let mut warnings = OperationWarnings::default();
         let olds = request.olds.unwrap_or_default();
         let comparison = Comparison {
             olds: &olds,
             news: work.reveal(&target, request.news),
             ignore_changes: &ignored,
-            name_is_made_up: work.instance.autonames.contains(&request.urn),
+            is_name_generated: work.instance.autonames.contains(&request.urn),
         };
         let comparing = async {
-            let prior = target.prior(&olds, &mut notes).await?;
-            resource::diff(&target, &prior, comparison, &mut notes).await
+            let prior = target.prior(&olds, &mut warnings).await?;
+            resource::diff(&target, &prior, comparison, &mut warnings).await
         };
         let changes = work.limited(&target, comparing).await;
-        Ok(Response::new(difference(work.finish(&target, notes, changes).await?)))
+        Ok(Response::new(difference(work.finish(&target, warnings, changes).await?)))
     }
 
     async fn create(&self, request: Request<CreateRequest>) -> Result<Response<CreateResponse>, Status> {
@@ -323,18 +323,19 @@ impl ResourceProvider for PulumiService {
         run_to_completion(Arc::clone(&work.session), async move {
             let target = work.configured_target(&request.r#type).await?;
             let target = target.timed(Operation::Create, request.timeout, None);
-            let mut notes = OperationWarnings::default();
+            let mut warnings = OperationWarnings::default();
             let inputs = work.reveal(&target, request.properties);
             if request.preview {
-                let planning = resource::preview_create(&target, &inputs, &mut notes);
+                let planning = resource::preview_create(&target, &inputs, &mut warnings);
                 let planned = work.limited(&target, planning).await;
-                let properties = Some(work.finish(&target, notes, planned).await?);
+                let properties = Some(work.finish(&target, warnings, planned).await?);
                 return Ok(CreateResponse { id: String::new(), properties, refresh_before_update: false });
             }
             let nothing = Struct::new();
             let state = EngineState { target: &target, id: "", olds: &nothing, inputs: &nothing };
-            let created = work.limited(&target, resource::create(&target, &state, &inputs, &mut notes)).await;
-            let created = work.finish(&target, notes, created).await?;
+            let created =
+                work.limited(&target, resource::create(&target, &state, &inputs, &mut warnings)).await;
+            let created = work.finish(&target, warnings, created).await?;
             Ok(CreateResponse {
                 id: created.id,
                 properties: Some(created.properties),
@@ -350,25 +351,25 @@ impl ResourceProvider for PulumiService {
         let target = work.configured_target(&request.r#type).await?;
         let target =
             target.known_as(&request.id).timed(Operation::Read, request.timeout, request.inputs.as_ref());
-        let mut notes = OperationWarnings::default();
+        let mut warnings = OperationWarnings::default();
         let reading = async {
             match request.properties.filter(|properties| !properties.is_empty()) {
                 Some(properties) => {
                     let inputs = request.inputs.unwrap_or_default();
-                    resource::refresh(&target, &request.id, &inputs, &properties, &mut notes).await
+                    resource::refresh(&target, &request.id, &inputs, &properties, &mut warnings).await
                 }
-                None => resource::import(&target, &request.id, &mut notes).await,
+                None => resource::import(&target, &request.id, &mut warnings).await,
             }
         };
         let read = work.limited(&target, reading).await;
-        let response = match work.finish(&target, notes, read).await? {
+        let response = match work.finish(&target, warnings, read).await? {
             Some(found) => ReadResponse {
                 id: found.id,
                 properties: Some(found.properties),
                 inputs: Some(found.inputs),
                 refresh_before_update: false,
             },
-            // No id and no properties: the engine takes it for gone.
+            // Without id and properties, the engine treats it as deleted.
             None => ReadResponse::default(),
         };
         Ok(Response::new(response))
@@ -386,10 +387,10 @@ impl ResourceProvider for PulumiService {
             page_size: at_least_one(page_size),
             continuation: continuation_token,
         };
-        let mut notes = OperationWarnings::default();
+        let mut warnings = OperationWarnings::default();
         let provider = instance.provider.within(&crate::serve::limit(&session, &call));
-        let begun = list::begin_list(&instance, &provider, query, &mut notes).await;
-        report(&session, &instance, &notes, "").await;
+        let begun = list::begin_list(&instance, &provider, query, &mut warnings).await;
+        report(&session, &instance, &warnings, "").await;
         let begun = begun.map_err(status::of_operation)?;
         let (results, stream) = listing::results();
         let daemon = Arc::clone(session.daemon());
@@ -397,8 +398,8 @@ impl ResourceProvider for PulumiService {
             match begun {
                 list::Started::Unknown => results.computed(),
                 list::Started::Page(page) => {
-                    let broken_off = call.broken_off();
-                    listing::send_page(&session, &instance, &provider, *page, results, broken_off).await;
+                    let interrupted = call.interrupted();
+                    listing::send_page(&session, &instance, &provider, *page, results, interrupted).await;
                 }
             }
             drop(call);
@@ -416,7 +417,7 @@ impl ResourceProvider for PulumiService {
                 request.timeout,
                 request.old_inputs.as_ref(),
             );
-            let mut notes = OperationWarnings::default();
+            let mut warnings = OperationWarnings::default();
             let olds = request.olds.unwrap_or_default();
             let news = work.reveal(&target, request.news);
             let ignored = paths(&request.ignore_changes)?;
@@ -424,15 +425,15 @@ impl ResourceProvider for PulumiService {
             let state = EngineState { target: &target, id: &request.id, olds: &olds, inputs: &inputs };
             let changes = Changes { olds: &olds, news, ignore_changes: &ignored };
             let updating = async {
-                let prior = target.prior(&olds, &mut notes).await?;
+                let prior = target.prior(&olds, &mut warnings).await?;
                 if request.preview {
-                    resource::preview_update(&target, &prior, changes, &mut notes).await
+                    resource::preview_update(&target, &prior, changes, &mut warnings).await
                 } else {
-                    resource::update(&target, &state, prior, changes, &mut notes).await
+                    resource::update(&target, &state, prior, changes, &mut warnings).await
                 }
             };
             let updated = work.limited(&target, updating).await;
-            let properties = Some(work.finish(&target, notes, updated).await?);
+            let properties = Some(work.finish(&target, warnings, updated).await?);
             Ok(UpdateResponse { properties, refresh_before_update: false })
         })
         .await
@@ -448,16 +449,16 @@ impl ResourceProvider for PulumiService {
                 request.timeout,
                 request.old_inputs.as_ref(),
             );
-            let mut notes = OperationWarnings::default();
+            let mut warnings = OperationWarnings::default();
             let olds = request.properties.unwrap_or_default();
             let inputs = request.old_inputs.clone().unwrap_or_default();
             let state = EngineState { target: &target, id: &request.id, olds: &olds, inputs: &inputs };
             let deleting = async {
-                let prior = target.prior(&olds, &mut notes).await?;
-                resource::delete(&target, &state, &prior, &mut notes).await
+                let prior = target.prior(&olds, &mut warnings).await?;
+                resource::delete(&target, &state, &prior, &mut warnings).await
             };
             let deleted = work.limited(&target, deleting).await;
-            work.finish(&target, notes, deleted).await
+            work.finish(&target, warnings, deleted).await
         })
         .await
     }
@@ -505,7 +506,7 @@ impl ResourceProvider for PulumiService {
     }
 }
 
-/// The session's provider. The plugin's own package, before any other is chosen, has none.
+/// The session's provider; `None` for the plugin's own package, before Parameterize.
 async fn chosen(session: &Arc<Session>) -> Result<Option<Arc<Instance>>, Status> {
     match session.instance().await {
         Ok(instance) => Ok(Some(instance)),
@@ -520,23 +521,23 @@ async fn parameterized<Message>(request: &Request<Message>) -> Result<(Arc<Sessi
     Ok((session, instance))
 }
 
-/// The plugin's own package has a provider resource as well, with nothing to set.
+/// The plugin's own package has a provider resource too, without settings.
 fn refuse_settings(config: &Struct) -> Result<(), Status> {
     if config::is_empty(config) { Ok(()) } else { Err(status::of_session(SessionError::NotParameterized)) }
 }
 
-/// Shows the warnings of a call that is about no resource.
-async fn report(session: &Session, instance: &Instance, notes: &OperationWarnings, urn: &str) {
+/// Shows the warnings of a call that concerns no resource.
+async fn report(session: &Session, instance: &Instance, warnings: &OperationWarnings, urn: &str) {
     let shape = instance.package.config_shape().ok();
-    for warning in &notes.warnings {
+    for warning in &warnings.diagnostics {
         let text = match &shape {
             Some(shape) => resource::describe(warning, &shape.object),
             None => warning.to_string(),
         };
         session.warn(text, urn);
     }
-    for text in &notes.texts {
+    for text in &warnings.texts {
         session.warn(text.clone(), urn);
     }
-    session.settle(!(notes.warnings.is_empty() && notes.texts.is_empty())).await;
+    session.flush_logs(!(warnings.diagnostics.is_empty() && warnings.texts.is_empty())).await;
 }

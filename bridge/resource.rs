@@ -1,8 +1,9 @@
-//! Managed resources: one file an operation, each between a Pulumi request and the Terraform calls beneath it.
+//! Managed resources: one file per operation, each between a Pulumi request and its Terraform
+//! calls.
 //!
-//! Nothing here knows gRPC: the two services translate messages to and from these functions. An operation gets the
-//! resource's prior state from its caller, and hands the outcome to a [`StateManager`]: both are the engine's, or the state
-//! store's for the legacy engine.
+//! Independent of gRPC: the two services translate messages to and from these functions. An
+//! operation gets the prior state from its caller and passes the outcome to a [`StateManager`]: the
+//! engine's, or the state store's for the legacy engine.
 
 mod autoname;
 mod check;
@@ -47,7 +48,7 @@ pub(crate) use diff::diff;
 pub(crate) use diff::{Change, ChangeKind, Comparison, Difference};
 pub(crate) use engine_state::EngineState;
 pub(crate) use error::{MissingKey, OperationError, Partial};
-pub(crate) use failure::{Failure, Inputs, Place};
+pub(crate) use failure::{Failure, InputPath, Inputs};
 pub(crate) use journal::FailedDeletes;
 pub(crate) use plan_memory::{Memory, PlanMemory};
 pub(crate) use read::{import, read, refresh};
@@ -58,21 +59,18 @@ pub(crate) use timeouts::{Operation, Timeouts};
 pub(crate) use update::{Changes, preview_update, update};
 pub(crate) use write_only::{NoSalt, WriteOnlyValues};
 
-/// What every operation on one resource works with.
+/// The resource type and session state of an operation.
 #[derive(Debug)]
 pub(crate) struct Target<'a> {
     /// The configured provider.
     pub provider: &'a Provider,
-    /// The resource type.
     pub shape: Arc<ResourceShape>,
-    /// The package that the type belongs to.
     pub package: &'a Identity,
-    /// Whether the engine takes secrets; otherwise it marks outputs itself.
+    /// Whether the engine accepts secrets; otherwise it marks outputs itself.
     pub keep_secrets: bool,
-    /// What the engine says of time.
     pub timeouts: Timeouts,
-    /// What the session remembers of the resource. `None`: the engine is one that is told everything by its store, or what
-    /// is worked with is no resource.
+    /// The session's memory of the resource. `None` for the legacy engine, whose state is in the
+    /// state store, and for operations without a resource.
     pub memory: Option<Memory<'a>>,
 }
 
@@ -80,15 +78,15 @@ pub(crate) struct Target<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct OperationWarnings {
     /// The provider's warnings, each once.
-    pub warnings: Vec<Diagnostic>,
-    /// Warnings that are in the user's words already.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Warnings that name properties already.
     pub texts: Vec<String>,
-    /// Whether the name among checked inputs is not the program's own.
-    pub name_is_made_up: bool,
+    /// Whether the name among checked inputs is generated.
+    pub is_name_generated: bool,
 }
 
 impl<'a> Target<'a> {
-    /// The same with the id that the engine knows the resource by.
+    /// Sets the id that the engine has for the resource.
     #[must_use]
     pub(crate) fn known_as(mut self, id: &'a str) -> Self {
         if let Some(memory) = &mut self.memory {
@@ -97,18 +95,18 @@ impl<'a> Target<'a> {
         self
     }
 
-    /// The provider's resource type.
     pub(crate) fn resource(&self) -> Result<Resource<'_>, OperationError> {
         self.provider.resource(&self.shape.terraform_type).map_err(|error| self.failed(error))
     }
 
-    /// Applies a plan that is to leave an object: that object, and why the provider did not complete the apply, if so.
+    /// Applies a plan that results in an object; returns it, and the failure of an incomplete
+    /// apply.
     async fn apply(
         &self,
         plan: &Plan,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<(Object, Option<ProviderError>), OperationError> {
-        match self.resource()?.apply(plan, &mut notes.warnings).await {
+        match self.resource()?.apply(plan, &mut warnings.diagnostics).await {
             Ok(applied) => Ok((applied.object.ok_or(OutputError::NoObject)?, None)),
             Err(failure) => match *failure {
                 ApplyFailure { object: Some(object), error } => Ok((object, Some(error))),
@@ -117,7 +115,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// The configuration that `inputs` stand for.
+    /// Translates `inputs` to a configuration.
     pub(crate) fn config(&self, inputs: &Struct, unknowns: Unknowns) -> Result<Config, OperationError> {
         config_from_inputs(inputs, &self.shape.object, &self.shape.schema.block, unknowns)
             .map_err(|found| OperationError::Inputs(Inputs::new(inputs, &self.shape.object).failures(found)))

@@ -1,11 +1,13 @@
-//! Every environment variable of this program's own: the table of them, and [`Settings`], which their values are parsed into.
+//! The environment variables of isthmus: their table, and [`Settings`], their parsed values.
 //!
-//! The environment is read once, when the program starts, and strictly: a value that is not understood is an error and never
-//! the default, because several of these settings protect secrets. What is parsed is passed down.
+//! The environment is read once at the start, and strictly: an invalid value is an error instead of
+//! the default, because several settings protect secrets. The parsed values are passed down.
 //!
-//! A new variable needs a [`Setting`] in [`ALL`], and a field of [`Settings`] with its line in [`Settings::parse`]; nothing else.
+//! A new variable needs a [`Setting`] in [`ALL`], and a field of [`Settings`] with its line in
+//! [`Settings::parse`].
 //!
-//! Variables that belong to others (`TF_LOG`, `PULUMI_HOME`, …) are read where they are used; `foreign` warns of their values.
+//! Variables of others (`TF_LOG`, `PULUMI_HOME`, …) are read where they are used; `foreign` warns
+//! of their values.
 
 mod allowed_users;
 pub(crate) mod foreign;
@@ -19,26 +21,24 @@ pub use allowed_users::AllowedUsers;
 pub use json::{NameProperties, ProviderMeta};
 pub use parsed::{InvalidSettings, SensitiveOutputs, Settings, WriteOnly};
 
-/// What the names of all of them start with.
+/// Prefix of all names.
 const PREFIX: &str = "ISTHMUS_";
 
-/// One variable.
+/// An environment variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Its name.
     pub name: &'static str,
-    /// What its value is.
+    /// Description of its values.
     pub value: &'static str,
-    /// What happens without it.
+    /// Behavior if it is not set.
     pub default: &'static str,
-    /// What it does.
     pub effect: &'static str,
 }
 
-/// What the value of a boolean is; [`values`] takes more spellings.
+/// Description of a boolean; [`values`] accepts more spellings.
 const BOOLEAN: &str = "`true` or `false`";
 
-/// Which users are served beside the program's own and root.
+/// Users that are served besides the daemon's own and root.
 pub const ALLOW_USERS: Setting = Setting {
     name: "ISTHMUS_ALLOW_USERS",
     value: "user names or numeric user ids, separated by commas, or `*`",
@@ -46,7 +46,7 @@ pub const ALLOW_USERS: Setting = Setting {
     effect: "Serves the connections of these local users too; `*` serves every user; see below.",
 };
 
-/// How long what was asked to end may take.
+/// Time that a stopped call or provider has to finish.
 pub const STOP_GRACE_PERIOD: Setting = Setting {
     name: "ISTHMUS_STOP_GRACE_PERIOD",
     value: "a number of seconds, up to a day (86400)",
@@ -56,10 +56,9 @@ pub const STOP_GRACE_PERIOD: Setting = Setting {
              answered with what is known of their outcome.",
 };
 
-/// The grace where nothing is set.
 pub const DEFAULT_STOP_GRACE_PERIOD: Duration = Duration::from_secs(30);
 
-/// The directory that holds the store, keys and caches.
+/// The directory of the state store, keys and caches.
 pub const HOME: Setting = Setting {
     name: "ISTHMUS_HOME",
     value: "a directory",
@@ -67,7 +66,7 @@ pub const HOME: Setting = Setting {
     effect: "Directory of the state store, its key and the caches.",
 };
 
-/// What fixes the versions and packages of providers.
+/// The lock file of providers.
 pub const LOCK_FILE: Setting = Setting {
     name: "ISTHMUS_LOCK_FILE",
     value: "a file, such as `.terraform.lock.hcl`",
@@ -76,7 +75,7 @@ pub const LOCK_FILE: Setting = Setting {
              not in it, or differs from it, is refused.",
 };
 
-/// Whether networks are used to find providers.
+/// Whether registries and network mirrors are used.
 pub const OFFLINE: Setting = Setting {
     name: "ISTHMUS_OFFLINE",
     value: BOOLEAN,
@@ -84,7 +83,7 @@ pub const OFFLINE: Setting = Setting {
     effect: "Resolves providers from the plugin cache and filesystem mirrors only, without network access.",
 };
 
-/// The key that the store is encrypted with.
+/// The encryption key of the state store.
 pub const KEY: Setting = Setting {
     name: "ISTHMUS_KEY",
     value: "64 hexadecimal digits",
@@ -92,7 +91,7 @@ pub const KEY: Setting = Setting {
     effect: "Encryption key of the state store. Only one of the three may be set.",
 };
 
-/// The key that the store is encrypted with.
+/// The file of the state store's encryption key.
 pub const KEY_FILE: Setting = Setting {
     name: "ISTHMUS_KEY_FILE",
     value: "a file of 64 hexadecimal digits",
@@ -100,7 +99,7 @@ pub const KEY_FILE: Setting = Setting {
     effect: "File that holds the encryption key of the state store.",
 };
 
-/// What the key is derived from that the store is encrypted with.
+/// The passphrase that the state store's encryption key is derived from.
 pub const PASSPHRASE: Setting = Setting {
     name: "ISTHMUS_PASSPHRASE",
     value: "text",
@@ -108,7 +107,7 @@ pub const PASSPHRASE: Setting = Setting {
     effect: "Passphrase that the encryption key of the state store is derived from (Argon2id).",
 };
 
-/// Where the state store is.
+/// Location of the state store.
 pub const STORE: Setting = Setting {
     name: "ISTHMUS_STORE",
     value: "a file, or `postgres://USER:PASSWORD@HOST/DATABASE`",
@@ -116,7 +115,7 @@ pub const STORE: Setting = Setting {
     effect: "Location of the state store and its journal; see below.",
 };
 
-/// Whom a server's certificate has to be from.
+/// Certificate authorities for the state store's server.
 pub const STORE_CA: Setting = Setting {
     name: "ISTHMUS_STORE_CA",
     value: "a file of certificates in PEM",
@@ -124,7 +123,7 @@ pub const STORE_CA: Setting = Setting {
     effect: "Certificate authorities that verify the server in `ISTHMUS_STORE`.",
 };
 
-/// What providers are told of the program.
+/// Metadata for providers, as from `provider_meta` blocks.
 pub const PROVIDER_META: Setting = Setting {
     name: "ISTHMUS_PROVIDER_META",
     value: "a JSON object of objects, by the provider's type",
@@ -132,7 +131,7 @@ pub const PROVIDER_META: Setting = Setting {
     effect: "Provider metadata, as a Terraform module gives it in `provider_meta` blocks; see below.",
 };
 
-/// What names resources to a legacy engine.
+/// Properties that name resources of a legacy engine.
 pub const NAME_PROPERTIES: Setting = Setting {
     name: "ISTHMUS_NAME_PROPERTIES",
     value: "a JSON object of properties or lists of them, by Terraform's types",
@@ -141,7 +140,7 @@ pub const NAME_PROPERTIES: Setting = Setting {
              nor `name`; see below.",
 };
 
-/// The provider of a plugin that is started for a legacy engine.
+/// The provider binary of a legacy engine's plugin.
 pub const PROVIDER: Setting = Setting {
     name: "ISTHMUS_PROVIDER",
     value: "a file",
@@ -149,7 +148,7 @@ pub const PROVIDER: Setting = Setting {
     effect: "Provider binary that `lumi-resource-PKG` runs.",
 };
 
-/// What becomes of processes that a provider has detached.
+/// Whether processes that a provider has detached are killed.
 pub const KILL_SESSIONS: Setting = Setting {
     name: "ISTHMUS_KILL_SESSIONS",
     value: BOOLEAN,
@@ -159,7 +158,7 @@ pub const KILL_SESSIONS: Setting = Setting {
              killed with it.",
 };
 
-/// Whether the calls of providers are logged.
+/// Whether calls of providers are logged.
 pub const LOG_CALLS: Setting = Setting {
     name: "ISTHMUS_LOG_CALLS",
     value: BOOLEAN,
@@ -167,7 +166,7 @@ pub const LOG_CALLS: Setting = Setting {
     effect: "Logs every call of a Terraform provider with the time that it took, for debugging.",
 };
 
-/// Whether schemas are remembered.
+/// Whether schemas are cached.
 pub const SCHEMA_CACHE: Setting = Setting {
     name: "ISTHMUS_SCHEMA_CACHE",
     value: BOOLEAN,
@@ -176,7 +175,7 @@ pub const SCHEMA_CACHE: Setting = Setting {
              provider.",
 };
 
-/// Whether an engine that cannot keep a secret is told sensitive outputs.
+/// Whether sensitive outputs are withheld from a legacy engine.
 pub const SENSITIVE_OUTPUTS: Setting = Setting {
     name: "ISTHMUS_SENSITIVE_OUTPUTS",
     value: "`withhold` or `show`",
@@ -185,7 +184,7 @@ pub const SENSITIVE_OUTPUTS: Setting = Setting {
              them in the state store only.",
 };
 
-/// Whether engines store write-only values.
+/// What engines store of write-only values.
 pub const WRITE_ONLY: Setting = Setting {
     name: "ISTHMUS_WRITE_ONLY",
     value: "`hash` or `secret`",
@@ -194,7 +193,7 @@ pub const WRITE_ONLY: Setting = Setting {
              memory only.",
 };
 
-/// Where the project's own tests find their tools; the program does not use it, but must not warn about it either.
+/// The project's own tests find their tools here; listed to avoid a warning.
 const TOOLS_DIR: Setting = Setting {
     name: "ISTHMUS_TOOLS_DIR",
     value: "a directory",
@@ -202,7 +201,7 @@ const TOOLS_DIR: Setting = Setting {
     effect: "Where the project's tests build the tools that they need. Has no effect on the program.",
 };
 
-/// All of them, in the order of the reference page.
+/// All settings, in the order of the reference page.
 pub const ALL: &[Setting] = &[
     ALLOW_USERS,
     HOME,
@@ -225,7 +224,7 @@ pub const ALL: &[Setting] = &[
     WRITE_ONLY,
 ];
 
-/// The reference page of all variables, in Markdown.
+/// The reference table of all variables, in Markdown.
 pub fn reference() -> String {
     let mut page = String::from("| variable | value | without it | effect |\n|---|---|---|---|\n");
     for Setting { name, value, default, effect } in ALL {

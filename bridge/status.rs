@@ -1,7 +1,8 @@
 //! Failures as gRPC statuses.
 //!
-//! The engine reads a meaning into the code of a failed Create, Update, Read or Delete: UNKNOWN, INTERNAL and DATA_LOSS are
-//! "it may have happened", every other code is "it cleanly did not happen". So the first three are used for nothing else.
+//! The engine interprets the code of a failed Create, Update, Read or Delete: UNKNOWN, INTERNAL and
+//! DATA_LOSS mean that it may have happened, every other code that it did not. So those three are
+//! used for unknown outcomes only.
 
 use isthmus_proto::{pulumirpc, rpc};
 use isthmus_provider::{Interruption, ProviderError};
@@ -15,42 +16,33 @@ use crate::lumirpc::stored_resource::StoredResourceError;
 use crate::resource::{MissingKey, NoSalt, OperationError, Partial};
 use crate::settings::InvalidSettings;
 
-/// A call that cannot be served, or whose answer cannot be given, whatever it is about.
+/// A call that cannot be served or answered, independent of its operation.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RequestError {
-    /// The connection is of a user who is not served.
     #[error("{0}")]
     AccessDenied(String),
-    /// Nothing was read further, and nobody knows what became of the operation.
+    /// The task failed, and the outcome of its operation is unknown.
     #[error("the operation was interrupted: {0}")]
-    BrokenOff(tokio::task::JoinError),
-    /// The request itself is wrong; the text says how.
+    Interrupted(tokio::task::JoinError),
+    /// The request is invalid, for this reason.
     #[error("{0}")]
     Invalid(String),
-    /// The engine has left while the list was read.
+    /// The engine cancelled the list.
     #[error("the list was cancelled before it was read completely")]
     ListCancelled,
-    /// The session of a call is that of its connection.
+    /// A call's session is that of its connection.
     #[error("the call has no connection of this daemon")]
     NoConnection,
-    /// Engines do not take so large an answer. In MiB.
+    /// The schema exceeds the engines' message size. In MiB.
     #[error(
         "the schema of this package has {size} MiB, and engines take {most}; choose the resources that you need by `--include`, or \
          leave out some by `--exclude`"
     )]
-    SchemaTooLarge {
-        /// What it has.
-        size: usize,
-        /// What there may be.
-        most: usize,
-    },
-    /// The environment is not understood.
+    SchemaTooLarge { size: usize, most: usize },
     #[error("{0}")]
     Settings(InvalidSettings),
-    /// The state store cannot be used.
     #[error(transparent)]
     StateStore(#[from] OpenStoreError),
-    /// Hashes of write-only values cannot be made.
     #[error(transparent)]
     WriteOnly(#[from] NoSalt),
 }
@@ -60,7 +52,7 @@ impl From<RequestError> for Status {
         let text = isthmus_common::error_chain(&error);
         match error {
             RequestError::AccessDenied(_) => Self::permission_denied(text),
-            RequestError::BrokenOff(_) => Self::unknown(text),
+            RequestError::Interrupted(_) => Self::unknown(text),
             RequestError::Invalid(_) => Self::invalid_argument(text),
             RequestError::ListCancelled => Self::cancelled(text),
             RequestError::SchemaTooLarge { .. } => Self::resource_exhausted(text),
@@ -109,13 +101,13 @@ pub(super) fn of_operation(error: OperationError) -> Status {
         OperationError::MissingKeys(missing) => of_missing_keys(missing, text),
         OperationError::Provider { outcome_unknown: true, .. } => Status::unknown(text),
         OperationError::Provider { outcome_unknown: false, error, .. } => of_provider(&error, text),
-        // Something exists, and the engine cannot be told what.
+        // An object exists that cannot be returned to the engine.
         OperationError::Output(_) => Status::unknown(text),
         OperationError::Partial(partial) => of_partial(*partial, text),
     }
 }
 
-/// A provider's failure that has changed nothing.
+/// A provider's failure without an effect.
 fn of_provider(error: &ProviderError, text: String) -> Status {
     match error {
         ProviderError::Interruption { cut: Interruption::TimedOut(_), .. } => Status::deadline_exceeded(text),
@@ -153,7 +145,7 @@ pub(super) fn of_session(error: SessionError) -> Status {
     }
 }
 
-/// The engine keeps a resource that is reported in this way, together with the reasons.
+/// The engine stores a resource that is reported in this way, with the reasons.
 fn of_partial(partial: Partial, text: String) -> Status {
     let detail = pulumirpc::ErrorResourceInitFailed {
         id: partial.id,
@@ -165,7 +157,7 @@ fn of_partial(partial: Partial, text: String) -> Status {
     with_detail(Code::Unknown, text, "pulumirpc.ErrorResourceInitFailed", &detail)
 }
 
-/// The engine tells the user of each key how to set it.
+/// The engine tells the user how to set each key.
 fn of_missing_keys(missing: Vec<MissingKey>, text: String) -> Status {
     use pulumirpc::configure_error_missing_keys::MissingKey as Message;
     let keys = missing.into_iter().map(|key| Message { name: key.name, description: key.description });

@@ -1,4 +1,5 @@
-//! Property bags to Terraform values and back, directed by a resource's shape. Pure: no I/O, no clock.
+//! Translation between property bags and Terraform values, directed by a resource's shape. Pure: no
+//! I/O, no clock.
 
 mod absent_block;
 pub(crate) mod attribute_paths;

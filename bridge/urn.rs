@@ -1,25 +1,25 @@
-//! URNs: how an engine names a resource, `urn:pulumi:STACK::PROJECT::PARENT$TYPE::NAME`.
+//! URNs: `urn:pulumi:STACK::PROJECT::PARENT$TYPE::NAME`.
 //!
-//! They are taken as they come: whatever an engine calls a resource is its name, and what is no URN has no parts.
+//! They are not validated: an invalid URN has no parts.
 
-/// A URN, or what an engine has sent for one.
+/// A URN, or an invalid text in its place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Urn<'a>(pub &'a str);
 
 impl<'a> Urn<'a> {
-    /// The resource's type, without those of what it is in. None where this is no URN.
+    /// The resource's type, without its parents' types; `None` for an invalid URN.
     pub(crate) fn resource_type(self) -> Option<&'a str> {
         let types = self.0.split("::").nth(2)?;
         Some(types.rsplit_once('$').map_or(types, |(_, own)| own))
     }
 
-    /// The stack and its project, as they begin the names of all that is in them. None where this is no URN.
+    /// The prefix of the stack and its project; `None` for an invalid URN.
     pub(crate) fn stack(self) -> Option<&'a str> {
         let (project, _) = self.0.match_indices("::").nth(1)?;
         self.0.starts_with("urn:pulumi:").then(|| &self.0[..project])
     }
 
-    /// What the program calls the resource, which may be anything; empty where this is no URN.
+    /// The resource's name, which may be anything; empty for an invalid URN.
     pub(crate) fn name(self) -> &'a str {
         self.0.splitn(4, "::").nth(3).unwrap_or_default()
     }

@@ -1,8 +1,10 @@
-//! `isthmus demo`: plays an engine against the daemon, on a real provider, and shows what happens.
+//! `isthmus demo`: runs a resource's lifecycle against the daemon, as an engine does, and prints
+//! each step.
 //!
-//! It is the quickest way to see that everything works on a machine, and to see what the program does at all. Every step is
-//! checked: the demonstration fails when anything is not as it must be. By default it runs on the sandbox provider, which
-//! is part of this executable, once for each service and protocol; `--provider` plays with any other provider.
+//! It shows quickly whether everything works on a machine, and what isthmus does. Every step is
+//! checked; the first unexpected result ends the demonstration. By default it uses the sandbox
+//! provider, which is part of this executable, once per service and protocol; `--provider` selects
+//! another one.
 
 mod host;
 mod inputs;
@@ -21,7 +23,6 @@ use host::Host;
 use inputs::Role;
 use report::Report;
 
-/// What to play.
 #[derive(Debug, Args)]
 pub(super) struct Demo {
     /// Provider binary (default: the sandbox provider).
@@ -42,9 +43,9 @@ pub(super) struct Demo {
 }
 
 impl DemoError {
-    /// A check has found something wrong with inputs.
+    /// A failure of Check.
     fn refused(step: &'static str, property: &str, reason: &str) -> Self {
-        // It is empty where the reason says itself what it is about.
+        // The property is empty if the reason names it.
         let place = if property.is_empty() { String::new() } else { format!("{property}: ") };
         Self::Call { step, reason: format!("{place}{reason}") }
     }
@@ -53,44 +54,29 @@ impl DemoError {
 /// Why the demonstration ended early.
 #[derive(Debug, thiserror::Error)]
 enum DemoError {
-    /// Something on this machine is in the way.
+    /// A failure of the local system.
     #[error("{what}")]
     Machine {
-        /// What could not be done.
         what: String,
-        /// Why.
         #[source]
         source: std::io::Error,
     },
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
-    /// A file of inputs cannot be used.
     #[error("{file} cannot be used as inputs: {reason}")]
-    Inputs {
-        /// The file.
-        file: String,
-        /// Why.
-        reason: String,
-    },
-    /// The daemon did not start, or did not say its port.
+    Inputs { file: String, reason: String },
+    /// The daemon did not start or report its port.
     #[error("the daemon did not start: {0}")]
     Start(String),
-    /// A call failed.
     #[error("{step} failed: {reason}")]
     Call {
-        /// What was being done.
         step: &'static str,
-        /// What the daemon said.
+        /// The daemon's error.
         reason: String,
     },
-    /// An answer is not what it must be.
+    /// A result is not the expected one.
     #[error("{step}: {expectation}")]
-    Expectation {
-        /// What was being done.
-        step: &'static str,
-        /// What is wrong.
-        expectation: String,
-    },
+    Expectation { step: &'static str, expectation: String },
 }
 
 pub(super) fn run(demo: &Demo) -> ExitCode {
@@ -125,7 +111,7 @@ async fn play_today(role: &Role, protocol: Option<u8>, report: &mut Report) -> R
 }
 
 async fn play_2017(role: &Role, protocol: Option<u8>, report: &mut Report) -> Result<(), DemoError> {
-    let mut host = Host::start_2017(role, protocol).await?;
+    let mut host = Host::start_lumi(role, protocol).await?;
     report.scene(&format!("lumirpc, the legacy service{}", speaking(protocol)), role);
     let played = lumi::play(&mut host, role, report).await;
     host.end().await;

@@ -1,4 +1,4 @@
-//! `isthmus install`: puts programs where they are looked for.
+//! `isthmus install`: installs providers and the plugin.
 
 mod error;
 mod locking;

@@ -1,20 +1,20 @@
-//! The limit of open files, against which connections, pipes and databases count.
+//! The limit of open files, which applies to connections, pipes and databases.
 //!
-//! A process that runs out of descriptors cannot accept the engine's connection, and so cannot tell it why. So the soft limit
-//! is raised before a port is opened, and where the hard limit does not allow what is needed, the program ends with the reason.
+//! A process without free descriptors cannot accept the engine's connection, and so cannot report
+//! why. So the soft limit is raised before a port is opened, and if the hard limit is too low, the
+//! program ends with the reason.
 //!
-//! It is raised no further than [`ORDINARY`], the default of most systems. Providers inherit it, and for programs that use
-//! `select` a larger one would be a danger; so it need not be lowered again for them.
+//! It is raised no further than [`ORDINARY`], the default of most systems: providers inherit it,
+//! and a larger one is a risk for programs that use `select`.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// To what the soft limit is raised if it is lower.
+/// Lower soft limits are raised to this.
 const ORDINARY: u64 = 1024;
 
-/// What it takes to serve an engine with one provider: some 40 descriptors, and a few connections more.
+/// Serving an engine with one provider takes some 40 descriptors; the rest is for more connections.
 const NEEDED: u64 = 64;
 
-/// There cannot be enough open files.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the limit of open files is {limit}, and at least {NEEDED} are needed\nhelp: raise the hard limit, for example by \
@@ -27,21 +27,20 @@ pub(crate) struct TooFewOpenFiles {
 /// Raises the soft limit of open files if it is low.
 ///
 /// # Errors
-/// When the hard limit is too low.
+/// If the hard limit is too low.
 pub(crate) fn ensure() -> Result<(), TooFewOpenFiles> {
     let found = getrlimit(Resource::Nofile);
     let Some(soft) = raised(&found) else { return Ok(()) };
     let wanted = Rlimit { current: Some(soft), maximum: found.maximum };
-    // What is allowed is not refused; where it is all the same, the limit is as it was.
+    // Should this fail nevertheless, the limit is unchanged.
     let limit =
         if setrlimit(Resource::Nofile, wanted).is_ok() { soft } else { found.current.unwrap_or(soft) };
     if limit < NEEDED { Err(TooFewOpenFiles { limit }) } else { Ok(()) }
 }
 
-/// The soft limit that is to be set. `None`: the present one is high enough.
+/// The soft limit to set; `None` if the present one is high enough.
 fn raised(limit: &Rlimit) -> Option<u64> {
     let soft = limit.current.filter(|soft| *soft < ORDINARY)?;
-    // Without a hard limit there is no bound.
     Some(limit.maximum.unwrap_or(ORDINARY).min(ORDINARY).max(soft))
 }
 

@@ -1,4 +1,4 @@
-//! The plugin: opens a port, prints its number, serves, and ends when the engine is done.
+//! The plugin: opens a port, prints its number, and serves until the engine ends it.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -19,11 +19,12 @@ use crate::package::mapping;
 use crate::serve::{Listener, ServeError};
 use crate::settings::Settings;
 
-/// The version that packages know this plugin by when it does not run from a plugin directory: that of the newest Go bridge, so
-/// that a machine without this program falls back to a version that exists.
+/// The version under which packages refer to this plugin if it does not run from a plugin
+/// directory: that of the newest Go bridge, so that a machine without isthmus falls back to a
+/// version that exists.
 pub(crate) const PLUGIN_VERSION: semver::Version = semver::Version::new(1, 1, 3);
 
-/// The flags of engines that have a value, which may be the next argument: those of Go's logging, and where traces go.
+/// Engine flags whose value may be the next argument: those of Go's logging and of tracing.
 const FLAGS_WITH_VALUE: [&str; 8] =
     ["log_backtrace_at", "log_dir", "log_link", "logbuflevel", "stderrthreshold", "tracing", "v", "vmodule"];
 
@@ -38,15 +39,13 @@ A resource plugin that a Pulumi engine starts. Without an address it waits for a
 
 The flags that engines pass for logging and tracing are accepted and have no effect.";
 
-/// The port cannot be reported.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to write the port to standard output")]
 pub(crate) struct PortError(#[source] std::io::Error);
 
-/// What the program was asked for on the command line.
 #[derive(Debug, PartialEq, Eq)]
 enum Request {
-    /// To serve an engine, at this address if it has one already.
+    /// Serve an engine, at this address if there is one.
     Serve(Option<String>),
     Version,
     ProviderInfo,
@@ -54,12 +53,13 @@ enum Request {
 }
 
 impl Request {
-    /// Engines put flags of their own logging and tracing before the address; those are accepted and have no effect.
+    /// Engines pass their own logging and tracing flags before the address; these are accepted and
+    /// ignored.
     fn parse(arguments: &[OsString]) -> Self {
         let mut engine = None;
         let mut arguments = arguments.iter().map(|argument| argument.to_string_lossy());
         while let Some(argument) = arguments.next() {
-            // Go programs take flags with one hyphen or two.
+            // Go programs accept flags with one hyphen or two.
             let Some(flag) = argument.strip_prefix("--").or_else(|| argument.strip_prefix('-')) else {
                 engine = Some(argument.into_owned());
                 continue;
@@ -104,7 +104,7 @@ async fn serve(address: Option<String>, starter: Starter) -> ExitCode {
             Err(error) => return fail(&isthmus_common::error_chain(&error)),
         },
     };
-    // Without an address, it waits for engines to attach, and outlives the process that has started it.
+    // Without an address, it waits for engines to attach, and outlives the process that started it.
     let engine_process = engine.is_some().then_some(starter);
     let log = EngineLog::start(engine);
     let listener = match Listener::open().await {
@@ -125,65 +125,65 @@ async fn serve(address: Option<String>, starter: Starter) -> ExitCode {
     if let Err(error) = announce(listener.port()) {
         return fail(&isthmus_common::error_chain(&error));
     }
-    match serve_until_told(listener, &daemon, engine_process).await {
+    match serve_until_ended(listener, &daemon, engine_process).await {
         Ok(code) => code,
         Err(error) => fail(&isthmus_common::error_chain(&error)),
     }
 }
 
-/// How long the answers to calls that were broken off may take to be sent.
+/// Time to send the responses of interrupted calls.
 const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
-/// Serves until there is a reason to end (a signal, or the end of the engine that started us, which is seen by the end of its
-/// process, or by the closing of the pipe that it holds at our standard input), and lets calls under way come to an end; after the grace they are told what is
-/// known of them by then. A second reason ends everything at once:
-/// a provider may never answer, and whoever says it twice does not want to wait. Providers end with this process.
-pub(crate) async fn serve_until_told(
+/// Serves until a signal, or until the engine that started the plugin ends, which shows as the end
+/// of its process or the closing of standard input. Calls in progress are stopped, and interrupted
+/// after the grace period. A second signal ends everything at once, since a provider may never
+/// respond. Providers end with this process.
+pub(crate) async fn serve_until_ended(
     listener: Listener,
     daemon: &Arc<Daemon>,
     engine_process: Option<Starter>,
 ) -> Result<ExitCode, ServeError> {
-    // Before the first connection is served, so that no signal ends the process by itself. The same streams serve for the first
-    // and the second signal: one that comes in between is queued in them.
+    // Before the first connection, so that no signal kills the process. The same streams serve the
+    // first and the second signal: one in between is queued in them.
     let mut signals = Signals::new();
-    let told = CancellationToken::new();
+    let stop = CancellationToken::new();
     let ended = async {
-        told.cancelled().await;
-        // Calls under way are given the chance to end by themselves; the server then waits for them.
+        stop.cancelled().await;
+        // Calls in progress are stopped; the server then waits for them.
         daemon.cancel().await;
     };
     let overdue = async {
-        told.cancelled().await;
+        stop.cancelled().await;
         tokio::time::sleep(daemon.stop_grace_period()).await;
-        daemon.break_off().await;
+        daemon.interrupt().await;
         tokio::time::sleep(LAST_ANSWERS).await;
     };
     let served = async {
         let served = tokio::select! {
             served = listener.serve(Arc::clone(daemon), ended) => served,
-            // What is still connected does not listen any more: it is cut off.
+            // Connections that are still open are closed.
             () = overdue => Ok(()),
         };
         daemon.finish().await;
         served
     };
-    let told_twice = async {
+    let stopped_twice = async {
         tokio::select! {
             () = signals.next() => {}
             () = engine_ended(engine_process) => {}
         }
-        told.cancel();
+        stop.cancel();
         signals.next().await;
     };
     tokio::select! {
         served = served => served.map(|()| ExitCode::SUCCESS),
-        () = told_twice => Ok(fail("second signal: calls in progress were interrupted")),
+        () = stopped_twice => Ok(fail("second signal: calls in progress were interrupted")),
     }
 }
 
-/// The signals that ask a program to end; one for which no handler could be set ends the process by itself.
+/// The signals that end the plugin; one without a handler has its default action.
 ///
-/// The end of a terminal (SIGHUP) is one of them, unless the engine runs under `nohup`: then it is ignored here as well.
+/// SIGHUP is one of them unless it is ignored, as under `nohup`.
 struct Signals([Option<Signal>; 3]);
 
 impl Signals {
@@ -205,7 +205,7 @@ impl Signals {
     }
 }
 
-/// Whether this process was started with a signal ignored. Only Linux shows that without unsafe code.
+/// Whether this process inherited an ignored signal. Only Linux shows that without unsafe code.
 fn is_ignored(kind: SignalKind) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -213,7 +213,6 @@ fn is_ignored(kind: SignalKind) -> bool {
     mask >> (kind.as_raw_value() - 1) & 1 == 1
 }
 
-/// Waits for a signal.
 async fn next(signals: &mut Option<Signal>) {
     match signals {
         Some(signals) => drop(signals.recv().await),
@@ -221,7 +220,7 @@ async fn next(signals: &mut Option<Signal>) {
     }
 }
 
-/// Waits for the end of the engine that has started this program; there may be none.
+/// Waits until the engine that started this program ends; never if there is none.
 async fn engine_ended(process: Option<Starter>) {
     let Some(process) = process else { return std::future::pending().await };
     tokio::select! {
@@ -233,13 +232,14 @@ async fn engine_ended(process: Option<Starter>) {
 /// Reads standard input, to which an engine never writes, to its end.
 async fn stdin_ended() {
     let (sender, ended) = tokio::sync::oneshot::channel();
-    // A thread of its own, because a read of standard input cannot be cancelled and would hold up the runtime's end.
+    // In its own thread, because a read of standard input cannot be cancelled and would delay the
+    // runtime's shutdown.
     std::thread::spawn(move || {
-        // However it ends, there is nobody left to read from.
+        // An error is an end too.
         let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
         let _ = sender.send(());
     });
-    // An error means that the thread is gone, which is an end as well.
+    // An error means that the thread has ended.
     let _ = ended.await;
 }
 
@@ -248,14 +248,15 @@ fn stdin_is_a_pipe() -> bool {
         .is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Fifo)
 }
 
-/// The version of the directory `resource-terraform-provider-vX` that the program runs from, or [`PLUGIN_VERSION`].
+/// The version of the directory `resource-terraform-provider-vX` that the executable is in, or
+/// [`PLUGIN_VERSION`].
 pub(crate) fn plugin_version() -> semver::Version {
     std::env::current_exe().ok().and_then(|program| version_of_folder(&program)).unwrap_or(PLUGIN_VERSION)
 }
 
 fn version_of_folder(program: &Path) -> Option<semver::Version> {
-    let folder = program.parent()?.file_name()?.to_str()?;
-    semver::Version::parse(folder.strip_prefix("resource-terraform-provider-v")?).ok()
+    let directory = program.parent()?.file_name()?.to_str()?;
+    semver::Version::parse(directory.strip_prefix("resource-terraform-provider-v")?).ok()
 }
 
 /// Reports the port to the engine, which reads it from standard output.
@@ -267,20 +268,20 @@ pub(crate) fn announce(port: u16) -> Result<(), PortError> {
 mod tests {
     use super::*;
 
-    fn parse(words: &[&str]) -> Request {
-        Request::parse(&words.iter().map(OsString::from).collect::<Vec<_>>())
+    fn parse(arguments: &[&str]) -> Request {
+        Request::parse(&arguments.iter().map(OsString::from).collect::<Vec<_>>())
     }
 
     #[test]
     fn the_engine_is_found_behind_flags_of_its_own() {
         let engine = Request::Serve(Some("127.0.0.1:4000".into()));
-        for words in [
+        for arguments in [
             &["127.0.0.1:4000"][..],
             &["--logtostderr", "-v=9", "--tracing", "file:/tmp/x", "127.0.0.1:4000"],
             &["-v", "9", "-stderrthreshold", "0", "-tracing=x", "127.0.0.1:4000"],
             &["127.0.0.1:4000", "--alsologtostderr", "-log_dir", "/tmp"],
         ] {
-            assert_eq!(parse(words), engine, "{words:?}");
+            assert_eq!(parse(arguments), engine, "{arguments:?}");
         }
         assert_eq!(parse(&[]), Request::Serve(None));
         assert_eq!(parse(&["-v"]), Request::Serve(None));
@@ -289,10 +290,10 @@ mod tests {
     #[test]
     fn what_is_only_printed_may_be_asked_for_with_one_hyphen_or_two() {
         for hyphens in ["-", "--"] {
-            let asked = |flag: &str| parse(&["-tracing", "x", &format!("{hyphens}{flag}")]);
-            assert_eq!(asked("version"), Request::Version);
-            assert_eq!(asked("get-provider-info"), Request::ProviderInfo);
-            assert_eq!(asked("help"), Request::Help);
+            let request = |flag: &str| parse(&["-tracing", "x", &format!("{hyphens}{flag}")]);
+            assert_eq!(request("version"), Request::Version);
+            assert_eq!(request("get-provider-info"), Request::ProviderInfo);
+            assert_eq!(request("help"), Request::Help);
         }
     }
 

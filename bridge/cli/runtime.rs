@@ -1,15 +1,14 @@
-//! The runtime of a command.
+//! The async runtime of a command.
 
 use std::process::ExitCode;
 
 use super::output::fail;
 
-/// The runtime cannot be started.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to start the runtime")]
 pub(crate) struct RuntimeError(#[source] std::io::Error);
 
-/// Runs `work` to its end, on as many threads as there are processors.
+/// Runs `work` to completion, on one thread per processor.
 pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> Result<T, RuntimeError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     Ok(runtime.map_err(RuntimeError)?.block_on(work))

@@ -1,7 +1,8 @@
-//! Version constraints that a shell took apart, because they were given without quotes.
+//! Version constraints that a shell splits for lack of quotes.
 //!
-//! Of `isthmus install hashicorp/random ~> 3.8` a shell makes an argument (the home directory) and a redirection to the file `3.8`; of `>=
-//! 3.8` the argument `3.8` and a redirection to the file `=`, which would install another version than was meant.
+//! Of `isthmus install hashicorp/random ~> 3.8` a shell makes an argument (the home directory) and
+//! a redirection to the file `3.8`; of `>= 3.8` the argument `3.8` and a redirection to the file
+//! `=`, which would install another version than intended.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -10,12 +11,12 @@ use isthmus_install::VersionConstraint;
 
 use super::output::warn;
 
-/// An operator of version constraints without its version.
+/// Whether an argument is an operator of version constraints without its version.
 pub(crate) fn is_lone_operator(argument: &OsStr) -> bool {
     ["~>", "~", ">", ">=", "<", "<=", "=", "!="].iter().any(|operator| argument == *operator)
 }
 
-/// Warns of standard output that goes to a file which is called like a part of a version constraint.
+/// Warns if standard output goes to a file that is named like part of a version constraint.
 pub(crate) fn warn_of_redirection() {
     let output = std::fs::read_link("/proc/self/fd/1").ok();
     if let Some(name) = output.as_deref().and_then(part_of_constraint) {
@@ -26,7 +27,7 @@ pub(crate) fn warn_of_redirection() {
     }
 }
 
-/// The name of a file, where it is what follows the `<` or `>` of a constraint.
+/// The name of a file that may be the rest of a constraint after `<` or `>`.
 fn part_of_constraint(file: &Path) -> Option<&str> {
     let name = file.file_name()?.to_str()?;
     let is_part = name == "="

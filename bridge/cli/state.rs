@@ -1,10 +1,11 @@
-//! `isthmus state`: the store of objects, for people and scripts.
+//! `isthmus state`: the state store, for users and scripts.
 //!
-//! The store holds what a legacy engine cannot: the Terraform objects behind its resources. Here they can be looked at,
-//! taken to Terraform or OpenTofu and brought from there. Only `import` starts providers, because only they know what old
-//! states mean and what an object's id is; everything else works on the records alone.
+//! The store holds the Terraform objects behind resources of a legacy engine. These commands
+//! inspect it, and exchange objects with Terraform or OpenTofu. Only `import` starts providers,
+//! which upgrade old states and determine an object's id; the others use records only.
 //!
-//! Exit codes: 0 done; 1 failed, with the reason on standard error; 2 the words were wrong; 3 there is no such record.
+//! Exit codes: 0 success; 1 failure, with the reason on standard error; 2 usage error; 3 no such
+//! record.
 
 mod dismiss;
 mod error;
@@ -38,7 +39,7 @@ The state store holds the resources of the legacy engine (`lumi`, 2017), which d
 stores the state of its resources in the backend of its stacks: `pulumi stack export` writes it. The state store has only its
 interrupted operations (`isthmus state list --intents`).";
 
-/// Said where the store has no objects: users of today's engine look for theirs here.
+/// Shown for an empty store: users of today's engine look for their objects here.
 const EMPTY: &str = "\
 the state store holds no objects: it is that of the legacy engine (2017)
 help: today's engine keeps its state in the backend of its stacks, `pulumi stack export` writes it";
@@ -62,11 +63,10 @@ enum Commands {
     Dismiss(dismiss::Dismiss),
 }
 
-/// What the exit code says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Done,
-    /// Something was not done, which was told.
+    /// Something was not done, as reported.
     Incomplete,
 }
 
@@ -99,7 +99,7 @@ pub(super) fn run(state: &State, settings: &Arc<Settings>) -> ExitCode {
     })
 }
 
-/// Opens the store that the settings name, for what only looks at it or removes from it. It is not created: that would hide
+/// Opens the configured store, for commands that read or remove. It is not created: that would hide
 /// from later commands, and from the plugin, that it is missing.
 async fn open_existing_state_store(settings: &Settings) -> Result<EncryptedStore, StateError> {
     let state_store = home::state_store(settings).map_err(OpenStoreError::from)?;
@@ -114,7 +114,7 @@ async fn open_existing_state_store(settings: &Settings) -> Result<EncryptedStore
     }
 }
 
-/// Opens the store that the settings name, and creates it where it is missing. What the user should know about it goes to standard error.
+/// Opens the configured store, creating it if it is missing. Its warnings go to standard error.
 async fn open_state_store(settings: &Settings) -> Result<EncryptedStore, StateError> {
     let state_store = home::state_store(settings).map_err(OpenStoreError::from)?;
     let state_store = state_store.open().await.map_err(OpenStoreError::from)?.clone();

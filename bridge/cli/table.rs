@@ -1,6 +1,6 @@
-//! Rows of text in columns that are as wide as what is in them.
+//! Rows of text in aligned columns.
 
-/// A table with a head. The last column is not filled up.
+/// A table with a header. The last column is not padded.
 pub(super) fn table<const COLUMNS: usize>(
     head: [&str; COLUMNS],
     rows: impl IntoIterator<Item = [String; COLUMNS]>,
@@ -18,13 +18,13 @@ pub(super) fn table<const COLUMNS: usize>(
     text
 }
 
-/// A number of bytes, for people: in thousands, with one decimal.
+/// Formats a number of bytes, in powers of 1000 with one decimal.
 pub(super) fn bytes(count: u64) -> String {
     const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
     if count < 1000 {
         return format!("{count} B");
     }
-    // In tenths, so that nothing is rounded to a thousand.
+    // In tenths, so that nothing is rounded up to a thousand.
     let (mut tenths, mut unit) = (count.saturating_add(50) / 100, 0);
     while tenths >= 10_000 && unit + 1 < UNITS.len() {
         tenths = (tenths + 500) / 1000;

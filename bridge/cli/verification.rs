@@ -1,12 +1,12 @@
-//! Who vouches for a provider, in a few words and in JSON.
+//! The verification of a provider, as text and as JSON.
 
 use isthmus_install::Verification;
 use serde_json::{Value, json};
 
-/// Of a key, its last digits are what people know it by.
+/// A key is shown by its last digits.
 const DIGITS: usize = 16;
 
-/// In a few words. Nothing recorded is nobody.
+/// As text; without a record it is unverified.
 pub(super) fn shown(verification: Option<&Verification>) -> String {
     match verification {
         Some(Verification::Signed { key }) => {
@@ -19,7 +19,6 @@ pub(super) fn shown(verification: Option<&Verification>) -> String {
     }
 }
 
-/// In JSON, with everything that is known.
 pub(super) fn as_json(verification: &Verification) -> Value {
     match verification {
         Verification::Signed { key } => json!({ "kind": "signed", "key": key }),

@@ -1,47 +1,47 @@
-//! What is wrong with a configuration, in the words that a user of Pulumi can act on.
+//! Failures of a provider configuration, worded for users of Pulumi.
 //!
-//! The words are those of the Go bridge, to the letter where it has any, because people search for them. They depend on
-//! who made the provider resource: what a program gave to an explicit one is to be looked for in the program, while the
-//! default one is configured by `pulumi config`.
+//! The texts are identical to the Go bridge's where it has any, because users search for them. They
+//! depend on the origin of the provider resource: an explicit one is configured in the program, the
+//! default one by `pulumi config`.
 //!
-//! Unlike the Go bridge, a failure also names its property, where its value may be printed.
+//! Unlike in the Go bridge, a failure also names its property, if its value may be printed.
 
 use isthmus_provider::Diagnostic;
 
 use crate::package::shape::{Field, ObjectShape};
-use crate::resource::{Failure, Inputs, Place, describe, in_sentences};
+use crate::resource::{Failure, InputPath, Inputs, describe, in_sentences};
 use crate::translate::attribute_paths::{field_at, property_path};
 use crate::translate::inputs::InputFailure;
 use crate::translate::property_path::PropertyPath;
 use crate::urn::Urn;
 
-/// What providers call an attribute that has to be set and is not: those on the framework, and those on the SDK.
+/// The summaries of diagnostics about a missing attribute: the framework's and the SDK's.
 const MISSING: [&str; 2] = ["Missing Configuration for Required Attribute", "Missing required argument"];
 
-/// How many edits a key may be away from one that was perhaps meant.
+/// Maximum edit distance of a suggested key.
 const LIKE: usize = 2;
 
-/// Longer keys are not compared with others.
+/// Longer keys get no suggestion.
 const LONGEST_COMPARED: usize = 256;
 
-/// Makes failures for one provider resource.
+/// Creates the failures of one provider resource.
 #[derive(Debug)]
-pub(super) struct Complaints<'a> {
-    /// The name of the provider resource, where a program has made it.
+pub(super) struct CheckFailures<'a> {
+    /// The name of an explicit provider resource.
     explicit: Option<&'a str>,
     package: &'a str,
     given: Inputs<'a>,
     shape: &'a ObjectShape,
 }
 
-impl<'a> Complaints<'a> {
+impl<'a> CheckFailures<'a> {
     pub(super) fn new(urn: &'a str, package: &'a str, given: Inputs<'a>, shape: &'a ObjectShape) -> Self {
         let name = Urn(urn).name();
         let explicit = (!urn.is_empty() && !name.starts_with("default")).then_some(name);
         Self { explicit, package, given, shape }
     }
 
-    /// What the provider says.
+    /// A diagnostic of the provider.
     pub(super) fn of_provider(&self, diagnostic: &Diagnostic) -> Failure {
         let place = self.given.at(&property_path(&diagnostic.path, self.shape));
         if place.path().0.is_empty() {
@@ -59,16 +59,16 @@ impl<'a> Complaints<'a> {
         place.failure_that_names_it(reason)
     }
 
-    /// What does not fit the schema.
+    /// A value that does not fit the schema.
     pub(super) fn of_schema(&self, failure: InputFailure) -> Failure {
         let nested = failure.path.0.len() > 1;
-        let place: Place = self.given.at(&failure.path);
+        let place: InputPath = self.given.at(&failure.path);
         let reason = self.invalid(&[&failure.reason], place.path(), nested);
         place.failure_that_names_it(reason)
     }
 
-    /// A key at the top that the provider does not have.
-    pub(super) fn of_stranger(&self, key: &str) -> Failure {
+    /// An unknown top-level key.
+    pub(super) fn of_unknown_key(&self, key: &str) -> Failure {
         let meant = self.perhaps_meant(key);
         let reason = match self.explicit {
             Some(name) => {
@@ -99,7 +99,7 @@ impl<'a> Complaints<'a> {
                 reason
             }
         };
-        // What is misspelt may be a secret.
+        // A misspelt key may have a secret value.
         Failure::of_all(reason)
     }
 
@@ -127,7 +127,7 @@ impl<'a> Complaints<'a> {
         format!("could not validate provider configuration: {text}")
     }
 
-    /// What `pulumi config` calls a property.
+    /// The key of a property as an argument of `pulumi config`.
     fn config_expression(&self, path: &PropertyPath, nested: bool) -> String {
         let option = if nested { "--path " } else { "" };
         format!("{option}{}:{path}", self.package)
@@ -145,8 +145,8 @@ impl<'a> Complaints<'a> {
     }
 }
 
-/// `text` with Terraform's names of configuration properties, which providers put between double quotes, in Pulumi's
-/// spelling.
+/// Replaces Terraform's names of configuration properties, which providers write in double quotes,
+/// by Pulumi's.
 pub(super) fn in_pulumis_names(text: &str, shape: &ObjectShape) -> String {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
@@ -205,7 +205,7 @@ mod tests {
         let (shape, nothing) = (shape(), Struct::new());
         for urn in ["", "urn:pulumi:s::p::pulumi:providers:cloud::default_1_2_3"] {
             let check_failures =
-                Complaints::new(urn, "cloud", Inputs::new(&nothing, &shape.object), &shape.object);
+                CheckFailures::new(urn, "cloud", Inputs::new(&nothing, &shape.object), &shape.object);
             let failure = check_failures.of_provider(&diagnostic(&role()));
             assert_eq!(failure.property(), "");
             assert_eq!(
@@ -220,13 +220,14 @@ mod tests {
     fn a_complaint_that_ends_with_a_full_stop_gets_no_second_one() {
         let (shape, nothing) = (shape(), Struct::new());
         let urn = "urn:pulumi:s::p::pulumi:providers:cloud::mine";
-        let complaints = Complaints::new(urn, "cloud", Inputs::new(&nothing, &shape.object), &shape.object);
+        let check_failures =
+            CheckFailures::new(urn, "cloud", Inputs::new(&nothing, &shape.object), &shape.object);
         for (summary, detail, expected) in
             [("Bad.", "Very bad.", "Bad. Very bad."), ("Bad.", "", "Bad."), ("Bad?", "Why?", "Bad? Why?")]
         {
-            let complaint =
+            let diagnostic =
                 Diagnostic { path: AttributePath(role().to_vec()), ..Diagnostic::error(summary, detail) };
-            let reason = complaints.of_provider(&complaint).reason().to_owned();
+            let reason = check_failures.of_provider(&diagnostic).reason().to_owned();
             let expected = format!(
                 "could not validate provider configuration: {expected} Examine values at 'mine.assumeRole.roleArn'."
             );
@@ -239,7 +240,7 @@ mod tests {
         let (shape, nothing) = (shape(), Struct::new());
         let urn = "urn:pulumi:s::p::pulumi:providers:cloud::mine::default";
         let check_failures =
-            Complaints::new(urn, "cloud", Inputs::new(&nothing, &shape.object), &shape.object);
+            CheckFailures::new(urn, "cloud", Inputs::new(&nothing, &shape.object), &shape.object);
         let failure = check_failures.of_provider(&diagnostic(&role()));
         assert_eq!(
             failure.reason(),
@@ -247,7 +248,7 @@ mod tests {
              'mine::default.assumeRole.roleArn'."
         );
         assert_eq!(
-            check_failures.of_stranger("regoin").reason(),
+            check_failures.of_unknown_key("regoin").reason(),
             "could not validate provider configuration: Invalid or unknown key. Examine values at \
              'mine::default.regoin'. Did you mean `region`?"
         );
@@ -257,36 +258,36 @@ mod tests {
     fn a_key_that_there_is_not_is_told_with_all_that_are_like_it() {
         let (shape, nothing) = (shape(), Struct::new());
         let check_failures =
-            Complaints::new("", "cloud", Inputs::new(&nothing, &shape.object), &shape.object);
-        let failure = check_failures.of_stranger("regim");
+            CheckFailures::new("", "cloud", Inputs::new(&nothing, &shape.object), &shape.object);
+        let failure = check_failures.of_unknown_key("regim");
         assert!(
             failure.reason().contains(" Did you mean `cloud:regime` or `cloud:region`? If "),
             "{failure:?}"
         );
         assert_eq!(failure.property(), "", "nobody knows what it is the value of");
-        let failure = check_failures.of_stranger("assume_role");
+        let failure = check_failures.of_unknown_key("assume_role");
         assert!(failure.reason().contains(" Did you mean `cloud:assumeRole`? If "), "{failure:?}");
-        let failure = check_failures.of_stranger("nothing");
+        let failure = check_failures.of_unknown_key("nothing");
         assert_eq!(
             failure.reason(),
             "`cloud:nothing` is not a valid configuration key for the cloud provider. If the referenced key is not \
              intended for the provider, please choose a different namespace from `cloud:`."
         );
-        // Comparing takes time by length.
-        check_failures.of_stranger(&"x".repeat(1 << 20));
+        // Comparison time grows with length.
+        check_failures.of_unknown_key(&"x".repeat(1 << 20));
     }
 
     #[test]
     fn the_engine_gets_no_occasion_to_print_what_is_sensitive() {
         let (shape, nothing) = (shape(), Struct::new());
         let check_failures =
-            Complaints::new("", "cloud", Inputs::new(&nothing, &shape.object), &shape.object);
+            CheckFailures::new("", "cloud", Inputs::new(&nothing, &shape.object), &shape.object);
         let region = check_failures.of_provider(&diagnostic(&[PathStep::Attribute("region".into())]));
         assert_eq!(region.property(), "region");
         let failure = check_failures.of_provider(&diagnostic(&[PathStep::Attribute("api_key".into())]));
         assert_eq!(failure.property(), "");
         assert!(failure.reason().ends_with("Check `pulumi config get cloud:apiKey`."), "{failure:?}");
-        assert_eq!(check_failures.of_stranger("apikey").property(), "");
+        assert_eq!(check_failures.of_unknown_key("apikey").property(), "");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The configuration as it is applied.
+//! Configuring the provider.
 
 use std::collections::HashMap;
 
@@ -17,22 +17,22 @@ use crate::translate::marked_secrets::note_secrets;
 /// A configuration as an engine passes it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Arguments<'a> {
-    /// As properties.
     Properties(&'a Struct),
-    /// As a flat map of texts: all that there was once.
+    /// As a flat map of strings, the original form.
     Variables(&'a HashMap<String, String>),
 }
 
-/// Configures the provider, once: a second time with the same configuration is nothing new, with another one an error.
+/// Configures the provider, once: repeating it with the same configuration has no effect, with
+/// another one it is an error.
 ///
-/// No check may have preceded, and the stored configuration may be of another version of the provider. So what it does not
-/// know is left out with a warning, as core warns about what an old state has too much; and what is missing is told in the
-/// form that engines have for it.
+/// The stored configuration may be unchecked and of another version of the provider. So unknown
+/// keys are left out with a warning, as core does for old states; missing keys are reported in the
+/// engine's own form.
 pub(crate) async fn configure(
     instance: &Instance,
     provider: &Provider,
     arguments: Arguments<'_>,
-    notes: &mut OperationWarnings,
+    warnings: &mut OperationWarnings,
 ) -> Result<(), OperationError> {
     let target = target(instance, provider)?;
     let object = &target.shape.object;
@@ -46,8 +46,8 @@ pub(crate) async fn configure(
             &from_texts
         }
     };
-    let (own, strangers) = sorted(stored, object);
-    notes.texts.extend(strangers.into_iter().map(|key| {
+    let (own, unknown_keys) = sorted(stored, object);
+    warnings.texts.extend(unknown_keys.into_iter().map(|key| {
         format!(
             "the configuration key `{package}:{key}` has no effect: the provider {package} does not have it"
         )
@@ -67,7 +67,7 @@ pub(crate) async fn configure(
         None => {}
     }
     instance
-        .configure(provider, config, &mut notes.warnings)
+        .configure(provider, config, &mut warnings.diagnostics)
         .await
         .map_err(|error| in_words_of_pulumi(error, &target))
 }
@@ -83,7 +83,7 @@ fn missing_keys(own: &Struct, object: &ObjectShape, package: &str) -> Vec<Missin
         .collect()
 }
 
-/// Providers speak of other attributes than the one at fault, too; in quotes, mostly.
+/// Providers also name other attributes than the invalid one, mostly in quotes.
 fn in_words_of_pulumi(error: ProviderError, target: &Target<'_>) -> OperationError {
     match target.failed(error) {
         OperationError::Provider { text, error, outcome_unknown } => OperationError::Provider {

@@ -1,8 +1,9 @@
-//! What differs between two configurations.
+//! Diff of provider configurations.
 //!
-//! No change of a configuration makes any resource be replaced: only the provider could know that, and it is never asked.
-//! What differs by its text alone is no change: blanks and the order of keys within JSON, a number and its text, the order
-//! of a set, null and nothing. So values are compared as the provider would get them.
+//! No change of a configuration replaces resources: only the provider could decide that, and the
+//! protocol has no call for it. Differences of notation are no changes: white space and key order
+//! in JSON, a number and its string, the order of a set, null and absence. So values are compared
+//! as the provider would get them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,10 +17,10 @@ use crate::translate::inputs::{Unknowns, value_from_property};
 use crate::translate::property::{self, bag_without_secrets};
 use crate::translate::property_path::{PropertyPath, PropertyStep};
 
-/// How deep properties are compared one by one. What lies deeper is one change.
+/// Depth to which properties are compared one by one; a difference below is one change.
 const MAXIMUM_DEPTH: usize = 64;
 
-/// Compares the stored configuration with a new one, but for what `ignore_changes` lead to.
+/// Compares the stored configuration with a new one, ignoring `ignore_changes`.
 pub(crate) fn diff(
     olds: &Struct,
     news: &Struct,
@@ -71,7 +72,7 @@ impl Comparison {
         }
         match (old, new) {
             _ if self.path.len() >= MAXIMUM_DEPTH => self.note(ChangeKind::Update),
-            // Elements of sets have no places that could be told.
+            // Elements of sets have no index.
             _ if matches!(shape, Some(Shape::Set(_))) => self.note(ChangeKind::Update),
             (Property::Struct(olds), Property::Struct(news)) if !is_special(olds) && !is_special(news) => {
                 let names: BTreeSet<&str> = olds.keys().chain(news.keys()).collect();
@@ -95,12 +96,12 @@ impl Comparison {
     }
 }
 
-/// Null stands for nothing.
+/// Null means absent.
 fn present(value: Option<&Property>) -> Option<&Property> {
     value.filter(|value| !value.is_null())
 }
 
-/// Whether a provider would get the same value for both. An unknown is not taken to be what is there.
+/// Whether a provider would get the same value for both. An unknown value counts as different.
 fn are_same(old: &Property, new: &Property, shape: &Shape) -> bool {
     let read = |value| value_from_property(value, "", shape, Unknowns::Reject);
     matches!((read(old), read(new)), (Ok(old), Ok(new)) if old.value == new.value)

@@ -1,7 +1,7 @@
-//! The method that hands the provider's configuration to programs that run Terraform modules.
+//! The method that returns the provider's configuration for Terraform modules.
 //!
-//! A module runs under Terraform itself, with the same provider; this is what its `provider` block has to say, in
-//! Terraform's names and as configuration in JSON has it.
+//! A module runs under Terraform itself, with the same provider; the result is its `provider`
+//! block, with Terraform's names, in JSON configuration syntax.
 
 use isthmus_cty::Value;
 use isthmus_proto::property::{Struct, Value as Property};
@@ -15,34 +15,31 @@ use crate::resource::OperationError;
 use crate::translate::outputs::number_property;
 use crate::translate::property::secret;
 
-/// Methods of providers have tokens that start so.
+/// Prefix of the tokens of provider methods.
 const PROVIDERS: &str = "pulumi:providers:";
 
-/// A method cannot be called.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MethodError {
-    /// There is none of that name.
     #[error("unknown method {token}; a provider has one method, `{TERRAFORM_CONFIG}`")]
     Unknown {
-        /// What was called.
+        /// The method's token.
         token: String,
     },
-    /// The configuration is not known as a whole.
+    /// The configuration contains unknown values.
     #[error(
         "It looks like you're trying to use the provider's terraformConfig function. The result of this function is meant \
          for use as the config value of a required provider for a Pulumi Terraform Module. All inputs to provider \
          configuration must be known for this feature to work."
     )]
     NotKnown,
-    /// The provider's schema cannot be used.
     #[error(transparent)]
     Schema(#[from] OperationError),
 }
 
 /// Calls a method of the provider resource. A plugin without a provider has an empty configuration.
 ///
-/// `result` of the answer has everything that the schema has, what is not set as null. Each of its members is secret as a
-/// whole.
+/// The member `result` has all attributes of the schema, with null for unset ones. Each is secret
+/// as a whole.
 pub(crate) async fn call(instance: Option<&Instance>, token: &str) -> Result<Struct, MethodError> {
     let method = token.strip_prefix(PROVIDERS).and_then(|rest| rest.split_once('/'));
     if method.is_none_or(|(_, name)| name != TERRAFORM_CONFIG) {
@@ -76,7 +73,7 @@ fn block_json(value: &Value, block: &Block) -> Result<Property, MethodError> {
     Ok(Property::Struct(members.collect::<Result<_, MethodError>>()?))
 }
 
-/// A block that is not written is null here, and not the empty collection that providers get for it.
+/// An absent block is null here, instead of the empty collection that providers get.
 fn nested_json(value: &Value, nested: &NestedBlock) -> Result<Property, MethodError> {
     Ok(match value {
         Value::List(elements) | Value::Set(elements) | Value::Tuple(elements) if elements.is_empty() => {
@@ -97,7 +94,7 @@ fn nested_json(value: &Value, nested: &NestedBlock) -> Result<Property, MethodEr
     })
 }
 
-/// A value of a dynamic attribute stands for itself here, as it does in configuration, without its type.
+/// A dynamic attribute has its value only, as in configuration, without its type.
 fn json(value: &Value) -> Result<Property, MethodError> {
     Ok(match value {
         Value::Null => Property::Null,

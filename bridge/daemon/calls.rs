@@ -1,6 +1,7 @@
-//! Which calls are under way, and which of them nobody waits for any longer.
+//! The calls in progress, and which of them are interrupted.
 //!
-//! A provider's log does not say which call a line belongs to. While there is only one, there is no doubt.
+//! A provider's log lines do not name their call. Only while a single call is in progress can they
+//! be attributed.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,7 +9,6 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// The calls of one provider process.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calls {
     running: Arc<Mutex<Running>>,
@@ -19,7 +19,7 @@ pub(crate) struct Calls {
 struct Running {
     next: u64,
     calls: Vec<Entry>,
-    /// Whether nobody waits for any call any longer.
+    /// Whether all calls are interrupted, later ones included.
     closed: bool,
 }
 
@@ -27,21 +27,22 @@ struct Running {
 struct Entry {
     number: u64,
     urn: Arc<str>,
-    broken_off: CancellationToken,
+    interrupted: CancellationToken,
 }
 
-/// What the numbers of calls begin with that no engine has asked for: later than every other, they belong to no moment.
-const BESIDE: u64 = 1 << 63;
+/// First number of calls that no engine made. Being higher than every other, they belong to no
+/// snapshot.
+const FIRST_INTERNAL: u64 = 1 << 63;
 
-/// A call under way; it ends when this is dropped.
+/// A call in progress; it ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Call {
     calls: Calls,
     number: u64,
-    broken_off: CancellationToken,
+    interrupted: CancellationToken,
 }
 
-/// The calls up to some moment, and none that began later.
+/// The calls in progress at some moment.
 #[derive(Clone, Debug)]
 pub(crate) struct CallSnapshot {
     calls: Calls,
@@ -49,30 +50,29 @@ pub(crate) struct CallSnapshot {
 }
 
 impl Calls {
-    /// Begins a call about the resource `urn` (empty: about none).
+    /// Starts a call about the resource `urn` (empty: about none).
     pub(crate) fn begin(&self, urn: &str) -> Call {
         self.enter(0, urn)
     }
 
-    /// Begins a call that no engine has asked for. Nobody waits for it as for the others, but a line of the provider's log
-    /// may be about it.
-    pub(crate) fn beside(&self) -> Call {
-        self.enter(BESIDE, "")
+    /// Starts a call that no engine made. No snapshot contains it, but log lines may be about it.
+    pub(crate) fn begin_internal(&self) -> Call {
+        self.enter(FIRST_INTERNAL, "")
     }
 
     fn enter(&self, first: u64, urn: &str) -> Call {
         let mut running = self.running();
         let number = first + running.next;
         running.next += 1;
-        let broken_off = CancellationToken::new();
+        let interrupted = CancellationToken::new();
         if running.closed {
-            broken_off.cancel();
+            interrupted.cancel();
         }
-        running.calls.push(Entry { number, urn: Arc::from(urn), broken_off: broken_off.clone() });
-        Call { calls: self.clone(), number, broken_off }
+        running.calls.push(Entry { number, urn: Arc::from(urn), interrupted: interrupted.clone() });
+        Call { calls: self.clone(), number, interrupted }
     }
 
-    /// The resource of the only call under way.
+    /// The resource of the only call in progress.
     pub(crate) fn only_urn(&self) -> Option<Arc<str>> {
         match self.running().calls.as_slice() {
             [only] => Some(Arc::clone(&only.urn)),
@@ -80,16 +80,16 @@ impl Calls {
         }
     }
 
-    /// The calls that have begun until now.
-    pub(crate) fn begun(&self) -> CallSnapshot {
+    /// The calls in progress now.
+    pub(crate) fn snapshot(&self) -> CallSnapshot {
         let next = self.running().next;
         CallSnapshot { calls: self.clone(), next }
     }
 
-    /// Breaks off all calls, those that begin from now on too.
+    /// Interrupts all calls, later ones included.
     pub(crate) fn close(&self) {
         self.running().closed = true;
-        self.begun().break_off();
+        self.snapshot().interrupt();
     }
 
     fn running(&self) -> MutexGuard<'_, Running> {
@@ -98,19 +98,19 @@ impl Calls {
 }
 
 impl Call {
-    /// Ends when nobody waits for the call any longer.
-    pub(crate) fn broken_off(&self) -> CancellationToken {
-        self.broken_off.clone()
+    /// Cancelled when the call is interrupted.
+    pub(crate) fn interrupted(&self) -> CancellationToken {
+        self.interrupted.clone()
     }
 }
 
 impl CallSnapshot {
-    /// Whether any of them is under way.
+    /// Whether any of them is in progress.
     pub(crate) fn are_running(&self) -> bool {
         self.calls.running().calls.iter().any(|call| call.number < self.next)
     }
 
-    /// Waits until none of them is under way.
+    /// Waits until none of them is in progress.
     pub(crate) async fn ended(&self) {
         loop {
             let ended = self.calls.ended.notified();
@@ -121,17 +121,17 @@ impl CallSnapshot {
         }
     }
 
-    /// Sees to it that whoever waits for those that are under way is told what is known of them by now.
-    pub(crate) fn break_off(&self) {
+    /// Interrupts those that are in progress: each returns what is known of its outcome.
+    pub(crate) fn interrupt(&self) {
         for call in self.calls.running().calls.iter().filter(|call| call.number < self.next) {
-            call.broken_off.cancel();
+            call.interrupted.cancel();
         }
     }
 
-    /// Breaks off what has not ended after `grace`.
-    pub(crate) async fn break_off_after(&self, stop_grace_period: Duration) {
+    /// Interrupts those that have not ended after `stop_grace_period`.
+    pub(crate) async fn interrupt_after(&self, stop_grace_period: Duration) {
         if tokio::time::timeout(stop_grace_period, self.ended()).await.is_err() {
-            self.break_off();
+            self.interrupt();
         }
     }
 }
@@ -157,27 +157,27 @@ mod tests {
         assert_eq!(calls.only_urn(), None);
         drop(first);
         assert_eq!(calls.only_urn().as_deref(), Some("urn:b"));
-        let beside = calls.beside();
+        let begin_internal = calls.begin_internal();
         assert_eq!(calls.only_urn(), None);
         drop(second);
-        assert!(!calls.begun().are_running(), "what was not asked for is not waited for");
-        drop(beside);
+        assert!(!calls.snapshot().are_running(), "what was not asked for is not waited for");
+        drop(begin_internal);
     }
 
     #[tokio::test]
     async fn waiting_for_the_calls_until_now_ends_with_the_last_of_them() {
         let calls = Calls::default();
         let call = calls.begin("urn:a");
-        let begun = calls.begun();
+        let snapshot = calls.snapshot();
         let later = calls.begin("urn:b");
         let waiter = tokio::spawn({
-            let begun = begun.clone();
-            async move { begun.ended().await }
+            let snapshot = snapshot.clone();
+            async move { snapshot.ended().await }
         });
-        assert!(begun.are_running());
+        assert!(snapshot.are_running());
         drop(call);
         waiter.await.expect("the waiter ends");
-        assert!(calls.begun().are_running());
+        assert!(calls.snapshot().are_running());
         drop(later);
     }
 
@@ -186,14 +186,14 @@ mod tests {
         let calls = Calls::default();
         let ended = calls.begin("urn:a");
         let early = calls.begin("urn:b");
-        let begun = calls.begun();
+        let snapshot = calls.snapshot();
         let later = calls.begin("urn:c");
         drop(ended);
-        begun.break_off_after(Duration::ZERO).await;
-        assert!(early.broken_off().is_cancelled());
-        assert!(!later.broken_off().is_cancelled());
+        snapshot.interrupt_after(Duration::ZERO).await;
+        assert!(early.interrupted().is_cancelled());
+        assert!(!later.interrupted().is_cancelled());
         calls.close();
-        assert!(later.broken_off().is_cancelled());
-        assert!(calls.begin("urn:d").broken_off().is_cancelled(), "nobody waits for it");
+        assert!(later.interrupted().is_cancelled());
+        assert!(calls.begin("urn:d").interrupted().is_cancelled(), "nobody waits for it");
     }
 }

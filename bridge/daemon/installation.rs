@@ -1,5 +1,5 @@
-//! How providers are installed here: by the user's CLI configuration of Terraform or OpenTofu, by this program's settings, and
-//! into the cache that is shared with the Go bridge.
+//! Configuration of the installer: the user's CLI configuration of Terraform or OpenTofu, the
+//! settings, and the cache that is shared with the Go bridge.
 
 use std::path::Path;
 
@@ -11,31 +11,28 @@ use isthmus_install::{
 use crate::home::{self, NoProviderCache};
 use crate::settings::{self, Settings};
 
-/// An installer, and what is to be said of its configuration.
+/// An installer, and warnings about its configuration.
 #[derive(Debug)]
 pub(crate) struct Installation {
-    /// It, or why it cannot be made.
     pub installer: Result<Installer, InstallationError>,
-    /// What of the configuration has no effect. That is known, and may be the reason, where the installer cannot be made.
+    /// Parts of the configuration without effect; also set if there is no installer, as they may be
+    /// the reason.
     pub warnings: Vec<String>,
 }
 
-/// It is not clear how providers are to be installed.
+/// The installer cannot be configured.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InstallationError {
-    /// There is no place for them.
     #[error(transparent)]
     NoCache(#[from] NoProviderCache),
-    /// The CLI configuration cannot be understood.
     #[error(transparent)]
     Config(#[from] CliConfigError),
-    /// The lock file cannot be understood.
     #[error(transparent)]
     Lock(#[from] LockFileError),
 }
 
 impl Installation {
-    /// What the settings and the environment say, and files that they name. This reads files and directories.
+    /// Reads settings, environment and the files that they name. Blocks on the file system.
     pub(crate) fn configured(settings: &Settings) -> Self {
         let mut warnings = Vec::new();
         let installer = Self::installer(settings, &mut warnings);
@@ -66,8 +63,8 @@ impl Installation {
     }
 }
 
-/// The user's sources. Without methods of his own, those go before them that his tools have filled: a project's own providers, and
-/// the plugin cache, if it would count with OpenTofu too.
+/// The configured sources. Without a `provider_installation` block, a project's own providers come
+/// first, then the plugin cache if OpenTofu would use it too.
 fn sources(config: &CliConfig, environment: &Environment, here: Option<&Path>, is_locked: bool) -> Sources {
     let implied = here.map(|here| environment.implied_mirrors(here)).unwrap_or_default();
     let mut sources = Sources::new(config, implied);

@@ -1,4 +1,4 @@
-//! A provider process together with the package that it is shown as.
+//! A provider process together with its package.
 
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 use std::time::Duration;
@@ -13,39 +13,36 @@ use crate::package::catalogue::Package;
 use crate::resource::{OperationError, PlanMemory, WriteOnlyValues};
 use crate::settings::{PROVIDER_META, Settings};
 
-/// How long a provider may take to stop before it is asked again.
+/// Pause before StopProvider is repeated.
 const STOP_AGAIN: Duration = Duration::from_secs(1);
 
 /// A running provider, its package and its configuration.
 #[derive(Debug)]
 pub(crate) struct Instance {
-    /// How Pulumi sees it.
     pub package: Arc<Package>,
-    /// The process.
     pub provider: Provider,
-    /// What it is busy with.
+    /// The calls in progress.
     pub calls: Calls,
-    /// The resources whose names are not their programs' own.
+    /// The resources with generated names.
     pub autonames: Autonames,
-    /// Lists of which an engine has seen the beginning.
+    /// Paused list streams.
     pub listings: Listings,
-    /// Values that the engine does not store, if it is not to.
+    /// Write-only values, if the engine is not to store them.
     pub write_only: WriteOnlyValues,
-    /// The ephemeral resources that are open.
+    /// The open ephemeral resources.
     pub leases: Leases,
-    /// What it has planned so far.
+    /// Earlier plans.
     pub plans: PlanMemory,
     settings: Arc<Settings>,
     /// The configuration that was applied.
     config: Mutex<Option<Value>>,
-    /// The configuration that was judged last: what is known before one is applied.
+    /// The configuration that was checked last, used before one is applied.
     checked: StdMutex<Option<Value>>,
-    /// The calls that were asked to come to an end last.
+    /// The calls that were stopped last.
     asked: StdMutex<Option<CallSnapshot>>,
 }
 
 impl Instance {
-    /// Puts a running provider and its package together.
     pub(crate) fn new(
         package: Arc<Package>,
         provider: Provider,
@@ -94,24 +91,25 @@ impl Instance {
         provider.configure(config, warnings).await
     }
 
-    /// The configuration that was applied, if any was.
+    /// The configuration that was applied, if any.
     pub(crate) async fn configured(&self) -> Option<Value> {
         self.config.lock().await.clone()
     }
 
-    /// Remembers a configuration that was judged.
+    /// Records a configuration that was checked.
     pub(crate) fn last_checked(&self, config: Value) {
         *self.checked.lock().unwrap_or_else(PoisonError::into_inner) = Some(config);
     }
 
-    /// The configuration as far as it is known: the one that was applied, or else judged last.
+    /// The configuration that was applied, or else checked last.
     pub(crate) async fn known_config(&self) -> Option<Value> {
         let checked = || self.checked.lock().unwrap_or_else(PoisonError::into_inner).clone();
         self.configured().await.or_else(checked)
     }
 
-    /// Checks that the provider is configured, before a call that needs it; waits for a Configure that is under way. An empty
-    /// configuration would not do instead: the credentials of the environment may belong to another account.
+    /// Checks that the provider is configured, before a call that needs it; waits for a Configure
+    /// in progress. An empty configuration is no substitute: the credentials of the environment may
+    /// belong to another account.
     ///
     /// # Errors
     /// [`OperationError::NotConfigured`].
@@ -122,41 +120,41 @@ impl Instance {
         }
     }
 
-    /// Notes that `calls` are asked to come to an end, and returns those that were asked the time before.
+    /// Records that `calls` are stopped, and returns those of the previous time.
     pub(super) fn asked(&self, calls: &CallSnapshot) -> Option<CallSnapshot> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).replace(calls.clone())
     }
 
-    /// Asks `calls` to come to an end, if they have not.
+    /// Stops `calls` if any is in progress.
     pub(crate) async fn stop(&self, calls: &CallSnapshot) -> Result<(), ProviderError> {
         if calls.are_running() { self.provider.stop().await } else { Ok(()) }
     }
 
-    /// Waits until `calls` have come to an end, and asks again for as long as they have not. Once is not enough: a provider
-    /// stops what it is doing when it is asked, and a call whose request was just on its way begins afterwards.
+    /// Waits until `calls` have ended, and repeats StopProvider until then: it does not affect a
+    /// call whose request arrives after it.
     pub(crate) async fn stopped(&self, calls: &CallSnapshot) {
         while tokio::time::timeout(STOP_AGAIN, calls.ended()).await.is_err() {
-            // Whether it hears that has no bearing on anything: the calls' own answers tell how they end.
+            // Its result does not matter: the calls' own results show how they end.
             let _ = self.provider.stop().await;
         }
     }
 
-    /// Ends the provider. Calls under way are asked to come to an end first, and are broken off where they have not after
-    /// `grace`; what is open is closed after them.
+    /// Ends the provider. Calls in progress are stopped first and interrupted after
+    /// `stop_grace_period`; leases are closed after them.
     pub(crate) async fn end(&self, stop_grace_period: Duration) {
-        let calls = self.calls.begun();
+        let calls = self.calls.snapshot();
         self.listings.drop_all();
         let asked = async {
-            // A provider that cannot be asked any more is ended all the same.
+            // A provider that does not answer is ended too.
             let _ = self.stop(&calls).await;
             self.stopped(&calls).await;
         };
         if tokio::time::timeout(stop_grace_period, asked).await.is_err() {
-            calls.break_off();
-            // What hangs elsewhere than in the provider does not keep it either.
+            calls.interrupt();
+            // Bounds the wait for calls that block outside the provider.
             let _ = tokio::time::timeout(stop_grace_period, calls.ended()).await;
         }
-        // A provider that does not close what is open is ended all the same.
+        // A provider that does not close its leases is ended too.
         let _ = tokio::time::timeout(stop_grace_period, self.leases.end()).await;
         self.provider.shutdown().await;
     }

@@ -1,9 +1,9 @@
-//! Ephemeral resources that are open.
+//! Open ephemeral resources.
 //!
-//! What a program has opened it uses until its run is over, and nothing tells when it has used it for the last time. So each
-//! is kept alive by a task of its own, which renews it before the provider wants it renewed, and closes it once: when the
-//! engine cancels (which it does at the end of every run), or when the session ends. The task alone has the provider's private
-//! bytes, so that a renewal and the closing never cross.
+//! A program uses what it opened until its run ends, and nothing signals the last use. So a task
+//! per lease renews it ahead of the time that the provider sets, and closes it once: when the
+//! engine cancels (which it does at the end of every run), or when the session ends. Only that task
+//! has the provider's private bytes, so that renewal and close never overlap.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -18,38 +18,38 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use super::Instance;
 use crate::engine::{EngineLog, LogLine, Severity};
 
-/// How many may be open at a time in one provider process. Each costs a task here and something of its own at the
-/// provider; a program that opens more does so in a loop without an end.
+/// How many may be open at a time in one provider process. Each costs a task here and resources at
+/// the provider; a program that opens more does so in an endless loop.
 pub(crate) const MOST_LEASES: usize = 500;
 
-/// The part of the time until a renewal is wanted that is kept back, so that it does not come too late.
+/// The fraction of the time until a renewal is due by which it is made early.
 const EARLY: u32 = 5;
 
-/// More is never kept back.
+/// Upper bound of that margin.
 const EARLY_AT_MOST: Duration = Duration::from_secs(60);
 
-/// The shortest time between two renewals, whatever a provider wants.
+/// Shortest time between two renewals.
 const LEAST_PAUSE: Duration = Duration::from_millis(250);
 
-/// How long the clock on the wall is not looked at: it may be set, and goes on while the machine sleeps.
+/// How often the wall clock is read: it may be set, and runs on while the machine sleeps.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
-/// How long a provider may take for a renewal that is under way when the lease is to be closed, and for the closing.
-/// The engine waits five seconds for a plugin that it ends, and nobody waits longer for one that ends by itself.
+/// Time for a renewal in progress at close, and for the close itself. The engine waits five seconds
+/// for a plugin that it ends.
 const LAST_CALL: Duration = Duration::from_secs(10);
 
 /// The open ephemeral resources of one provider process.
 #[derive(Debug)]
 pub(crate) struct Leases {
     room: Arc<Semaphore>,
-    /// Ends all that will ever be there.
+    /// Cancels all, later ones included.
     over: CancellationToken,
-    /// Ends those that are there by now.
+    /// Cancels the current ones.
     run: Mutex<CancellationToken>,
     tasks: TaskTracker,
 }
 
-/// Room for one more.
+/// Capacity for one more.
 #[derive(Debug)]
 pub(crate) struct Room {
     run: CancellationToken,
@@ -57,11 +57,12 @@ pub(crate) struct Room {
     tracked: TaskTrackerToken,
 }
 
-/// There is no room for another one.
+/// The limit is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NoRoom;
 
-/// Those that were open, or being opened, at some moment. They are kept until this is told to close them.
+/// The ephemeral resources that were open, or being opened, at some moment. They stay open until
+/// this is closed.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct LeaseSnapshot(CancellationToken);
@@ -79,20 +80,21 @@ impl Default for Leases {
 }
 
 impl Leases {
-    /// Room for what is about to be opened. It belongs to those that are open by now, even if it is opened later.
+    /// Reserves capacity for one that is about to be opened. It belongs to the current run, even if
+    /// it is opened later.
     pub(crate) fn room(&self) -> Result<Room, NoRoom> {
         let permit = Arc::clone(&self.room).try_acquire_owned().map_err(|_| NoRoom)?;
         let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Ok(Room { run, permit, tracked: self.tasks.token() })
     }
 
-    /// Those that are open by now. Later ones are apart from them.
+    /// The open ones. Later ones belong to the next run.
     pub(crate) fn until_now(&self) -> LeaseSnapshot {
         let mut run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         LeaseSnapshot(std::mem::replace(&mut *run, self.over.child_token()))
     }
 
-    /// Closes all, and what is being opened as soon as it is open, and waits until that is done.
+    /// Closes all, including those being opened, and waits until that is done.
     pub(crate) async fn end(&self) {
         self.over.cancel();
         self.tasks.close();
@@ -101,14 +103,14 @@ impl Leases {
 }
 
 impl LeaseSnapshot {
-    /// Lets them be closed.
+    /// Starts closing them.
     pub(crate) fn close(self) {
         self.0.cancel();
     }
 }
 
 impl Room {
-    /// Keeps what was opened. `token` is what the program calls it by; troubles are told to `log`.
+    /// Holds a lease until its run ends. `token` names it in messages, which go to `log`.
     pub(crate) fn keep(self, instance: &Arc<Instance>, lease: Lease, token: &str, log: EngineLog) {
         let Self { run, permit, tracked } = self;
         let keeper =
@@ -120,7 +122,6 @@ impl Room {
     }
 }
 
-/// Keeps one.
 struct LeaseKeeper {
     instance: Arc<Instance>,
     token: String,
@@ -134,7 +135,7 @@ impl LeaseKeeper {
         let mut renewal = Renewal::of(&lease);
         loop {
             tokio::select! {
-                // Nobody is left to close it, whoever wants that.
+                // Nothing is left to close.
                 biased;
                 exit = self.instance.provider.plugin().exited() => {
                     return self.warn(format!("is lost, because its provider ended: {exit}"));
@@ -142,7 +143,7 @@ impl LeaseKeeper {
                 () = self.run.cancelled() => break,
                 () = renewal.due() => match self.renew(&mut lease).await {
                     Renewed::Yes => renewal = Renewal::of(&lease),
-                    // It is most likely lost, but the provider may have something to clean up.
+                    // It is probably lost, but the provider may have something to clean up.
                     Renewed::No => renewal = Renewal::NEVER,
                     Renewed::Gone => return,
                 }
@@ -152,7 +153,7 @@ impl LeaseKeeper {
     }
 
     async fn renew(&self, lease: &mut Lease) -> Renewed {
-        let _call = self.instance.calls.beside();
+        let _call = self.instance.calls.begin_internal();
         let mut warnings = Vec::new();
         let too_late = async {
             self.run.cancelled().await;
@@ -160,22 +161,22 @@ impl LeaseKeeper {
         };
         let outcome = tokio::select! {
             outcome = self.instance.provider.renew_ephemeral_resource(lease, &mut warnings) => outcome,
-            // What the provider makes of it is not known; the lease is closed with the bytes from before.
+            // The outcome is unknown; the lease is closed with its previous private bytes.
             () = too_late => return Renewed::No,
         };
-        self.tell(&warnings);
+        self.warn_of_all(&warnings);
         match outcome {
             Ok(()) => Renewed::Yes,
             Err(error) => {
                 let text = isthmus_common::error_chain(&error);
-                self.warn(format!("could not be renewed, so what it gave may not be valid any more: {text}"));
+                self.warn(format!("could not be renewed, so its values may not be valid any more: {text}"));
                 if matches!(error, ProviderError::Gone { .. }) { Renewed::Gone } else { Renewed::No }
             }
         }
     }
 
     async fn close(&self, lease: Lease) {
-        let _call = self.instance.calls.beside();
+        let _call = self.instance.calls.begin_internal();
         let mut warnings = Vec::new();
         let closing = self.instance.provider.close_ephemeral_resource(lease, &mut warnings);
         let trouble = match tokio::time::timeout(LAST_CALL, closing).await {
@@ -183,19 +184,19 @@ impl LeaseKeeper {
             Ok(Err(error)) => Some(isthmus_common::error_chain(&error)),
             Err(_) => Some(format!("the provider did not answer for {} seconds", LAST_CALL.as_secs())),
         };
-        self.tell(&warnings);
+        self.warn_of_all(&warnings);
         if let Some(trouble) = trouble {
             self.warn(format!("could not be closed, so it lasts until it expires by itself: {trouble}"));
         }
     }
 
-    fn tell(&self, warnings: &[Diagnostic]) {
+    fn warn_of_all(&self, warnings: &[Diagnostic]) {
         for warning in warnings {
             self.warn(warning.to_string());
         }
     }
 
-    /// What it is about stands first: there may be several.
+    /// Starts with the token, because there may be several leases.
     fn warn(&self, what: String) {
         let message = format!("{} {what}", self.token);
         self.log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
@@ -205,11 +206,10 @@ impl LeaseKeeper {
 enum Renewed {
     Yes,
     No,
-    /// There is no provider any more.
+    /// The provider process has ended.
     Gone,
 }
 
-/// When a lease is to be renewed.
 #[derive(Clone, Copy, Debug)]
 struct Renewal {
     at: Option<SystemTime>,
@@ -219,14 +219,13 @@ struct Renewal {
 impl Renewal {
     const NEVER: Self = Self { at: None, not_before: None };
 
-    /// Of a lease that was opened or renewed just now.
+    /// For a lease that was opened or renewed just now.
     fn of(lease: &Lease) -> Self {
         let now = SystemTime::now();
         let at = lease.renew_at().map(|wanted| early(now, wanted));
         Self { at, not_before: Some(Instant::now() + LEAST_PAUSE) }
     }
 
-    /// Waits until it is time.
     async fn due(self) {
         let Some(at) = self.at else { return std::future::pending().await };
         if let Some(not_before) = self.not_before {
@@ -240,7 +239,7 @@ impl Renewal {
     }
 }
 
-/// When to renew what the provider wants to be renewed at `wanted`.
+/// When to make a renewal that is due at `wanted`.
 fn early(now: SystemTime, wanted: SystemTime) -> SystemTime {
     let left = wanted.duration_since(now).unwrap_or_default();
     now + (left - (left / EARLY).min(EARLY_AT_MOST))
@@ -262,10 +261,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_provider_that_wants_renewals_all_the_time_is_not_asked_all_the_time() {
-        let begun = Instant::now();
-        let not_before = Some(begun + LEAST_PAUSE);
+        let snapshot = Instant::now();
+        let not_before = Some(snapshot + LEAST_PAUSE);
         Renewal { at: Some(SystemTime::UNIX_EPOCH), not_before }.due().await;
-        assert!(begun.elapsed() >= LEAST_PAUSE);
+        assert!(snapshot.elapsed() >= LEAST_PAUSE);
     }
 
     #[test]

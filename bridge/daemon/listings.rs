@@ -1,8 +1,8 @@
-//! Lists that an engine has seen the beginning of.
+//! Paused lists.
 //!
-//! An engine asks for a list page by page. The provider's stream stays open in between, so that each object is told once,
-//! in the provider's order, however long the list is. What is never asked for again must not stay for ever: only so many
-//! lists are kept, and the oldest gives way.
+//! An engine requests a list page by page. The provider's stream stays open in between, so that
+//! each object is returned once, in the provider's order, whatever the length. An engine may never
+//! request the next page, so the number of lists is bounded and the oldest is dropped.
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, RandomState};
@@ -11,7 +11,6 @@ use std::sync::{Mutex, PoisonError};
 use isthmus_proto::property::Struct;
 use isthmus_provider::Listing;
 
-/// How many lists are kept.
 const MOST: usize = 16;
 
 /// The lists of one provider process.
@@ -20,21 +19,20 @@ pub(crate) struct Listings {
     paused: Mutex<VecDeque<(String, Paused)>>,
 }
 
-/// A list, and what it is a list of.
+/// A list, and the request that it answers.
 #[derive(Debug)]
 pub(crate) struct Paused {
-    /// The rest of it.
+    /// The remaining stream.
     pub listing: Listing,
     /// The resource's token.
     pub token: String,
-    /// What was asked for.
     pub query: Struct,
 }
 
 impl Listings {
-    /// Keeps a list for later, and returns what it is asked for by.
+    /// Stores a list, and returns its continuation token.
     pub(crate) fn keep(&self, paused: Paused) -> String {
-        // The hasher is keyed by the operating system's randomness; more is not needed of what is not secret.
+        // The hasher is keyed with random bytes of the system; the name is no secret.
         let name = format!("{:016x}", RandomState::new().hash_one(&paused.token));
         let mut lists = self.paused.lock().unwrap_or_else(PoisonError::into_inner);
         while lists.len() >= MOST {
@@ -44,14 +42,14 @@ impl Listings {
         name
     }
 
-    /// The list that was kept under this name, which is then not kept any more.
+    /// Removes and returns the list with this name.
     pub(crate) fn take(&self, name: &str) -> Option<Paused> {
         let mut lists = self.paused.lock().unwrap_or_else(PoisonError::into_inner);
         let position = lists.iter().position(|(kept, _)| kept == name)?;
         lists.remove(position).map(|(_, paused)| paused)
     }
 
-    /// Tells the provider that nobody wants the rest of any list.
+    /// Closes the streams of all lists.
     pub(crate) fn drop_all(&self) {
         self.paused.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }

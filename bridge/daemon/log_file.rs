@@ -1,8 +1,10 @@
-//! The file that `TF_LOG_PATH` names: providers' lines are added to it, instead of being shown to the user.
+//! The file that `TF_LOG_PATH` names: providers' log lines are appended to it instead of being
+//! shown.
 //!
-//! As in Terraform, the variable alone does nothing: `TF_LOG` or `TF_LOG_PROVIDER` says which lines are wanted. Several
-//! plugins may write to the same file, so each line is one write to its end. Whoever reads the providers' pipes writes it;
-//! hence a pipe for a file is never waited for, and what it does not take is lost.
+//! As in Terraform, the variable has no effect alone: `TF_LOG` or `TF_LOG_PROVIDER` sets the level.
+//! Several plugins may append to the same file, so each line is one write. The task that reads a
+//! provider's pipes writes it, so a named pipe is never waited for and lines that it does not take
+//! are lost.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -18,23 +20,20 @@ use serde_json::json;
 /// Terraform's variable for the file.
 const VARIABLE: &str = "TF_LOG_PATH";
 
-/// A file for log lines. Cloning it shares the file.
+/// A file for log lines. Clones share the file.
 #[derive(Clone, Debug)]
 pub(super) struct LogFile {
     file: Arc<File>,
     format: Format,
 }
 
-/// How a line is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
-    /// For people.
     Text,
-    /// For programs: an object on each line, with the keys that hclog uses.
+    /// An object per line, with hclog's keys.
     Json,
 }
 
-/// The file cannot be written to.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to write provider logs to {path} ({VARIABLE})", path = path.display())]
 pub(super) struct LogFileError {
@@ -44,7 +43,7 @@ pub(super) struct LogFileError {
 }
 
 impl LogFile {
-    /// The file that the environment names, if it names one.
+    /// Opens the file that the environment names, if any.
     pub(super) fn of_environment(format: Format) -> Result<Option<Self>, LogFileError> {
         let path = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
         path.map(|path| Self::open(&path, format)).transpose()
@@ -59,7 +58,6 @@ impl LogFile {
         Ok(Self { file: Arc::new(file), format })
     }
 
-    /// Adds a line.
     pub(super) fn write(&self, record: &LogRecord) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let mut line = match self.format {
@@ -67,7 +65,7 @@ impl LogFile {
             Format::Json => json(record, &timestamp(now)),
         };
         line.push('\n');
-        // There is nobody to tell: a line about it would have to go the same way.
+        // A message about the failure would have to go to the same file.
         let _ = (&*self.file).write_all(line.as_bytes());
     }
 }
@@ -89,7 +87,7 @@ fn text(record: &LogRecord, time: &str) -> String {
             line.push_str(&format!("{separator}{name}={value}"));
         }
     }
-    // What a provider says may have several lines; the next record must begin on its own.
+    // Continuation lines are indented, so that each record starts its own line.
     line.replace('\n', "\n  ")
 }
 
@@ -119,12 +117,12 @@ fn level(level: Level) -> &'static str {
     }
 }
 
-/// The time in UTC, given in milliseconds since 1970, by the calendar's rule: years are counted from March, so that the day
-/// that comes and goes is the last of its year, and in eras of 400 years, which are all equally long.
+/// Formats milliseconds since 1970 as UTC. Years are counted from March, so that the leap day is
+/// the last of its year, and in eras of 400 years, which all have the same length.
 fn timestamp(milliseconds: u128) -> String {
     const DAY: u128 = 24 * 60 * 60 * 1000;
     const DAYS_OF_ERA: u128 = 146_097;
-    /// From the first of March of the year 0 to the first of January 1970.
+    /// Days from March 1 of year 0 to January 1, 1970.
     const DAYS_BEFORE_1970: u128 = 719_468;
     let days = milliseconds / DAY + DAYS_BEFORE_1970;
     let (era, day) = (days / DAYS_OF_ERA, days % DAYS_OF_ERA);
@@ -197,8 +195,8 @@ mod tests {
 
     #[test]
     fn lines_are_added_to_what_is_there() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let path = folder.path().join("log");
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("log");
         std::fs::write(&path, "before\n").expect("a file");
         for message in ["one", "two"] {
             LogFile::open(&path, Format::Text).expect("it is ours").write(&record(message));
@@ -211,11 +209,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_written_to_is_an_error_and_is_not_waited_for() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let pipe = folder.path().join("pipe");
+        let directory = tempfile::tempdir().expect("a directory");
+        let pipe = directory.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         assert!(made.is_ok_and(|status| status.success()), "a pipe in a new directory");
-        for path in [folder.path(), &folder.path().join("none/log"), &pipe] {
+        for path in [directory.path(), &directory.path().join("none/log"), &pipe] {
             let error = LogFile::open(path, Format::Text).expect_err("it cannot be written to");
             assert!(error.to_string().contains("TF_LOG_PATH"), "{error}");
         }

@@ -1,4 +1,4 @@
-//! What was begun and never ended is told when an engine comes that it concerns.
+//! Reports of interrupted operations to the engines that they concern.
 
 use isthmus_state::{Condition, EncryptedStore, EncryptedStoreError, Intent, OpenIntent, OpenIntents};
 
@@ -7,12 +7,13 @@ use crate::engine::{EngineLog, LogLine, Severity};
 use crate::resource::in_sentences;
 
 impl Daemon {
-    /// Tells an engine what was begun and never ended, as far as it concerns it. What somebody is still doing is left out.
+    /// Reports the interrupted operations that concern an engine. Operations in progress are left
+    /// out.
     pub(crate) async fn report_open_intents(&self, concerns: impl Fn(&Intent) -> bool, log: &EngineLog) {
-        // That there is no place for a store is told whenever something would have to be kept in it.
+        // A missing state directory is reported by each call that needs the store.
         let Ok(lazy) = &self.state_store else { return };
-        let say = |severity, message| log.send(LogLine { severity, message, urn: String::new() });
-        let told = async {
+        let send_log = |severity, message| log.send(LogLine { severity, message, urn: String::new() });
+        let reported = async {
             let Some(state_store) = lazy.existing().await? else { return Ok(()) };
             let OpenIntents { intents, faults } = state_store.journal().open_intents().await?;
             for fault in faults {
@@ -20,7 +21,7 @@ impl Daemon {
                     Some(number) => format!("`isthmus state dismiss {}` acknowledges it", number.0),
                     None => "Restore the store from a backup".to_owned(),
                 };
-                say(
+                send_log(
                     Severity::Warning,
                     format!(
                         "cannot read all interrupted operations: {}. Compare the provider's objects with the state. {what_to_do}",
@@ -29,7 +30,7 @@ impl Daemon {
                 );
             }
             let open = intents.into_iter().filter(|open| concerns(&open.intent));
-            let (unanswered, open): (Vec<_>, Vec<_>) =
+            let (unconfirmed, open): (Vec<_>, Vec<_>) =
                 open.partition(|open| matches!(open.condition, Condition::Unanswered));
             for open in open.iter().filter(|open| !matches!(open.condition, Condition::UnderWay)) {
                 let (report, number) = (open.report(), open.number.0);
@@ -37,34 +38,34 @@ impl Daemon {
                     "Compare the provider's objects with the engine's state and correct either. `isthmus state dismiss \
                      {number}` acknowledges the operation"
                 );
-                say(Severity::Warning, in_sentences(&[&report, &what_to_do]));
+                send_log(Severity::Warning, in_sentences(&[&report, &what_to_do]));
             }
-            self.tell_once(state_store, unanswered, log).await
+            self.report_once(state_store, unconfirmed, log).await
         };
-        if let Err(error) = told.await {
+        if let Err(error) = reported.await {
             let reason = isthmus_common::error_chain(&error);
-            say(Severity::Warning, format!("cannot check for interrupted operations: {reason}"));
+            send_log(Severity::Warning, format!("cannot check for interrupted operations: {reason}"));
         }
-        // It is to be there before the engine may end this process.
+        // Delivered before the engine may end this process.
         log.flush().await;
     }
 
-    /// In nearly every case the engine had the answer, and ended its plugin right then. So that is no warning, and is told
-    /// once; it becomes one if the engine asks for the same again.
-    async fn tell_once(
+    /// Reports creations without a confirmed answer, once and as info: the engine usually has the
+    /// answer and ended its plugin right after it. If it repeats the creation, that call warns.
+    async fn report_once(
         &self,
         state_store: &EncryptedStore,
-        unanswered: Vec<OpenIntent>,
+        unconfirmed: Vec<OpenIntent>,
         log: &EngineLog,
     ) -> Result<(), EncryptedStoreError> {
-        for open in &unanswered {
+        for open in &unconfirmed {
             let advice = "If the engine does not have it, import it there, or delete it by hand";
             let message = in_sentences(&[&open.report(), advice]);
             log.send(LogLine { severity: Severity::Info, message, urn: String::new() });
         }
-        // Not forgotten before it is told.
+        // Dismissed only after they are delivered.
         log.flush().await;
-        for open in unanswered {
+        for open in unconfirmed {
             state_store.journal().dismiss(open.number).await?;
             self.unconfirmed.remember(open);
         }

@@ -1,22 +1,21 @@
-//! What an installer is doing, in lines for people who wait for it.
+//! Lines about the progress of an installation.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use isthmus_install::InstallEvent;
 
-/// How often it is told how far a download is.
-const TOLD_EVERY: Duration = Duration::from_secs(10);
+/// Interval between lines about one download.
+const INTERVAL: Duration = Duration::from_secs(10);
 
-/// Tells it. How far a download is, it tells now and then.
 #[derive(Debug, Default)]
 pub(crate) struct ProgressReporter {
-    /// What is being downloaded, and when something was told of it.
+    /// The current download, and when its last line was emitted.
     downloading: Mutex<Option<(String, Instant)>>,
 }
 
 impl ProgressReporter {
-    /// The line about an event, if there is one.
+    /// The line about an event, if it has one.
     pub(crate) fn line(&self, event: &InstallEvent) -> Option<String> {
         let mut downloading = self.downloading.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
@@ -30,8 +29,9 @@ impl ProgressReporter {
                 Some(line)
             }
             InstallEvent::Progress(progress) => {
-                let (what, told) = downloading.as_mut().filter(|(_, told)| told.elapsed() >= TOLD_EVERY)?;
-                *told = Instant::now();
+                let (what, reported) =
+                    downloading.as_mut().filter(|(_, reported)| reported.elapsed() >= INTERVAL)?;
+                *reported = Instant::now();
                 Some(format!("downloading {what}: {progress}"))
             }
             InstallEvent::Installed { address, version, verification } => {

@@ -1,4 +1,4 @@
-//! Providers' log lines on their way to the engine.
+//! Log lines and calls of providers, forwarded to the engine.
 
 use isthmus_provider::CallObserver;
 use isthmus_provider::plugin::{Level, LogRecord, LogSink, Origin};
@@ -10,14 +10,16 @@ use crate::engine::{EngineLog, LogLine, Severity};
 use crate::settings::Settings;
 use crate::settings::foreign::{LOG_VARIABLES, LogLevel};
 
-/// A sink that hands a provider's lines to the engine. They are for debugging, unless the user asked for them by one of
-/// [`LOG_VARIABLES`]: then those of that level and above are shown as what they are, or go to a [`LogFile`] if there is one.
+/// Returns a sink that forwards a provider's lines to the engine at debug severity. If one of
+/// [`LOG_VARIABLES`] sets a level, lines of that level and above keep their severity, or go to a
+/// [`LogFile`] if there is one.
 pub(super) fn sink(log: EngineLog, calls: Calls) -> LogSink {
     let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let asked = LOG_VARIABLES.iter().find_map(set).unwrap_or_default();
     let wanted = level(&asked);
     let file = wanted.and_then(|_| open_file(&asked, &log));
-    // Providers trace every step of every call; without a wish for it, those lines are not even taken apart.
+    // Providers trace every step of every call; unless they are requested, those lines are not even
+    // parsed.
     let least = wanted.unwrap_or(Level::Debug).min(Level::Debug);
     let secrets = log.secrets().clone();
     let sink = LogSink::from_level(least, move |record| {
@@ -43,10 +45,9 @@ fn open_file(asked: &str, log: &EngineLog) -> Option<LogFile> {
     })
 }
 
-/// An observer that logs every call of a provider, where [`LOG_CALLS`](crate::settings::LOG_CALLS) asks for it. Such a line starts with
-/// [`CALL_MARK`].
-///
-/// It also writes down what is said in each call, where [`RpcLog`] is asked for.
+/// Returns an observer that logs every call of a provider, if
+/// [`LOG_CALLS`](crate::settings::LOG_CALLS) is set, in lines that start with [`CALL_MARK`], and
+/// one that writes the [`RpcLog`], if that is configured.
 pub(super) fn observer(settings: &Settings, log: EngineLog, calls: Calls) -> CallObserver {
     let observer = match RpcLog::from_environment(log.clone()) {
         Some(rpc_log) => CallObserver::default().with_messages(move |messages| rpc_log.write(messages)),
@@ -64,11 +65,11 @@ pub(super) fn observer(settings: &Settings, log: EngineLog, calls: Calls) -> Cal
     })
 }
 
-/// What the line about a provider's call starts with.
+/// Prefix of the line about a provider's call.
 pub(crate) const CALL_MARK: &str = "terraform: ";
 
 fn severity(record: &LogRecord, wanted: Option<Level>) -> Severity {
-    // Reports about a provider's process are independent of the level for the provider's own lines.
+    // The configured level is about the provider's own lines, not reports about its process.
     let wanted = if record.origin == Origin::Host { Some(Level::Warn) } else { wanted };
     if wanted.is_none_or(|wanted| record.level < wanted) {
         return Severity::Debug;
@@ -80,7 +81,7 @@ fn severity(record: &LogRecord, wanted: Option<Level>) -> Severity {
     }
 }
 
-/// The level from which on lines are wanted. A value that names none has no effect, of which the user is warned at the start.
+/// The lowest level to show. The settings warn of a value that is not a level.
 fn level(text: &str) -> Option<Level> {
     match LogLevel::parse(text)? {
         LogLevel::Off => None,

@@ -1,12 +1,11 @@
-//! The provider that a session has chosen, whether its process runs or not.
+//! The provider of a session, whether its process runs or not.
 //!
-//! An engine that only wants a package's schema is answered from what the provider said the last time; the process is
-//! started by the first call that needs it. It is then asked for its schema all the same, and what it says counts from
-//! there on: should it offer something else than is remembered, the package is made anew before any call is served, and the
-//! provider is not remembered any more.
+//! A package's schema is served from the schema cache; the first call that needs the provider
+//! starts it. Its live schema is read then and is authoritative: if it differs from the cached one,
+//! the package is built anew before any call is served, and the provider is removed from the cache.
 //!
-//! A start belongs to no call: several may wait for it, and it goes on when they are gone. It ends with the session, or when
-//! the engine cancels what is under way; the next call then starts the provider again.
+//! A start belongs to no call: several may wait for it, and it continues if they are cancelled. It
+//! ends with the session or when the engine cancels; the next call then starts the provider again.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -23,34 +22,31 @@ use super::{Calls, Daemon, Instance, ProviderSource, Session, StartError};
 use crate::engine::{LogLine, Severity};
 use crate::package::catalogue::{Identity, Package};
 
-/// A provider and the package that it is shown as.
+/// A provider and its package.
 #[derive(Debug)]
 pub(super) struct ProviderSlot {
     source: ProviderSource,
     calls: Calls,
-    /// As it is known by now.
+    /// Replaced if the live schema differs from the cached one.
     package: RwLock<Arc<Package>>,
     process: Mutex<Process>,
 }
 
-/// The provider's process.
 #[derive(Debug)]
 enum Process {
-    /// Not needed so far.
+    /// Not started yet.
     Idle(Remembered),
-    /// On its way.
     Starting(Starting),
-    /// There.
     Running(Arc<Instance>),
-    /// The session is over.
+    /// The session has ended.
     Over,
 }
 
-/// What is known of a provider that does not run.
+/// The cached schema of a provider that does not run.
 #[derive(Clone, Debug)]
 struct Remembered {
     schema: KnownSchema,
-    /// Of which it is known.
+    /// The provider binary that it belongs to.
     program: Program,
 }
 
@@ -61,17 +57,16 @@ struct Starting {
     outcome: watch::Receiver<Option<Result<Arc<Instance>, StartFailure>>>,
 }
 
-/// A provider that is needed is not there. Everybody who waited for it is told the same.
+/// A provider did not start. All callers that wait for it get the same failure.
 #[derive(Clone, Debug)]
 pub(super) enum StartFailure {
-    /// It cannot be had.
     Failed(Arc<StartError>),
-    /// Nobody wants it any more.
+    /// The session ended or the engine cancelled.
     Cancelled,
 }
 
 impl ProviderSlot {
-    /// A provider that is known well enough to be shown as a package; none if its process has to be asked.
+    /// Returns a slot for a provider with a cached schema; `None` if there is none.
     pub(super) async fn remembered(
         daemon: &Arc<Daemon>,
         source: &ProviderSource,
@@ -79,7 +74,7 @@ impl ProviderSlot {
     ) -> Option<Self> {
         let (cache, executable) = (daemon.schemas.clone()?, file_of(source)?);
         let find = move || {
-            // What would not start must fail now, as it does when nothing is remembered.
+            // A provider that would not start must fail now, as it does without a cached schema.
             isthmus_provider::plugin::inspect(&executable).ok()?;
             let program = Program::look(&executable)?;
             let schema = cache.find(&program, &LaunchContext::of_child(&[])?)?;
@@ -95,7 +90,7 @@ impl ProviderSlot {
         })
     }
 
-    /// Starts a provider of which nothing is known.
+    /// Starts a provider without a cached schema.
     pub(super) async fn started(
         session: &Session,
         source: ProviderSource,
@@ -112,12 +107,12 @@ impl ProviderSlot {
         })
     }
 
-    /// The package as it is known by now.
+    /// The package, by the newest known schema.
     pub(super) fn package(&self) -> Arc<Package> {
         Arc::clone(&self.package.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The running provider. It is started if it does not run; with several callers at once, one start serves them all.
+    /// The running provider, started on demand; concurrent callers share one start.
     pub(super) async fn instance(
         self: &Arc<Self>,
         session: &Arc<Session>,
@@ -129,10 +124,10 @@ impl ProviderSlot {
                 Process::Starting(starting) => starting.outcome.clone(),
                 Process::Over => return Err(StartFailure::Cancelled),
                 Process::Idle(known) => {
-                    let (told, outcome) = watch::channel(None);
+                    let (sender, outcome) = watch::channel(None);
                     let given_up = CancellationToken::new();
                     let starting = Starting { known: known.clone(), given_up, outcome: outcome.clone() };
-                    let start = Arc::clone(self).start(Arc::clone(session), starting.clone(), told);
+                    let start = Arc::clone(self).start(Arc::clone(session), starting.clone(), sender);
                     session.daemon().spawn(start);
                     *process = Process::Starting(starting);
                     outcome
@@ -141,12 +136,12 @@ impl ProviderSlot {
         };
         match outcome.wait_for(Option::is_some).await.as_deref() {
             Ok(Some(outcome)) => outcome.clone(),
-            // The start broke off without an outcome, which only a runtime that goes down does.
+            // The start ended without an outcome: the runtime is shutting down.
             Ok(None) | Err(_) => Err(StartFailure::Cancelled),
         }
     }
 
-    /// The provider, if its process runs; a start that is under way is given up.
+    /// The provider if its process runs; cancels a start in progress.
     pub(super) fn interrupted(&self) -> Option<Arc<Instance>> {
         match &*self.process() {
             Process::Running(instance) => Some(Arc::clone(instance)),
@@ -158,17 +153,17 @@ impl ProviderSlot {
         }
     }
 
-    /// What it is busy with.
+    /// The calls in progress.
     pub(super) fn calls(&self) -> &Calls {
         &self.calls
     }
 
-    /// Ends the process; there will be no other.
+    /// Ends the process; it is not started again.
     pub(super) async fn end(&self, stop_grace_period: Duration) {
         let process = std::mem::replace(&mut *self.process(), Process::Over);
         match process {
             Process::Running(instance) => instance.end(stop_grace_period).await,
-            // Whoever starts it ends it, should it be there by now.
+            // The task of the start ends the process, if it was launched.
             Process::Starting(starting) => starting.given_up.cancel(),
             Process::Idle(_) | Process::Over => {}
         }
@@ -178,21 +173,21 @@ impl ProviderSlot {
         self: Arc<Self>,
         session: Arc<Session>,
         starting: Starting,
-        told: watch::Sender<Option<Result<Arc<Instance>, StartFailure>>>,
+        sender: watch::Sender<Option<Result<Arc<Instance>, StartFailure>>>,
     ) {
         let package = self.package();
         let identity = package.identity().clone();
-        let anew = |catalogue| {
+        let rebuild = |catalogue| {
             let name = &identity.name;
             let text = format!(
                 "the schema of the provider of package {name} differs from the cached one: the live schema is used"
             );
-            session.say(Severity::Debug, text, "");
+            session.send_log(Severity::Debug, text, "");
             Package::new(identity, catalogue)
         };
         let known = (&starting.known, package);
         let outcome = tokio::select! {
-            outcome = launch(&session, &self.source, &self.calls, Some(known), anew) => {
+            outcome = launch(&session, &self.source, &self.calls, Some(known), rebuild) => {
                 outcome.map(Arc::new).map_err(|error| StartFailure::Failed(Arc::new(error)))
             }
             () = starting.given_up.cancelled() => Err(StartFailure::Cancelled),
@@ -217,17 +212,17 @@ impl ProviderSlot {
         if let Some(instance) = too_late {
             instance.end(session.daemon().stop_grace_period()).await;
         }
-        told.send_replace(Some(outcome));
+        sender.send_replace(Some(outcome));
     }
 
     fn process(&self) -> MutexGuard<'_, Process> {
-        // Each change is one assignment, so a panic elsewhere leaves nothing half done.
+        // Each change is one assignment, so a panic elsewhere leaves no partial change.
         self.process.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Starts the provider, sees to it that its schema is remembered, and makes a package of it where the known one does not
-/// hold.
+/// Starts the provider, updates the schema cache, and builds a package if the cached schema is out
+/// of date.
 async fn launch(
     session: &Session,
     source: &ProviderSource,
@@ -235,8 +230,8 @@ async fn launch(
     known: Option<(&Remembered, Arc<Package>)>,
     package: impl FnOnce(Arc<Catalogue>) -> Package,
 ) -> Result<Instance, StartError> {
-    let looked = match session.daemon().schemas.clone().zip(file_of(source)) {
-        // Before the start, so that a file that is replaced meanwhile is seen to have been.
+    let inspected = match session.daemon().schemas.clone().zip(file_of(source)) {
+        // Before the start, so that a file that is replaced meanwhile is detected.
         Some((cache, file)) => {
             tokio::task::spawn_blocking(move || Some((cache, Program::look(&file)?))).await.ok().flatten()
         }
@@ -245,24 +240,25 @@ async fn launch(
     let mut warnings = Vec::new();
     let known_schema = known.as_ref().map(|(known, _)| &known.schema);
     let settings = session.daemon().settings();
-    let (provider, news) = start(source, settings, session.log(), calls, known_schema, &mut warnings).await?;
+    let (provider, update) =
+        start(source, settings, session.log(), calls, known_schema, &mut warnings).await?;
     for warning in &warnings {
         session.warn(warning.to_string(), "");
     }
-    session.settle(!warnings.is_empty()).await;
+    session.flush_logs(!warnings.is_empty()).await;
     let (known_program, known_package) = known.map(|(known, package)| (&known.program, package)).unzip();
     let package = match known_package {
-        Some(package) if matches!(news, SchemaUpdate::AsKnown) => package,
+        Some(package) if matches!(update, SchemaUpdate::AsKnown) => package,
         Some(_) | None => Arc::new(package(Arc::clone(provider.catalogue()))),
     };
-    if let Some((cache, program)) = looked {
+    if let Some((cache, program)) = inspected {
         let was_known = known_program == Some(&program);
-        remember(session.daemon(), session, cache, program, news, was_known);
+        remember(session.daemon(), session, cache, program, update, was_known);
     }
     Ok(Instance::new(package, provider, calls.clone(), Arc::clone(settings)))
 }
 
-/// The provider's file. One that is joined has none that could be looked at.
+/// The provider's file; `None` for a provider that runs already.
 fn file_of(source: &ProviderSource) -> Option<PathBuf> {
     match &source.program {
         ProviderProgram::File(file) => Some(file.clone()),
@@ -270,18 +266,18 @@ fn file_of(source: &ProviderSource) -> Option<PathBuf> {
     }
 }
 
-/// Writes down what the provider said, while the session goes on. If the same program `was_known`, something else than it said
-/// before shows that its schema depends on more than it is remembered by.
+/// Caches the live schema in the background. If the same program `was_known`, a different schema
+/// shows that it depends on more than the cache's key.
 fn remember(
     daemon: &Arc<Daemon>,
     session: &Session,
     cache: SchemaCache,
     program: Program,
-    news: SchemaUpdate,
+    update: SchemaUpdate,
     was_known: bool,
 ) {
     let (daemon, log) = (Arc::clone(daemon), session.log());
-    let kept = tokio::task::spawn_blocking(move || match (news, LaunchContext::of_child(&[])) {
+    let kept = tokio::task::spawn_blocking(move || match (update, LaunchContext::of_child(&[])) {
         (SchemaUpdate::AsKnown, _) => Ok(()),
         (SchemaUpdate::New(_) | SchemaUpdate::Uncacheable, _) if was_known => cache.mark_variable(&program),
         (SchemaUpdate::New(answer), Some(context)) => cache.keep(&program, &context, &answer),
@@ -289,12 +285,12 @@ fn remember(
             cache.forget(&program, &context);
             Ok(())
         }
-        // The working directory is gone, and nothing will be looked for there again.
+        // The working directory was removed; it is part of the cache's key.
         (SchemaUpdate::New(_) | SchemaUpdate::Uncacheable, None) => Ok(()),
     });
     Arc::clone(&daemon).spawn(async move {
         if let Ok(Err(error)) = kept.await
-            && daemon.complain_of_cache_once()
+            && daemon.should_report_cache_failure()
         {
             let message = format!(
                 "schemas are not remembered from one start to the next: {}",

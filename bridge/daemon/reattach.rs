@@ -1,77 +1,59 @@
-//! Providers that somebody else started, usually under a debugger, as two environment variables tell.
+//! Reattaching to providers that run already, usually under a debugger, by two environment
+//! variables.
 //!
-//! Terraform's own variable is read as Terraform reads it, for providers of both kinds. The Go bridge has one of its own, for
-//! providers of registries: there, every key has to be an address, whichever is wanted. Which version such a provider has is
-//! not known, so its package has none.
+//! Terraform's variable is read as Terraform reads it, for all providers. The Go bridge's own
+//! variable is for providers of registries: every key must be an address, even of other providers.
+//! The version of such a provider is unknown, so its package has none.
 
 use isthmus_install::{AddressError, DEFAULT_HOST, ProviderAddress};
 use isthmus_provider::plugin::{
     ReattachConfig, ReattachError, ReattachSyntaxError, parse_reattach_providers,
 };
 
-/// Terraform's variable.
 const OF_TERRAFORM: &str = "TF_REATTACH_PROVIDERS";
 
-/// The Go bridge's variable.
 const OF_THE_GO_BRIDGE: &str = "PULUMI_BRIDGE_REATTACH_PROVIDERS";
 
-/// The registries that an address without a host may mean: it depends on who wrote Terraform's variable.
+/// Default registries of Terraform and OpenTofu: an address without a host in Terraform's variable
+/// may mean either.
 const HOSTS: [&str; 2] = ["registry.terraform.io", DEFAULT_HOST];
 
-/// What a variable says of running providers cannot be used: whoever set it is at fault.
+/// A reattach variable is invalid.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReattachVariableError {
-    /// All of it.
     #[error("the variable {variable} cannot be read")]
     Syntax {
-        /// Its name.
         variable: &'static str,
-        /// What is wrong.
         #[source]
         source: ReattachSyntaxError,
     },
-    /// A key that is no provider.
+    /// A key is not a provider address.
     #[error("the variable {variable} has the key {key:?}")]
     Key {
-        /// Its name.
         variable: &'static str,
-        /// The key.
         key: String,
-        /// What is wrong.
         #[source]
         source: AddressError,
     },
-    /// Two keys for the provider that is wanted.
+    /// Two keys name the provider.
     #[error("the variable {variable} names the provider {address} twice, as {first:?} and as {second:?}")]
-    Twice {
-        /// Its name.
-        variable: &'static str,
-        /// The provider's address.
-        address: String,
-        /// One key.
-        first: String,
-        /// The other.
-        second: String,
-    },
-    /// What belongs to the key of the provider that is wanted.
+    Twice { variable: &'static str, address: String, first: String, second: String },
+    /// The entry of the provider is invalid.
     #[error("what the variable {variable} says of {key} cannot be used")]
     Entry {
-        /// Its name.
         variable: &'static str,
-        /// The key.
         key: String,
-        /// What is wrong.
         #[source]
         source: ReattachError,
     },
 }
 
-/// How to join the provider of this type, if it runs already.
+/// Reattach configuration for the provider of this type, if it runs already.
 pub(super) fn running_of_type(provider_type: &str) -> Result<Option<ReattachConfig>, ReattachVariableError> {
     read(OF_TERRAFORM).map_or(Ok(None), |text| of_type(&text, provider_type))
 }
 
-/// How to join the provider of a registry, if it runs already.
+/// Reattach configuration for the provider of a registry, if it runs already.
 pub(super) fn running_at(address: &ProviderAddress) -> Result<Option<ReattachConfig>, ReattachVariableError> {
     let of_the_go_bridge = read(OF_THE_GO_BRIDGE).map_or(Ok(None), |text| at_in_go_bridge(&text, address))?;
     match of_the_go_bridge {
@@ -81,7 +63,7 @@ pub(super) fn running_at(address: &ProviderAddress) -> Result<Option<ReattachCon
 }
 
 fn read(variable: &str) -> Option<String> {
-    // What is not in UTF-8 is not JSON either, and is refused as such.
+    // Text that is not UTF-8 fails to parse as JSON.
     std::env::var_os(variable).map(|text| text.to_string_lossy().into_owned()).filter(|text| !text.is_empty())
 }
 

@@ -1,4 +1,4 @@
-//! From what was asked for to one provider: which package it makes, and how it comes to run.
+//! Resolution of a parameterization: the package's identity, and how to run its provider.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,47 +18,38 @@ use crate::package::parameters::{
 };
 use crate::settings::Settings;
 
-/// A provider, fully determined.
 #[derive(Debug)]
 pub(super) struct Resolved {
-    /// The package that it makes.
     pub(super) identity: Identity,
-    /// How it comes to run.
     pub(super) source: ProviderSource,
 }
 
-/// What was asked for leads to no provider.
+/// The parameterization cannot be resolved.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ResolveError {
-    /// The words name no provider.
     #[error("invalid provider name")]
     Name(#[from] AddressError),
-    /// The words say nothing about versions.
     #[error(transparent)]
     Constraint(#[from] ConstraintError),
-    /// A package cannot be made of this provider.
     #[error(transparent)]
     Identity(#[from] IdentityError),
-    /// The variables about running providers are damaged.
     #[error(transparent)]
     Reattach(#[from] ReattachVariableError),
-    /// It is not clear where from.
     #[error(transparent)]
     Installation(#[from] InstallationError),
     /// The provider cannot be installed.
     #[error("{}", isthmus_common::error_chain(error))]
     Install {
-        /// Why not. It is told by this error itself.
+        /// Part of this error's text.
         error: Box<InstallError>,
     },
 }
 
-fn not_had(error: Box<InstallError>) -> ResolveError {
+fn install_error(error: Box<InstallError>) -> ResolveError {
     ResolveError::Install { error }
 }
 
 impl ResolveError {
-    /// What to do about it, in lines of their own.
     pub(crate) fn help(&self) -> Vec<String> {
         let Self::Install { error } = self else { return Vec::new() };
         let mut lines = error.help();
@@ -72,12 +63,12 @@ impl ResolveError {
     }
 }
 
-/// Finds the provider, and installs it if it is not here. `tell` is called with lines for the user meanwhile, and what the user should
-/// know in the end is added to `warnings`, also where this fails.
+/// Resolves the provider and installs it if necessary. Progress goes to `report`; warnings are
+/// added to `warnings`, also on failure.
 pub(super) async fn resolve(
     arguments: Arguments,
     settings: &Arc<Settings>,
-    tell: &(dyn Fn(String) + Send + Sync),
+    report: &(dyn Fn(String) + Send + Sync),
     warnings: &mut Vec<String>,
 ) -> Result<Resolved, ResolveError> {
     let Arguments { source, includes, excludes, provider_name, .. } = arguments;
@@ -93,7 +84,7 @@ pub(super) async fn resolve(
         }
         Source::Remote(RemoteArguments { name, version, .. }) => {
             let address = ProviderAddress::parse(&name)?;
-            let Found { version, program } = find(&address, &version, settings, tell, warnings).await?;
+            let Found { version, program } = find(&address, &version, settings, report, warnings).await?;
             let remote = ParameterSource::Remote { url: address.to_string(), version };
             let identity = Identity::new(parameter(remote))?;
             let source = ProviderSource { name: identity.provider_type.clone(), program };
@@ -107,14 +98,14 @@ struct Found {
     program: Program,
 }
 
-/// A provider of a registry. Of one that runs already, and of one that its developers have put somewhere, the version cannot be
-/// known, and so it satisfies every constraint. What developers try in place of a version that a stack or an SDK names is taken for
-/// that version, so that they go on with it.
+/// Resolves a provider of a registry. The version of one that runs already or is a development
+/// override is unknown, so it satisfies every constraint. An override in place of an exact version,
+/// of a stack or an SDK, counts as that version, so that these can be used with it.
 async fn find(
     address: &ProviderAddress,
     version: &str,
     settings: &Arc<Settings>,
-    tell: &(dyn Fn(String) + Send + Sync),
+    report: &(dyn Fn(String) + Send + Sync),
     warnings: &mut Vec<String>,
 ) -> Result<Found, ResolveError> {
     if let Some(config) = reattach::running_at(address)? {
@@ -127,19 +118,19 @@ async fn find(
     warnings.extend(installation.warnings);
     let installer = installation.installer?;
     let (asked, wanted) = (installer.clone(), address.clone());
-    if let Some(overridden) = blocking(move || asked.overridden(&wanted)).await.map_err(not_had)? {
+    if let Some(overridden) = blocking(move || asked.overridden(&wanted)).await.map_err(install_error)? {
         warnings.push(overridden.warning);
         let version = constraint.only_version().map_or_else(|| LOCAL_VERSION.to_owned(), ToString::to_string);
         return Ok(Found { version, program: Program::File(overridden.executable) });
     }
-    let narrator = ProgressReporter::default();
+    let progress = ProgressReporter::default();
     let listener = |event: InstallEvent| {
-        if let Some(line) = narrator.line(&event) {
-            tell(line);
+        if let Some(line) = progress.line(&event) {
+            report(line);
         }
     };
-    let Installed { version, executable, warnings: said, .. } =
-        installer.install(address, &constraint, &listener).await.map_err(not_had)?;
-    warnings.extend(said);
+    let Installed { version, executable, warnings: found, .. } =
+        installer.install(address, &constraint, &listener).await.map_err(install_error)?;
+    warnings.extend(found);
     Ok(Found { version: version.to_string(), program: Program::File(executable) })
 }

@@ -1,12 +1,12 @@
-//! The log of everything that is said to and by providers, in a file of the user's choice.
+//! The log of all messages to and from providers.
 //!
-//! The variable and the form of the records are those of the Go bridge, so that what reads its logs reads these: objects in
-//! JSON, each with a comma and a newline behind it, with the request as protobuf's text and the answer as JSON. What is
-//! different is that no value is in it. Configurations, states and private data are full of secrets, and only a schema
-//! could tell which parts are; so each is replaced by its length. Schemas, names, paths and diagnostics are there in full,
-//! but for the secrets that are known and that a provider may quote.
+//! Variable and format are those of the Go bridge, so that tools for its logs work: JSON objects,
+//! each followed by a comma and a newline, with the request in protobuf text format and the
+//! response as JSON. Unlike there, values are replaced by their lengths: configurations, states and
+//! private data contain secrets that only a schema could tell apart. Schemas, names, paths and
+//! diagnostics are complete, except for known secrets that a provider quotes.
 //!
-//! Whatever goes wrong with the file, the calls go on.
+//! Failures of the file do not affect calls.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -24,16 +24,15 @@ use serde_json::Value as Json;
 
 use crate::engine::{EngineLog, LogLine, Severity};
 
-/// The variable that names the file. It is the Go bridge's.
+/// The Go bridge's variable for the file.
 pub(super) const VARIABLE: &str = "PULUMI_TF_DEBUG_GRPC";
 
-/// The only bytes that are no user's: the types of attributes and parameters.
+/// The only bytes without user data: types of attributes and parameters.
 const TYPE: &str = "type";
 
-/// Texts of a state as it was stored before Terraform 0.12.
+/// State from before Terraform 0.12.
 const FLATMAP: &str = "flatmap";
 
-/// The log.
 #[derive(Debug)]
 pub(super) struct RpcLog {
     secrets: KnownSecrets,
@@ -41,26 +40,25 @@ pub(super) struct RpcLog {
 }
 
 impl RpcLog {
-    /// The log that the environment asks for. A file that cannot be opened is warned about, and there is no log then.
+    /// Opens the log that the environment names. If that fails, warns and returns `None`.
     pub(super) fn from_environment(log: EngineLog) -> Option<Self> {
         let path = std::env::var_os(VARIABLE).filter(|path| !path.is_empty())?;
         match open(&path) {
             Ok(file) => Some(Self { secrets: log.secrets().clone(), file: Mutex::new(Some(file)) }),
             Err(error) => {
                 let path = path.to_string_lossy();
-                let message =
-                    format!("{VARIABLE}: {path} cannot be written to, so no call is logged: {error}");
+                let message = format!("{VARIABLE}: failed to open {path}, so no call is logged: {error}");
                 log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
                 None
             }
         }
     }
 
-    /// Appends a record. After a failure there are no further ones.
+    /// Appends a record. The first failure ends the log.
     pub(super) fn write(&self, messages: CallMessages<'_>) {
         let record = record(messages, &self.secrets);
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        // In one piece, because several plugins may share the file.
+        // In one write, because several plugins may share the file.
         if let Some(open) = file.as_mut()
             && open.write_all(record.as_bytes()).is_err()
         {
@@ -69,14 +67,15 @@ impl RpcLog {
     }
 }
 
-/// Opens the file, for its owner alone if it is new. What is no ordinary file could block the calls for ever.
+/// Opens the file, with access for its owner only if it is new. Other kinds of files could block
+/// calls.
 fn open(path: &OsStr) -> io::Result<File> {
     let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
     let file = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(path)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a file")) }
 }
 
-/// Texts are redacted before they are escaped: within JSON in a text in JSON, a secret has more forms than are known.
+/// Texts are redacted before escaping: nested JSON escapes would change the secrets.
 fn record(messages: CallMessages<'_>, secrets: &KnownSecrets) -> String {
     let name = messages.path.rsplit('/').next().unwrap_or_default();
     let types = METHODS.get(messages.path);
@@ -103,7 +102,7 @@ struct Method {
     response: MessageDescriptor,
 }
 
-/// The methods of all services by their paths.
+/// The methods of all services by path.
 static METHODS: LazyLock<HashMap<String, Method>> = LazyLock::new(|| {
     let pool = DescriptorPool::decode(DESCRIPTOR_SET).expect("the contracts were compiled to this");
     let methods = pool.services().flat_map(|service| service.methods().collect::<Vec<_>>());
@@ -114,7 +113,7 @@ static METHODS: LazyLock<HashMap<String, Method>> = LazyLock::new(|| {
     methods.collect()
 });
 
-/// Whether the values of a field are not for showing, wherever the field is.
+/// Whether values of a field are withheld.
 fn is_withheld(field: &FieldDescriptor) -> bool {
     match field.kind() {
         prost_reflect::Kind::Bytes => field.name() != TYPE,
@@ -126,7 +125,7 @@ fn withheld(length: usize) -> String {
     format!("<{length} bytes withheld>")
 }
 
-/// A message as protobuf's text, on one line.
+/// A message in protobuf text format, on one line.
 fn text_of(message: &DynamicMessage, secrets: &KnownSecrets) -> String {
     let mut text = String::new();
     for (field, value) in message.fields() {
@@ -179,8 +178,8 @@ fn write_text(field: &FieldDescriptor, value: &Value, text: &mut String, secrets
     written.expect("a string takes everything");
 }
 
-/// A message as JSON, as Go's generated code has it: with the names of the contract, enums as numbers, bytes in base64, and
-/// without what is not set.
+/// A message as JSON in the form of Go's generated code: field names of the contract, enums as
+/// numbers, bytes in base64, unset fields left out.
 fn json_of(message: &DynamicMessage, secrets: &KnownSecrets) -> Json {
     let members = message
         .fields()
@@ -208,7 +207,7 @@ fn json_of_value(field: &FieldDescriptor, value: &Value, secrets: &KnownSecrets)
     }
 }
 
-/// A value that holds no others. `field` is the map where the value is one of a map.
+/// A scalar. For a map's value, `field` is the map.
 fn plain(field: &FieldDescriptor, value: &Value, secrets: &KnownSecrets) -> Json {
     match value {
         Value::Bytes(bytes) if is_withheld(field) => Json::from(withheld(bytes.len())),
@@ -233,7 +232,7 @@ fn quoted(text: &str) -> String {
     Json::from(text).to_string()
 }
 
-/// The order of Go's maps, and of ours, is another every time.
+/// Sorted, because the order of Go's maps and of ours is random.
 fn in_order(entries: &HashMap<MapKey, Value>) -> Vec<(String, &Value)> {
     let mut entries: Vec<_> = entries
         .iter()
@@ -382,16 +381,16 @@ mod tests {
 
     #[test]
     fn the_file_is_its_owners_and_what_is_no_file_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("calls");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("calls");
         for _ in 0..2 {
             open(path.as_os_str()).unwrap().write_all(b"x").unwrap();
         }
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "xx");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert!(open(folder.path().as_os_str()).is_err());
+        assert!(open(directory.path().as_os_str()).is_err());
         assert!(open(OsStr::new("/dev/full")).is_err());
-        let pipe = folder.path().join("pipe");
+        let pipe = directory.path().join("pipe");
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
         assert!(open(pipe.as_os_str()).is_err(), "nobody would ever read it");
     }

@@ -18,10 +18,9 @@ use crate::package::parameters::{
 use crate::package::selection;
 use crate::project::stale;
 
-/// How many warnings are remembered as shown. Beyond that some may be shown again, rather than memory grow.
+/// How many shown warnings are remembered. After that, some may be shown again.
 const REMEMBERED_WARNINGS: usize = 10_000;
 
-/// One connection of an engine.
 #[derive(Debug)]
 pub(crate) struct Session {
     daemon: Arc<Daemon>,
@@ -30,52 +29,42 @@ pub(crate) struct Session {
     secrets: KnownSecrets,
     keep_secrets: AtomicBool,
     outputs_of_invokes: AtomicBool,
-    tells_previews: AtomicBool,
+    marks_previews: AtomicBool,
     shown_warnings: StdMutex<HashSet<(String, String)>>,
-    /// Tells whoever is starting a provider to give up.
-    cancelling: Notify,
+    /// Wakes starts of providers that are to be cancelled.
+    cancelled: Notify,
     choice: Mutex<Option<Arc<ProviderSlot>>>,
 }
 
-/// A session cannot do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SessionError {
-    /// It has no provider yet.
     #[error("no Terraform provider chosen: Parameterize must precede this call")]
     NotParameterized,
-    /// It has one already.
     #[error(transparent)]
     AlreadyParameterized(#[from] AlreadyParameterized),
-    /// The words of the command line make no sense.
     #[error(transparent)]
     Arguments(#[from] ArgumentsError),
-    /// The bytes in an SDK make no sense.
     #[error("failed to parse parameterized value (generate the SDK again with `pulumi package add`)")]
     Parameter(#[from] ParameterError),
-    /// What was asked for leads to no provider.
+    /// The parameterization cannot be resolved.
     #[error("{}", isthmus_common::error_chain(error.as_ref()))]
     Resolve {
-        /// Why not. It is told by this error itself.
+        /// Part of this error's text.
         error: Box<ResolveError>,
-        /// What else the user should know, which may well be the reason. Nobody sees it otherwise.
+        /// Warnings that may explain the failure and are shown with it.
         warnings: Vec<String>,
     },
-    /// The provider cannot be had.
     #[error(transparent)]
     Start(Arc<StartError>),
-    /// The engine did not want to wait for the provider any longer.
     #[error("the start of the provider {name} was cancelled")]
-    Cancelled {
-        /// What it is called.
-        name: String,
-    },
-    /// The engine's address is none.
+    Cancelled { name: String },
+    /// The engine's address is invalid.
     #[error(transparent)]
     Engine(#[from] EngineError),
 }
 
 impl SessionError {
-    /// All of it for the user: what failed, why, what to do, and what there was to warn of.
+    /// The text for the user: error chain, help and warnings.
     pub(crate) fn report(&self) -> String {
         let text = isthmus_common::error_chain(self);
         let Self::Resolve { error, warnings } = self else { return text };
@@ -90,7 +79,7 @@ impl SessionError {
 
 impl Session {
     pub(super) fn new(daemon: Arc<Daemon>, number: u64) -> Self {
-        // A provider that all sessions share has one set of secrets.
+        // A provider shared by all sessions has one set of secrets.
         let only = daemon.only_instance.get();
         let secrets = only.map(|instance| instance.provider.secrets().clone()).unwrap_or_default();
         let log = RwLock::new(daemon.log.clone().redacting(secrets.clone()));
@@ -101,29 +90,27 @@ impl Session {
             secrets,
             keep_secrets: AtomicBool::new(false),
             outputs_of_invokes: AtomicBool::new(false),
-            tells_previews: AtomicBool::new(false),
+            marks_previews: AtomicBool::new(false),
             shown_warnings: StdMutex::default(),
-            cancelling: Notify::new(),
+            cancelled: Notify::new(),
             choice: Mutex::new(None),
         }
     }
 
-    /// The process that this session is part of.
     pub(crate) fn daemon(&self) -> &Arc<Daemon> {
         &self.daemon
     }
 
-    /// Where this session's messages go.
     pub(crate) fn log(&self) -> EngineLog {
         self.log.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What may not be printed of the values that this session has seen.
+    /// Secrets among the values of this session, for redaction.
     pub(crate) fn secrets(&self) -> &KnownSecrets {
         &self.secrets
     }
 
-    /// Learns where the engine is.
+    /// Sets the engine's address.
     pub(crate) fn attach_engine(&self, address: &str) -> Result<(), SessionError> {
         let engine = Engine::new(address, Generation::Today)?;
         let log = EngineLog::start(Some(engine)).redacting(self.secrets.clone());
@@ -131,37 +118,34 @@ impl Session {
         Ok(())
     }
 
-    /// Whether the engine takes secrets in answers.
-    pub(crate) fn keeps_secrets(&self) -> bool {
+    /// Whether the engine accepts secrets in responses.
+    pub(crate) fn accepts_secrets(&self) -> bool {
         self.keep_secrets.load(Ordering::Relaxed)
     }
 
-    /// Learns whether the engine takes secrets in answers.
     pub(crate) fn accept_secrets(&self, accepted: bool) {
         self.keep_secrets.store(accepted, Ordering::Relaxed);
     }
 
-    /// Whether the engine takes outputs from an invoke.
-    pub(crate) fn takes_outputs_of_invokes(&self) -> bool {
+    /// Whether the engine accepts outputs from an invoke.
+    pub(crate) fn accepts_outputs_of_invokes(&self) -> bool {
         self.outputs_of_invokes.load(Ordering::Relaxed)
     }
 
-    /// Learns whether the engine takes outputs from an invoke.
     pub(crate) fn accept_outputs_of_invokes(&self, accepted: bool) {
         self.outputs_of_invokes.store(accepted, Ordering::Relaxed);
     }
 
-    /// Whether the engine says of an invoke that it is part of a preview.
-    pub(crate) fn tells_previews(&self) -> bool {
-        self.tells_previews.load(Ordering::Relaxed)
+    /// Whether the engine marks invokes of a preview.
+    pub(crate) fn marks_previews(&self) -> bool {
+        self.marks_previews.load(Ordering::Relaxed)
     }
 
-    /// Learns whether the engine says of an invoke that it is part of a preview.
-    pub(crate) fn expect_previews_told(&self, told: bool) {
-        self.tells_previews.store(told, Ordering::Relaxed);
+    pub(crate) fn accept_preview_marks(&self, accepted: bool) {
+        self.marks_previews.store(accepted, Ordering::Relaxed);
     }
 
-    /// The session's provider, which is started if it does not run yet.
+    /// The session's provider, started on demand.
     pub(crate) async fn instance(self: &Arc<Self>) -> Result<Arc<Instance>, SessionError> {
         let choice = self.choice.lock().await.clone();
         let Some(choice) = choice else {
@@ -175,7 +159,7 @@ impl Session {
         })
     }
 
-    /// The package that the session's provider is shown as, where one was chosen. The provider need not run for it.
+    /// The session's package, if it has one. The provider need not run.
     pub(crate) async fn package(&self) -> Option<Arc<Package>> {
         match self.choice.lock().await.as_ref() {
             Some(choice) => Some(choice.package()),
@@ -183,17 +167,17 @@ impl Session {
         }
     }
 
-    /// Chooses the provider by the words of a command line. Whoever wrote them is told what of them has no effect.
+    /// Sets the provider by command line arguments, and warns of those without effect.
     pub(crate) async fn parameterize_by_arguments(
         &self,
-        words: &[String],
+        arguments: &[String],
     ) -> Result<Arc<Package>, SessionError> {
-        let arguments = match Arguments::parse(words) {
+        let arguments = match Arguments::parse(arguments) {
             Ok(arguments) => arguments,
             Err(error) => {
                 if error == ArgumentsError::Help {
-                    self.say(Severity::Info, Arguments::usage(is_developer()), "");
-                    self.settle(true).await;
+                    self.send_log(Severity::Info, Arguments::usage(is_developer()), "");
+                    self.flush_logs(true).await;
                 }
                 return Err(error.into());
             }
@@ -205,27 +189,27 @@ impl Session {
         for warning in warnings {
             self.warn(warning, "");
         }
-        self.settle(has_warnings).await;
+        self.flush_logs(has_warnings).await;
         Ok(package)
     }
 
-    /// Chooses the provider by the bytes that an SDK remembers.
+    /// Sets the provider by the parameter value of an SDK.
     pub(crate) async fn parameterize_by_value(&self, value: &[u8]) -> Result<Arc<Package>, SessionError> {
         self.parameterize(Parameter::decode(value)?.arguments()).await
     }
 
     async fn parameterize(&self, arguments: Arguments) -> Result<Arc<Package>, SessionError> {
         let mut slot = self.choice.lock().await;
-        let mut cancelled = std::pin::pin!(self.cancelling.notified());
+        let mut cancelled = std::pin::pin!(self.cancelled.notified());
         let name = arguments.source.name().to_owned();
-        let tell = |line| self.say(Severity::Info, line, "");
+        let report = |line| self.send_log(Severity::Info, line, "");
         let mut warnings = Vec::new();
         let resolved = tokio::select! {
-            resolved = resolve(arguments, &self.daemon.settings, &tell, &mut warnings) => resolved,
+            resolved = resolve(arguments, &self.daemon.settings, &report, &mut warnings) => resolved,
             () = &mut cancelled => return Err(SessionError::Cancelled { name }),
         };
         if let Some(package) = slot.as_ref().map(|choice| choice.package()) {
-            // Asking for the same again is answered; a session cannot have a second provider.
+            // Repeating the same parameterization is allowed; a second provider is not.
             let chosen = package.identity();
             if resolved.is_ok_and(|resolved| resolved.identity.parameter == chosen.parameter) {
                 return Ok(package);
@@ -241,7 +225,7 @@ impl Session {
         for warning in warnings {
             self.warn(warning, "");
         }
-        self.settle(has_warnings).await;
+        self.flush_logs(has_warnings).await;
         let choice = match ProviderSlot::remembered(&self.daemon, &source, &identity).await {
             Some(choice) => choice,
             None => {
@@ -259,8 +243,9 @@ impl Session {
         Ok(package)
     }
 
-    /// Warns of an SDK in the project around the working directory that was left behind by the project file, where the session's
-    /// package comes from it. An engine runs plugins in the directory of its project.
+    /// Warns of an SDK of the project around the working directory that does not match the project
+    /// file, if the session's package comes from it. An engine runs plugins in the directory of its
+    /// project.
     pub(crate) async fn warn_of_stale_sdk(&self) {
         let Some(package) = self.package().await else { return };
         let stale = move || {
@@ -268,74 +253,74 @@ impl Session {
             let here = std::env::current_dir().ok()?;
             stale::warning_of_package(&here, &identity.name, &identity.parameter)
         };
-        // A panic there would be a bug, and none of the engine's concern.
+        // A panic there is a bug that must not fail the engine's call.
         if let Ok(Some(warning)) = tokio::task::spawn_blocking(stale).await {
             self.warn(warning, "");
-            self.settle(true).await;
+            self.flush_logs(true).await;
         }
     }
 
     /// Sends one line to the engine.
-    pub(crate) fn say(&self, severity: Severity, message: String, urn: &str) {
+    pub(crate) fn send_log(&self, severity: Severity, message: String, urn: &str) {
         self.log().send(LogLine { severity, message, urn: urn.to_owned() });
     }
 
-    /// Shows a warning about a resource, unless it was shown already: a provider repeats itself when it validates, plans and
-    /// applies the same resource.
+    /// Shows a warning about a resource once: a provider repeats it in validate, plan and apply.
     pub(crate) fn warn(&self, message: String, urn: &str) {
         let mut shown = self.shown_warnings.lock().unwrap_or_else(PoisonError::into_inner);
         if shown.len() >= REMEMBERED_WARNINGS {
             shown.clear();
         }
         if shown.insert((urn.to_owned(), message.clone())) {
-            self.say(Severity::Warning, message, urn);
+            self.send_log(Severity::Warning, message, urn);
         }
     }
 
-    /// Delivers what a call has to say, if it is anything that must be there before the answer.
-    pub(crate) async fn settle(&self, has_warnings: bool) {
+    /// Flushes log lines that must arrive before the response.
+    pub(crate) async fn flush_logs(&self, has_warnings: bool) {
         if has_warnings || self.daemon.settings.log_calls {
             self.log().flush().await;
         }
     }
 
-    /// Asks calls under way to come to an end, without waiting until they have: the engine has only a few seconds for this,
-    /// and waits for the calls themselves. What was asked before and has not ended is broken off after the grace; what is open is
-    /// closed after the calls. The session goes on: an engine that is attached sends Cancel at the end of each of its runs.
+    /// Stops calls in progress without waiting for them: the engine allows only a few seconds for
+    /// this, and waits for the calls themselves. Calls that a previous Cancel stopped are
+    /// interrupted after the grace period; leases are closed after the calls. The session stays
+    /// usable: an attached engine sends Cancel at the end of each run.
     pub(crate) async fn cancel(&self) {
-        // Before asking for the provider, which is there only once it has started.
-        self.cancelling.notify_waiters();
+        // First, because a provider that is starting holds the lock.
+        self.cancelled.notify_waiters();
         let choice = self.choice.lock().await.clone();
         let instance = match choice {
             Some(choice) => choice.interrupted(),
             None => self.daemon.only_instance.get().cloned(),
         };
         let Some(instance) = instance else { return };
-        let calls = instance.calls.begun();
+        let calls = instance.calls.snapshot();
         let leases = instance.leases.until_now();
-        if let Some(asked_twice) = instance.asked(&calls) {
+        if let Some(stopped_twice) = instance.asked(&calls) {
             let stop_grace_period = self.daemon.stop_grace_period();
-            self.daemon.spawn(async move { asked_twice.break_off_after(stop_grace_period).await });
+            self.daemon.spawn(async move { stopped_twice.interrupt_after(stop_grace_period).await });
         }
         if let Err(error) = instance.stop(&calls).await {
-            self.say(Severity::Warning, format!("{error}; what it is busy with may take its time"), "");
-            self.settle(true).await;
+            self.send_log(Severity::Warning, format!("{error}; calls in progress may take long"), "");
+            self.flush_logs(true).await;
         }
         self.daemon.spawn(async move {
             instance.stopped(&calls).await;
-            // They may have used what is open until now; nothing else will.
+            // Only these calls may use the open leases.
             leases.close();
         });
     }
 
-    /// Sees to it that whoever waits for a call is told what is known of it by now. The daemon ends.
-    pub(super) async fn break_off(&self) {
+    /// Interrupts all calls, as the daemon ends.
+    pub(super) async fn interrupt(&self) {
         if let Some(choice) = self.choice.lock().await.as_ref() {
             choice.calls().close();
         }
     }
 
-    /// The connection is gone, and with it everybody who could use the provider.
+    /// Ends the provider after the connection has closed.
     pub(crate) fn disconnected(self: &Arc<Self>) {
         self.daemon.forget_session(self.number);
         let session = Arc::clone(self);
@@ -348,7 +333,7 @@ impl Session {
     }
 }
 
-/// Whether Pulumi's own variable for those who develop it is set.
+/// Whether Pulumi's variable for its own developers is set.
 fn is_developer() -> bool {
     std::env::var("PULUMI_DEV").is_ok_and(|value| value == "1" || value.eq_ignore_ascii_case("true"))
 }

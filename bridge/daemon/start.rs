@@ -1,4 +1,4 @@
-//! Starting a provider, or joining one that is running already.
+//! Starting a provider, or reattaching to a running one.
 
 use std::path::{Path, PathBuf};
 
@@ -13,61 +13,52 @@ use super::{Calls, provider_log};
 use crate::engine::EngineLog;
 use crate::settings::Settings;
 
-/// Terraform's variable that turns TLS to providers off, when it is set to anything.
+/// Terraform's variable that disables TLS to providers, if it is set to anything.
 const DISABLE_TLS: &str = "TF_DISABLE_PLUGIN_TLS";
 
-/// Where a provider comes from.
 #[derive(Clone, Debug)]
 pub(crate) struct ProviderSource {
-    /// What it is called in messages: its type, such as `random`.
+    /// Name in messages: the provider's type, such as `random`.
     pub name: String,
-    /// How it comes to run.
     pub program: Program,
 }
 
-/// How a provider comes to run.
+/// How to run a provider.
 #[derive(Clone, Debug)]
 pub(crate) enum Program {
-    /// It is started from this file.
+    /// Start this file.
     File(PathBuf),
-    /// It runs already.
+    /// Reattach to a running process.
     Running(ReattachConfig),
 }
 
-/// A provider cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StartError {
-    /// Whether it runs already cannot be told.
     #[error(transparent)]
     Reattach(#[from] ReattachVariableError),
-    /// It is not the program that was installed.
+    /// The provider binary changed since it was installed.
     #[error(transparent)]
     Altered(#[from] AlteredError),
     /// It is not verified, and signatures are enforced.
     #[error("{} is not verified by a signature, and OPENTOFU_ENFORCE_GPG_VALIDATION is set", program.display())]
-    Enforced {
-        /// Its program.
-        program: PathBuf,
-    },
-    /// It cannot be started, or connected to.
+    Enforced { program: PathBuf },
+    /// It cannot be started or connected to.
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    /// It does not say what it offers.
+    /// It does not return a schema.
     #[error(transparent)]
     Provider(#[from] ProviderError),
-    /// What it says of its own configuration cannot be used; Terraform refuses such a provider as well.
+    /// Its provider configuration schema is invalid; Terraform rejects such a provider as well.
     #[error("the provider {name} cannot be used")]
     Schema {
-        /// What it is called.
         name: String,
-        /// What is wrong.
         #[source]
         source: CatalogueError,
     },
 }
 
 impl ProviderSource {
-    /// The provider of this type in a file, unless the environment says that one of this type runs already.
+    /// The provider of this type in a file, unless the environment names a running one.
     pub(crate) fn in_file(provider_type: &str, executable: PathBuf) -> Result<Self, ReattachVariableError> {
         let running = reattach::running_of_type(provider_type)?;
         let program = running.map_or(Program::File(executable), Program::Running);
@@ -75,7 +66,7 @@ impl ProviderSource {
     }
 }
 
-/// Starts the provider, and asks it what it offers, which is compared with what is `known`. Its log goes to `log`.
+/// Starts the provider and reads its schema, which is compared with `known`. Its log goes to `log`.
 pub(crate) async fn start(
     source: &ProviderSource,
     settings: &Settings,
@@ -106,18 +97,18 @@ pub(crate) async fn start(
     Ok((provider, news))
 }
 
-/// Where a provider binary comes from.
+/// Origin of a provider binary.
 enum Provenance {
-    /// A signature or a mirror of the user's vouches for it, or it is in no cache: the user has named it.
+    /// Verified by a signature or a configured mirror, or in no cache: the user named it.
     Accepted,
-    /// Its registry names it without a signature.
+    /// From a registry, without a signature.
     Unsigned,
-    /// It is in the cache, and nothing vouches for it; the text says why.
+    /// In the cache without verification, for this reason.
     Unverified(String),
 }
 
-/// Refuses a provider binary that was altered since it was installed, however long ago it was chosen, and one that is not
-/// verified where signatures are enforced. A path into the cache, or a link, leads there too.
+/// Rejects a provider binary that changed since it was installed, and an unverified one where
+/// signatures are enforced. Paths into the cache and links to it count too.
 async fn verify(executable: &Path) -> Result<(), StartError> {
     match provenance(executable.to_owned()).await? {
         Provenance::Accepted => Ok(()),
@@ -130,14 +121,14 @@ async fn verify(executable: &Path) -> Result<(), StartError> {
     }
 }
 
-/// The warning before a provider binary is started that is named by its path, is in the cache, and is not verified.
+/// The warning for an unverified provider binary in the cache that is named by its path.
 pub(crate) async fn unverified(executable: PathBuf) -> Option<String> {
     let shown = executable.display().to_string();
     match provenance(executable).await {
         Ok(Provenance::Unverified(reason)) => {
             Some(format!("{shown} is unverified: it was not installed by isthmus, and {reason}"))
         }
-        // That it was altered is found once more when it is started.
+        // The start reports a changed binary itself.
         Ok(Provenance::Accepted | Provenance::Unsigned) | Err(_) => None,
     }
 }
@@ -147,15 +138,16 @@ async fn provenance(executable: PathBuf) -> Result<Provenance, AlteredError> {
         Some(Verification::Signed { .. } | Verification::Mirrored { .. }) => Ok(Provenance::Accepted),
         Some(Verification::Unsigned) => Ok(Provenance::Unsigned),
         Some(Verification::Unverified { reason, .. }) => Ok(Provenance::Unverified(reason.to_string())),
-        None if is_in_cache(&executable) => Ok(Provenance::Unverified(
-            "its origin has not been asked; `isthmus install` verifies it".to_owned(),
-        )),
+        None if is_in_cache(&executable) => {
+            Ok(Provenance::Unverified("its origin was not queried; `isthmus install` verifies it".to_owned()))
+        }
         None => Ok(Provenance::Accepted),
     };
     blocking(find).await
 }
 
-/// Whether a file is in the provider cache, by its path or by where links on it lead. Blocks on the file system.
+/// Whether a file is in the provider cache, by its path or its canonical path. Blocks on the file
+/// system.
 fn is_in_cache(executable: &Path) -> bool {
     let Ok(cache) = crate::home::provider_cache() else { return false };
     let is_below = |executable: &Path, cache: &Path| executable.starts_with(cache);

@@ -1,4 +1,4 @@
-//! Lines on their way to the user, in order.
+//! Ordered delivery of log lines to the user.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -9,38 +9,33 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{Engine, Generation};
 
-/// How many lines may wait. A provider that logs faster than the engine takes it loses the rest, and the user is told how
-/// many; memory must not grow with what a provider prints.
+/// Capacity of the queue. If a provider logs faster than the engine accepts, further lines are
+/// dropped and counted, so that memory is bounded.
 const CAPACITY: usize = 4096;
 
-/// How long a message of joined lines may become before the next is begun.
+/// Maximum length of a message of joined lines.
 const LONGEST_JOINED: usize = 16 * 1024;
 
-/// How a line is shown. The numbers are those of both engines' `LogSeverity`.
+/// The numbers are those of both engines' `LogSeverity`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Severity {
-    /// Only when debugging.
+    /// Shown for debugging only.
     Debug = 0,
-    /// As it is.
     Info = 1,
-    /// As a warning.
     Warning = 2,
-    /// As an error; accompanies a call that fails.
+    /// Accompanies a call that fails.
     Error = 3,
 }
 
-/// One line.
 #[derive(Clone, Debug)]
 pub(crate) struct LogLine {
-    /// How it is shown.
     pub severity: Severity,
-    /// What it says.
     pub message: String,
     /// The resource that it is about; may be empty.
     pub urn: String,
 }
 
-/// The way to one engine's log. Cloning it shares the way.
+/// The queue of one engine's log. Clones share the queue.
 #[derive(Clone, Debug)]
 pub(crate) struct EngineLog {
     queue: mpsc::Sender<Item>,
@@ -55,7 +50,8 @@ enum Item {
 }
 
 impl EngineLog {
-    /// Starts to deliver to `engine`, or to stderr where there is none. Delivery ends when the last clone is dropped.
+    /// Starts delivery to `engine`, or to stderr without one. Delivery ends when the last clone is
+    /// dropped.
     pub(crate) fn start(engine: Option<Engine>) -> Self {
         let (queue, lines) = mpsc::channel(CAPACITY);
         let lost = Arc::new(AtomicU64::new(0));
@@ -63,18 +59,18 @@ impl EngineLog {
         Self { queue, lost, secrets: KnownSecrets::default() }
     }
 
-    /// The same way for a session whose secrets these are: they are redacted in every line.
+    /// Redacts these secrets in every line.
     #[must_use]
     pub(crate) fn redacting(self, secrets: KnownSecrets) -> Self {
         Self { secrets, ..self }
     }
 
-    /// What is redacted.
+    /// The secrets to redact.
     pub(crate) fn secrets(&self) -> &KnownSecrets {
         &self.secrets
     }
 
-    /// Puts a line into the queue, without waiting.
+    /// Enqueues a line, without waiting.
     pub(crate) fn send(&self, mut line: LogLine) {
         self.secrets.redact_in_place(&mut line.message);
         if self.queue.try_send(Item::Line(line)).is_err() {
@@ -82,12 +78,12 @@ impl EngineLog {
         }
     }
 
-    /// Waits until everything that was put into the queue before is delivered (or given up). A call does so before it
-    /// answers, because the engine may end the plugin after the answer.
+    /// Waits until all earlier lines are delivered or dropped. A call does so before it returns,
+    /// because the engine may end the plugin then.
     pub(crate) async fn flush(&self) {
         let (done, delivered) = oneshot::channel();
         if self.queue.send(Item::Flush(done)).await.is_ok() {
-            // An error means that delivery has ended, and with it the wait.
+            // An error means that delivery has ended.
             let _ = delivered.await;
         }
     }
@@ -99,7 +95,7 @@ async fn deliver(engine: Option<Engine>, mut lines: mpsc::Receiver<Item>, lost: 
     while let Some(item) = next.take() {
         match item {
             Item::Flush(done) => {
-                // Nobody may be waiting any more.
+                // The caller may have been cancelled.
                 let _ = done.send(());
             }
             Item::Line(mut line) => {
@@ -120,8 +116,9 @@ async fn deliver(engine: Option<Engine>, mut lines: mpsc::Receiver<Item>, lost: 
     }
 }
 
-/// Adds to a line for debugging those that wait behind it and are about the same resource: providers have half a dozen to
-/// say in every call, and each message to the engine is a call of its own. Returns the first that does not belong to it.
+/// Joins subsequent debug lines about the same resource to a debug line: providers log half a dozen
+/// per call, and each message to the engine is a call. Returns the first item that does not belong
+/// to it.
 fn join_waiting(line: &mut LogLine, lines: &mut mpsc::Receiver<Item>) -> Option<Item> {
     while line.severity == Severity::Debug && line.message.len() < LONGEST_JOINED {
         match lines.try_recv().ok()? {
@@ -139,8 +136,9 @@ async fn deliver_line(engine: &mut Option<Engine>, line: &LogLine) {
     if let Some(connected) = engine {
         match connected.log(line.severity, &line.message, &line.urn).await {
             Ok(()) => return,
-            // It will not come back: the engine outlives its plugins. Trying again for each line would slow every call.
-            // The legacy engine shows every line on stderr as an error, so nothing goes there in its presence.
+            // It will not come back: the engine outlives its plugins, and retrying for each line
+            // would slow every call. The legacy engine shows stderr as errors, so nothing is
+            // written there for it.
             Err(_) if connected.generation() == Generation::Lumi => return,
             Err(error) => {
                 write_to_stderr(Severity::Warning, &format!("{error}; log lines go to stderr from here on"));
@@ -154,7 +152,7 @@ async fn deliver_line(engine: &mut Option<Engine>, line: &LogLine) {
 fn write_to_stderr(severity: Severity, message: &str) {
     if severity > Severity::Debug {
         let line = format!("{}: {message}\n", format!("{severity:?}").to_lowercase());
-        // What it does not take is lost: there is no other place for it, and calls must go on.
+        // There is no other place for it.
         let _ = std::io::stderr().lock().write_all(line.as_bytes());
     }
 }

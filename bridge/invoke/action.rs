@@ -1,4 +1,4 @@
-//! Actions: carried out by an invoke, and never in a preview.
+//! Actions: run by an invoke, and never in a preview.
 
 use std::sync::Arc;
 
@@ -13,42 +13,42 @@ use crate::package::shape::ResourceShape;
 use crate::resource::{OperationError, OperationWarnings, Target, Timeouts};
 use crate::translate::inputs::Unknowns;
 
-/// What is shown of one piece of progress. A provider may say as much as a message of the protocol holds.
+/// Maximum length of a progress message, which the protocol does not limit.
 const LONGEST_PROGRESS: usize = 4096;
 
 pub(super) async fn carry_out(
     invocation: Invocation<'_>,
     shape: Arc<ResourceShape>,
-    notes: &mut OperationWarnings,
+    warnings: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let Invocation { session, instance, provider, token, arguments, preview } = invocation;
-    let engine_tells = session.tells_previews();
-    if preview || !engine_tells {
-        return Err(OperationError::ActionInPreview { action: token.to_owned(), engine_tells });
+    let engine_marks_previews = session.marks_previews();
+    if preview || !engine_marks_previews {
+        return Err(OperationError::ActionInPreview { action: token.to_owned(), engine_marks_previews });
     }
     let target = Target {
         provider,
         shape,
         package: instance.package.identity(),
-        keep_secrets: session.keeps_secrets(),
+        keep_secrets: session.accepts_secrets(),
         timeouts: Timeouts::default(),
         memory: None,
     };
     let config = target.config(arguments, Unknowns::Reject)?;
     instance.require_configured().await?;
 
-    let mut was_told = false;
-    let tell = |text: String| {
-        was_told = true;
-        session.say(Severity::Info, format!("{token}: {}", shortened(&text)), "");
+    let mut has_progress = false;
+    let report = |text: String| {
+        has_progress = true;
+        session.send_log(Severity::Info, format!("{token}: {}", shortened(&text)), "");
     };
-    let mut warnings = Vec::new();
+    let mut diagnostics = Vec::new();
     let type_name = &target.shape.terraform_type;
-    let done = provider.carry_out_action(type_name, &config.value, tell, &mut warnings).await;
-    remember(&mut warnings, &target, notes);
-    session.settle(was_told).await;
+    let done = provider.carry_out_action(type_name, &config.value, report, &mut diagnostics).await;
+    remember(&mut diagnostics, &target, warnings);
+    session.flush_logs(has_progress).await;
     done.map_err(|error| match &error {
-        // It was begun, so no argument is to be blamed alone.
+        // The action was started, so that the error is not about its arguments alone.
         ProviderError::Diagnostics { operation, .. }
             if *operation == Rpc::InvokeAction.name(ProtocolVersion::V6) =>
         {
@@ -59,8 +59,8 @@ pub(super) async fn carry_out(
     Ok(nothing())
 }
 
-/// An object without properties, as one value: that is what Pulumi reads in the schema, where such an object cannot be told
-/// from a map. SDKs take the first value of an answer for it, and some fail when there is none.
+/// An object without properties, as one value: Pulumi cannot distinguish such an object from a map
+/// in the schema. SDKs use the first member of a response as its value, and some fail without one.
 fn nothing() -> Struct {
     Struct::from([(RESULT, Property::Struct(Struct::new()))])
 }

@@ -1,7 +1,7 @@
 //! Data sources.
 //!
-//! Core reads a data source only when all of its arguments are known. Before that it takes for known what the arguments
-//! say, and for unknown whatever the provider would add; so does a preview here.
+//! Core reads a data source only when all arguments are known. Until then, it plans configured
+//! values as they are and computed ones as unknown; so does a preview here.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(super) async fn read(
     shape: Arc<ResourceShape>,
     arguments: &Struct,
     asked: Asked,
-    notes: &mut OperationWarnings,
+    warnings: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let target = Target {
         provider,
@@ -37,23 +37,23 @@ pub(super) async fn read(
         return not_known_yet(&target, &config);
     }
     instance.require_configured().await?;
-    let mut warnings = Vec::new();
+    let mut diagnostics = Vec::new();
     let type_name = &target.shape.terraform_type;
-    let read = provider.read_data_source(type_name, &config.value, &mut warnings).await;
-    remember(&mut warnings, &target, notes);
+    let read = provider.read_data_source(type_name, &config.value, &mut diagnostics).await;
+    remember(&mut diagnostics, &target, warnings);
     let answer = read.map_err(|error| refusal(&target, arguments, error))?;
     match answer {
         DataSourceAnswer::Deferred(deferral) if asked.preview => {
             let subject = format!("reading the data source {type_name}");
             let meanwhile = "Until then its results are unknown, and an update fails.";
-            notes.texts.push(describe(&deferral.warning(&subject, meanwhile), &target.shape.object));
+            warnings.texts.push(describe(&deferral.warning(&subject, meanwhile), &target.shape.object));
             not_known_yet(&target, &config)
         }
         answer => {
             let state = answer.read(provider, type_name).map_err(|error| target.failed(error))?;
             if let Some(path) = digits::lost_in(&state) {
                 let property = property_path(&path, &target.shape.object);
-                notes
+                warnings
                     .texts
                     .push(digits::warning(&format!("`{property}`"), &format!("data source {type_name}")));
             }
@@ -64,7 +64,7 @@ pub(super) async fn read(
     }
 }
 
-/// What is known of the results before they are read.
+/// The results that are known before the read.
 fn not_known_yet(target: &Target<'_>, config: &Config) -> Result<Struct, OperationError> {
     let planned = rules::planned_from_config(&target.shape.schema.block, &config.value);
     let options =

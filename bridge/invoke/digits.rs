@@ -1,13 +1,13 @@
-//! Numbers of results that lose digits on their way to a program.
+//! Numbers in results that lose precision on their way to a program.
 //!
-//! A resource's numbers are kept exactly in its state, whatever is shown of them. What is invoked has no state, so all that
-//! can be done is to say it.
+//! A resource's state has its numbers exactly. Results of invokes have no state, so that only a
+//! warning is possible.
 
 use std::convert::Infallible;
 
 use isthmus_cty::{AttributePath, Number, Value};
 
-/// Where the first whole number is that a program gets with other digits.
+/// The first integer that a program gets with other digits.
 pub(super) fn lost_in(result: &Value) -> Option<AttributePath> {
     let mut found = None;
     let walked = result.walk(&mut |path, part| {
@@ -26,7 +26,7 @@ pub(super) fn lost_in(result: &Value) -> Option<AttributePath> {
     }
 }
 
-/// What is said of it. `place` is the property's name, or "the result".
+/// The warning about it. `place` is the property's name, or "the result".
 pub(super) fn warning(place: &str, of: &str) -> String {
     format!(
         "{place} of {of} has more digits than a number in a program holds, so the last ones are lost; take care where it is \

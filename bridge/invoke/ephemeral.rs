@@ -1,7 +1,7 @@
-//! Ephemeral resources: opened by an invoke, and open until the run is over.
+//! Ephemeral resources: opened by an invoke, and open until the run ends.
 //!
-//! Nothing that comes of one may be stored in the clear, and an engine stores what it is not told to encrypt. So all of it is
-//! secret, whatever the schema says of its parts.
+//! Their results must not be stored in the clear, and an engine stores whatever is not secret. So
+//! all of it is, regardless of the schema.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::translate::property::unknown;
 pub(super) async fn open(
     invocation: Invocation<'_>,
     shape: Arc<ResourceShape>,
-    notes: &mut OperationWarnings,
+    warnings: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let Invocation { session, instance, provider, token, arguments, .. } = invocation;
-    let keep_secrets = session.keeps_secrets();
+    let keep_secrets = session.accepts_secrets();
     let target = Target {
         provider,
         shape,
@@ -34,20 +34,20 @@ pub(super) async fn open(
     let config = target.config(arguments, Unknowns::Keep)?;
     instance.require_configured().await?;
 
-    let mut warnings = Vec::new();
-    let valid = provider.validate_ephemeral_resource(type_name, &config.value, &mut warnings).await;
-    remember(&mut warnings, &target, notes);
+    let mut diagnostics = Vec::new();
+    let valid = provider.validate_ephemeral_resource(type_name, &config.value, &mut diagnostics).await;
+    remember(&mut diagnostics, &target, warnings);
     valid.map_err(|error| refusal(&target, arguments, error))?;
     if !config.value.is_wholly_known() {
-        // Only a preview has such arguments. What is not open yet says nothing of itself.
+        // Only a preview has unknown arguments. Without opening, nothing is known of the result.
         let fields = target.shape.object.fields.iter();
         return Ok(fields.map(|field| (field.pulumi.clone(), unknown())).collect());
     }
 
     let full = |NoRoom| OperationError::TooManyLeases { token: token.to_owned(), most: MOST_LEASES };
     let room = instance.leases.room().map_err(full)?;
-    let opened = provider.open_ephemeral_resource(type_name, &config.value, &mut warnings).await;
-    remember(&mut warnings, &target, notes);
+    let opened = provider.open_ephemeral_resource(type_name, &config.value, &mut diagnostics).await;
+    remember(&mut diagnostics, &target, warnings);
     let opened = opened.map_err(|error| refusal(&target, arguments, error))?;
     room.keep(instance, opened.lease, token, session.log());
     let options = OutputOptions { keep_secrets, secrets: &config.secrets, unknowns: false };

@@ -1,4 +1,4 @@
-//! Provider functions: named arguments in Pulumi, positions in Terraform.
+//! Provider functions: named arguments in Pulumi, positional ones in Terraform.
 
 use isthmus_cty::Value;
 use isthmus_proto::property::{Struct, Value as Property};
@@ -14,14 +14,14 @@ use crate::translate::outputs::{OutputOptions, property_from_value};
 use crate::translate::property::{contains_unknown, unknown};
 use crate::translate::property_path::PropertyPath;
 
-/// What a result is called that is one value, and no object with properties.
+/// The member of a result that is no object.
 pub(super) const RESULT: &str = "result";
 
 pub(super) async fn call(
     provider: &Provider,
     shape: &FunctionShape,
     arguments: &Struct,
-    notes: &mut OperationWarnings,
+    warnings: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let is_unknown = |argument| contains_unknown(argument) == Ok(true);
     let takes_unknown = |name: &str| {
@@ -29,8 +29,8 @@ pub(super) async fn call(
         parameter.is_some_and(|parameter| parameter.allow_unknown)
     };
     if arguments.iter().any(|(name, argument)| is_unknown(argument) && !takes_unknown(name)) {
-        // A function computes from its arguments and nothing else, so there is nothing to be known yet. As in core, even one
-        // unknown element counts, unless the parameter says otherwise.
+        // The result depends on arguments only. As in core, a single unknown element makes it
+        // unknown, unless the parameter allows unknown values.
         return Ok(unknown_result(shape));
     }
     let given = Inputs::of_function(arguments, shape);
@@ -47,7 +47,7 @@ pub(super) async fn call(
             let list = Shape::List(std::sync::Arc::new(parameter.shape.clone()));
             let read = read(argument, parameter, &list, given, &mut failures);
             if matches!(read, Some(Value::Unknown(_))) {
-                // It is not even known how many arguments there are.
+                // Even the number of arguments is unknown.
                 return Ok(unknown_result(shape));
             }
             if let Some(Value::List(elements)) = read {
@@ -76,9 +76,9 @@ pub(super) async fn call(
     }
     if digits::lost_in(&result).is_some() {
         let function = format!("function \"{}\"", shape.terraform_name);
-        notes.texts.push(digits::warning("the result", &function));
+        warnings.texts.push(digits::warning("the result", &function));
     }
-    // Of itself a function has nothing to hide: what comes of a secret is marked by the caller.
+    // The caller marks results of secrets.
     let options = OutputOptions { keep_secrets: false, secrets: &[], unknowns: true };
     Ok(match property_from_value(&result, &shape.return_shape, options)? {
         Property::Struct(bag) if matches!(shape.return_shape, Shape::Object(_)) => bag,
@@ -120,7 +120,7 @@ fn read(
     given: Inputs<'_>,
     failures: &mut Vec<Failure>,
 ) -> Option<Value> {
-    // What must not be unknown was seen to before.
+    // Unknown values are rejected above where they are not allowed.
     match value_from_property(argument, &parameter.pulumi, shape, Unknowns::Keep) {
         Ok(config) => Some(config.value),
         Err(found) => {
@@ -148,7 +148,7 @@ fn of_function(error: FunctionError, shape: &FunctionShape, given: Inputs<'_>) -
     }
 }
 
-/// The parameter that an argument was for; all further arguments were for the variadic one.
+/// The parameter of an argument; all further arguments belong to the variadic one.
 fn parameter_at(index: usize, shape: &FunctionShape) -> Option<&FunctionParameter> {
     let further = shape.parameters.last().filter(|_| shape.variadic);
     shape.parameters.get(index).or(further)

@@ -1,16 +1,15 @@
-//! Results for engines that take outputs, and for those that do not.
+//! Results for engines that accept outputs, and for those that do not.
 //!
-//! Engines from 3.268 on say in the handshake that they take outputs from an invoke: values that may be unknown, and that
-//! say which resources they come of. All others refuse a result in which anything is unknown, with an error that says
-//! nothing to a user; so what is unknown is left out of it, as these engines themselves do while a provider's own
-//! configuration is not known.
+//! Since 3.268 engines announce in the handshake that they accept outputs from an invoke: values
+//! that may be unknown, with their dependencies. Older ones reject a result with unknown values
+//! with an unhelpful error; so these are left out, as those engines do themselves while a
+//! provider's configuration is unknown.
 
 use isthmus_proto::property::{Struct, Value};
 
 use crate::translate::property::{PropertyView, classify, contains_unknown, output};
 
-/// The result as outputs, each of which depends on whatever the arguments depend on: nobody knows what a provider makes of
-/// which.
+/// The result as outputs, each of which depends on all dependencies of the arguments.
 pub(super) fn with_dependencies(result: Struct, arguments: &Struct) -> Struct {
     let mut dependencies = Vec::new();
     arguments.values().for_each(|argument| collect(argument, &mut dependencies));
@@ -30,7 +29,8 @@ pub(super) fn with_dependencies(result: Struct, arguments: &Struct) -> Struct {
     members.collect()
 }
 
-/// The result without what is not known. Whoever has sent something unknown knows what that is, and gets it back.
+/// The result without unknown values, unless the arguments contain some: then the engine accepts
+/// them.
 pub(super) fn as_far_as_known(result: Struct, arguments: &Struct) -> Struct {
     let is_unknown = |value: &Value| contains_unknown(value) == Ok(true);
     if arguments.values().any(is_unknown) {

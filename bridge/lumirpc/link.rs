@@ -1,10 +1,12 @@
-//! `isthmus link`: puts a provider where a legacy engine looks for it. One that is named by its address is installed first.
+//! `isthmus link`: links a provider as a plugin of the legacy engine, and installs it first if it
+//! is given by address.
 //!
-//! That engine starts `lumi-resource-PKG`, which it looks for on PATH and then in `packs/PKG` of its own directory. Two links do:
-//! one of that name to this program, which knows by the name what to do, and one beside it to the provider. A link holds
-//! nothing that could grow old, and whoever looks at it sees where it leads.
+//! That engine starts `lumi-resource-PKG` from PATH, or else from `packs/PKG` of its own directory.
+//! Two links suffice: one of that name to this executable, which derives its role from the name,
+//! and one beside it to the provider. Links hold no content that could become stale, and show where
+//! they lead.
 //!
-//! What is not ours is never replaced; what is may be, so that the command can be run again with a newer provider.
+//! Only links of this command are replaced, so that it can be run again with a newer provider.
 
 use std::ffi::OsStr;
 use std::io;
@@ -24,14 +26,14 @@ use crate::cli::shell;
 use crate::package::parameters::{EXECUTABLE_PREFIX, is_path, local_provider_type};
 use crate::settings::Settings;
 
-/// What the link to the provider is called, behind the plugin's name.
+/// Suffix of the link to the provider, after the plugin's name.
 pub(crate) const PROVIDER_LINK: &str = ".provider";
 
-/// The engine's own directory, and the variable that names another one.
+/// The engine's default directory, and the variable that overrides it.
 const LUMI_ROOT: &str = "/usr/local/lumi";
 const LUMI_ROOT_VARIABLE: &str = "LUMIROOT";
 
-/// What the program itself is called.
+/// File name of this executable.
 const PROGRAM: &str = "isthmus";
 
 const EXAMPLES: &str = "\
@@ -60,11 +62,10 @@ pub(crate) struct Link {
     dir: Option<PathBuf>,
 }
 
-/// A provider cannot be linked.
 #[derive(Debug, thiserror::Error)]
 enum LinkError {
     #[error("failed to link {path}", path = .path.display())]
-    NoProgram {
+    InvalidBinary {
         path: PathBuf,
         #[source]
         error: ExecutableError,
@@ -98,7 +99,6 @@ enum LinkError {
 }
 
 impl LinkError {
-    /// What to do about it, in lines of their own.
     fn help(&self) -> Vec<String> {
         match self {
             Self::Install(error) => error.help(),
@@ -120,7 +120,7 @@ pub(crate) fn run(link: &Link, settings: &Settings) -> ExitCode {
 }
 
 impl Link {
-    /// The provider's program, which is installed if an address is named.
+    /// Path of the provider binary, which is installed if an address is given.
     fn program(&self, settings: &Settings) -> Result<PathBuf, LinkError> {
         let is_file = is_path(&self.provider) || Path::new(&self.provider).is_file();
         if !is_file {
@@ -132,33 +132,35 @@ impl Link {
         let program = find_executable(Path::new(&self.provider));
         match inspect(&program) {
             Ok(()) => Ok(program),
-            Err(error) => Err(LinkError::NoProgram { path: PathBuf::from(&self.provider), error }),
+            Err(error) => Err(LinkError::InvalidBinary { path: PathBuf::from(&self.provider), error }),
         }
     }
 
     fn make(&self, program: &Path, root: Option<&OsStr>) -> Result<String, LinkError> {
-        // Not where it leads in the end: some programs look at the name that they were started by.
+        // Not canonicalized: some programs depend on the name that they are started by.
         let program = std::path::absolute(program).map_err(LinkError::Here)?;
         let package = self.package(&program)?;
-        let folder = match &self.dir {
-            Some(folder) => std::path::absolute(folder).map_err(LinkError::Here)?,
+        let directory = match &self.dir {
+            Some(directory) => std::path::absolute(directory).map_err(LinkError::Here)?,
             None => {
                 let root = root.filter(|root| !root.is_empty()).unwrap_or(OsStr::new(LUMI_ROOT));
                 Path::new(root).join("packs").join(&package)
             }
         };
         let ours = std::env::current_exe().map_err(LinkError::Here)?;
-        let plugin = folder.join(format!("{PLUGIN_PREFIX}{package}"));
-        let provider = folder.join(format!("{PLUGIN_PREFIX}{package}{PROVIDER_LINK}"));
-        // Looked at before anything is changed.
-        let is_program =
+        let plugin = directory.join(format!("{PLUGIN_PREFIX}{package}"));
+        let provider = directory.join(format!("{PLUGIN_PREFIX}{package}{PROVIDER_LINK}"));
+        // Both are checked before anything changes.
+        let is_own_executable =
             |target: &Path| target == ours || target.file_name().is_some_and(|name| name == PROGRAM);
-        require_ours(&plugin, is_program)?;
-        // The one beside a link of ours is ours as well. By itself it is what an interrupted command has left.
+        require_ours(&plugin, is_own_executable)?;
+        // A provider link beside a plugin link of ours is ours too. A lone one is left by an
+        // interrupted command.
         let is_beside_ours = plugin.is_symlink();
         require_ours(&provider, |target| is_beside_ours || is_provider(target))?;
-        create_directories(&folder).map_err(|error| LinkError::Write { path: folder.clone(), error })?;
-        // The plugin last: it is never there without its provider.
+        create_directories(&directory)
+            .map_err(|error| LinkError::Write { path: directory.clone(), error })?;
+        // The plugin last, so that it never exists without its provider.
         let is_new = place(&provider, &program)? | place(&plugin, &ours)?;
         let done = if is_new { "linked" } else { "linked already" };
         Ok(format!("{done}: {} runs {}", plugin.display(), program.display()))
@@ -169,10 +171,11 @@ impl Link {
             Some(package) => package.clone(),
             None => {
                 let name = program.file_name().unwrap_or_default().to_string_lossy();
-                let of_file =
+                let file_type =
                     local_provider_type(&name).map_err(|_| LinkError::NoType(program.to_owned()))?;
-                // Released providers carry their version in their file's name; types have neither of these.
-                of_file.split(['_', '.']).next().unwrap_or_default().to_owned()
+                // Released provider binaries carry a version in their names; types contain neither
+                // character.
+                file_type.split(['_', '.']).next().unwrap_or_default().to_owned()
             }
         };
         let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
@@ -184,32 +187,32 @@ impl Link {
     }
 }
 
-/// Whether a file is called as provider binaries are.
+/// Whether a file is named like a provider binary.
 fn is_provider(file: &Path) -> bool {
     file.file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with(EXECUTABLE_PREFIX))
 }
 
-/// Refuses what is in the way and was not put there by this command: anything but a link to what `is_ours` knows.
+/// Rejects a path that this command did not create: anything but a link whose target `is_ours`
+/// accepts.
 fn require_ours(path: &Path, is_ours: impl Fn(&Path) -> bool) -> Result<(), LinkError> {
     match std::fs::read_link(path) {
         Ok(target) if is_ours(&target) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        // A link to something else, or no link at all.
         Ok(_) | Err(_) => Err(LinkError::Foreign(path.to_owned())),
     }
 }
 
-/// Makes a link, or replaces ours at once. `false`: it is there already.
+/// Creates or atomically replaces a link. Returns `false` if it exists already.
 fn place(path: &Path, target: &Path) -> Result<bool, LinkError> {
     if std::fs::read_link(path).is_ok_and(|found| found == target) {
         return Ok(false);
     }
     let failed = |error| LinkError::Write { path: path.to_owned(), error };
-    let folder = path.parent().unwrap_or(Path::new("."));
+    let directory = path.parent().unwrap_or(Path::new("."));
     let beside = tempfile::Builder::new()
         .prefix(".isthmus-")
         .permissions(std::fs::Permissions::from_mode(PRIVATE_DIRECTORY))
-        .tempdir_in(folder)
+        .tempdir_in(directory)
         .map_err(failed)?;
     let new = beside.path().join("link");
     symlink(target, &new).and_then(|()| std::fs::rename(&new, path)).map_err(failed)?;
@@ -221,8 +224,8 @@ mod tests {
 
     use super::*;
 
-    fn program(folder: &Path, name: &str) -> PathBuf {
-        let file = folder.join(name);
+    fn program(directory: &Path, name: &str) -> PathBuf {
+        let file = directory.join(name);
         std::fs::write(&file, "#!/bin/sh\n").expect("a file");
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("a mode");
         file
@@ -234,18 +237,18 @@ mod tests {
     }
 
     impl Link {
-        fn made(&self, root: Option<&OsStr>) -> Result<String, LinkError> {
+        fn run_with(&self, root: Option<&OsStr>) -> Result<String, LinkError> {
             self.make(&self.program(&Settings::default())?, root)
         }
     }
 
     #[test]
     fn the_links_are_where_the_engine_looks() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let provider = program(folder.path(), "terraform-provider-random_v3.6.0_x5");
-        let root = folder.path().join("lumi");
-        let done =
-            link(folder.path().join("terraform-provider-random"), None, None).made(Some(root.as_os_str()));
+        let directory = tempfile::tempdir().expect("a directory");
+        let provider = program(directory.path(), "terraform-provider-random_v3.6.0_x5");
+        let root = directory.path().join("lumi");
+        let done = link(directory.path().join("terraform-provider-random"), None, None)
+            .run_with(Some(root.as_os_str()));
         assert!(done.expect("linked").starts_with("linked: "));
         let plugin = root.join("packs/random/lumi-resource-random");
         assert_eq!(std::fs::read_link(&plugin).ok(), std::env::current_exe().ok());
@@ -253,23 +256,23 @@ mod tests {
         assert_eq!(std::fs::read_link(beside).expect("a link"), provider);
         assert_eq!(std::fs::read_dir(plugin.parent().expect("a directory")).expect("a directory").count(), 2);
 
-        let again = link(provider, None, None).made(Some(root.as_os_str())).expect("linked");
+        let again = link(provider, None, None).run_with(Some(root.as_os_str())).expect("linked");
         assert!(again.starts_with("linked already: "), "{again}");
     }
 
     #[test]
     fn a_link_of_ours_is_replaced_and_nothing_else() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let old = program(folder.path(), "terraform-provider-acme_v1");
-        let new = program(folder.path(), "terraform-provider-acme_v2");
-        let dir = folder.path().join("bin");
-        let make = |provider: &Path| link(provider, Some("corp"), Some(dir.clone())).made(None);
+        let directory = tempfile::tempdir().expect("a directory");
+        let old = program(directory.path(), "terraform-provider-acme_v1");
+        let new = program(directory.path(), "terraform-provider-acme_v2");
+        let dir = directory.path().join("bin");
+        let make = |provider: &Path| link(provider, Some("corp"), Some(dir.clone())).run_with(None);
         make(&old).expect("linked");
         assert!(make(&new).expect("linked").starts_with("linked: "));
         let (plugin, provider) = (dir.join("lumi-resource-corp"), dir.join("lumi-resource-corp.provider"));
         assert_eq!(std::fs::read_link(&provider).expect("a link"), new);
 
-        // One that led to an older place of this program is ours as well.
+        // A link to a former path of this executable is ours too.
         std::fs::remove_file(&plugin).expect("removed");
         symlink("/gone/isthmus", &plugin).expect("a link");
         make(&new).expect("linked");
@@ -286,7 +289,7 @@ mod tests {
             make(&old).expect_err("a link to something else");
             std::fs::remove_file(&plugin).expect("removed");
         }
-        // What an interrupted command has left is ours, and what a user has put there is not.
+        // Links left by an interrupted command are replaced, links of a user are not.
         make(&old).expect("linked");
         std::fs::remove_file(&plugin).expect("removed");
         std::fs::remove_file(&provider).expect("removed");
@@ -297,26 +300,28 @@ mod tests {
 
     #[test]
     fn what_is_no_provider_or_no_name_is_refused_with_what_to_do() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let provider = program(folder.path(), "terraform-provider-acme");
-        let other = program(folder.path(), "acme");
-        let said = |provider: &Path, package| {
-            let dir = folder.path().join("bin");
-            isthmus_common::error_chain(&link(provider, package, Some(dir)).made(None).expect_err("refused"))
+        let directory = tempfile::tempdir().expect("a directory");
+        let provider = program(directory.path(), "terraform-provider-acme");
+        let other = program(directory.path(), "acme");
+        let message = |provider: &Path, package| {
+            let dir = directory.path().join("bin");
+            isthmus_common::error_chain(
+                &link(provider, package, Some(dir)).run_with(None).expect_err("refused"),
+            )
         };
         assert_eq!(
-            said(Path::new("/hashicorp/random"), None),
+            message(Path::new("/hashicorp/random"), None),
             "failed to link /hashicorp/random: the file does not exist; install the provider, or fix the path"
         );
-        let misspelt = folder.path().join("terraform-provider-amce");
-        assert!(said(&misspelt, None).ends_with(&format!("did you mean {}?", provider.display())));
-        assert!(said(Path::new("hash icorp/random"), None).contains("is not a provider's address"));
+        let misspelt = directory.path().join("terraform-provider-amce");
+        assert!(message(&misspelt, None).ends_with(&format!("did you mean {}?", provider.display())));
+        assert!(message(Path::new("hash icorp/random"), None).contains("is not a provider's address"));
         let versioned = Link { version: Some("1.0.0".to_owned()), ..link(&provider, None, None) };
-        assert!(matches!(versioned.made(None), Err(LinkError::VersionOfFile(_))));
-        assert!(said(&other, None).contains("--as"));
+        assert!(matches!(versioned.run_with(None), Err(LinkError::VersionOfFile(_))));
+        assert!(message(&other, None).contains("--as"));
         for name in ["", "1a", "a/b", "a b", "../x"] {
-            assert!(said(&provider, Some(name)).contains("invalid package name"), "{name}");
+            assert!(message(&provider, Some(name)).contains("invalid package name"), "{name}");
         }
-        assert!(!folder.path().join("bin").exists());
+        assert!(!directory.path().join("bin").exists());
     }
 }

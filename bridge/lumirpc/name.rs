@@ -1,9 +1,9 @@
-//! The name of a resource in an environment of 2017.
+//! The name of a resource in a legacy environment.
 //!
-//! A program gives it as `urnName`; before there was that, `name` served for both. For types whose programs give neither,
-//! a setting may say which properties name a resource ([`NAME_PROPERTIES`]); without it they have one resource of the type,
-//! which is called like its type. `urnName` and `name` are the engine's business, and only a provider that has a `name` of
-//! its own gets to see one.
+//! A program sets it as `urnName`; earlier programs used `name` for both. For types whose programs
+//! set neither, [`NAME_PROPERTIES`] names the properties that form it; without that setting there
+//! is one resource per type, named after the type. Both properties are for the engine: a provider
+//! sees `name` only if its schema has one.
 
 use isthmus_proto::property::{Struct, Value};
 
@@ -11,29 +11,27 @@ use crate::package::shape::ResourceShape;
 use crate::settings::NAME_PROPERTIES;
 use crate::translate::property::is_unknown_sentinel;
 
-/// The property that names a resource, and does nothing else.
+/// The property that only names the resource.
 const URN_NAME: &str = "urnName";
-/// The property that named resources before, and may be the provider's too.
+/// The earlier property, which may be the provider's too.
 const NAME: &str = "name";
 
-/// A resource cannot be named.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NameError {
-    /// The name depends on something that is only known later.
+    /// The name depends on an unknown value.
     #[error(
         "the property `{0}` names the resource, so it must be known while planning; give the resource a `urnName` that does not depend on other resources"
     )]
     Unknown(String),
-    /// The name is nothing that can be one.
     #[error("the property `{0}` names the resource, so it must be text that is not empty")]
     NoText(String),
-    /// What the setting names is not there.
+    /// A property that the setting lists is not set.
     #[error("the property `{0}` names the resource, as {setting} says, so it must be set; or give the resource a `urnName`", setting = NAME_PROPERTIES.name)]
     Missing(String),
 }
 
-/// The name of the resource of a type with these inputs. `configured` are the properties that name the type's resources
-/// where a program does not; none for most.
+/// Returns the name of a resource with these inputs. `configured` are the properties that form
+/// names for this type where a program sets none; usually empty.
 pub(super) fn resource_name(
     type_token: &str,
     inputs: &Struct,
@@ -54,7 +52,7 @@ pub(super) fn resource_name(
     Ok(parts?.join(":"))
 }
 
-/// What a property says that is to be part of a name. `None`: it is not there.
+/// A property's text as part of a name; `None` if it is not set.
 fn text<'a>(inputs: &'a Struct, property: &str) -> Result<Option<&'a str>, NameError> {
     match inputs.get(property) {
         None | Some(Value::Null) => Ok(None),

@@ -1,8 +1,9 @@
 //! The plugin of one package for the legacy engine: `lumi-resource-PKG :PORT [FLAGS]`.
 //!
-//! That engine dials as soon as it has read the port and calls at once, so everything that can fail is done before: its
-//! configuration is pulled, the provider is started and configured, the store is opened. Until its end by SIGKILL nothing
-//! goes to stderr, each line of which the engine would show as an error.
+//! That engine dials as soon as it has read the port and calls at once, so everything that can fail
+//! happens before: reading its configuration, starting and configuring the provider, opening the
+//! state store. The engine ends the plugin with SIGKILL and shows each line of stderr as an error,
+//! so none is written.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt as _;
@@ -16,7 +17,7 @@ use isthmus_state::Intent;
 use super::link::PROVIDER_LINK;
 use crate::cli::open_files;
 use crate::cli::output::fail;
-use crate::cli::plugin::{PortError, announce, plugin_version, serve_until_told};
+use crate::cli::plugin::{PortError, announce, plugin_version, serve_until_ended};
 use crate::cli::runtime;
 use crate::cli::starter::Starter;
 use crate::config;
@@ -29,20 +30,19 @@ use crate::resource::{self, OperationError, OperationWarnings};
 use crate::serve::{Listener, ServeError};
 use crate::settings::{InvalidSettings, Settings};
 
-/// What the names that today's engines give resources begin with.
+/// Prefix of the URNs of today's engines.
 const URN: &str = "urn:pulumi:";
 
-/// The plugin cannot be started.
 #[derive(Debug, thiserror::Error)]
 enum StartError {
     #[error("missing engine address: an engine starts this program as `lumi-resource-{0} :PORT`")]
     NoEngine(String),
     #[error(
-        "there is no provider for package {package}: nothing is linked, and {EXECUTABLE_PREFIX}{package} is not on PATH; put it \
-         there, use `isthmus link`, or set ISTHMUS_PROVIDER to its file"
+        "no provider for package {package}: none is linked, and {EXECUTABLE_PREFIX}{package} is not on PATH\nhelp: use \
+         `isthmus link`, or set ISTHMUS_PROVIDER to the provider binary"
     )]
     NoProvider { package: String },
-    #[error("could not get the configuration of package {package}")]
+    #[error("failed to read the configuration of package {package}")]
     Engine {
         package: String,
         #[source]
@@ -50,15 +50,15 @@ enum StartError {
     },
     #[error("invalid engine address")]
     Address(#[source] EngineError),
-    #[error("the provider of package {package} cannot be started")]
+    #[error("failed to start the provider of package {package}")]
     Provider {
         package: String,
         #[source]
         error: daemon::StartError,
     },
-    #[error("the configuration {package}:config is not what the provider takes:\n{reasons}")]
+    #[error("invalid configuration {package}:config:\n{reasons}")]
     Config { package: String, reasons: String },
-    #[error("the provider of package {package} cannot be configured: {reason}")]
+    #[error("failed to configure the provider of package {package}: {reason}")]
     Configure { package: String, reason: String },
     #[error("failed to open the state store")]
     EncryptedStore(#[source] OpenStoreError),
@@ -68,14 +68,14 @@ enum StartError {
     Port(#[from] PortError),
 }
 
-/// Serves the package; `program` is the name that this program was started by.
-pub(crate) fn run(package: &str, program: &Path, words: &[OsString]) -> ExitCode {
+/// Serves the package; `program` is the name that this executable was started by.
+pub(crate) fn run(package: &str, program: &Path, arguments: &[OsString]) -> ExitCode {
     let starter = Starter::note();
     if let Err(error) = open_files::ensure() {
         return fail(&error.to_string());
     }
     runtime::run(async {
-        match serve(package, program, engine_address(words), starter).await {
+        match serve(package, program, engine_address(arguments), starter).await {
             Ok(code) => code,
             Err(error) => fail(&isthmus_common::error_chain(&error)),
         }
@@ -114,7 +114,7 @@ async fn serve(
     let ready = async {
         configure(&instance, variables, &log).await?;
         daemon.state_store().await.map_err(StartError::EncryptedStore)?;
-        // Those of today's engines are told to these.
+        // Intents of today's engines are reported to those.
         let is_ours = |intent: &Intent| intent.key.package == package && !intent.subject.starts_with(URN);
         daemon.report_open_intents(is_ours, &log).await;
         Ok::<_, StartError>(Listener::open().await?)
@@ -130,15 +130,15 @@ async fn serve(
         daemon.finish().await;
         return Err(error.into());
     }
-    Ok(serve_until_told(listener, &daemon, Some(starter)).await?)
+    Ok(serve_until_ended(listener, &daemon, Some(starter)).await?)
 }
 
-/// Serves, and answers every call with what is wrong with the settings.
+/// Serves, and answers every call with the invalid settings.
 async fn refuse(invalid: InvalidSettings, log: EngineLog, starter: Starter) -> Result<ExitCode, StartError> {
     let listener = Listener::open().await?;
     announce(listener.port())?;
     let daemon = Daemon::new(log, plugin_version(), Err(invalid));
-    Ok(serve_until_told(listener, &daemon, Some(starter)).await?)
+    Ok(serve_until_ended(listener, &daemon, Some(starter)).await?)
 }
 
 /// Starts a provider under the name of a package.
@@ -155,7 +155,8 @@ pub(crate) async fn start(
     let source = ProviderSource::in_file(&identity.provider_type, executable)?;
     let calls = Calls::default();
     let mut warnings = Vec::new();
-    // This engine asks for no schema, and calls the provider at once: nothing would be won by knowing it before.
+    // This engine requests no schema and calls the provider at once, so a cached schema saves
+    // nothing.
     let (provider, _) = daemon::start(&source, settings, log.clone(), &calls, None, &mut warnings).await?;
     for warning in &warnings {
         let message = warning.to_string();
@@ -165,29 +166,34 @@ pub(crate) async fn start(
     Ok(Arc::new(Instance::new(package, provider, calls, Arc::clone(settings))))
 }
 
-/// The first word that is no flag. The engine puts it before its flags for logging, which have no effect here.
-fn engine_address(words: &[OsString]) -> Option<String> {
-    words.iter().map(|word| word.to_string_lossy()).find(|word| !word.starts_with('-')).map(Into::into)
+/// The first argument that is no flag. The engine's logging flags follow it and have no effect
+/// here.
+fn engine_address(arguments: &[OsString]) -> Option<String> {
+    arguments
+        .iter()
+        .map(|argument| argument.to_string_lossy())
+        .find(|argument| !argument.starts_with('-'))
+        .map(Into::into)
 }
 
-/// The provider that `isthmus link` has put beside the name that this program was started by.
+/// The provider linked by `isthmus link` beside the name that this executable was started by.
 fn linked(program: &Path, path: Option<&OsStr>) -> Option<PathBuf> {
     let name = program.file_name()?;
-    let is_bare = program.parent().is_none_or(|folder| folder.as_os_str().is_empty());
+    let is_bare = program.parent().is_none_or(|directory| directory.as_os_str().is_empty());
     let places: Vec<PathBuf> = if is_bare {
-        std::env::split_paths(path?).map(|folder| folder.join(name)).collect()
+        std::env::split_paths(path?).map(|directory| directory.join(name)).collect()
     } else {
         vec![program.to_owned()]
     };
-    // The first one that there is, as the engine finds it.
+    // The first that exists, as the engine finds it.
     let found = places.into_iter().find(|place| place.symlink_metadata().is_ok())?;
     let mut link = found.into_os_string();
     link.push(PROVIDER_LINK);
-    // What it leads to may be gone; then starting it says so.
+    // A dangling link is reported when the provider is started.
     std::fs::read_link(PathBuf::from(link)).ok()
 }
 
-/// The provider's program: the configured one, or the first on the search path.
+/// The provider binary: the configured one, or the first on the search path.
 pub(crate) fn provider(
     package: &str,
     configured: Option<PathBuf>,
@@ -198,7 +204,7 @@ pub(crate) fn provider(
     }
     let name = format!("{EXECUTABLE_PREFIX}{package}");
     std::env::split_paths(path.as_deref().unwrap_or(OsStr::new("")))
-        .map(|folder| isthmus_install::find_executable(&folder.join(&name)))
+        .map(|directory| isthmus_install::find_executable(&directory.join(&name)))
         .find(|file| is_executable(file))
 }
 
@@ -207,7 +213,7 @@ fn is_executable(file: &Path) -> bool {
         .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// The package is called what the engine calls it, whatever the provider's file is called.
+/// The package has the engine's name for it, independent of the provider's file name.
 fn identity(package: &str, executable: &Path) -> Identity {
     let version =
         semver::Version::parse(LOCAL_VERSION).expect("the version of local providers is a semantic one");
@@ -224,12 +230,13 @@ fn identity(package: &str, executable: &Path) -> Identity {
     }
 }
 
-/// Validates the variables of the package, and configures the provider with them. A variable that has no value is null.
+/// Validates the package's variables and configures the provider with them. A variable without a
+/// value is null.
 async fn configure(instance: &Instance, variables: Struct, log: &EngineLog) -> Result<(), StartError> {
     let package = || instance.package.identity().name.clone();
     let variables: Struct = variables.into_iter().filter(|(_, value)| !value.is_null()).collect();
-    let mut notes = OperationWarnings::default();
-    let checked = config::check(instance, &instance.provider, "", variables.clone(), &mut notes).await;
+    let mut warnings = OperationWarnings::default();
+    let checked = config::check(instance, &instance.provider, "", variables.clone(), &mut warnings).await;
     let outcome = match checked {
         Ok(checked) if !checked.failures.is_empty() => {
             let reasons = OperationError::Inputs(checked.failures).to_string();
@@ -241,14 +248,14 @@ async fn configure(instance: &Instance, variables: Struct, log: &EngineLog) -> R
                 instance,
                 &instance.provider,
                 config::Arguments::Properties(&variables),
-                &mut notes,
+                &mut warnings,
             )
             .await
         }
         Err(error) => Err(error),
     };
     if let Ok(shape) = instance.package.config_shape() {
-        for warning in &notes.warnings {
+        for warning in &warnings.diagnostics {
             let message = resource::describe(warning, &shape.object);
             log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
         }
@@ -265,19 +272,19 @@ mod tests {
 
     #[test]
     fn the_engine_is_found_before_its_flags() {
-        let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
-        assert_eq!(engine_address(&words(&[":4000", "--logtostderr", "-v=9"])), Some(":4000".to_owned()));
-        assert_eq!(engine_address(&words(&["--logtostderr"])), None);
+        let arguments = |arguments: &[&str]| arguments.iter().map(OsString::from).collect::<Vec<_>>();
+        assert_eq!(engine_address(&arguments(&[":4000", "--logtostderr", "-v=9"])), Some(":4000".to_owned()));
+        assert_eq!(engine_address(&arguments(&["--logtostderr"])), None);
     }
 
     #[test]
     fn a_linked_provider_is_found_beside_the_name_that_the_program_was_started_by() {
-        let folders = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
-        let path = std::env::join_paths(folders.iter().map(tempfile::TempDir::path)).expect("a path");
-        let plugin = folders[1].path().join("lumi-resource-random");
+        let directories = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
+        let path = std::env::join_paths(directories.iter().map(tempfile::TempDir::path)).expect("a path");
+        let plugin = directories[1].path().join("lumi-resource-random");
         std::os::unix::fs::symlink("/opt/isthmus", &plugin).expect("a link");
         assert_eq!(linked(&plugin, None), None);
-        let beside = folders[1].path().join("lumi-resource-random.provider");
+        let beside = directories[1].path().join("lumi-resource-random.provider");
         std::os::unix::fs::symlink("/opt/terraform-provider-random", beside).expect("a link");
         let provider = Some(PathBuf::from("/opt/terraform-provider-random"));
         assert_eq!(linked(&plugin, None), provider);
@@ -287,9 +294,9 @@ mod tests {
 
     #[test]
     fn a_provider_is_the_configured_one_or_the_first_executable_on_the_path() {
-        let folders = [(); 3].map(|()| tempfile::tempdir().expect("a directory"));
-        let path = std::env::join_paths(folders.iter().map(tempfile::TempDir::path)).expect("a path");
-        let file = |folder: usize| folders[folder].path().join("terraform-provider-random");
+        let directories = [(); 3].map(|()| tempfile::tempdir().expect("a directory"));
+        let path = std::env::join_paths(directories.iter().map(tempfile::TempDir::path)).expect("a path");
+        let file = |directory: usize| directories[directory].path().join("terraform-provider-random");
         assert_eq!(provider("random", None, Some(path.clone())), None);
         std::fs::write(file(1), "not executable").expect("a file");
         std::fs::write(file(2), "").expect("a file");

@@ -1,8 +1,8 @@
 //! The service of the legacy engine, `lumirpc.ResourceProvider`.
 //!
-//! As in `pulumirpc`, each method takes a message apart, calls what does the work, and puts the answer together. What
-//! that engine does with each call is written beside the contract in `proto/lumirpc/provider.proto`. It reads no meaning
-//! into the codes of errors; they are those that today's engine would get.
+//! As in `pulumirpc`, each method decodes a message, calls the operation, and encodes the response.
+//! `proto/lumirpc/provider.proto` documents what the engine does with each call. It does not
+//! interpret status codes; they are those that today's engine gets.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::status::{self, RequestError};
 use super::name::{resource_name, without_names};
 use super::work::Work;
 
-/// The service. It has no state: all of it is in the connection's session and in the store.
+/// Stateless: all state is in the connection's session and in the state store.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LumiService;
 
@@ -45,7 +45,7 @@ impl LumiService {
         Ok(names.of(&shape.terraform_type))
     }
 
-    /// What a change is reported as that never ends: the name of the resource, or its type's where nothing names it.
+    /// The subject of an intent: the resource's name, or its type's where no property names it.
     async fn subject(&self, work: &Work, type_token: &str, properties: Option<&Struct>) -> String {
         let configured = self.name_properties(&work.session, type_token).await.unwrap_or_default();
         let name = properties.and_then(|properties| resource_name(type_token, properties, configured).ok());
@@ -67,23 +67,24 @@ impl ResourceProvider for LumiService {
     async fn check(&self, request: Request<CheckRequest>) -> Result<Response<CheckResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
         let stored = work.resource(&request.r#type).await?;
-        let mut notes = OperationWarnings::default();
+        let mut warnings = OperationWarnings::default();
         let properties = request.properties.unwrap_or_default();
         let configured = self.name_properties(&work.session, &request.r#type).await?;
-        // A resource that cannot be named was refused before this call.
+        // The engine calls Name first, which fails for a resource without a valid name.
         let name = resource_name(&request.r#type, &properties, configured).unwrap_or_default();
         let inputs = without_names(Some(properties), &stored.target.shape);
-        // A name that was made up before is among the inputs: the engine has stored it, and sends it until it replaces the
-        // resource.
+        // An earlier generated name is among the inputs: the engine stores it and sends it until it
+        // replaces the resource.
         let naming =
             Naming { resource: &name, olds: &Struct::new(), seed: &[], autonaming_mode: AutonamingMode::Any };
-        let checking =
-            async { Ok(resource::check(&stored.target, inputs.clone(), Some(&naming), &mut notes).await?) };
+        let checking = async {
+            Ok(resource::check(&stored.target, inputs.clone(), Some(&naming), &mut warnings).await?)
+        };
         let checked = work.limited(&stored, checking).await;
-        let checked = work.finish(&stored, notes, checked).await?;
-        // Only what comes on top of the inputs, which is a made-up name: the engine stores it and sends it again. A provider's
-        // own defaults are not among it: it fills them in by itself, the same each time, and the engine would hold on to
-        // them when a newer provider has others.
+        let checked = work.finish(&stored, warnings, checked).await?;
+        // Only additions to the inputs, that is a generated name, which the engine stores and sends
+        // again. Defaults of the provider are left out: the provider sets them itself at each call,
+        // and a stored one would outlast a newer provider's change of it.
         let defaults: Struct = checked
             .inputs
             .into_iter()
@@ -104,12 +105,12 @@ impl ResourceProvider for LumiService {
     async fn diff(&self, request: Request<DiffRequest>) -> Result<Response<DiffResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
         let mut stored = work.configured_resource(&request.r#type).await?;
-        let mut notes = OperationWarnings::default();
+        let mut warnings = OperationWarnings::default();
         let olds = without_names(request.olds, &stored.target.shape);
         let news = without_names(request.news, &stored.target.shape);
         stored.target = stored.target.compared(Some(&olds));
-        let replaces = work.limited(&stored, stored.diff(&request.id, &olds, news, &mut notes)).await;
-        let replaces = work.finish(&stored, notes, replaces).await?;
+        let replaces = work.limited(&stored, stored.diff(&request.id, &olds, news, &mut warnings)).await;
+        let replaces = work.finish(&stored, warnings, replaces).await?;
         Ok(Response::new(DiffResponse { replaces }))
     }
 
@@ -118,13 +119,13 @@ impl ResourceProvider for LumiService {
         let subject = self.subject(&work, &request.r#type, request.properties.as_ref()).await;
         run_to_completion(Arc::clone(&work.session), async move {
             let stored = work.configured_resource(&request.r#type).await?;
-            let stored = stored.doing(Operation::Create, subject, None);
-            let mut notes = OperationWarnings::default();
+            let stored = stored.for_operation(Operation::Create, subject, None);
+            let mut warnings = OperationWarnings::default();
             let inputs = without_names(request.properties, &stored.target.shape);
-            let made = work.limited(&stored, stored.create(&inputs, &mut notes)).await;
-            let made = work.finish(&stored, notes, made).await?;
-            work.answered_soon(made.unanswered);
-            Ok(CreateResponse { id: made.id, properties: Some(made.outputs) })
+            let created = work.limited(&stored, stored.create(&inputs, &mut warnings)).await;
+            let created = work.finish(&stored, warnings, created).await?;
+            work.confirm_answer(created.unconfirmed);
+            Ok(CreateResponse { id: created.id, properties: Some(created.outputs) })
         })
         .await
     }
@@ -132,10 +133,10 @@ impl ResourceProvider for LumiService {
     async fn get(&self, request: Request<GetRequest>) -> Result<Response<GetResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
         let stored = work.configured_resource(&request.r#type).await?;
-        let stored = stored.doing(Operation::Read, String::new(), None);
-        let mut notes = OperationWarnings::default();
-        let properties = work.limited(&stored, stored.get(&request.id, &mut notes)).await;
-        let properties = work.finish(&stored, notes, properties).await?;
+        let stored = stored.for_operation(Operation::Read, String::new(), None);
+        let mut warnings = OperationWarnings::default();
+        let properties = work.limited(&stored, stored.get(&request.id, &mut warnings)).await;
+        let properties = work.finish(&stored, warnings, properties).await?;
         Ok(Response::new(GetResponse { properties }))
     }
 
@@ -144,12 +145,12 @@ impl ResourceProvider for LumiService {
         let subject = self.subject(&work, &request.r#type, request.news.as_ref()).await;
         run_to_completion(Arc::clone(&work.session), async move {
             let stored = work.configured_resource(&request.r#type).await?;
-            let mut notes = OperationWarnings::default();
+            let mut warnings = OperationWarnings::default();
             let olds = without_names(request.olds, &stored.target.shape);
-            let stored = stored.doing(Operation::Update, subject, Some(&olds));
+            let stored = stored.for_operation(Operation::Update, subject, Some(&olds));
             let news = without_names(request.news, &stored.target.shape);
-            let outputs = work.limited(&stored, stored.update(&request.id, &olds, news, &mut notes)).await;
-            let outputs = work.finish(&stored, notes, outputs).await?;
+            let outputs = work.limited(&stored, stored.update(&request.id, &olds, news, &mut warnings)).await;
+            let outputs = work.finish(&stored, warnings, outputs).await?;
             Ok(UpdateResponse { properties: Some(outputs) })
         })
         .await
@@ -160,11 +161,11 @@ impl ResourceProvider for LumiService {
         let subject = self.subject(&work, &request.r#type, request.properties.as_ref()).await;
         run_to_completion(Arc::clone(&work.session), async move {
             let stored = work.configured_resource(&request.r#type).await?;
-            let stored = stored.doing(Operation::Delete, subject, None);
-            let mut notes = OperationWarnings::default();
+            let stored = stored.for_operation(Operation::Delete, subject, None);
+            let mut warnings = OperationWarnings::default();
             let properties = without_names(request.properties, &stored.target.shape);
-            let deleted = work.limited(&stored, stored.delete(&request.id, &properties, &mut notes)).await;
-            work.finish(&stored, notes, deleted).await
+            let deleted = work.limited(&stored, stored.delete(&request.id, &properties, &mut warnings)).await;
+            work.finish(&stored, warnings, deleted).await
         })
         .await
     }

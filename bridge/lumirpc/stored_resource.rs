@@ -1,9 +1,9 @@
 //! Resources whose state is in the state store, because their engine cannot hold it.
 //!
-//! The legacy engine knows of a resource its id, the inputs and the outputs, and sends of these only the inputs when a
-//! change is compared or made. So what a provider made is stored before the engine has the answer, and the prior state of
-//! every later call is looked up by the id. Objects that are not in the store (it was lost, or the resource was made by
-//! something else) are imported by their id. The operations themselves are those of [`crate::resource`].
+//! The legacy engine stores a resource's id, inputs and outputs, and sends only the inputs to Diff
+//! and Update. So a result is stored before it is returned, and later calls look their prior state
+//! up by id. Objects without a record (the store was lost, or something else created them) are
+//! imported by id. The operations themselves are those of [`crate::resource`].
 
 mod delete;
 mod error;
@@ -26,7 +26,7 @@ use isthmus_state::{
 use prost::Message as _;
 
 use crate::daemon::UnconfirmedCreations;
-use crate::resource::intents::complain;
+use crate::resource::intents::warn_on_failure;
 use crate::resource::timeouts::Remedy;
 use crate::resource::{
     self, Changes, Comparison, Operation, OperationError, OperationWarnings, StateError, Target,
@@ -34,70 +34,69 @@ use crate::resource::{
 use crate::translate::outputs::{OutputOptions, outputs_from_state};
 use crate::translate::raw_state::raw_state;
 pub(crate) use error::StoredResourceError;
-pub(crate) use import_object::{Conflicts, Foreign, TakenOver};
+pub(crate) use import_object::{Conflicts, Foreign, ImportOutcome};
 use last_reported::LastReported;
 use lookup::LookupPurpose;
 use prior::Record;
-pub(crate) use stored_state::Made;
+pub(crate) use stored_state::Created;
 use stored_state::StoredState;
 
-/// The property that stands for a replacement which no property asks for.
+/// The property that represents a replacement which no property requires.
 const ID: &str = "id";
 
-/// Operates on the resources of one type, and keeps their objects.
+/// Operations on the resources of one type, whose objects are in the state store.
 #[derive(Debug)]
 pub(crate) struct StoredResource<'a> {
-    /// The resource type and its provider. The engine is one without secrets.
+    /// The resource type and its provider, for an engine without secrets.
     pub target: Target<'a>,
-    /// Where objects are kept.
     pub state_store: &'a EncryptedStore,
-    /// The package that the type belongs to.
     pub package: &'a str,
-    /// What the engine calls the resource; empty where nothing is changed.
+    /// The engine's name for the resource; empty where nothing changes.
     pub subject: String,
     /// The provider's type, such as `random`.
     pub provider_type: &'a str,
-    /// What earlier processes have made, while nobody knows that the engine was told; absent where nothing is made.
+    /// Creations by earlier processes whose answers are not confirmed; `None` where nothing is
+    /// created.
     pub unconfirmed: Option<&'a UnconfirmedCreations>,
-    /// Whether the engine is not to be told sensitive outputs, because it would store them in the clear.
+    /// Whether sensitive outputs are withheld from the engine, which would store them in the clear.
     pub withhold_sensitive: bool,
 }
 
-/// What the legacy engine knows nothing of, and a Terraform state said of an object: it stays true whatever becomes of the
-/// value.
+/// What a Terraform state records of an object and the legacy engine does not. Changes of the value
+/// do not affect it.
 #[derive(Clone, Debug, Default)]
 struct Annotations {
-    /// The provider's address; empty: none but the type is known.
+    /// The provider's address; empty if only the type is known.
     provider: String,
     dependencies: Vec<String>,
     create_before_destroy: bool,
     address: Option<ObjectAddress>,
-    /// Secret beyond what the schema says.
+    /// Paths that are sensitive beyond the schema.
     secrets: Vec<AttributePath>,
 }
 
 impl StoredResource<'_> {
-    /// The same for an operation on the resource of this name. The engine sets it no time; `olds` are the inputs that it has
-    /// stored, where it sends them.
+    /// Sets operation and subject. The engine passes no timeout; `olds` are its stored inputs,
+    /// where it sends them.
     #[must_use]
-    pub(crate) fn doing(self, operation: Operation, subject: String, olds: Option<&Struct>) -> Self {
+    pub(crate) fn for_operation(self, operation: Operation, subject: String, olds: Option<&Struct>) -> Self {
         Self { target: self.target.timed(operation, 0.0, olds), subject, ..self }
     }
 
-    /// The properties for which the resource would have to be replaced.
+    /// Returns the properties that require a replacement.
     pub(crate) async fn diff(
         &self,
         id: &str,
         olds: &Struct,
         news: Struct,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<Vec<String>, StoredResourceError> {
-        let Some((prior, _)) = self.prior(id, LookupPurpose::Comparison(olds), notes).await? else {
-            // It has gone behind the engine's back: only a new one can be what is asked for.
+        let Some((prior, _)) = self.prior(id, LookupPurpose::Comparison(olds), warnings).await? else {
+            // Deleted outside the engine: only a replacement can create it.
             return Ok(vec![ID.to_owned()]);
         };
-        let comparison = Comparison { olds, news, ignore_changes: &[], name_is_made_up: false };
-        let difference = resource::diff(&self.target, &prior, comparison, notes).await?;
+        let comparison = Comparison { olds, news, ignore_changes: &[], is_name_generated: false };
+        let difference = resource::diff(&self.target, &prior, comparison, warnings).await?;
         let replacing = difference.changes.iter().filter(|(_, change)| change.replaces);
         let mut replaces: Vec<String> = replacing
             .map(|(path, _)| path.top_level().filter(|name| *name != resource::META).unwrap_or(ID).to_owned())
@@ -106,50 +105,49 @@ impl StoredResource<'_> {
         Ok(replaces)
     }
 
-    /// Creates the resource.
     pub(crate) async fn create(
         &self,
         inputs: &Struct,
-        notes: &mut OperationWarnings,
-    ) -> Result<Made, StoredResourceError> {
-        resource::create(&self.target, &StoredState::new(self, inputs), inputs, notes).await
+        warnings: &mut OperationWarnings,
+    ) -> Result<Created, StoredResourceError> {
+        resource::create(&self.target, &StoredState::new(self, inputs), inputs, warnings).await
     }
 
-    /// Changes the resource in place, and yields its outputs.
+    /// Updates the resource in place and returns its outputs.
     pub(crate) async fn update(
         &self,
         id: &str,
         olds: &Struct,
         news: Struct,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<Struct, StoredResourceError> {
-        let found = self.prior(id, LookupPurpose::Change(olds), notes).await?;
+        let found = self.prior(id, LookupPurpose::Change(olds), warnings).await?;
         let (prior, record) = found.ok_or_else(|| StoredResourceError::Gone { key: self.key(id) })?;
         let sent = news.clone();
         let state = StoredState { id, record, olds, ..StoredState::new(self, &sent) };
         let changes = Changes { olds, news, ignore_changes: &[] };
-        resource::update(&self.target, &state, prior, changes, notes).await
+        resource::update(&self.target, &state, prior, changes, warnings).await
     }
 
-    /// Reads the resource as it is now. `None`: there is none. Nothing is stored: the engine looks it up, and does not
-    /// take it over.
+    /// Reads the resource; `None` if it does not exist. Stores nothing: for the engine this is a
+    /// lookup, not an import.
     pub(crate) async fn get(
         &self,
         id: &str,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<Option<Struct>, StoredResourceError> {
-        let Some((prior, record)) = self.prior(id, LookupPurpose::Lookup, notes).await? else {
+        let Some((prior, record)) = self.prior(id, LookupPurpose::Lookup, warnings).await? else {
             return Ok(None);
         };
         let object = match record.place {
-            // Importing has read it just now.
+            // The import has just read it.
             None => Some(prior.object),
-            Some(_) => resource::read(&self.target, &prior, notes).await?,
+            Some(_) => resource::read(&self.target, &prior, warnings).await?,
         };
-        object.map(|object| self.outputs(&object, id, notes)).transpose()
+        object.map(|object| self.outputs(&object, id, warnings)).transpose()
     }
 
-    /// As [`Target::explained`], in words for an engine that knows nothing of what the provider keeps.
+    /// As [`Target::explained`], with the remedy for an engine that has no partial state.
     pub(crate) fn explained(&self, error: StoredResourceError, limit: &Limit) -> StoredResourceError {
         match error {
             StoredResourceError::Operation(error) => {
@@ -159,8 +157,9 @@ impl StoredResource<'_> {
         }
     }
 
-    /// A change has come to an end that is known, so nobody need be told any more of those of the same object that did not.
-    async fn resolve(&self, id: &str, notes: &mut OperationWarnings) {
+    /// Removes interrupted operations of the same object from the journal, which a completed one
+    /// supersedes.
+    async fn resolve(&self, id: &str, warnings: &mut OperationWarnings) {
         let key = self.key(id);
         let resolved = async {
             let journal = self.state_store.journal();
@@ -173,29 +172,31 @@ impl StoredResource<'_> {
             }
             Ok(())
         };
-        complain("Failed to remove a superseded operation from the journal", resolved.await, notes);
+        warn_on_failure("Failed to remove a superseded operation from the journal", resolved.await, warnings);
     }
 
-    /// The object as it is kept. `secrets` are places that are secret beyond what the schema says.
+    /// Returns the object in the form that is stored. `secrets` are paths that are sensitive beyond
+    /// the schema.
     async fn saved(
         &self,
         object: &Object,
         status: Status,
         secrets: &[AttributePath],
-        told: &LastReported,
+        reported: &LastReported,
         annotations: &Annotations,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<Saved, OperationError> {
         let value = raw_state(&object.value, &self.target.shape).map_err(StateError::from)?;
-        let identity = match self.target.resource()?.identity_to_store(object, &mut notes.warnings).await {
-            Ok(identity) => identity,
-            // The object exists, and providers do without.
-            Err(error) => {
-                let title = "The resource's identity is not stored";
-                notes.warnings.push(Diagnostic::warning(title, self.target.message(&error)));
-                None
-            }
-        };
+        let identity =
+            match self.target.resource()?.identity_to_store(object, &mut warnings.diagnostics).await {
+                Ok(identity) => identity,
+                // The object exists, and providers work without an identity.
+                Err(error) => {
+                    let title = "The resource's identity is not stored";
+                    warnings.diagnostics.push(Diagnostic::warning(title, self.target.message(&error)));
+                    None
+                }
+            };
         let mut paths = sensitive_paths(&self.target.shape.schema.block, &object.value);
         for secret in secrets.iter().chain(&annotations.secrets) {
             if !paths.contains(secret) {
@@ -220,21 +221,22 @@ impl StoredResource<'_> {
             provider,
             address: annotations.address.clone(),
         };
-        Ok(Saved { object, companion: Bytes::from(told.encode_to_vec()) })
+        Ok(Saved { object, companion: Bytes::from(reported.encode_to_vec()) })
     }
 
-    /// What the engine is told of the object of the resource `id`.
+    /// The outputs reported to the engine for resource `id`.
     fn outputs(
         &self,
         object: &Object,
         id: &str,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<Struct, StoredResourceError> {
         let options = OutputOptions { keep_secrets: true, secrets: &[], unknowns: false };
         let shape = &self.target.shape;
         let outputs = outputs_from_state(&object.value, shape, options).map_err(OperationError::from)?;
-        let (outputs, warnings) = report::tell(outputs, &shape.terraform_type, id, self.withhold_sensitive);
-        notes.warnings.extend(warnings);
+        let (outputs, diagnostics) =
+            report::tell(outputs, &shape.terraform_type, id, self.withhold_sensitive);
+        warnings.diagnostics.extend(diagnostics);
         Ok(outputs)
     }
 

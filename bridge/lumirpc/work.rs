@@ -1,4 +1,4 @@
-//! A call about one resource: its session, its provider, what keeps its objects, and how long somebody waits for it.
+//! A call about one resource: its session, provider, state store and deadline.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,11 +14,11 @@ use crate::serve::{limit, session_of, show_warnings};
 use crate::settings::SensitiveOutputs;
 use crate::status::{self, RequestError};
 
-/// When an answer counts as given. Handing it to the system takes microseconds, and then it arrives even if this process is
-/// killed.
+/// When an answer counts as given. Passing it to the system takes microseconds, and then it arrives
+/// even if this process is killed.
 const ANSWERED_AFTER: Duration = Duration::from_millis(20);
 
-/// A call about one resource. This engine names none by its URN.
+/// This engine sends no URN.
 pub(super) struct Work {
     pub(super) session: Arc<Session>,
     instance: Arc<Instance>,
@@ -71,16 +71,17 @@ impl Work {
         self.resource(type_token).await
     }
 
-    /// Notes that the engine has the answer, when it has. If this process is killed before, the next one tells of the object.
-    pub(super) fn answered_soon(&self, unanswered: Unanswered) {
+    /// Records that the engine has the answer. If this process is killed first, the next one
+    /// reports the object.
+    pub(super) fn confirm_answer(&self, unconfirmed: Unanswered) {
         self.session.daemon().spawn(async move {
             tokio::time::sleep(ANSWERED_AFTER).await;
-            // Without the note, the next start tells what need not be told.
-            unanswered.answered().await.ok();
+            // On failure the next start reports the object needlessly.
+            unconfirmed.answered().await.ok();
         });
     }
 
-    /// Does an operation for as long as somebody waits for it.
+    /// Runs an operation, and explains its error.
     pub(super) async fn limited<T>(
         &self,
         stored: &StoredResource<'_>,
@@ -89,14 +90,14 @@ impl Work {
         operation.await.map_err(|error| stored.explained(error, &self.limit))
     }
 
-    /// Shows the provider's warnings, and turns the error where there is one.
+    /// Shows the provider's warnings and maps an error to its status.
     pub(super) async fn finish<T>(
         &self,
         stored: &StoredResource<'_>,
-        notes: OperationWarnings,
+        warnings: OperationWarnings,
         outcome: Result<T, StoredResourceError>,
     ) -> Result<T, Status> {
-        show_warnings(&self.session, &notes, &stored.target.shape.object, "").await;
+        show_warnings(&self.session, &warnings, &stored.target.shape.object, "").await;
         outcome.map_err(status::of_stored_resource)
     }
 }

@@ -1,14 +1,15 @@
-//! Letters: from `snake_case` to the two kinds of camel case, and the one way back that needs no schema.
+//! Case conversion: from `snake_case` to both kinds of camel case, and the one reverse rule that
+//! needs no schema.
 //!
-//! Property names and type names follow different rules on purpose. A property name changes only an ASCII letter after
-//! an underscore and keeps underscores at its edges, so that most names can be read back; a type name drops every
-//! underscore and hyphen, because tokens may not hold them.
+//! Property names and type names follow different rules on purpose. A property name changes only an
+//! ASCII letter after an underscore and keeps underscores at its edges, so that most names can be
+//! reversed; a type name drops every underscore and hyphen, which tokens must not contain.
 
-/// The Pulumi property name of Terraform's `name`, plurals aside.
+/// The Pulumi property name of Terraform's `name`, without pluralization.
 ///
-/// An underscore after the first other character disappears, and an ASCII lower-case letter behind it is raised.
-/// Underscores in front stay; one or more at the end stay as one. What Pulumi does not allow in names (blanks, and what
-/// cannot be printed) counts as an underscore.
+/// An underscore after the first other character is dropped, and an ASCII lower-case letter after
+/// it is capitalized. Leading underscores stay; trailing ones become one. Characters that Pulumi
+/// rejects in names (white space, unprintable ones) count as underscores.
 pub(crate) fn property_name(name: &str) -> String {
     let mut result = String::with_capacity(name.len());
     let mut started = false;
@@ -25,16 +26,16 @@ pub(crate) fn property_name(name: &str) -> String {
         raise = false;
     }
     if raise || (!started && !name.is_empty()) {
-        // A name of nothing but underscores counts its last one twice.
+        // For a name of underscores only, the last one counts twice.
         result.push('_');
     }
     result
 }
 
-/// The Terraform name that a reader of state without a schema takes `name` for.
+/// The Terraform name that a reader of state without a schema derives from `name`.
 ///
-/// This rule is part of the state format: a property whose Terraform name is not what this gives is listed there with
-/// its Terraform name.
+/// This rule is part of the state format, which lists the Terraform names of properties that do not
+/// follow it.
 pub(crate) fn pulumi_to_terraform(name: &str) -> String {
     let mut result = String::with_capacity(name.len() + 4);
     for (index, character) in name.char_indices() {
@@ -46,13 +47,13 @@ pub(crate) fn pulumi_to_terraform(name: &str) -> String {
     result
 }
 
-/// `name` as the name of a type: `access_key-pair` becomes `AccessKeyPair`.
+/// `name` as a type name: `access_key-pair` becomes `AccessKeyPair`.
 pub(crate) fn upper_camel(name: &str) -> String {
     upper_first(&camel(name))
 }
 
-/// `name` as the name of a function: `parse_arn` becomes `parseArn`. The first letter is left as it is. What tokens may
-/// not hold counts as a hyphen.
+/// `name` as a function name: `parse_arn` becomes `parseArn`. The first letter is unchanged.
+/// Characters that tokens must not contain count as hyphens.
 pub(crate) fn camel(name: &str) -> String {
     let is_allowed = |character: &char| character.is_alphanumeric() || matches!(character, '_' | '-' | '.');
     let allowed: String =
@@ -60,7 +61,7 @@ pub(crate) fn camel(name: &str) -> String {
     join_raised(&join_raised(&allowed, '_'), '-')
 }
 
-/// `name` with a digit at its start spelled out, because no token may start with one: `2Res` becomes `TwoRes`.
+/// Spells out a leading digit, which no token may start with: `2Res` becomes `TwoRes`.
 pub(crate) fn spell_leading_digit(name: &str) -> String {
     const DIGITS: [&str; 10] =
         ["Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"];
@@ -73,18 +74,18 @@ pub(crate) fn spell_leading_digit(name: &str) -> String {
     }
 }
 
-/// `text` with its first letter raised, where the alphabet has a single capital for it.
+/// Capitalizes the first letter, if it has a single upper-case form.
 pub(crate) fn upper_first(text: &str) -> String {
     change_first(text, upper)
 }
 
-/// `text` with its first letter lowered, where the alphabet has a single small letter for it.
+/// Lower-cases the first letter, if it has a single lower-case form.
 pub(crate) fn lower_first(text: &str) -> String {
     change_first(text, |character| single(character.to_lowercase(), character))
 }
 
-/// `name` as part of a nested type's name: the first letter of each word raised, where words end at hyphens and spaces
-/// only, so that `3scale` becomes `3Scale` and `foo_bar` becomes `Foo_bar`.
+/// `name` as part of a nested type's name: capitalizes each word, where words end at hyphens and
+/// spaces only: `3scale` becomes `3Scale` and `foo_bar` becomes `Foo_bar`.
 pub(crate) fn title(name: &str) -> String {
     let mut raise = true;
     name.chars()

@@ -26,8 +26,8 @@ pub(crate) fn singularize(word: &str) -> String {
     SINGULAR.inflect(word)
 }
 
-/// One direction. Patterns are compiled when a word needs them: all of them together take longer than the schema of a small
-/// package, and most words need two or three.
+/// One direction. Patterns are compiled on demand: all of them take longer than the schema of a
+/// small package, and most words need two or three.
 struct Inflector {
     irregular: LazyLock<Regex, Box<dyn FnOnce() -> Regex + Send>>,
     irregular_words: &'static [(&'static str, &'static str)],
@@ -38,7 +38,7 @@ struct Inflector {
 struct Rule {
     pattern: &'static str,
     replacement: &'static str,
-    /// What a word that matches can end with, in lower case; none if it is not known.
+    /// The possible last letters of a matching word, in lower case; `None` if they are not known.
     endings: Option<Vec<u8>>,
     compiled: OnceLock<Regex>,
 }
@@ -104,7 +104,7 @@ impl Rule {
         Self { pattern, replacement, endings: endings(pattern), compiled: OnceLock::new() }
     }
 
-    /// The word by this rule, if it matches.
+    /// Applies the rule, if it matches.
     fn apply(&self, word: &str) -> Option<String> {
         if !self.may_match(word) {
             return None;
@@ -113,16 +113,16 @@ impl Rule {
         pattern.is_match(word).then(|| pattern.replace_all(word, self.replacement).into_owned())
     }
 
-    /// A look at the last letter, which tells most words from most rules. Letters beyond ASCII can be another case of one
-    /// within it, so such words are left to the pattern.
+    /// Compares the last letter, which excludes most rules. Non-ASCII letters may match ASCII ones
+    /// regardless of case, so such words are left to the pattern.
     fn may_match(&self, word: &str) -> bool {
         let (Some(endings), true) = (&self.endings, word.is_ascii()) else { return true };
         word.bytes().last().is_some_and(|last| endings.contains(&last.to_ascii_lowercase()))
     }
 }
 
-/// The letters that a text ends with which the pattern matches, where they can be seen: behind a letter, or a group of
-/// alternatives without groups of its own, comes the end of the text.
+/// The last letters of texts that the pattern matches, if they are evident: the pattern ends with a
+/// letter, or with a group of alternatives without nested groups.
 fn endings(pattern: &str) -> Option<Vec<u8>> {
     let end = pattern.strip_suffix('$')?;
     let letter = |text: &str| {
@@ -140,7 +140,7 @@ fn compiled(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the tables below hold valid patterns")
 }
 
-/// Words that are the same in both numbers.
+/// Words with equal singular and plural.
 const UNINFLECTED: &[&str] = &[
     "Amoyese",
     "bison",
@@ -229,7 +229,7 @@ const UNINFLECTED_PLURALS: &[&str] =
 const UNINFLECTED_SINGULARS: &[&str] =
     &[".*[nrlm]ese", ".*deer", ".*fish", ".*measles", ".*ois", ".*pox", ".*sheep", ".*ss"];
 
-/// First match wins. A group that does not exist stands for nothing.
+/// First match wins. A nonexistent group is empty.
 const PLURAL_RULES: &[(&str, &str)] = &[
     ("(?i)(s)tatus$", "${1}tatuses"),
     ("(?i)(quiz)$", "${1}zes"),

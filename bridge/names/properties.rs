@@ -1,45 +1,43 @@
-//! The names of all properties of one object, found together because they depend on each other.
+//! The names of all properties of one object, which depend on each other.
 //!
-//! Whether a list's name becomes a plural depends on its siblings, and so does every number given to a name that would
-//! otherwise stand twice. Some names are Pulumi's own, and what would be called so moves aside: `id` and `urn` at the top
-//! of a resource, `version` in the provider's configuration, `pulumi` everywhere.
+//! Siblings determine whether a list's name becomes a plural, and the number appended to a
+//! duplicate name. Reserved names are replaced: `id` and `urn` at the top level of a resource,
+//! `version` in the provider's configuration, `pulumi` everywhere.
 
 use std::collections::HashSet;
 
 use super::casing::property_name;
 use super::inflector::pluralize;
 
-/// One attribute or nested block that wants a name.
+/// An attribute or nested block.
 #[derive(Clone, Copy, Debug)]
 pub struct Nameable<'a> {
     /// Terraform's name.
     pub terraform: &'a str,
-    /// A list or a set that Pulumi sees as one, and not as its only item.
+    /// A list or a set that is not flattened to its single item.
     pub several: bool,
 }
 
-/// What names at the top of a resource are made with.
+/// Parameters for top-level names of a resource.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ResourceNaming<'a> {
-    /// The Pulumi package.
     pub package: &'a str,
-    /// What every resource type of the package starts with, without an underscore at its end.
+    /// Common prefix of the package's resource types, without a trailing underscore.
     pub prefix: &'a str,
-    /// Terraform's type name.
     pub terraform_type: &'a str,
     /// Attribute `id` keeps its name, because it is the Pulumi id and no property.
     pub id_stays: bool,
 }
 
-/// The Pulumi names of `fields` in any object but the top of a resource or of the provider's configuration, in the same
-/// order. No two are the same.
+/// The distinct Pulumi names of `fields`, in the same order, for any object but the top level of a
+/// resource or of the provider's configuration.
 pub(crate) fn object_names(fields: &[Nameable<'_>]) -> Vec<String> {
     distinct(fields, natural(fields), &[])
 }
 
-/// The Pulumi names of the provider's own configuration, in the same order. No two are the same.
+/// The distinct Pulumi names of the provider's configuration, in the same order.
 ///
-/// The engine keeps the version of the plugin among a provider's inputs, as `version`.
+/// The engine stores the plugin's version as `version` among a provider's inputs.
 pub(crate) fn config_names(fields: &[Nameable<'_>]) -> Vec<String> {
     let proposals = natural(fields).into_iter().map(|proposal| match proposal.name.as_str() {
         "version" => Proposal::substitute("versionInfo"),
@@ -48,13 +46,13 @@ pub(crate) fn config_names(fields: &[Nameable<'_>]) -> Vec<String> {
     distinct(fields, proposals.collect(), &["version"])
 }
 
-/// The names that the rules of letters and plurals alone give, in the same order. Some may stand twice.
+/// The names by the rules of case and plural alone, in the same order, possibly with duplicates.
 pub(crate) fn natural_names(fields: &[Nameable<'_>]) -> Vec<String> {
     let siblings = siblings(fields);
     fields.iter().map(|field| natural_name(*field, &siblings)).collect()
 }
 
-/// The Pulumi names of the `fields` at the top of a resource, in the same order. No two are the same.
+/// The distinct Pulumi names of a resource's top-level `fields`, in the same order.
 pub(crate) fn resource_names(fields: &[Nameable<'_>], naming: &ResourceNaming<'_>) -> Vec<String> {
     let siblings = siblings(fields);
     let proposals = fields
@@ -71,14 +69,14 @@ pub(crate) fn resource_names(fields: &[Nameable<'_>], naming: &ResourceNaming<'_
     distinct(fields, proposals, if naming.id_stays { &["urn"] } else { &["id", "urn"] })
 }
 
-/// Names that an object may not have at any level: the engine's own word, what both bridges keep beside the
-/// attributes, and the key by which the engine knows special values.
+/// Names that are reserved at every level: the engine's, those that both bridges add to the
+/// attributes, and the key of special values.
 const RESERVED: [&str; 4] = ["pulumi", "__meta", "__defaults", "4dabf18193072939515e22adb298388d"];
 
-/// What a field is to be called, should nobody else be called so.
+/// The name of a field, unless another field has it.
 struct Proposal {
     name: String,
-    /// The rules give another name, which it may not have. It yields to those that are called so by the rules.
+    /// Replaces a reserved name, and yields to fields with this name by rule.
     is_substitute: bool,
 }
 
@@ -117,7 +115,7 @@ fn natural_name(field: Nameable<'_>, siblings: &HashSet<&str>) -> String {
     property_name(field.terraform)
 }
 
-/// Where an `id` that users may set goes: the first of these that no sibling has.
+/// Replacements for a settable `id`: the first one that no sibling has.
 fn id_candidates(naming: &ResourceNaming<'_>) -> [String; 4] {
     let stripped = naming.terraform_type.strip_prefix(naming.prefix).filter(|rest| !rest.is_empty());
     let resource = stripped.unwrap_or(naming.terraform_type).trim_start_matches('_');
@@ -130,14 +128,14 @@ fn id_candidates(naming: &ResourceNaming<'_>) -> [String; 4] {
     ]
 }
 
-/// The first candidate that is free; when none is, the last one, which then gets a number.
+/// The first free candidate; if there is none, the last one, which then gets a number.
 fn first_free(candidates: &[String], siblings: &HashSet<&str>) -> Proposal {
     let free = candidates.iter().find(|candidate| !siblings.contains(candidate.as_str()));
     Proposal::substitute(property_name(free.or(candidates.last()).map_or("", String::as_str)))
 }
 
-/// Gives each field that cannot have the name proposed the lowest number, from 2, that makes a name nobody has. Of
-/// several, the first by the order of Terraform's names keeps the name; substitutes come last.
+/// Appends the lowest free number, from 2, to duplicate names. The first by Terraform name keeps
+/// the name; substitutes come last.
 fn distinct(fields: &[Nameable<'_>], proposals: Vec<Proposal>, reserved: &[&str]) -> Vec<String> {
     let mut order: Vec<_> = (0..fields.len()).collect();
     order.sort_by_key(|index| (proposals[*index].is_substitute, fields[*index].terraform));
@@ -190,7 +188,7 @@ mod tests {
     #[test]
     fn names_that_would_stand_twice_are_numbered_in_terraforms_order() {
         assert_eq!(object_names(&[one("a_b"), one("a__b"), one("aB2")]), ["aB3", "aB", "aB2"]);
-        // A plural may come to what a sibling is called, too.
+        // A plural may collide with a sibling.
         assert_eq!(object_names(&[several("a_b"), one("aBs"), one("aBs2")]), ["aBs3", "aBs", "aBs2"]);
     }
 
@@ -286,7 +284,7 @@ mod tests {
                     prop_assert!(!RESERVED.contains(&pulumi.as_str()), "{}", pulumi);
                     prop_assert!(!pulumi.is_empty() && !pulumi.contains(char::is_whitespace), "{:?}", pulumi);
                 }
-                // The order in which a provider lists its attributes has no say.
+                // The order of a provider's attributes does not matter.
                 let mut again = way(&backwards);
                 again.reverse();
                 prop_assert_eq!(again, found);

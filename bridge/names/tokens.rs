@@ -1,17 +1,17 @@
-//! Tokens: how Terraform's resource types, data sources and functions are called in a Pulumi program.
+//! Tokens: Pulumi names of Terraform's resource types, data sources and functions.
 //!
-//! A token is `package:module/member:Member`; here the module is always `index`. Tokens are made for the whole package
-//! at once, because each depends on the others: they must differ in more than the case of letters (the engine looks
-//! them up regardless of case, and files of SDKs are called after them), so the later ones get `V2`, `V3`, …. Resources come
-//! first, because states hold their tokens, then data sources, then functions, then ephemeral resources, then actions;
-//! within each, the order is that of Terraform's names.
+//! A token is `package:module/member:Member`; here the module is always `index`. Tokens of a
+//! package are computed together: they must differ in more than case (engines look them up without
+//! regard to case, and SDK files are named after them), so later ones get `V2`, `V3`, …. Resources
+//! come first, because states contain their tokens, then data sources, functions, ephemeral
+//! resources and actions, each ordered by Terraform name.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::casing::{camel, lower_first, spell_leading_digit, upper_camel};
 
-/// The tokens of one kind (resources, data sources, functions, …), both ways.
+/// The tokens of one kind (resources, data sources, functions, …), in both directions.
 #[derive(Clone, Debug, Default)]
 pub struct Tokens {
     by_terraform: BTreeMap<Arc<str>, String>,
@@ -19,7 +19,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// Every Terraform name with its token, ordered by Terraform name.
+    /// Terraform names with their tokens, ordered by Terraform name.
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &str)> {
         self.by_terraform.iter().map(|(terraform, token)| (terraform, token.as_str()))
     }
@@ -29,22 +29,20 @@ impl Tokens {
         self.by_terraform.get(terraform).map(String::as_str)
     }
 
-    /// The Terraform name behind a token, which must match exactly.
+    /// The Terraform name of a token, which must match exactly.
     pub fn terraform(&self, token: &str) -> Option<&Arc<str>> {
         self.by_token.get(token)
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.by_terraform.len()
     }
 
-    /// There are none.
     pub fn is_empty(&self) -> bool {
         self.by_terraform.is_empty()
     }
 
-    /// The token that was perhaps meant by `unknown`: the most similar one, if any is similar at all.
+    /// The token most similar to `unknown`, if any is similar enough.
     pub fn nearest(&self, unknown: &str) -> Option<&str> {
         nearest_token(unknown, self.iter())
     }
@@ -57,8 +55,8 @@ impl Tokens {
     }
 }
 
-/// What resource types start with, when all that contain an underscore agree on what stands before the first one; else
-/// the package's name. Without an underscore at its end.
+/// The common prefix of resource types, up to the first underscore of those that contain one; if
+/// they differ, the package's name. Without a trailing underscore.
 pub(crate) fn resource_prefix(resource_types: &[&str], package: &str) -> String {
     let mut candidates =
         resource_types.iter().filter_map(|name| name.split_once('_')).map(|(prefix, _)| prefix);
@@ -68,8 +66,8 @@ pub(crate) fn resource_prefix(resource_types: &[&str], package: &str) -> String 
     }
 }
 
-/// The tokens of the resource types in `mapped`. `all` are those of the whole provider: a resource type that may not
-/// be called `Provider` does not take a name that another one could have.
+/// The tokens of the resource types in `mapped`. `all` are those of the whole provider: the
+/// replacement for the reserved name `Provider` avoids their names.
 pub(crate) fn resource_tokens(package: &str, prefix: &str, mapped: &[&str], all: &[&str]) -> Tokens {
     let mut names = Unique::default();
     let mut sorted = mapped.to_vec();
@@ -85,12 +83,12 @@ pub(crate) fn resource_tokens(package: &str, prefix: &str, mapped: &[&str], all:
     }))
 }
 
-/// The tokens of the data sources in `mapped`. They share a name space with `resources`, which come first.
+/// The tokens of the data sources in `mapped`, distinct from `resources`.
 pub(crate) fn data_source_tokens(package: &str, prefix: &str, mapped: &[&str], resources: &Tokens) -> Tokens {
     verb_tokens("get", package, prefix, mapped, &[resources])
 }
 
-/// The tokens of the ephemeral resources in `mapped`. They share a name space with all of `others`, which come first.
+/// The tokens of the ephemeral resources in `mapped`, distinct from all of `others`.
 pub(crate) fn ephemeral_resource_tokens(
     package: &str,
     prefix: &str,
@@ -100,12 +98,12 @@ pub(crate) fn ephemeral_resource_tokens(
     verb_tokens("ephemeral", package, prefix, mapped, others)
 }
 
-/// The tokens of the actions in `mapped`. They share a name space with all of `others`, which come first.
+/// The tokens of the actions in `mapped`, distinct from all of `others`.
 pub(crate) fn action_tokens(package: &str, prefix: &str, mapped: &[&str], others: &[&Tokens]) -> Tokens {
     verb_tokens("action", package, prefix, mapped, others)
 }
 
-/// Tokens of what is called by a word and then as a resource would be.
+/// Tokens of a verb followed by the name as for a resource.
 fn verb_tokens(verb: &str, package: &str, prefix: &str, mapped: &[&str], others: &[&Tokens]) -> Tokens {
     let mut names = Unique::beside(others);
     let mut sorted = mapped.to_vec();
@@ -116,8 +114,8 @@ fn verb_tokens(verb: &str, package: &str, prefix: &str, mapped: &[&str], others:
     }))
 }
 
-/// The tokens of the functions in `mapped`. They share a name space with all of `others`, which come first. None may be
-/// called `pulumi`, which the engine forbids, nor `provider`: generated SDKs have their provider in a file of that name.
+/// The tokens of the functions in `mapped`, distinct from all of `others`. Reserved are `pulumi`,
+/// which the engine rejects, and `provider`, the file name of the provider in generated SDKs.
 pub(crate) fn function_tokens(package: &str, mapped: &[&str], others: &[&Tokens]) -> Tokens {
     let mut names = Unique::beside(others);
     for reserved in ["pulumi", "provider"] {
@@ -131,7 +129,7 @@ pub(crate) fn function_tokens(package: &str, mapped: &[&str], others: &[&Tokens]
     }))
 }
 
-/// The name of the type or function that a token ends with.
+/// The type or function name at a token's end.
 pub(crate) fn member_name(token: &str) -> &str {
     token.rsplit(':').next().unwrap_or(token)
 }
@@ -141,15 +139,15 @@ pub(crate) fn member_token(package: &str, name: &str) -> String {
     format!("{package}:index/{}:{name}", lower_first(name))
 }
 
-/// The one of `candidates` that is most like `unknown`, unless all are quite unlike it.
+/// The candidate most similar to `unknown`, if any is similar enough.
 pub(crate) fn nearest<'a>(unknown: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let unknown = bounded(unknown).to_lowercase();
     let wanted = member_name(&unknown);
     most_alike(candidates.into_iter().map(|candidate| (likeness_of_members(wanted, candidate), candidate)))
 }
 
-/// The token that is most like `unknown`, in which Terraform's name may stand for Pulumi's, with any delimiters. Candidates are Terraform
-/// names with their tokens.
+/// The token most similar to `unknown`, which may be a Terraform name, with any delimiters.
+/// Candidates are Terraform names with their tokens.
 pub(crate) fn nearest_token<'a>(
     unknown: &str,
     candidates: impl IntoIterator<Item = (&'a Arc<str>, &'a str)>,
@@ -158,7 +156,7 @@ pub(crate) fn nearest_token<'a>(
     let wanted = member_name(&unknown);
     let squashed = squash(wanted.rsplit(['.', '/']).next().unwrap_or(wanted));
     most_alike(candidates.into_iter().map(|(terraform, token)| {
-        // What all names of a provider start with makes none of them alike.
+        // The provider's common prefix does not count.
         let (prefix, rest) = terraform.split_once('_').unwrap_or(("", terraform));
         let stripped = squashed.replacen(&squash(prefix), "", 1);
         let member = squash(member_name(token));
@@ -172,9 +170,9 @@ pub(crate) fn nearest_token<'a>(
     }))
 }
 
-/// The candidate with the greatest likeness, the first of several.
+/// The candidate with the highest similarity, the first of several.
 fn most_alike<'a>(candidates: impl Iterator<Item = (f64, &'a str)>) -> Option<&'a str> {
-    /// Below this, two tokens have little but their package in common.
+    /// Below this, two tokens have little in common but their package.
     const ALIKE: f64 = 0.6;
     candidates
         .filter(|(likeness, _)| *likeness >= ALIKE)
@@ -182,7 +180,7 @@ fn most_alike<'a>(candidates: impl Iterator<Item = (f64, &'a str)>) -> Option<&'
         .map(|(_, candidate)| candidate)
 }
 
-/// How alike a lower-case name and the name that a token ends with are.
+/// Similarity of a lower-case name and the name at a token's end.
 fn likeness_of_members(wanted: &str, candidate: &str) -> f64 {
     strsim::normalized_damerau_levenshtein(wanted, &member_name(candidate).to_lowercase())
 }
@@ -192,7 +190,7 @@ fn squash(name: &str) -> String {
     name.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// The start of a text that came from outside: comparing takes time by its length.
+/// The start of an external text: comparison time grows with length.
 fn bounded(text: &str) -> &str {
     const LONGEST: usize = 256;
     text.char_indices().nth(LONGEST).map_or(text, |(end, _)| &text[..end])
@@ -202,19 +200,19 @@ fn type_name(prefix: &str, terraform: &str) -> String {
     spell_leading_digit(&stripped_name(prefix, terraform))
 }
 
-/// The upper camel case of `terraform` without the prefix. A name without the prefix keeps all it has, and so does one
-/// of which nothing would be left.
+/// The upper camel case of `terraform` without the prefix, unless nothing remains.
 fn stripped_name(prefix: &str, terraform: &str) -> String {
     let stripped = terraform.strip_prefix(prefix).map(upper_camel).filter(|name| !name.is_empty());
     named_at_all(stripped.unwrap_or_else(|| upper_camel(terraform)))
 }
 
-/// Terraform names may consist of nothing but delimiters, tokens may not.
+/// Terraform names may consist of delimiters only, tokens must not.
 fn named_at_all(name: String) -> String {
     if name.is_empty() { "Unnamed".to_owned() } else { name }
 }
 
-/// What a resource type is called that would be called `Provider`: that name belongs to the package's own provider.
+/// The name of a resource type in place of `Provider`, which is reserved for the package's own
+/// provider.
 fn instead_of_provider(package: &str, prefix: &str, all: &[&str]) -> String {
     let candidates = [
         format!("{prefix}_{package}_provider"),
@@ -225,7 +223,7 @@ fn instead_of_provider(package: &str, prefix: &str, all: &[&str]) -> String {
     type_name(prefix, free.unwrap_or(&candidates[1]))
 }
 
-/// Names that differ in more than the case of their letters.
+/// Names that differ in more than case.
 #[derive(Default)]
 struct Unique(HashSet<String>);
 
@@ -236,7 +234,7 @@ impl Unique {
         Self(tokens.map(|token| member_name(token).to_lowercase()).collect())
     }
 
-    /// Takes `name`, or the first of `nameV2`, `nameV3`, … that is free.
+    /// Claims `name`, or the first free one of `nameV2`, `nameV3`, ….
     fn claim(&mut self, name: &str) -> String {
         if self.0.insert(name.to_lowercase()) {
             return name.to_owned();
@@ -397,7 +395,7 @@ mod tests {
             assert_eq!(tokens.nearest(unknown), Some("random:index/pet:Pet"), "{unknown}");
         }
         assert_eq!(tokens.nearest("random:index/random_uuid_4"), Some("random:index/uuid4:Uuid4"));
-        // The prefix alone makes nothing alike.
+        // The common prefix alone is no similarity.
         for unknown in ["random:index/randomizer:Randomizer", "random_", "random", "random:index/:", "", "_"]
         {
             assert_eq!(tokens.nearest(unknown), None, "{unknown}");

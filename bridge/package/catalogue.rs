@@ -1,7 +1,7 @@
-//! A package: one provider under one name, everything in it findable by its token.
+//! A package: one provider under one name, with lookup by token.
 //!
-//! Names of the whole package are made at once, because they depend on each other; a resource's shape is compiled when
-//! it is first touched, because a large provider has thousands.
+//! All names of a package are computed together, because they depend on each other; a resource's
+//! shape is compiled on first use, because a large provider has thousands.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -20,70 +20,64 @@ use crate::names::tokens::{
     resource_prefix, resource_tokens,
 };
 
-/// What a package is called, and what it was made of.
+/// A package's name, version and parameter.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// The package's name: the provider's type unless the user gave another.
+    /// The package's name: the provider's type unless the user set another.
     pub name: String,
     /// The provider's type, such as `random`.
     pub provider_type: String,
-    /// The provider's version; [`LOCAL_VERSION`] where it has none.
+    /// The provider's version; [`LOCAL_VERSION`] if it has none.
     pub version: semver::Version,
-    /// What SDKs remember.
+    /// The parameter value for SDKs.
     pub parameter: Parameter,
 }
 
-/// A package cannot be made of this provider.
+/// The provider cannot be a package.
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
     /// The provider has no type.
     #[error(transparent)]
     Path(#[from] NotAProviderPath),
-    /// The provider's type, or the name that the user gave instead, is no name for a Pulumi package.
+    /// The name is no valid package name.
     #[error(
         "invalid Pulumi package name {name:?}: {rule}\nhelp: choose another name with `--provider-name NAME`"
     )]
     Name {
-        /// What the package would be called.
+        /// The provider's type, or the user's name.
         name: String,
-        /// Which rule it breaks.
+        /// The rule that it violates.
         rule: &'static str,
     },
-    /// Pulumi's packages need a semantic version.
     #[error("the provider's version {version:?} is not a semantic version, which a Pulumi package must have")]
     Version {
-        /// What the provider's version is.
         version: String,
-        /// Why it is none.
         #[source]
         source: semver::Error,
     },
 }
 
-/// A token leads to nothing.
+/// A token cannot be resolved.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum TokenError {
-    /// The package has nothing of that name: the program is at fault, or the package's version.
+    /// The package has no such member: the program or the package's version is wrong.
     #[error("the package {package} has no {kind} {token:?}{}", meant(.nearest.as_deref()))]
     Unknown {
-        /// The package.
         package: String,
         /// "resource", "data source", "function", ….
         kind: &'static str,
-        /// The token that was asked for.
         token: String,
-        /// The token that was perhaps meant.
+        /// The most similar token.
         nearest: Option<String>,
     },
-    /// The provider's schema of it cannot be used: the provider is at fault.
+    /// The member's schema is invalid, which is a bug in the provider.
     #[error(transparent)]
     Schema(#[from] CatalogueError),
-    /// The provider's description of the function cannot be used: the provider is at fault.
+    /// The function's signature is invalid, which is a bug in the provider.
     #[error(transparent)]
     Function(#[from] FunctionFault),
 }
 
-/// A Terraform provider as a Pulumi package.
 #[derive(Debug)]
 pub struct Package {
     identity: Identity,
@@ -104,7 +98,7 @@ impl Identity {
             ParameterSource::Remote { url, version } => {
                 (url.rsplit('/').next().unwrap_or(url), version.as_str())
             }
-            // A file that is called otherwise is the provider that the user says.
+            // The user's name is the type if the file name has none.
             ParameterSource::Local { path } => match (local_provider_type(path), &parameter.provider_name) {
                 (Ok(provider_type), _) => (provider_type, LOCAL_VERSION),
                 (Err(_), Some(name)) => (name.as_str(), LOCAL_VERSION),
@@ -125,8 +119,8 @@ impl Identity {
         })
     }
 
-    /// The provider's full address. A local provider has none of its own, and goes by that of HashiCorp's provider of its
-    /// type, as Terraform reads a type alone.
+    /// The provider's full address. A local provider gets that of HashiCorp's provider of its type,
+    /// as Terraform reads a bare type.
     pub fn provider_address(&self) -> String {
         match &self.parameter.source {
             ParameterSource::Remote { url, .. } => url.clone(),
@@ -136,10 +130,10 @@ impl Identity {
         }
     }
 
-    /// The provider's version, where it has one.
+    /// The provider's version, if it has one.
     pub fn provider_version(&self) -> Option<&str> {
         match &self.parameter.source {
-            // A provider that runs already does not say which version it is.
+            // The version of a reattached provider is unknown.
             ParameterSource::Remote { version, .. } => {
                 Some(version.as_str()).filter(|text| *text != LOCAL_VERSION)
             }
@@ -148,7 +142,7 @@ impl Identity {
     }
 }
 
-/// What keeps `name` from being a package's name, by the engine's rules.
+/// The engine's rule that `name` violates.
 fn broken_rule_of_names(name: &str) -> Option<&'static str> {
     let is_part = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_');
     if !name.starts_with(|first: char| first.is_ascii_alphabetic()) {
@@ -163,7 +157,7 @@ fn broken_rule_of_names(name: &str) -> Option<&'static str> {
 }
 
 impl Package {
-    /// Names everything in `catalogue` that the parameter does not leave out.
+    /// Names everything in `catalogue` that the parameter does not exclude.
     pub fn new(identity: Identity, catalogue: Arc<Catalogue>) -> Self {
         let kept = |name: &&str| !identity.parameter.ignores(name);
         let package = &identity.name;
@@ -195,54 +189,48 @@ impl Package {
         }
     }
 
-    /// What the package is called.
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// The provider's own description of everything.
+    /// The provider's schemas.
     pub fn catalogue(&self) -> &Arc<Catalogue> {
         &self.catalogue
     }
 
-    /// What resource types start with in Terraform, without an underscore. Mappings are known by it.
+    /// The prefix of Terraform's resource types, without an underscore, which identifies mappings.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// The tokens of all resources.
     pub fn resources(&self) -> &Tokens {
         &self.resources.tokens
     }
 
-    /// The tokens of all data sources.
     pub fn data_sources(&self) -> &Tokens {
         &self.data_sources.tokens
     }
 
-    /// The tokens of all functions.
     pub fn functions(&self) -> &Tokens {
         &self.functions.tokens
     }
 
-    /// The tokens of all ephemeral resources.
     pub fn ephemeral_resources(&self) -> &Tokens {
         &self.ephemeral_resources.tokens
     }
 
-    /// The tokens of all actions.
     pub fn actions(&self) -> &Tokens {
         &self.actions.tokens
     }
 
-    /// The resource behind a token.
+    /// The resource with this token.
     pub fn resource_by_token(&self, token: &str) -> Result<Arc<ResourceShape>, TokenError> {
         let terraform = self.known("resource", &self.resources.tokens, token)?;
         self.resource(terraform)
     }
 
-    /// The resource behind a token as programs of 2017 write it. Beside the full form these are known:
-    /// `random:Pet`, `random:index:Pet` and `random:pet:Pet`.
+    /// The resource with a token as in legacy programs: the full form, `random:Pet`,
+    /// `random:index:Pet` or `random:pet:Pet`.
     pub fn resource_by_short_token(&self, token: &str) -> Result<Arc<ResourceShape>, TokenError> {
         let full = self.full_token(token).unwrap_or_else(|| token.to_owned());
         let terraform = self
@@ -253,27 +241,27 @@ impl Package {
         self.resource(terraform)
     }
 
-    /// The data source behind a token.
+    /// The data source with this token.
     pub fn data_source_by_token(&self, token: &str) -> Result<Arc<ResourceShape>, TokenError> {
         let terraform = self.known("data source", &self.data_sources.tokens, token)?;
         self.data_source(terraform)
     }
 
-    /// The function behind a token.
+    /// The function with this token.
     pub fn function_by_token(&self, token: &str) -> Result<Arc<FunctionShape>, TokenError> {
         let terraform = self.known("function", &self.functions.tokens, token)?;
         self.function(terraform)
     }
 
-    /// The shape of a resource that the package has, by Terraform's name.
+    /// The shape of a resource of the package, by Terraform name.
     pub fn resource(&self, terraform: &str) -> Result<Arc<ResourceShape>, TokenError> {
         self.resources.shape(terraform, |token| {
             Ok(self.compile_resource(terraform, token, self.catalogue.resource(terraform)?))
         })
     }
 
-    /// The shape of a resource for one look at it. It is not kept for the next one: whoever looks at all of a large
-    /// package in turn must not leave it in memory.
+    /// The shape of a resource for a single use. It is not cached, so that iterating over a large
+    /// package does not fill memory.
     pub fn passing_resource(&self, terraform: &str) -> Result<Arc<ResourceShape>, TokenError> {
         self.resources.passing_shape(terraform, |token| {
             Ok(self.compile_resource(terraform, token, self.catalogue.passing_resource(terraform)?))
@@ -285,8 +273,8 @@ impl Package {
         compile_resource(terraform, token, schema, naming)
     }
 
-    /// What may be said of the resources of a type that are to be listed, by Terraform's name; `None` where they cannot be
-    /// listed. It is compiled for each look: a list takes longer.
+    /// The list configuration of a resource type, by Terraform name; `None` if it cannot be listed.
+    /// It is not cached: a list takes longer than compiling.
     pub fn list(&self, terraform: &str) -> Option<Result<ResourceShape, TokenError>> {
         let token = self.resources.tokens.token(terraform)?;
         match self.catalogue.passing_list_resource(terraform) {
@@ -297,21 +285,21 @@ impl Package {
         }
     }
 
-    /// The shape of a data source that the package has, by Terraform's name.
+    /// The shape of a data source of the package, by Terraform name.
     pub fn data_source(&self, terraform: &str) -> Result<Arc<ResourceShape>, TokenError> {
         self.data_sources.shape(terraform, |token| {
             Ok(compile_data_source(terraform, token, self.catalogue.data_source(terraform)?))
         })
     }
 
-    /// The shape of a data source for one look at it.
+    /// The shape of a data source for a single use.
     pub fn passing_data_source(&self, terraform: &str) -> Result<Arc<ResourceShape>, TokenError> {
         self.data_sources.passing_shape(terraform, |token| {
             Ok(compile_data_source(terraform, token, self.catalogue.passing_data_source(terraform)?))
         })
     }
 
-    /// The shape of a function that the package has, by Terraform's name.
+    /// The shape of a function of the package, by Terraform name.
     pub fn function(&self, terraform: &str) -> Result<Arc<FunctionShape>, TokenError> {
         self.functions.shape(terraform, |token| {
             let function = self
@@ -323,21 +311,21 @@ impl Package {
         })
     }
 
-    /// The shape of an ephemeral resource that the package has, by Terraform's name.
+    /// The shape of an ephemeral resource of the package, by Terraform name.
     pub fn ephemeral_resource(&self, terraform: &str) -> Result<Arc<ResourceShape>, TokenError> {
         self.ephemeral_resources.shape(terraform, |token| {
             Ok(compile_data_source(terraform, token, self.catalogue.ephemeral_resource(terraform)?))
         })
     }
 
-    /// The shape of an action that the package has, by Terraform's name.
+    /// The shape of an action of the package, by Terraform name.
     pub fn action(&self, terraform: &str) -> Result<Arc<ResourceShape>, TokenError> {
         self.actions.shape(terraform, |token| {
             Ok(compile_data_source(terraform, token, self.catalogue.action(terraform)?))
         })
     }
 
-    /// The shape of the provider's own configuration.
+    /// The shape of the provider's configuration.
     pub fn config_shape(&self) -> Result<Arc<ResourceShape>, TokenError> {
         let compiled = self.config.get_or_init(|| Ok(Arc::new(compile_config(self.catalogue.provider()?))));
         Ok(compiled.clone()?)
@@ -374,7 +362,7 @@ impl Package {
     }
 }
 
-/// Everything of one kind, compiled as it is needed.
+/// The members of one kind, compiled on demand.
 #[derive(Debug)]
 struct Members<Shape> {
     kind: &'static str,
@@ -395,12 +383,12 @@ impl<Shape> Members<Shape> {
     ) -> Result<Arc<Shape>, TokenError> {
         match (self.tokens.token(terraform), self.shapes.get(terraform)) {
             (Some(token), Some(slot)) => slot.get_or_init(|| compile(token).map(Arc::new)).clone(),
-            // Left out of the package, or never there.
+            // Excluded from the package, or nonexistent.
             _ => Err(CatalogueError::Unknown { kind: self.kind, name: terraform.to_owned() }.into()),
         }
     }
 
-    /// The shape, which is compiled for this look alone if it is not there.
+    /// The cached shape, or one compiled for a single use.
     fn passing_shape(
         &self,
         terraform: &str,

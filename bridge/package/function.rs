@@ -9,7 +9,7 @@ use isthmus_provider::schema::TextKind;
 use super::shape::{Shape, compile_type};
 use crate::names::casing::property_name;
 
-/// A function as both sides see it.
+/// A function on both sides.
 #[derive(Debug)]
 pub struct FunctionShape {
     /// The Pulumi token, such as `time:index/rfc3339Parse:rfc3339Parse`.
@@ -18,21 +18,21 @@ pub struct FunctionShape {
     pub terraform_name: String,
     /// The parameters in order. A variadic one is the last, and takes a list.
     pub parameters: Vec<FunctionParameter>,
-    /// The last parameter takes all further arguments, one each.
+    /// The last parameter takes all further arguments.
     pub variadic: bool,
-    /// What comes back. An object's attributes are the properties of the answer; anything else is its `result`.
+    /// The result type. An object's attributes are the properties of the result; other types are
+    /// its `result`.
     pub returns: Type,
     /// The same, with names.
     pub return_shape: Shape,
     /// Text for users: the summary, an empty line, the description.
     pub description: String,
-    /// How the text is written.
     pub description_kind: TextKind,
-    /// Not empty: its use is discouraged, with this message.
+    /// The deprecation message, if not empty.
     pub deprecation_message: String,
 }
 
-/// A parameter. For Terraform its name is only a word in the documentation.
+/// A parameter. Terraform uses its name in documentation only.
 #[derive(Debug)]
 pub struct FunctionParameter {
     /// The Pulumi name.
@@ -43,34 +43,29 @@ pub struct FunctionParameter {
     pub parameter_type: Type,
     /// The same, with names.
     pub shape: Shape,
-    /// May be null.
     pub allow_null: bool,
-    /// May be unknown.
     pub allow_unknown: bool,
-    /// Has to be given. Only at the end can parameters be left out, because programs give them in order.
+    /// Whether it must be set. Only trailing parameters may be omitted, because they are
+    /// positional.
     pub required: bool,
-    /// Text for users.
     pub description: String,
-    /// How the text is written.
     pub description_kind: TextKind,
 }
 
-/// The provider's description of the function breaks Terraform's rules.
+/// The provider's signature of the function is invalid.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error(
     "the provider's description of the function {function} cannot be used: the type of its {what} cannot be read: {reason}"
 )]
 pub struct FunctionFault {
-    /// Terraform's name of the function.
     pub function: String,
     /// "result", "parameter 2".
     pub what: String,
-    /// What is wrong with the type.
     pub reason: String,
 }
 
 impl FunctionShape {
-    /// Compiles what the provider said.
+    /// Compiles the provider's signature.
     pub fn compile(
         terraform_name: &str,
         token: &str,
@@ -118,8 +113,8 @@ impl FunctionShape {
     }
 }
 
-/// Names that are missing are numbers (`arg1`), and those that stand twice get one (`value2`). No argument may be called
-/// `pulumi`.
+/// Missing names become numbers (`arg1`), duplicate ones get a number (`value2`). `pulumi` is
+/// reserved.
 fn parameter_names(parameters: &[&tfplugin6::function::Parameter]) -> Vec<String> {
     let mut taken = HashSet::new();
     let mut names = Vec::with_capacity(parameters.len());

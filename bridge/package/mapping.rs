@@ -1,7 +1,8 @@
 //! Mappings: the provider's names and flags for converters of Terraform programs.
 //!
-//! `pulumi convert` and `pulumi import` ask a provider how Terraform's names become Pulumi's. The answer is a dump of
-//! both sides in the Go bridge's own form, whose odd keys (`typeomitempty`, `tok`) are part of it.
+//! `pulumi convert` and `pulumi import` request the mapping of Terraform's names to Pulumi's. It
+//! describes both sides in the Go bridge's own format, including its odd keys (`typeomitempty`,
+//! `tok`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,28 +20,26 @@ use super::schema::{BASE_NAME, in_parallel, raw};
 use super::shape::{Field, ObjectShape, ResourceShape, Shape};
 use crate::names::properties::natural_names;
 
-/// There is no mapping for the provider that was asked for.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("unknown provider {0:?}")]
 pub(crate) struct UnknownProvider(pub String);
 
-/// A mapping.
 #[derive(Debug)]
 pub(crate) struct Mapping {
-    /// Which Terraform provider it is about.
+    /// The Terraform provider.
     pub provider: String,
     /// The mapping, in JSON.
     pub json: String,
-    /// Resources, data sources and functions whose descriptions cannot be used.
+    /// Members with invalid schemas.
     pub left_out: Vec<TokenError>,
 }
 
-/// The Terraform providers that there are mappings for under `key`.
+/// The Terraform provider that has a mapping for `key`.
 pub(crate) fn mappings<'a>(package: &'a Package, key: &str) -> Option<&'a str> {
     is_terraform(key).then(|| package.prefix())
 }
 
-/// The mapping for `key`, if there is one. `provider` is empty where older engines do not say which they want.
+/// The mapping for `key`, if there is one. Older engines leave `provider` empty.
 pub(crate) fn mapping(
     package: &Package,
     key: &str,
@@ -62,12 +61,12 @@ fn written(provider: &str, document: &Document, left_out: Vec<TokenError>) -> Ma
     Mapping { provider: provider.to_owned(), json, left_out }
 }
 
-/// The provider that the plugin says it has mappings for before it knows which provider to serve: itself.
+/// The provider of the plugin's own mapping, before Parameterize: itself.
 pub(crate) fn base_mappings(key: &str) -> Option<&'static str> {
     is_terraform(key).then_some(BASE_NAME)
 }
 
-/// The plugin's own mapping, if `key` and `provider` ask for it. `plugin_version` is without a `v`.
+/// The plugin's own mapping, for matching `key` and `provider`. `plugin_version` is without a `v`.
 pub(crate) fn base_mapping(
     plugin_version: &str,
     key: &str,
@@ -83,8 +82,7 @@ pub(crate) fn base_mapping(
     Ok(Some(Mapping { provider: BASE_NAME.to_owned(), json, left_out: Vec::new() }))
 }
 
-/// The mapping of the plugin itself before it knows which provider to serve: it has nothing to map. `plugin_version` is
-/// without a `v`.
+/// The plugin's own mapping, which is empty. `plugin_version` is without a `v`.
 pub(crate) fn base_document(plugin_version: &str) -> String {
     let document = Document {
         provider: Provider::default(),
@@ -98,7 +96,7 @@ pub(crate) fn base_document(plugin_version: &str) -> String {
     serde_json::to_string(&document).expect("the keys are text and nothing in a mapping can fail")
 }
 
-/// Converters of today say `terraform`, older ones `tf`.
+/// Today's converters send `terraform`, older ones `tf`.
 fn is_terraform(key: &str) -> bool {
     matches!(key, "tf" | "terraform")
 }
@@ -167,7 +165,7 @@ struct Element {
     resource: Object,
 }
 
-/// The numbers are those of the Go bridge's own list of types. Sets are lists there.
+/// The numbers are those of the Go bridge's types. Sets are lists there.
 #[derive(Clone, Copy, Default)]
 enum Kind {
     #[default]
@@ -200,19 +198,19 @@ struct FunctionName {
     tok: String,
 }
 
-/// A field whose name follows from more than its schema, or in which there is such a field.
+/// A field whose name does not follow from its schema alone, or that contains one.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FieldNames {
-    /// Empty: what follows from the schema.
+    /// Empty if it follows from the schema.
     #[serde(skip_serializing_if = "String::is_empty")]
     name: String,
     #[serde(rename = "typeomitempty")]
     kind: &'static str,
-    /// What is in the elements of a collection.
+    /// The elements of a collection.
     #[serde(skip_serializing_if = "Option::is_none")]
     element: Option<Box<Self>>,
-    /// What is in an object.
+    /// The fields of an object.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     fields: BTreeMap<String, Self>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -257,7 +255,7 @@ struct Parameter {
 
 fn document(package: &Package, left_out: &mut Vec<TokenError>) -> Document {
     let catalogue = package.catalogue();
-    // Terraform's side tells everything, even what was left out of the package.
+    // Terraform's side is complete, including what the package excludes.
     let mut provider = Provider::default();
     match catalogue.provider() {
         Ok(schema) => provider.schema = block(&schema.block),
@@ -323,7 +321,7 @@ fn document(package: &Package, left_out: &mut Vec<TokenError>) -> Document {
     document
 }
 
-/// Fields at the top of a resource that are called otherwise than the rules say, and the one that is given a name.
+/// Top-level fields of a resource with irregular names, and the one with autonaming.
 fn special_names(shape: &ResourceShape) -> BTreeMap<String, FieldNames> {
     let autonamed = shape.autonamed().map(|field| {
         let default = Some(Autonaming { autonamed: true, is_func: true });
@@ -333,7 +331,7 @@ fn special_names(shape: &ResourceShape) -> BTreeMap<String, FieldNames> {
     unruly_names(&shape.object).into_iter().chain(autonamed).collect()
 }
 
-/// The fields that are called otherwise than the rules say, and those in which there are such.
+/// Fields with irregular names, and those that contain some.
 fn unruly_names(object: &ObjectShape) -> BTreeMap<String, FieldNames> {
     let natural = natural_names(&object.fields.iter().map(Field::nameable).collect::<Vec<_>>());
     let mut found = BTreeMap::new();
@@ -390,7 +388,7 @@ fn attribute(of: &schema::Attribute) -> Attribute {
             match nesting {
                 ObjectNesting::Single => flagged(Kind::Map, resource(object)),
                 ObjectNesting::List | ObjectNesting::Set => flagged(Kind::List, resource(object)),
-                // The element is what the attribute would be if it held one object.
+                // The element is the attribute as if it held one object.
                 ObjectNesting::Map => flagged(Kind::Map, element(flagged(Kind::Map, resource(object)))),
             }
         }

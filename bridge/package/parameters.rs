@@ -1,8 +1,8 @@
-//! Parameters: which provider a package is made of, as the command line says it and as SDKs remember it.
+//! Parameters: the provider of a package, from the command line and from SDKs.
 //!
-//! `pulumi package add terraform-provider …` hands over command-line words ([`Arguments`]); what they lead to is written
-//! into every generated SDK and handed back at each run ([`Parameter`]). The grammar of the words and the bytes of the
-//! remembered form are the Go bridge's, so that existing projects and SDKs work with either program.
+//! `pulumi package add terraform-provider …` passes command line arguments ([`Arguments`]); the
+//! result is written into every generated SDK and passed back at each run ([`Parameter`]). Both
+//! formats are the Go bridge's, so that existing projects and SDKs work with either bridge.
 
 mod arguments;
 mod flags;
@@ -12,7 +12,7 @@ pub use arguments::{Arguments, ArgumentsError, LocalArguments, RemoteArguments, 
 pub use flags::FlagError;
 pub use value::{Parameter, ParameterError, ParameterSource};
 
-/// A process serves one Terraform provider only; this is the answer to whoever asks for a second one.
+/// A session has one Terraform provider; a second one is rejected.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("provider is already parameterized to ({name}, {version})")]
 pub struct AlreadyParameterized {
@@ -22,20 +22,19 @@ pub struct AlreadyParameterized {
     pub version: String,
 }
 
-/// What stands before the type in the file name of every provider.
+/// Prefix of the type in the file name of every provider.
 pub const EXECUTABLE_PREFIX: &str = "terraform-provider-";
 
-/// The version of a package whose provider is a file: such a provider has none that could be known.
+/// The version of a package whose provider is a file, which has no known version.
 pub const LOCAL_VERSION: &str = "0.0.0";
 
-/// The path does not say which provider it is.
+/// The path does not contain the provider's type.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
     "{path:?} is not the path of a file that is called terraform-provider-NAME, so there is no name for its package; name the file \
      of a provider, or pass `--provider-name NAME` if the provider's file is called otherwise"
 )]
 pub struct NotAProviderPath {
-    /// As it was given.
     pub path: String,
 }
 

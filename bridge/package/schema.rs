@@ -1,10 +1,10 @@
-//! The package schema: what Pulumi's SDK generators, editors and language hosts read.
+//! The package schema, for Pulumi's SDK generators, editors and language hosts.
 //!
-//! It is what the Go bridge gives for the same provider, to the letter where a generator could tell the difference,
-//! because SDKs that were generated with it must stay as they are when generated anew. Deliberate differences concern
-//! providers that it refuses or misrepresents: things that come to the same name are kept apart by a number, tuples are
-//! lists of anything, and a resource with a faulty schema is left out instead of spoiling the package. And where the Go
-//! bridge leaves documentation out that the provider's schema has, it is here: it changes nothing but comments.
+//! It is identical to the Go bridge's wherever a generator could tell the difference, because SDKs
+//! that were generated with it must not change when generated again. Deliberate differences concern
+//! providers that the Go bridge rejects or misrepresents: colliding names are numbered, tuples are
+//! lists of any type, and a resource with an invalid schema is left out instead of spoiling the
+//! package. Documentation that the Go bridge leaves out is included: it affects comments only.
 
 mod docs;
 mod document;
@@ -36,16 +36,15 @@ use types::{Declared, Owner, Types};
 /// The plugin's own package name.
 pub(crate) const BASE_NAME: &str = "terraform-provider";
 
-/// A package's schema, and what could not be put into it.
+/// A package's schema, and the members that are left out.
 #[derive(Debug)]
 pub(crate) struct PackageSchema {
-    /// The schema.
     pub json: String,
-    /// Resources, data sources, functions and so on whose descriptions cannot be used.
+    /// Members with invalid schemas.
     pub left_out: Vec<TokenError>,
 }
 
-/// The schema of the plugin before it knows which provider to serve. `plugin_version` is without a `v`.
+/// The schema of the plugin before Parameterize. `plugin_version` is without a `v`.
 pub(crate) fn base_schema(plugin_version: &str) -> String {
     let document = Document {
         name: BASE_NAME.to_owned(),
@@ -64,7 +63,6 @@ pub(crate) fn base_schema(plugin_version: &str) -> String {
     written(&document)
 }
 
-/// The schema of a package.
 pub(crate) fn package_schema(package: &Package, plugin_version: &str) -> PackageSchema {
     let identity = package.identity();
     let mut left_out = Vec::new();
@@ -114,7 +112,7 @@ pub(crate) fn package_schema(package: &Package, plugin_version: &str) -> Package
         }
     }
     document.provider = members::provider(&mut types, &identity.name, config.as_deref());
-    // Last, so that nothing of a package has another name because there are these.
+    // Last, so that these change no other name.
     for (terraform, token) in package.ephemeral_resources().iter() {
         if let Some(shape) = usable(package.ephemeral_resource(terraform), &mut left_out) {
             types.declare_and_describe(Owner::DataSource, member_name(&shape.token), &shape.object.fields);
@@ -134,12 +132,11 @@ pub(crate) fn package_schema(package: &Package, plugin_version: &str) -> Package
     PackageSchema { json: written(&document), left_out }
 }
 
-/// How many members are looked at together. A shape takes far more memory than what is written of it, so only so many of them
-/// are there at a time.
+/// Size of a batch of members. A shape takes far more memory than its text, so few exist at a time.
 const TOGETHER: usize = 64;
 
-/// Describes all members of a kind. Names are given in the members' order, because each depends on those before; everything
-/// else is done for several members at once, and nothing but the finished text is kept.
+/// Describes all members of a kind. Names are assigned in order, because each depends on earlier
+/// ones; the rest is done in parallel, and only the text is retained.
 fn describe_members<Shape: Send + Sync>(
     types: &mut Types<'_>,
     members: &[(&Arc<str>, &str)],
@@ -168,17 +165,17 @@ fn describe_members<Shape: Send + Sync>(
     }
 }
 
-/// A part of a document as its text.
+/// A part of a document as text.
 pub(super) fn raw(part: &impl Serialize) -> Box<RawValue> {
     to_raw_value(part).expect("a part of a document has only text for keys and holds nothing that can fail")
 }
 
-/// The token of the provider's method that tells its configuration.
+/// The token of the provider's method that returns its configuration.
 pub(crate) fn terraform_config_token(package: &str) -> String {
     format!("pulumi:providers:{package}/{TERRAFORM_CONFIG}")
 }
 
-/// What that method is called.
+/// The method's name.
 pub(crate) const TERRAFORM_CONFIG: &str = "terraformConfig";
 
 fn written(document: &Document) -> String {
@@ -190,8 +187,8 @@ fn usable<Shape>(shape: Result<Shape, TokenError>, left_out: &mut Vec<TokenError
     shape.map_err(|error| left_out.push(error)).ok()
 }
 
-/// Whatever does not depend on the provider's schema. Who owns the provider's repository is not known from anywhere: it
-/// is presumed to be the registry's namespace.
+/// The parts that do not depend on the provider's schema. The owner of the provider's repository is
+/// not recorded anywhere and assumed to be the registry's namespace.
 fn header(package: &Package, plugin_version: &str) -> Document {
     let identity = package.identity();
     let owner = match &identity.parameter.source {
@@ -225,7 +222,7 @@ fn header(package: &Package, plugin_version: &str) -> Document {
     }
 }
 
-/// The method that hands the provider's configuration to modules written for Terraform.
+/// The method that returns the provider's configuration for Terraform modules.
 fn terraform_config(package: &str) -> (String, Function) {
     let token = terraform_config_token(package);
     let own = Type { kind: "ref", reference: "#/provider".to_owned(), ..Type::default() };
@@ -273,7 +270,7 @@ mod tests {
         serde_json::from_str(&package_schema(package, "1.1.3").json).unwrap()
     }
 
-    /// One resource of everything that a schema may hold.
+    /// A resource with every schema feature.
     fn everything() -> tfplugin6::Schema {
         let rule = body(
             vec![
@@ -486,7 +483,7 @@ mod tests {
         }
     }
 
-    /// The rules are those of the engine's own binder: `pulumi schema check` takes this package.
+    /// The rules are those of the engine's own binder: `pulumi schema check` accepts this package.
     #[test]
     fn no_package_has_names_that_the_engine_refuses() {
         let names = [

@@ -1,12 +1,12 @@
-//! Whether `--include` and `--exclude` name what there is.
+//! Validation of `--include` and `--exclude`.
 
 use isthmus_provider::schema::Catalogue;
 
 use super::catalogue::Package;
 use crate::names::tokens::nearest;
 
-/// A warning for each name that was to be included or excluded and that the provider does not have, and one if nothing is
-/// left in the package. Such a name is most likely misspelt.
+/// Warns of each included or excluded name that the provider does not have, which is probably
+/// misspelt, and of an empty package.
 pub(crate) fn warnings(package: &Package) -> Vec<String> {
     let identity = package.identity();
     let provider = &identity.provider_type;
@@ -38,7 +38,7 @@ pub(crate) fn warnings(package: &Package) -> Vec<String> {
     warnings
 }
 
-/// Everything that can be included or excluded.
+/// All names that can be included or excluded.
 fn names(catalogue: &Catalogue) -> Vec<&str> {
     let resources = catalogue.resource_names().map(AsRef::as_ref);
     let data_sources = catalogue.data_source_names().map(AsRef::as_ref);

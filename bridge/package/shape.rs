@@ -1,8 +1,9 @@
-//! Shapes: a Terraform schema and its Pulumi names, compiled together once.
+//! Shapes: a Terraform schema and its Pulumi names, compiled together.
 //!
-//! Everything that walks a property bag and a Terraform value side by side (inputs, outputs, paths of diagnostics, diffs,
-//! the package schema) walks a shape, so that names are computed once per resource and never per call. The way back from
-//! a Pulumi name is a look-up of what the way there produced, and therefore exact.
+//! All code that walks a property bag and a Terraform value side by side (inputs, outputs, paths of
+//! diagnostics, diffs, the package schema) walks a shape, so that names are computed once per
+//! resource instead of per call. A Pulumi name is mapped back by lookup of the forward result,
+//! which is therefore exact.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,36 +15,37 @@ use isthmus_provider::schema::{
 
 use crate::names::properties::{Nameable, ResourceNaming, config_names, object_names, resource_names};
 
-/// A resource (or data source, ephemeral resource, action, or the provider's configuration) as both sides see it.
+/// A resource (or data source, ephemeral resource, action, or the provider's configuration) on both
+/// sides.
 #[derive(Debug)]
 pub struct ResourceShape {
-    /// The Pulumi token, such as `random:index/randomPet:RandomPet`. Empty for the provider's configuration.
+    /// The Pulumi token, such as `random:index/randomPet:RandomPet`. Empty for the provider's
+    /// configuration.
     pub token: String,
     /// Terraform's type name, such as `random_pet`. Empty for the provider's configuration.
     pub terraform_type: Arc<str>,
-    /// The Terraform schema that this was made from.
     pub schema: Arc<Schema>,
     /// The root object.
     pub object: Arc<ObjectShape>,
-    /// Where the Pulumi id comes from.
     pub id: IdRule,
 }
 
-/// Where the Pulumi id of a resource comes from.
+/// Origin of a resource's Pulumi id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IdRule {
     /// Attribute `id` is a computed-only string: it is the Pulumi id, and no property of its own.
     Computed,
-    /// Attribute `id` can be configured, and every object has one; its value is also the property of this Pulumi name.
+    /// Attribute `id` can be configured, and every object has one; its value is also the property
+    /// of this Pulumi name.
     Property(String),
-    /// There is an attribute `id`, but objects may be without one, or the provider alone fills it with something else than
-    /// text. The Go bridge never takes it for the id; states that it wrote have another.
+    /// There is an attribute `id`, but it may be absent, or is computed-only and no string. The Go
+    /// bridge never uses it as the id; states that it wrote have another.
     Perhaps(String),
     /// There is no attribute `id`.
     Missing,
 }
 
-/// An object's fields, findable by either name.
+/// An object's fields, with lookup by either name.
 #[derive(Debug, Default)]
 pub struct ObjectShape {
     /// Ordered by Terraform name.
@@ -54,16 +56,15 @@ pub struct ObjectShape {
     pub by_terraform: HashMap<Arc<str>, usize>,
 }
 
-/// One attribute or nested block.
+/// An attribute or nested block.
 #[derive(Debug)]
 pub struct Field {
     /// Terraform's name.
     pub terraform: Arc<str>,
     /// Pulumi's name.
     pub pulumi: String,
-    /// What it holds.
     pub shape: Shape,
-    /// The cty type of the attribute that stands for this field in its object (core's implied type).
+    /// The cty type of the attribute for this field in its object (core's implied type).
     pub implied_type: Type,
     /// A nested block rather than an attribute.
     pub is_block: bool,
@@ -71,69 +72,60 @@ pub struct Field {
     pub required: bool,
     /// May be configured.
     pub optional: bool,
-    /// The provider may fill it.
+    /// The provider may set it.
     pub computed: bool,
-    /// Secret.
     pub sensitive: bool,
     /// Never in outputs.
     pub write_only: bool,
     /// Deprecated, with the provider's message (may be empty).
     pub deprecated: Option<String>,
-    /// Text for users.
     pub description: String,
-    /// How the text is written.
     pub description_kind: TextKind,
 }
 
-/// What a field, or an element of a collection, holds.
+/// The type of a field, or of an element of a collection.
 #[derive(Clone, Debug)]
 pub enum Shape {
-    /// A boolean.
     Bool,
-    /// A number.
     Number,
-    /// A string.
     String,
-    /// Anything: the value brings its own type.
+    /// A value with its own type.
     Dynamic,
-    /// A list.
     List(Arc<Self>),
-    /// A set; Pulumi has none, so it is a list there.
+    /// A set; a list in Pulumi, which has no sets.
     Set(Arc<Self>),
     /// A map with the user's own keys.
     Map(Arc<Self>),
     /// An object with named fields.
     Object(Arc<ObjectShape>),
-    /// A tuple.
     Tuple(Vec<Self>),
-    /// A list block of at most one item, which Pulumi sees as the item itself.
+    /// A list block of at most one item, which Pulumi flattens to the item.
     FlattenedList(Arc<Self>),
-    /// A set block of at most one item, which Pulumi sees as the item itself.
+    /// A set block of at most one item, which Pulumi flattens to the item.
     FlattenedSet(Arc<Self>),
 }
 
 impl ObjectShape {
-    /// The field that Pulumi calls `name`.
+    /// The field with the Pulumi name `name`.
     pub fn pulumi(&self, name: &str) -> Option<&Field> {
         self.by_pulumi.get(name).map(|index| &self.fields[*index])
     }
 
-    /// The field that Terraform calls `name`.
+    /// The field with the Terraform name `name`.
     pub fn terraform(&self, name: &str) -> Option<&Field> {
         self.by_terraform.get(name).map(|index| &self.fields[*index])
     }
 }
 
 impl Field {
-    /// What the field's name is made from.
+    /// The input of the field's name.
     pub fn nameable(&self) -> Nameable<'_> {
         Nameable { terraform: &self.terraform, several: matches!(self.shape, Shape::List(_) | Shape::Set(_)) }
     }
 }
 
 impl ResourceShape {
-    /// The property that is given a name made from the resource's own when the program gives none: a string at the top
-    /// that is called `name` and can be configured.
+    /// The property with autonaming: a top-level string `name` that can be configured.
     pub fn autonamed(&self) -> Option<&Field> {
         self.object
             .terraform("name")
@@ -141,16 +133,16 @@ impl ResourceShape {
     }
 }
 
-/// What the resources of one package are named with.
+/// Parameters for the names of a package's resources.
 #[derive(Clone, Copy, Debug)]
 pub struct PackageNaming<'a> {
     /// The Pulumi package.
     pub package: &'a str,
-    /// What every resource type starts with, without an underscore at its end.
+    /// Common prefix of resource types, without a trailing underscore.
     pub prefix: &'a str,
 }
 
-/// Compiles a managed resource. At its top, `id`, `urn` and `pulumi` are Pulumi's own words and move aside.
+/// Compiles a managed resource. At the top level, `id`, `urn` and `pulumi` are reserved.
 pub fn compile_resource(
     terraform_type: &str,
     token: &str,
@@ -184,18 +176,18 @@ pub fn compile_resource(
     }
 }
 
-/// Compiles a data source, an ephemeral resource or an action. It has no Pulumi id; an attribute `id` is a property like
-/// others.
+/// Compiles a data source, an ephemeral resource or an action. It has no Pulumi id; an attribute
+/// `id` is an ordinary property.
 pub fn compile_data_source(terraform_type: &str, token: &str, schema: Arc<Schema>) -> ResourceShape {
     unidentified(terraform_type, token, schema, object_names)
 }
 
-/// Compiles what may be said of the resources of a type that are to be listed. `token` is that of the resource.
+/// Compiles the list configuration of a resource type. `token` is that of the resource.
 pub fn compile_list(terraform_type: &str, token: &str, schema: Arc<Schema>) -> ResourceShape {
     unidentified(terraform_type, token, schema, object_names)
 }
 
-/// Compiles the provider's own configuration.
+/// Compiles the provider's configuration.
 pub fn compile_config(schema: Arc<Schema>) -> ResourceShape {
     unidentified("", "", schema, config_names)
 }
@@ -216,7 +208,7 @@ fn unidentified(
     }
 }
 
-/// Compiles a type that stands alone, such as that of a function's parameter.
+/// Compiles a type without a schema, such as that of a function's parameter.
 pub fn compile_type(plain: &Type) -> Shape {
     match plain {
         Type::Bool => Shape::Bool,
@@ -231,7 +223,7 @@ pub fn compile_type(plain: &Type) -> Shape {
     }
 }
 
-/// The provider alone fills `id`, with text: what Pulumi calls an id.
+/// Whether `id` is a computed-only string, like a Pulumi id.
 fn is_pulumis_id(id: &Attribute) -> bool {
     id.computed
         && !id.optional
@@ -305,8 +297,8 @@ fn block_field(nested: &NestedBlock) -> Field {
     }
 }
 
-/// The fields of an object type. On the wire, a type in which nothing is optional says nothing of what is required: it
-/// is also what attributes come as that were blocks in the provider's own terms.
+/// The fields of an object type. On the wire, a type without optional attributes does not show
+/// which are required: attributes that are blocks in the provider's schema have such types too.
 fn type_object(object_type: &ObjectType) -> ObjectShape {
     let fields = object_type.attributes.iter().map(|(name, attribute_type)| {
         let optional = object_type.optional.is_empty() || object_type.optional.contains(name);
@@ -329,7 +321,7 @@ fn type_object(object_type: &ObjectType) -> ObjectShape {
     object(fields.collect(), object_names)
 }
 
-/// Orders the fields, names them, and makes them findable.
+/// Sorts, names and indexes the fields.
 fn object(mut fields: Vec<Field>, names: impl Fn(&[Nameable<'_>]) -> Vec<String>) -> ObjectShape {
     fields.sort_by(|one, other| one.terraform.cmp(&other.terraform));
     let names = names(&fields.iter().map(Field::nameable).collect::<Vec<_>>());

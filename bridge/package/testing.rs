@@ -1,4 +1,4 @@
-//! A provider for tests, in few words: schemas as they come over the wire.
+//! A provider for tests: schemas in wire format.
 
 use std::sync::Arc;
 
@@ -22,12 +22,10 @@ pub(crate) fn attribute(name: &str, json: &str) -> Attribute {
     }
 }
 
-/// A required attribute.
 pub(crate) fn required(name: &str, json: &str) -> Attribute {
     Attribute { required: true, optional: false, ..attribute(name, json) }
 }
 
-/// An attribute that the provider alone fills.
 pub(crate) fn computed(name: &str, json: &str) -> Attribute {
     Attribute { computed: true, optional: false, ..attribute(name, json) }
 }
@@ -54,7 +52,7 @@ pub(crate) fn block(
     }
 }
 
-/// What stands in a block.
+/// The contents of a block.
 pub(crate) fn body(attributes: Vec<Attribute>, blocks: Vec<NestedBlock>) -> Block {
     Block { attributes, block_types: blocks, ..Block::default() }
 }
@@ -64,12 +62,11 @@ pub(crate) fn schema(attributes: Vec<Attribute>, blocks: Vec<NestedBlock>) -> tf
     tfplugin6::Schema { version: 0, block: Some(body(attributes, blocks)) }
 }
 
-/// The schema as the rest of the program knows it.
+/// The compiled schema.
 pub(crate) fn compiled(message: &tfplugin6::Schema) -> Arc<schema::Schema> {
     Arc::new(schema::compile(message).expect("tests write correct schemas"))
 }
 
-/// A function.
 pub(crate) fn function(parameters: Vec<tfplugin6::function::Parameter>, returns: &str) -> Function {
     let returned = tfplugin6::function::Return { r#type: returns.to_owned().into() };
     Function { parameters, r#return: Some(returned), ..Function::default() }
@@ -84,7 +81,7 @@ pub(crate) fn parameter(name: &str, json: &str) -> tfplugin6::function::Paramete
     }
 }
 
-/// The parameter of a package made of a file.
+/// The parameter of a package whose provider is a file.
 pub(crate) fn local(path: &str) -> Parameter {
     Parameter {
         source: ParameterSource::Local { path: path.to_owned() },
@@ -99,13 +96,13 @@ pub(crate) fn package() -> Package {
     package_of(local("./terraform-provider-test"))
 }
 
-/// The test provider, otherwise parameterized.
+/// The test provider with another parameter.
 pub(crate) fn package_of(parameter: Parameter) -> Package {
     let identity = Identity::new(parameter).expect("tests name correct providers");
     Package::new(identity, Arc::new(Catalogue::from_protocol_6(provider())))
 }
 
-/// A provider made of the given schemas, as the package `test`.
+/// A provider with the given schemas, as the package `test`.
 pub(crate) fn package_with(
     config: tfplugin6::Schema,
     resources: Vec<(&str, tfplugin6::Schema)>,
@@ -126,7 +123,7 @@ pub(crate) fn package_with(
     Package::new(identity, Arc::new(Catalogue::from_protocol_6(response)))
 }
 
-/// A provider with one resource, `test_thing`, that can be listed by what the second schema says.
+/// A provider with one resource, `test_thing`, with the second schema as its list configuration.
 pub(crate) fn listable(resource: &tfplugin6::Schema, list: &tfplugin6::Schema) -> Package {
     let encoded = |schema: &tfplugin6::Schema| {
         std::iter::once(("test_thing".to_owned(), schema.encode_to_vec().into())).collect()

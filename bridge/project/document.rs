@@ -1,8 +1,9 @@
-//! What one file of a project says about packages of the plugin.
+//! Parsing of project files and SDKs that name the plugin.
 //!
-//! A project file lists packages below `packages`, each with a source, the version of the plugin and its parameters. A generated SDK names
-//! the plugin that it was generated with and holds the value that the parameters led to: in `pulumi-plugin.json` (Python, Go, .NET),
-//! in `plugin.json` (Java), in the field `pulumi` of `package.json` (Node.js), or in a YAML file of its own (YAML).
+//! A project file lists packages below `packages`, each with a source, the version of the plugin
+//! and its parameters. A generated SDK names the plugin that it was generated with and contains the
+//! parameter value: in `pulumi-plugin.json` (Python, Go, .NET), in `plugin.json` (Java), in the
+//! field `pulumi` of `package.json` (Node.js), or in a YAML file of its own (YAML).
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use base64::Engine as _;
 use semver::Version;
 use serde_json::Value;
 
-/// The plugin, as these files name it.
+/// The plugin's name in these files.
 pub(crate) const PLUGIN: &str = "terraform-provider";
 
 /// The files that may name the plugin.
@@ -26,17 +27,16 @@ pub(crate) enum FileKind {
     Declaration,
 }
 
-/// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Json,
     Yaml,
 }
 
-/// What a file names.
+/// The contents of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Named {
-    /// Packages of the plugin that the project asks for.
+    /// Packages of the plugin that the project requests.
     pub packages: Vec<RequestedPackage>,
     /// The SDK that the file belongs to.
     pub sdk: Option<Sdk>,
@@ -47,7 +47,6 @@ pub(crate) struct Named {
 pub(crate) struct RequestedPackage {
     /// The package's name in the project.
     pub name: String,
-    /// The version of the plugin.
     pub plugin_version: Option<Version>,
     /// The arguments of `pulumi package add`.
     pub parameters: Vec<String>,
@@ -56,31 +55,25 @@ pub(crate) struct RequestedPackage {
 /// A generated SDK of the plugin.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Sdk {
-    /// The version of the plugin.
     pub plugin_version: Option<Version>,
-    /// The package that was generated, if it is parameterized.
+    /// The generated package, if it is parameterized.
     pub package: Option<GeneratedPackage>,
 }
 
-/// What an SDK was generated for.
+/// The package of an SDK.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct GeneratedPackage {
-    /// The package's name.
     pub name: String,
-    /// The bytes that Parameterize gets back.
+    /// The parameter value, for Parameterize.
     pub value: Vec<u8>,
 }
 
-/// A file is not what its name promises.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DocumentError {
-    /// Not JSON.
     #[error("not a JSON document")]
     Json(#[source] serde_json::Error),
-    /// Not YAML.
     #[error("not a YAML document")]
     Yaml(#[source] Box<serde_saphyr::Error>),
-    /// A package of the plugin in a version that cannot be.
     #[error(
         "the version of package {package:?} is {version}, which is not a semantic version, such as 1.1.3"
     )]
@@ -89,14 +82,14 @@ pub(crate) enum DocumentError {
         package: String,
         /// The version as JSON.
         version: Value,
-        /// What is wrong with it, if it is a text.
+        /// The parse error, if it is a string.
         #[source]
         error: Option<semver::Error>,
     },
 }
 
 impl FileKind {
-    /// The kind of a file by its name, if it is any of interest.
+    /// The kind of a file by its name, if it is relevant.
     pub(crate) fn of(name: &str) -> Option<Self> {
         Some(match name {
             "pulumi-plugin.json" | "plugin.json" => Self::Manifest,
@@ -110,13 +103,14 @@ impl FileKind {
 }
 
 impl Named {
-    /// Reads a file of this kind and name.
+    /// Parses a file of this kind and name.
     ///
     /// # Errors
-    /// When it is not what the name promises, or names the plugin in a version that is none. A well-formed file that says something
-    /// else names nothing.
+    /// If it has a syntax error, or an invalid plugin version. Well-formed files with other
+    /// contents yield nothing.
     pub(crate) fn parse(kind: FileKind, name: &str, text: &str) -> Result<Self, DocumentError> {
-        // Most files have nothing to do with the plugin, and need not be taken apart. Of a project file, it is told that it is broken.
+        // Most files do not mention the plugin and need no parsing. Syntax errors of a project file
+        // are reported.
         if !text.contains(PLUGIN) && (kind != FileKind::Project || text.trim().is_empty()) {
             return Ok(Self::default());
         }
@@ -132,12 +126,11 @@ impl Named {
         })
     }
 
-    /// Nothing is named.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The versions of the plugin.
+    /// All versions of the plugin.
     pub(crate) fn versions(&self) -> BTreeSet<Version> {
         let requested = self.packages.iter().filter_map(|package| package.plugin_version.clone());
         requested.chain(self.sdk.iter().filter_map(|sdk| sdk.plugin_version.clone())).collect()
@@ -147,7 +140,7 @@ impl Named {
 fn parse(format: Format, text: &str) -> Result<Value, DocumentError> {
     match format {
         Format::Json => serde_json::from_str(text).map_err(DocumentError::Json),
-        // Depth, size and the expansion of aliases are bounded by the reader. An excerpt of the file could show a secret.
+        // The parser limits depth, size and alias expansion. A snippet could show a secret.
         Format::Yaml => {
             let options = serde_saphyr::options! { with_snippet: false };
             serde_saphyr::from_str_with_options(text, options)
@@ -201,15 +194,15 @@ fn sdk(plugin: &Value) -> Option<Sdk> {
     Some(Sdk { plugin_version, package })
 }
 
-/// A version of the plugin, with or without the `v` of Git tags.
+/// Parses a version of the plugin, with or without the `v` of Git tags.
 ///
 /// # Errors
-/// When it is not a semantic version.
+/// If it is not a semantic version.
 pub(crate) fn parse_version(text: &str) -> Result<Version, semver::Error> {
     Version::parse(text.strip_prefix('v').unwrap_or(text))
 }
 
-/// A version in a project file, which the Pulumi CLI reads tolerantly: parts that are missing are 0.
+/// Parses a version in a project file as tolerantly as the Pulumi CLI: missing parts are 0.
 fn parse_tolerantly(text: &str) -> Result<Version, semver::Error> {
     let text = text.trim();
     let parts = text.strip_prefix('v').unwrap_or(text).split('.').count();

@@ -1,7 +1,8 @@
-//! SDKs that take effect although the project file asks for something else.
+//! Warnings of SDKs that contradict the project file.
 //!
-//! The Pulumi CLI reads `packages` of the project file when it generates SDKs (`pulumi install`, `pulumi package add`), and at no other
-//! time: a program runs with the SDK that is there. Who changes `parameters` and runs `pulumi up` gets the old provider, without a word.
+//! The Pulumi CLI reads `packages` of the project file only when it generates SDKs (`pulumi
+//! install`, `pulumi package add`); a program uses the existing SDK. So after a change of
+//! `parameters`, `pulumi up` silently uses the old provider.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,8 @@ use super::document::{Named, RequestedPackage, Sdk};
 use super::{Project, read_named};
 use crate::package::parameters::{Arguments, LOCAL_VERSION, Parameter, ParameterSource, Source};
 
-/// Compares the SDKs among the files of a project with what its project files ask for. A warning for each SDK that contradicts.
+/// Compares the SDKs among the files of a project with its project files, and returns a warning for
+/// each contradiction.
 pub(crate) fn warnings(directory: &Path, files: &[(PathBuf, Named)]) -> Vec<String> {
     let requested = files.iter().flat_map(|(path, named)| named.packages.iter().map(move |it| (path, it)));
     let mut warnings = Vec::new();
@@ -29,8 +31,9 @@ pub(crate) fn warnings(directory: &Path, files: &[(PathBuf, Named)]) -> Vec<Stri
     warnings
 }
 
-/// The warning about the SDK that a package comes from, where that is below `sdks` of the project around a directory. A package may come
-/// from elsewhere, such as the state of a stack; it is no SDK's then. Blocks on the file system.
+/// The warning about the SDK of a package, if it is below `sdks` of the project around a directory.
+/// A package may come from elsewhere, such as the state of a stack, and has no SDK then. Blocks on
+/// the file system.
 pub(crate) fn warning_of_package(directory: &Path, name: &str, parameter: &Parameter) -> Option<String> {
     let project = Project::around(directory)?;
     let project_file = project.file.as_deref()?;
@@ -60,10 +63,10 @@ fn requested_package(project_file: &Path, name: &str) -> Option<RequestedPackage
     named.packages.into_iter().find(|package| package.name == name)
 }
 
-/// What an SDK of the package has that is not what the project asks for.
+/// How an SDK of the package contradicts the project file.
 fn contradiction(requested: &RequestedPackage, sdk: &Sdk) -> Option<String> {
     let package = sdk.package.as_ref().filter(|package| package.name == requested.name)?;
-    // What cannot be understood is reported where it is used.
+    // Invalid values are reported where they are used.
     difference(requested, &Parameter::decode(&package.value).ok()?).or_else(|| {
         match (&sdk.plugin_version, &requested.plugin_version) {
             (Some(generated), Some(wanted)) if generated != wanted => {
@@ -74,7 +77,7 @@ fn contradiction(requested: &RequestedPackage, sdk: &Sdk) -> Option<String> {
     })
 }
 
-/// What a package was generated for that its parameters do not ask for.
+/// How the generated package contradicts its parameters.
 fn difference(requested: &RequestedPackage, generated: &Parameter) -> Option<String> {
     let arguments = Arguments::parse(&requested.parameters).ok()?;
     if let Some((generated, wanted)) = other_provider(&arguments.source, &generated.source) {
@@ -86,7 +89,7 @@ fn difference(requested: &RequestedPackage, generated: &Parameter) -> Option<Str
     (!is_same).then(|| "it was generated with other values of --include or --exclude".to_owned())
 }
 
-/// The provider of the SDK and the requested one, where they differ.
+/// The providers of the SDK and of the project file, if they differ.
 fn other_provider(wanted: &Source, generated: &ParameterSource) -> Option<(String, String)> {
     let shown = match generated {
         ParameterSource::Remote { url, version } => {
@@ -164,7 +167,7 @@ mod tests {
                 r#"{"remote":{"url":"registry.opentofu.org/hashicorp/random","version":"0.0.0"}}"#,
                 false,
             ),
-            // Reported by what reads them.
+            // Reported by the parser.
             (&[], RANDOM, false),
             (&["hashicorp/random", "x"], RANDOM, false),
             (&["hashicorp/random"], "{", false),

@@ -1,8 +1,9 @@
-//! One page of a list on its way to the engine.
+//! Streaming one page of a list to the engine.
 //!
-//! The provider's stream stays open as long as there is something to send, so whoever does not read holds up the provider, and
-//! would hold up the daemon's end. So a page is given up when the engine's call is: at once when the engine has gone, and when it
-//! is broken off, with a status behind whatever the engine has not read.
+//! The provider's stream stays open while there is something to send, so an engine that does not
+//! read would block the provider and the daemon's shutdown. So a page ends with the engine's call:
+//! at once if the engine disconnects, and with a status after the unread results if the call is
+//! interrupted.
 
 use std::sync::Arc;
 
@@ -19,16 +20,16 @@ use crate::resource::OperationWarnings;
 use crate::serve::{redacted_status, show_warnings};
 use crate::status::{self, RequestError};
 
-/// How many results of a list wait for the engine, before the provider waits.
+/// How many results are buffered before the provider waits.
 const LISTED_AHEAD: usize = 64;
 
-/// The way to the engine. There is always room for one last word.
+/// The sending half, with a reserved place for the final message.
 pub(super) struct Results {
     results: mpsc::Sender<Result<ListResponse, Status>>,
     last: mpsc::OwnedPermit<Result<ListResponse, Status>>,
 }
 
-/// A way to the engine, and where it comes out.
+/// A channel for one page.
 pub(super) fn results() -> (Results, ReceiverStream<Result<ListResponse, Status>>) {
     let (results, stream) = mpsc::channel(LISTED_AHEAD + 1);
     let last = results.clone().try_reserve_owned().expect("an empty channel has room and a receiver");
@@ -36,33 +37,33 @@ pub(super) fn results() -> (Results, ReceiverStream<Result<ListResponse, Status>
 }
 
 impl Results {
-    /// Says that what is asked for depends on something that is not known yet.
+    /// Reports that the query contains unknown values.
     pub(super) fn computed(self) {
         self.end(Ok(list_response::Response::Computed(list_response::Computed {})));
     }
 
-    /// The last word. Whoever does not listen any more misses nothing.
+    /// Sends the final message; a closed channel is ignored.
     fn end(self, answer: Result<list_response::Response, Status>) {
         self.last.send(answer.map(|response| ListResponse { response: Some(response) }));
     }
 }
 
-/// Sends one page of a list, until the engine does not listen any more or nobody waits for it (`broken_off`).
+/// Sends one page of a list, until the engine closes the stream or the call is `interrupted`.
 pub(super) async fn send_page(
     session: &Arc<Session>,
     instance: &Instance,
     provider: &Provider,
     mut page: list::Page,
     results: Results,
-    broken_off: CancellationToken,
+    interrupted: CancellationToken,
 ) {
     loop {
-        let mut notes = OperationWarnings::default();
+        let mut warnings = OperationWarnings::default();
         let found = tokio::select! {
-            found = page.next(provider, &mut notes) => found,
+            found = page.next(provider, &mut warnings) => found,
             () = results.results.closed() => return,
         };
-        show_warnings(session, &notes, page.shape(), "").await;
+        show_warnings(session, &warnings, page.shape(), "").await;
         let response = match found {
             Ok(Some(found)) => list_response::Response::Result(list_response::Result {
                 id: found.identity.to_string(),
@@ -77,7 +78,7 @@ pub(super) async fn send_page(
         let answer = Ok(ListResponse { response: Some(response) });
         tokio::select! {
             sent = results.results.send(answer) => if sent.is_err() { return },
-            () = broken_off.cancelled() => {
+            () = interrupted.cancelled() => {
                 return results.end(Err(RequestError::ListCancelled.into()));
             }
         }

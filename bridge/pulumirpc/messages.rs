@@ -1,4 +1,4 @@
-//! Parts of messages, from the wire and onto it.
+//! Conversion of parts of messages.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,6 @@ pub(super) fn strict_version(what: &str, version: &str) -> Result<semver::Versio
         .map_err(|error| RequestError::Invalid(format!("{what}: {version:?} is no version: {error}")).into())
 }
 
-/// What is wrong with inputs.
 pub(super) fn failures(failures: Vec<Failure>) -> Vec<CheckFailure> {
     failures
         .into_iter()
@@ -27,7 +26,7 @@ pub(super) fn failures(failures: Vec<Failure>) -> Vec<CheckFailure> {
         .collect()
 }
 
-/// What the user does not want to be changed.
+/// Parses `ignoreChanges`.
 pub(super) fn paths(texts: &[String]) -> Result<Vec<PropertyPath>, Status> {
     texts
         .iter()
@@ -38,7 +37,7 @@ pub(super) fn paths(texts: &[String]) -> Result<Vec<PropertyPath>, Status> {
         .collect()
 }
 
-/// What the user wants of made-up names. A mode that is not known yet can only be a proposal.
+/// Converts the autonaming options. Unknown modes count as a proposal.
 pub(super) fn autonaming_mode(options: Option<&AutonamingOptions>) -> AutonamingMode<'_> {
     use autonaming_options::Mode;
     let Some(options) = options else { return AutonamingMode::Any };
@@ -49,14 +48,14 @@ pub(super) fn autonaming_mode(options: Option<&AutonamingOptions>) -> Autonaming
     }
 }
 
-/// A difference, always in detail.
+/// A detailed diff.
 pub(super) fn difference(difference: Difference) -> DiffResponse {
     let changes = if difference.changes.is_empty() {
         diff_response::DiffChanges::DiffNone
     } else {
         diff_response::DiffChanges::DiffSome
     };
-    // Beside the places themselves, engines want the properties at the top that these are in, each once.
+    // Besides the paths, engines expect their top-level properties, each once.
     let tops = |is_wanted: fn(&Change) -> bool| {
         let tops = difference.changes.iter().filter(|(_, change)| is_wanted(change));
         let names: BTreeSet<&str> = tops.filter_map(|(path, _)| path.top_level()).collect();

@@ -1,4 +1,4 @@
-//! A call about one resource: its session, its provider, what it concerns, and how long somebody waits for it.
+//! A call about one resource: its session, provider, target and deadline.
 
 use std::sync::Arc;
 
@@ -13,7 +13,6 @@ use crate::serve::{limit, show_warnings};
 use crate::status::{self, RequestError};
 use crate::urn::Urn;
 
-/// A call about one resource.
 pub(super) struct Work {
     pub(super) session: Arc<Session>,
     pub(super) instance: Arc<Instance>,
@@ -57,7 +56,7 @@ impl Work {
             provider: &self.provider,
             shape,
             package: self.instance.package.identity(),
-            keep_secrets: self.session.keeps_secrets(),
+            keep_secrets: self.session.accepts_secrets(),
             timeouts: Timeouts::default(),
             memory: Some(Memory {
                 urn: &self.urn,
@@ -73,12 +72,12 @@ impl Work {
         self.target(type_token).await
     }
 
-    /// Inputs with the write-only values that the engine was not given to store.
+    /// Restores the write-only values that are withheld from the engine.
     pub(super) fn reveal(&self, target: &Target<'_>, inputs: Option<Struct>) -> Struct {
         self.instance.write_only.reveal(&self.urn, inputs.unwrap_or_default(), &target.shape.object)
     }
 
-    /// Does an operation for as long as somebody waits for it, and no longer than the engine allows.
+    /// Runs an operation until it is interrupted or the engine's timeout passes.
     pub(super) async fn limited<T>(
         &self,
         target: &Target<'_>,
@@ -90,14 +89,14 @@ impl Work {
         operation.await.map_err(|error| target.explained(error, &self.limit))
     }
 
-    /// Shows the provider's warnings, and the error where there is one.
+    /// Shows the provider's warnings and maps an error to its status.
     pub(super) async fn finish<T>(
         &self,
         target: &Target<'_>,
-        notes: OperationWarnings,
+        warnings: OperationWarnings,
         outcome: Result<T, OperationError>,
     ) -> Result<T, Status> {
-        show_warnings(&self.session, &notes, &target.shape.object, &self.urn).await;
+        show_warnings(&self.session, &warnings, &target.shape.object, &self.urn).await;
         outcome.map_err(status::of_operation)
     }
 }

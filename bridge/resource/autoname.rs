@@ -1,12 +1,12 @@
-//! Autonaming: the name that Check makes up for a resource to which the program gave none.
+//! Autonaming: the name that Check generates for a resource without one.
 //!
-//! Programs, and state that came from the Go bridge, rely on its rules, so they are the same to the letter: which resources
-//! ([`ResourceShape::autonamed`]), from what the name is made, how long it may be, and that a name once made stays until the
-//! resource is replaced. A `name` that is there is the program's own business, even if it is null or not known yet; null
-//! says that there shall be none.
+//! Programs, and state from the Go bridge, rely on its rules, so these are identical: which
+//! resources ([`ResourceShape::autonamed`]), from what the name is formed, its maximum length, and
+//! that a generated name stays until the resource is replaced. A `name` that is set is the
+//! program's, even if unknown or null; null means no name.
 //!
-//! A name cannot always be made. The property then stays absent, which is an error only where the provider needs it, and the
-//! reason is there for whoever has to say so.
+//! If no name can be generated, the property stays absent, which is an error only where the
+//! provider requires it; the reason is returned for the message.
 
 use isthmus_proto::property::{Struct, Value};
 
@@ -14,66 +14,62 @@ use crate::names::random_digits::{NoRandomNumbers, random_digits};
 use crate::package::shape::{Field, ResourceShape};
 use crate::translate::property::{self, PropertyView};
 
-/// The longest name, in bytes.
+/// Maximum length of a name, in bytes.
 const LONGEST: usize = 255;
 
-/// How many random digits stand at a name's end.
+/// Number of random digits at a name's end.
 const RANDOM_DIGITS: usize = 7;
 
-/// What an engine says of the name of a resource.
+/// The engine's information for the name of a resource.
 #[derive(Clone, Debug)]
 pub(crate) struct Naming<'a> {
-    /// What the program calls the resource: the last part of its URN.
+    /// The name in the program: the last part of the URN.
     pub resource: &'a str,
-    /// The resource's stored inputs; empty when a new one is about to be made.
+    /// The resource's stored inputs; empty for a creation.
     pub olds: &'a Struct,
-    /// What random digits are drawn from; empty for any.
+    /// Seed of the random digits; empty for none.
     pub seed: &'a [u8],
-    /// What the stack's configuration (`pulumi:autonaming`) says.
+    /// The stack's configuration `pulumi:autonaming`.
     pub autonaming_mode: AutonamingMode<'a>,
 }
 
-/// What the user wants of made-up names.
+/// How names are generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AutonamingMode<'a> {
-    /// Nothing in particular: the resource's name and random digits.
+    /// The default: the resource's name and random digits.
     Any,
-    /// This name, unless it cannot be used.
+    /// This name, unless it is unusable.
     Proposed(&'a str),
     /// Exactly this name.
     Enforced(&'a str),
-    /// None.
     Disabled,
 }
 
-/// No name was made.
+/// Why no name was generated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unnamed {
-    /// The user does not want any.
     #[error(
         "automatic naming is disabled (`pulumi:autonaming` in the stack's configuration), so the program has to set it"
     )]
     Disabled,
-    /// It would be longer than any name may be.
-    #[error("the made-up name would be {bytes} bytes long, more than {LONGEST}; set it, or shorten {what}")]
+    #[error("the generated name would be {bytes} bytes long, more than {LONGEST}; set it, or shorten {what}")]
     TooLong {
-        /// How long it would be.
+        /// Length of the generated name.
         bytes: usize,
-        /// What it was made from.
+        /// What it was formed from.
         what: &'static str,
     },
-    /// There is nothing to make it from.
+    /// The engine sent no resource name.
     #[error("no name can be generated, because the engine did not send the name of the resource; set it")]
     Nameless,
-    /// There is nothing to make it unique with.
     #[error("no name can be generated; set it")]
     Random(#[from] NoRandomNumbers),
 }
 
-/// Adds the name to `inputs` if the resource is to have one and the program gave none: the property that was added.
+/// Adds a name to `inputs` if the resource has none, and returns the property.
 ///
 /// # Errors
-/// When a name is wanted and cannot be made; `inputs` are as they were.
+/// If a name cannot be generated; `inputs` are unchanged then.
 pub(super) fn add_name<'a>(
     inputs: &mut Struct,
     shape: &'a ResourceShape,
@@ -91,7 +87,7 @@ pub(super) fn add_name<'a>(
     Ok(Some(field))
 }
 
-/// The name that the resource has had so far, as secret as it was.
+/// The resource's name so far, with its secret mark.
 fn former_name(olds: &Struct, field: &Field) -> Option<Value> {
     let former = olds.get(&field.pulumi)?;
     matches!(property::unwrap(former), Ok((PropertyView::String(_), _))).then(|| former.clone())

@@ -1,40 +1,41 @@
-//! Check: whether the inputs are what the provider takes.
+//! Check: validates inputs.
 //!
-//! The schema judges first, because it can point at properties in Pulumi's names and knows everything that is wrong at
-//! once; the provider, which stops at what it cannot read, is asked only about inputs that fit its schema.
+//! The schema comes first, because it yields Pulumi's property names and all errors at once; the
+//! provider, which stops at the first value that it cannot read, validates only inputs that fit its
+//! schema.
 
 use isthmus_cty::{self as cty, AttributePath, PathStep};
 use isthmus_proto::property::{Struct, Value};
 use isthmus_provider::{Diagnostic, ProviderError};
 
 use super::autoname::{Naming, Unnamed, add_name};
-use super::{Failure, Inputs, OperationError, OperationWarnings, Place, Target, in_sentences};
+use super::{Failure, InputPath, Inputs, OperationError, OperationWarnings, Target, in_sentences};
 use crate::package::shape::{Field, ObjectShape, Shape};
 use crate::translate::attribute_paths::{field_at, property_path};
 use crate::translate::exact_numbers::doubtful_numbers;
 use crate::translate::inputs::{Missing, SetProperty, Unknowns, deprecated, missing_required, read_only};
 use crate::translate::property::{PropertyView, classify, secret};
 
-/// What became of the inputs.
 #[derive(Debug)]
 pub(crate) struct Checked {
-    /// The inputs as they are to be stored: the program's own, with a name if one was made up, and with secrets marked.
+    /// The inputs to store: the program's own, with a generated name where it set none, and with
+    /// secrets marked.
     pub inputs: Struct,
     /// What is wrong with them. Any failure makes the resource invalid.
     pub failures: Vec<Failure>,
 }
 
-/// Judges `news`, first by the schema and then by the provider itself. With `naming`, a name is made up where the program
-/// gives none.
+/// Validates `news`, first by the schema and then by the provider. With `naming`, a name is
+/// generated where the program sets none.
 pub(crate) async fn check(
     target: &Target<'_>,
     news: Struct,
     naming: Option<&Naming<'_>>,
-    notes: &mut OperationWarnings,
+    warnings: &mut OperationWarnings,
 ) -> Result<Checked, OperationError> {
-    warn_of_doubtful_numbers(target, &news, notes);
+    warn_of_doubtful_numbers(target, &news, warnings);
     let mut inputs = news;
-    let (mut made_up, unnamed) = match naming.map(|naming| add_name(&mut inputs, &target.shape, naming)) {
+    let (mut generated, unnamed) = match naming.map(|naming| add_name(&mut inputs, &target.shape, naming)) {
         None => (None, None),
         Some(Ok(added)) => (added, None),
         Some(Err(reason)) => (None, Some(reason)),
@@ -46,41 +47,41 @@ pub(crate) async fn check(
     let given = Inputs::new(&inputs, object);
     failures.extend(read_only(&inputs, object).iter().map(|set| read_only_failure(set, given)));
     if let Some(reason) = unnamed.filter(|_| failures.is_empty()) {
-        report_unnamed(target, &reason, notes);
+        report_unnamed(target, &reason, warnings);
     }
-    // A provider would only repeat what is known to be wrong, in words that are not Pulumi's.
+    // The provider would only repeat the schema's errors, without Pulumi's names.
     let schema_fits = failures.is_empty();
     match target.config(&inputs, Unknowns::Keep) {
         Err(OperationError::Inputs(found)) => failures.extend(found),
         Err(other) => return Err(other),
         Ok(_) if !schema_fits => {}
         Ok(config) => {
-            let warnings = notes.warnings.len();
-            let mut check_failures = validate(target, &config.value, notes).await?;
-            if let Some(name) = made_up
-                && check_failures.iter().any(|complaint| is_conflict_of(complaint, name))
+            let reported = warnings.diagnostics.len();
+            let mut check_failures = validate(target, &config.value, warnings).await?;
+            if let Some(name) = generated
+                && check_failures.iter().any(|diagnostic| is_conflict_of(diagnostic, name))
             {
-                // Nobody asked for the name, so it gives way to what the program did ask for.
+                // The generated name conflicts with an explicit property and is dropped.
                 inputs.remove(&name.pulumi);
-                made_up = None;
-                notes.warnings.truncate(warnings);
+                generated = None;
+                warnings.diagnostics.truncate(reported);
                 check_failures =
-                    validate(target, &target.config(&inputs, Unknowns::Keep)?.value, notes).await?;
+                    validate(target, &target.config(&inputs, Unknowns::Keep)?.value, warnings).await?;
             }
             let given = Inputs::new(&inputs, object);
             failures
-                .extend(check_failures.iter().map(|complaint| failure(complaint, given, object, resource)));
+                .extend(check_failures.iter().map(|diagnostic| failure(diagnostic, given, object, resource)));
         }
     }
-    warn_of_deprecated(target, &inputs, notes);
+    warn_of_deprecated(target, &inputs, warnings);
     if target.keep_secrets {
         mark_sensitive(&mut inputs, &target.shape.object);
     }
-    notes.name_is_made_up = made_up.is_some();
+    warnings.is_name_generated = generated.is_some();
     Ok(Checked { inputs, failures })
 }
 
-/// Failures for what has to be set and is not.
+/// Failures for required properties that are missing.
 fn missing(target: &Target<'_>, inputs: &Struct, unnamed: Option<&Unnamed>) -> Vec<Failure> {
     let given = Inputs::new(inputs, &target.shape.object);
     let autonamed = target.shape.autonamed().filter(|_| unnamed.is_some());
@@ -97,8 +98,8 @@ fn missing(target: &Target<'_>, inputs: &Struct, unnamed: Option<&Unnamed>) -> V
         .collect()
 }
 
-/// A failure for what has to be set and is not.
-pub(crate) fn missing_failure(place: Place, cause: &str, description: &str) -> Failure {
+/// A failure for a required property that is missing.
+pub(crate) fn missing_failure(place: InputPath, cause: &str, description: &str) -> Failure {
     let mut reason = format!("Missing required property '{}'{cause}", place.path());
     if !description.is_empty() {
         reason.push_str(": ");
@@ -112,63 +113,65 @@ fn read_only_failure(set: &SetProperty<'_>, given: Inputs<'_>) -> Failure {
     given.at(&set.property).failure(reason.to_owned())
 }
 
-/// Says why a resource that can do without a name has none. Who has disabled names knows.
-fn report_unnamed(target: &Target<'_>, reason: &Unnamed, notes: &mut OperationWarnings) {
+/// Warns of a resource that has no name but can exist without one. Disabled naming is deliberate
+/// and needs no warning.
+fn report_unnamed(target: &Target<'_>, reason: &Unnamed, warnings: &mut OperationWarnings) {
     if let (Some(name), false) = (target.shape.autonamed(), *reason == Unnamed::Disabled) {
         let warning = Diagnostic::warning("The resource has no name", isthmus_common::error_chain(reason));
         let path = AttributePath(vec![PathStep::Attribute(name.terraform.clone())]);
-        notes.warnings.push(Diagnostic { path, ..warning });
+        warnings.diagnostics.push(Diagnostic { path, ..warning });
     }
 }
 
-/// What the provider has against `config`.
+/// Returns the provider's errors about `config`.
 async fn validate(
     target: &Target<'_>,
     config: &cty::Value,
-    notes: &mut OperationWarnings,
+    warnings: &mut OperationWarnings,
 ) -> Result<Vec<Diagnostic>, OperationError> {
     let resource = target.resource()?;
-    match resource.validate(config, &mut notes.warnings).await {
+    match resource.validate(config, &mut warnings.diagnostics).await {
         Ok(()) => Ok(Vec::new()),
         Err(ProviderError::Diagnostics { diagnostics, .. }) => Ok(diagnostics),
         Err(error) => Err(target.failed(error)),
     }
 }
 
-/// Whether a provider says that `name` may not stand beside something else. Schemas do not tell, so there is no other way
-/// to know than by the words of HashiCorp's libraries: of the SDK, and of the framework's validators.
-fn is_conflict_of(complaint: &Diagnostic, name: &Field) -> bool {
+/// Whether a provider reports that `name` conflicts with another argument. Schemas do not contain
+/// this, so it is recognized by the texts of HashiCorp's libraries: those of the SDK and of the
+/// framework's validators.
+fn is_conflict_of(diagnostic: &Diagnostic, name: &Field) -> bool {
     const CONFLICTS: [&str; 2] = ["Conflicting configuration arguments", "Invalid Attribute Combination"];
-    complaint.is_error()
-        && CONFLICTS.contains(&complaint.summary.as_str())
-        && matches!(&complaint.path.0[..], [PathStep::Attribute(attribute)] if *attribute == name.terraform)
+    diagnostic.is_error()
+        && CONFLICTS.contains(&diagnostic.summary.as_str())
+        && matches!(&diagnostic.path.0[..], [PathStep::Attribute(attribute)] if *attribute == name.terraform)
 }
 
-/// A provider's complaint: what, why, and where, in full sentences.
+/// The failure for a diagnostic: summary, detail and property, in full sentences.
 fn failure(
-    complaint: &Diagnostic,
+    diagnostic: &Diagnostic,
     given: Inputs<'_>,
     object: &ObjectShape,
     resource: Option<&str>,
 ) -> Failure {
-    let place = given.at(&property_path(&complaint.path, object));
+    let place = given.at(&property_path(&diagnostic.path, object));
     let path = place.path().to_string();
-    if complaint.summary == "Missing Configuration for Required Attribute" && !path.is_empty() {
-        let field = field_at(&complaint.path, object);
+    if diagnostic.summary == "Missing Configuration for Required Attribute" && !path.is_empty() {
+        let field = field_at(&diagnostic.path, object);
         return missing_failure(place, "", field.map_or("", |field| &field.description));
     }
     let examine = match resource {
         Some(resource) if !path.is_empty() => format!("Examine values at '{resource}.{path}'."),
         Some(_) | None => String::new(),
     };
-    let detail = if complaint.detail == complaint.summary { "" } else { &complaint.detail };
-    let reason = in_sentences(&[&complaint.summary, detail, &examine]);
+    let detail = if diagnostic.detail == diagnostic.summary { "" } else { &diagnostic.detail };
+    let reason = in_sentences(&[&diagnostic.summary, detail, &examine]);
     if examine.is_empty() { place.failure(reason) } else { place.failure_that_names_it(reason) }
 }
 
-/// Warns of numbers that are too large for the engine's own to hold them.
-fn warn_of_doubtful_numbers(target: &Target<'_>, news: &Struct, notes: &mut OperationWarnings) {
-    notes.warnings.extend(doubtful_numbers(news, &target.shape.object).into_iter().map(|path| {
+/// Warns of numbers that exceed the precision of the engine's.
+fn warn_of_doubtful_numbers(target: &Target<'_>, news: &Struct, warnings: &mut OperationWarnings) {
+    warnings.diagnostics.extend(doubtful_numbers(news, &target.shape.object).into_iter().map(|path| {
         Diagnostic::warning(
             "A number may have lost digits",
             format!(
@@ -179,21 +182,22 @@ fn warn_of_doubtful_numbers(target: &Target<'_>, news: &Struct, notes: &mut Oper
     }));
 }
 
-/// Warns of deprecated properties that are set. Providers on HashiCorp's libraries do so themselves; their word is enough.
-fn warn_of_deprecated(target: &Target<'_>, inputs: &Struct, notes: &mut OperationWarnings) {
+/// Warns of deprecated properties that are set, unless the provider does, as those on HashiCorp's
+/// libraries do.
+fn warn_of_deprecated(target: &Target<'_>, inputs: &Struct, warnings: &mut OperationWarnings) {
     for SetProperty { attribute: path, field, .. } in deprecated(inputs, &target.shape.object) {
-        let says_so = |warning: &Diagnostic| {
+        let is_reported = |warning: &Diagnostic| {
             warning.path == path && warning.summary.to_lowercase().contains("deprecated")
         };
-        if !notes.warnings.iter().any(says_so) {
+        if !warnings.diagnostics.iter().any(is_reported) {
             let message = field.deprecated.clone().unwrap_or_default();
             let warning = Diagnostic::warning("This property is deprecated", message);
-            notes.warnings.push(Diagnostic { path, ..warning });
+            warnings.diagnostics.push(Diagnostic { path, ..warning });
         }
     }
 }
 
-/// Wraps as secret what the schema calls sensitive or write-only, at every level.
+/// Marks as secret what the schema calls sensitive or write-only, at every level.
 pub(crate) fn mark_sensitive(bag: &mut Struct, shape: &ObjectShape) {
     for (name, value) in bag.iter_mut() {
         let Some(field) = shape.pulumi(name) else { continue };

@@ -10,40 +10,39 @@ use crate::translate::inputs::{Config, Unknowns};
 use crate::translate::outputs::{OutputOptions, outputs_from_state};
 use crate::translate::sets::in_order_of;
 
-/// What would be created.
+/// The properties of the planned object.
 pub(crate) async fn preview_create(
     target: &Target<'_>,
     inputs: &Struct,
-    notes: &mut OperationWarnings,
+    warnings: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let config = config(target, inputs, Unknowns::Keep)?;
-    let plan = plan(target, &config, notes).await?;
-    target.warn_of_deferral(&plan, notes);
+    let plan = plan(target, &config, warnings).await?;
+    target.warn_of_deferral(&plan, warnings);
     target.note(&plan)?;
     planned_properties(target, &plan, &config, inputs)
 }
 
-/// Creates the resource.
 pub(crate) async fn create<State: StateManager>(
     target: &Target<'_>,
     state: &State,
     inputs: &Struct,
-    notes: &mut OperationWarnings,
+    warnings: &mut OperationWarnings,
 ) -> Result<State::Created, State::Error> {
     let config = config(target, inputs, Unknowns::Reject)?;
-    let plan = plan(target, &config, notes).await?;
+    let plan = plan(target, &config, warnings).await?;
     target.check_final(&plan)?;
-    let intent = state.begin(OperationKind::Create, None, notes).await?;
-    match target.apply(&plan, notes).await {
+    let intent = state.begin(OperationKind::Create, None, warnings).await?;
+    match target.apply(&plan, warnings).await {
         Ok((object, failure)) => {
             let outcome = Outcome { object, failure, secrets: &config.secrets, inputs };
-            state.created(intent, outcome, notes).await
+            state.created(intent, outcome, warnings).await
         }
-        Err(error) => Err(state.failed(intent, error, notes).await),
+        Err(error) => Err(state.failed(intent, error, warnings).await),
     }
 }
 
-/// What `inputs` stand for, and what the engine adds to it.
+/// Translates `inputs` to a configuration, with the engine's timeout.
 fn config(target: &Target<'_>, inputs: &Struct, unknowns: Unknowns) -> Result<Config, OperationError> {
     let mut config = target.config(inputs, unknowns)?;
     let programs = target.programs_timeouts(&config.value);
@@ -54,14 +53,14 @@ fn config(target: &Target<'_>, inputs: &Struct, unknowns: Unknowns) -> Result<Co
 async fn plan(
     target: &Target<'_>,
     config: &Config,
-    notes: &mut OperationWarnings,
+    warnings: &mut OperationWarnings,
 ) -> Result<Plan, OperationError> {
     let resource = target.resource()?;
-    let warnings = &mut notes.warnings;
+    let diagnostics = &mut warnings.diagnostics;
     let plan = match target.memory.and_then(|memory| memory.take_handover()) {
-        None => resource.plan(None, &config.value, warnings).await,
-        // It replaces another one.
-        Some(handover) => resource.plan_replacement(&handover, &config.value, warnings).await,
+        None => resource.plan(None, &config.value, diagnostics).await,
+        // It replaces another object.
+        Some(handover) => resource.plan_replacement(&handover, &config.value, diagnostics).await,
     };
     plan.map_err(|error| target.failed(error))
 }

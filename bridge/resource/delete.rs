@@ -6,24 +6,25 @@ use super::state::Prior;
 use super::state_manager::StateManager;
 use super::{OperationWarnings, Target};
 
-/// Deletes the resource. Its end is planned first, as core does: a provider finds the timeouts and its private data there.
+/// Deletes the resource. The deletion is planned first, as core does: the plan provides timeouts
+/// and private data.
 pub(crate) async fn delete<State: StateManager>(
     target: &Target<'_>,
     state: &State,
     prior: &Prior,
-    notes: &mut OperationWarnings,
+    warnings: &mut OperationWarnings,
 ) -> Result<(), State::Error> {
     let sent = target.allow_in_state(&prior.object);
     let sent = sent.as_ref().unwrap_or(&prior.object);
     let resource = target.resource()?;
     let plan =
-        resource.plan_destroy(sent, &mut notes.warnings).await.map_err(|error| target.failed(error))?;
-    let intent = state.begin(OperationKind::Delete, Some(prior), notes).await?;
-    match resource.apply(&plan, &mut notes.warnings).await {
-        Ok(_) => state.deleted(intent, notes).await,
+        resource.plan_destroy(sent, &mut warnings.diagnostics).await.map_err(|error| target.failed(error))?;
+    let intent = state.begin(OperationKind::Delete, Some(prior), warnings).await?;
+    match resource.apply(&plan, &mut warnings.diagnostics).await {
+        Ok(_) => state.deleted(intent, warnings).await,
         Err(failure) => {
             let left = failure.object.map(|left| target.without_timeout(left, sent, &prior.object));
-            state.not_deleted(intent, prior, left, target.failed(failure.error), notes).await
+            state.not_deleted(intent, prior, left, target.failed(failure.error), warnings).await
         }
     }
 }

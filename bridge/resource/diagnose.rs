@@ -1,4 +1,4 @@
-//! A provider's diagnostics in the words of a Pulumi program.
+//! Translation of a provider's diagnostics to Pulumi's names.
 
 use isthmus_proto::property::Struct;
 use isthmus_provider::plugin::ProtocolVersion;
@@ -8,11 +8,11 @@ use super::{Failure, Inputs, OperationError, Target};
 use crate::package::shape::ObjectShape;
 use crate::translate::attribute_paths::property_path;
 
-/// What a diagnostic says, with the property it is about under its Pulumi name.
+/// The text of a diagnostic, with the Pulumi name of its property.
 pub(crate) fn describe(diagnostic: &Diagnostic, shape: &ObjectShape) -> String {
     let mut text = diagnostic.summary.clone();
     if !diagnostic.detail.is_empty() && diagnostic.detail != diagnostic.summary {
-        // Some providers end it as a sentence.
+        // Some summaries end with punctuation.
         text.truncate(text.trim_end().trim_end_matches([':', '.']).len());
         text.push_str(": ");
         text.push_str(&diagnostic.detail);
@@ -24,7 +24,7 @@ pub(crate) fn describe(diagnostic: &Diagnostic, shape: &ObjectShape) -> String {
     text
 }
 
-/// Texts one behind the other, each as a sentence, whether or not it ends as one. Empty ones are left out.
+/// Joins texts as sentences, adding full stops where they are missing. Empty ones are left out.
 pub(crate) fn in_sentences(texts: &[&str]) -> String {
     let mut sentences = String::new();
     for text in texts.iter().map(|text| text.trim()).filter(|text| !text.is_empty()) {
@@ -37,7 +37,8 @@ pub(crate) fn in_sentences(texts: &[&str]) -> String {
 }
 
 impl Target<'_> {
-    /// The error of an operation that has changed nothing unless `error` says that the provider died while applying.
+    /// Maps an error of an operation; the outcome is unknown if the provider ended during the
+    /// apply.
     pub(crate) fn failed(&self, error: ProviderError) -> OperationError {
         OperationError::Provider {
             text: self.message(&error),
@@ -46,8 +47,8 @@ impl Target<'_> {
         }
     }
 
-    /// What `error` says to a user. It is redacted here already, because some of it goes into the journal, and is told by a
-    /// later process that does not know the secrets.
+    /// The text of `error` for the user. Redacted here, because the journal stores part of it and a
+    /// later process, which does not have the secrets, reports it.
     pub(crate) fn message(&self, error: &ProviderError) -> String {
         self.provider.secrets().redact(&self.words_in_full(error)).into_owned()
     }
@@ -62,7 +63,7 @@ impl Target<'_> {
         lines.join("\n")
     }
 
-    /// A provider's complaint about the inputs as failures of a check.
+    /// A provider's diagnostics about the inputs as failures of a check.
     pub(crate) fn failures(&self, diagnostics: &[Diagnostic], inputs: &Struct) -> Vec<Failure> {
         let inputs = Inputs::new(inputs, &self.shape.object);
         diagnostics
@@ -76,7 +77,8 @@ impl Target<'_> {
     }
 }
 
-/// Whether the call that failed may have done something: the process ended, or the connection broke, while it applied.
+/// Whether the failed call may have had an effect: the process ended, or the connection broke,
+/// during the apply.
 fn is_outcome_unknown(error: &ProviderError) -> bool {
     let apply = Rpc::ApplyResourceChange.name(ProtocolVersion::V6);
     match error {

@@ -1,4 +1,4 @@
-//! Diff: what an update would do, taken from the provider's plan.
+//! Diff: the changes of an update, taken from the provider's plan.
 
 mod detail;
 mod elements;
@@ -18,82 +18,73 @@ use crate::translate::attribute_paths::property_path;
 use crate::translate::inputs::Unknowns;
 use crate::translate::property_path::PropertyPath;
 
-/// The key that stands for a change that no property shows.
+/// The key that represents a change which no property shows.
 pub(crate) const META: &str = "__meta";
 
-/// What an update would do.
 #[derive(Debug, Default)]
 pub(crate) struct Difference {
-    /// By place, none of which lies within another; empty when nothing changes.
+    /// By path, none of which is within another; empty if nothing changes.
     pub changes: BTreeMap<PropertyPath, Change>,
-    /// Whether the old resource has to go before the new one comes.
+    /// Whether the old object must be deleted before the new one is created.
     pub delete_before_replace: bool,
 }
 
-/// What happens to one property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
-    /// How it changes.
     pub kind: ChangeKind,
-    /// Whether the resource has to be replaced for it.
+    /// Whether it requires a replacement.
     pub replaces: bool,
 }
 
-/// How a property changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChangeKind {
-    /// It was not there.
     Add,
-    /// It will not be there.
     Delete,
-    /// It was and will be there.
     Update,
 }
 
 impl Difference {
-    /// Ends every path before the first key that is within a secret and not the schema's. An engine prints the paths, also where
-    /// it hides the values; so of a map that is secret as a whole only the map itself is told.
+    /// Truncates paths at the first key within a secret that is not the schema's. An engine prints
+    /// paths even where it hides values, so of a map that is secret as a whole only the map is
+    /// reported.
     ///
-    /// What is secret is told by the schema, and by the marks in the old and the new properties.
+    /// Secrets are determined by the schema, and by the marks in the old and the new properties.
     pub(crate) fn hide_keys_of_secrets(&mut self, shape: &ObjectShape, bags: &[&Struct]) {
         for (path, change) in std::mem::take(&mut self.changes) {
             let ends = bags.iter().map(|bag| Inputs::new(bag, shape).without_secret_keys(&path).0.len());
             let end = ends.min().unwrap_or_default();
             let is_whole = end == path.0.len();
             let kind = if is_whole { change.kind } else { ChangeKind::Update };
-            let told = PropertyPath(path.0.into_iter().take(end).collect());
-            let entry = self.changes.entry(told).or_insert(Change { kind, replaces: false });
+            let shown = PropertyPath(path.0.into_iter().take(end).collect());
+            let entry = self.changes.entry(shown).or_insert(Change { kind, replaces: false });
             entry.replaces |= change.replaces;
         }
     }
 }
 
-/// What is compared.
 #[derive(Debug)]
 pub(crate) struct Comparison<'a> {
-    /// The stored resource.
+    /// The stored properties.
     pub olds: &'a Struct,
-    /// What is asked for.
+    /// The new inputs.
     pub news: Struct,
-    /// What the user does not want to be changed.
     pub ignore_changes: &'a [PropertyPath],
-    /// Whether the name in `news` is not the program's own. A replacement gets another one.
-    pub name_is_made_up: bool,
+    /// Whether the name in `news` is generated. A replacement gets another one.
+    pub is_name_generated: bool,
 }
 
-/// Compares the stored resource with what is asked for.
 pub(crate) async fn diff(
     target: &Target<'_>,
     prior: &Prior,
     comparison: Comparison<'_>,
-    notes: &mut OperationWarnings,
+    warnings: &mut OperationWarnings,
 ) -> Result<Difference, OperationError> {
-    let Comparison { olds, mut news, ignore_changes, name_is_made_up } = comparison;
+    let Comparison { olds, mut news, ignore_changes, is_name_generated } = comparison;
     let resource = target.ignoring(&mut news, olds, prior, ignore_changes)?;
     let mut config = target.config_as_far_as_it_fits(&news, Unknowns::Keep)?;
     target.keep_timeouts(&mut config.value, &prior.object.value);
     if prior.status == Status::Damaged {
-        // Nobody knows in which state a failed creation left it: like core, start over, with nothing handed on.
+        // The state of a failed creation is unknown: like core, start over, without a handover.
         target.forget_changes();
         let replace = Change { kind: ChangeKind::Update, replaces: true };
         return Ok(Difference {
@@ -102,10 +93,10 @@ pub(crate) async fn diff(
         });
     }
     let plan = resource
-        .plan(Some(&prior.object), &config.value, &mut notes.warnings)
+        .plan(Some(&prior.object), &config.value, &mut warnings.diagnostics)
         .await
         .map_err(|error| target.failed(error))?;
-    target.warn_of_deferral(&plan, notes);
+    target.warn_of_deferral(&plan, warnings);
     target.note(&plan)?;
     let replacing = match &plan.action {
         Action::NoOp => return Ok(Difference::default()),
@@ -119,7 +110,7 @@ pub(crate) async fn diff(
     for path in replacing {
         mark_replacing(&mut changes, property_path(path, &target.shape.object));
     }
-    let renamed = target.shape.autonamed().filter(|_| name_is_made_up);
+    let renamed = target.shape.autonamed().filter(|_| is_name_generated);
     let (before, after) = (&prior.object.value, &plan.planned);
     let delete_before_replace = !replacing.is_empty()
         && (keeps_its_name(target, &config.value, before, after, renamed)
@@ -129,14 +120,14 @@ pub(crate) async fn diff(
     Ok(difference)
 }
 
-/// The names of the properties at the top in which two objects of one shape differ.
+/// The names of the top-level properties in which two objects differ.
 pub(super) fn changed_properties(shape: &ObjectShape, prior: &Value, planned: &Value) -> BTreeSet<String> {
     let changes = detail::changes(shape, prior, planned, &Struct::default(), &Struct::default());
     changes.keys().filter_map(|path| path.top_level()).map(str::to_owned).collect()
 }
 
-/// Whether the program gave the resource its name, and gives it the same again. What is nameable is known by its name, even
-/// where it can do without one.
+/// Whether the program sets the same name as before, which identifies the object even where it is
+/// optional.
 fn keeps_its_name(
     target: &Target<'_>,
     config: &Value,
@@ -153,13 +144,14 @@ fn keeps_its_name(
     }
 }
 
-/// Whether the new object would claim what the old one holds, so that the old one has to go first.
+/// Whether the new object conflicts with the old one, so that the old one must be deleted first.
 ///
-/// Terraform deletes first unless told otherwise; engines create first. Where an object is known by what a program has to
-/// say of it (a file by its path, a bucket by its name), creating first either fails or makes something that deleting the
-/// old object then destroys. So the old one goes first when every required text stays what it is; a secret is no name, and
-/// does not count. Resources without a required text get names of the provider's choice, and are created first; and so are
-/// those whose name was made up (`renamed`), because the replacement's is made anew.
+/// Terraform's default is to delete first, engines create first. Where required properties identify
+/// an object (a file by its path, a bucket by its name), creating first fails, or creates something
+/// that deleting the old object then destroys. So the old one is deleted first if every required
+/// string stays the same; secrets are no names and do not count. Resources without a required
+/// string get names of the provider's choice and are created first, as are those with a generated
+/// name (`renamed`), because the replacement gets another.
 fn claims_the_same(target: &Target<'_>, prior: &Value, planned: &Value, renamed: Option<&Field>) -> bool {
     let (Value::Object(before), Value::Object(after)) = (prior, planned) else { return false };
     let mut required = target
@@ -179,8 +171,9 @@ fn claims_the_same(target: &Target<'_>, prior: &Value, planned: &Value, renamed:
         })
 }
 
-/// Marks the changes at, in, or around a place that forces a replacement. Where there is none, as with a write-only value,
-/// the place itself becomes one: an engine replaces only for a reason that it can show.
+/// Marks the changes at, in, or around a path that requires a replacement. Without any, as for a
+/// write-only value, the path itself becomes one: an engine replaces only for a reason that it can
+/// show.
 fn mark_replacing(changes: &mut BTreeMap<PropertyPath, Change>, place: PropertyPath) {
     let place = if place.0.is_empty() { PropertyPath::top(META) } else { place };
     let mut is_shown = false;

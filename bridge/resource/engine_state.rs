@@ -1,4 +1,4 @@
-//! State that the engine stores: properties that it gets from one call and sends with the next.
+//! State that the engine stores: properties that one call returns and the next one sends.
 
 use isthmus_proto::property::Struct;
 use isthmus_provider::Object;
@@ -9,48 +9,45 @@ use super::state::{Prior, RenderOptions, properties_in_any_case, properties_of};
 use super::state_manager::{Outcome, StateManager};
 use super::{OperationError, OperationWarnings, Partial, Target};
 
-/// A resource whose state the engine stores.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EngineState<'a> {
-    /// Its type and provider.
     pub target: &'a Target<'a>,
-    /// The id that the engine knows it by; empty before it is created.
+    /// The engine's id for it; empty before it is created.
     pub id: &'a str,
-    /// The properties that the engine has stored; empty before it is created.
+    /// The stored properties; empty before it is created.
     pub olds: &'a Struct,
-    /// The inputs that the engine has stored, which tell what is secret.
+    /// The stored inputs, which determine secrets.
     pub inputs: &'a Struct,
 }
 
-/// A resource that was created.
 #[derive(Debug)]
 pub(crate) struct Created {
-    /// Its id.
     pub id: String,
-    /// Its properties.
     pub properties: Struct,
 }
 
 impl EngineState<'_> {
-    /// The properties to store after an apply; an error that has them where the apply, or showing them, failed.
+    /// The properties to store after an apply; an error with these if the apply or the translation
+    /// of its result failed.
     async fn properties(
         &self,
         id: Option<&str>,
         outcome: Outcome<'_>,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<Created, OperationError> {
         let Outcome { object, failure, secrets, inputs } = outcome;
         let target = self.target;
-        // A failed creation is reported as tainted, so that the engine keeps the object and replaces it next time.
+        // A failed creation is reported as tainted, so that the engine keeps the object and
+        // replaces it next time.
         let status = if id.is_none() && failure.is_some() { Status::Damaged } else { Status::Ready };
-        let identity = target.identity_of(&object, notes).await;
+        let identity = target.identity_of(&object, warnings).await;
         let id = match id {
             Some(id) => id.to_owned(),
-            None => target.new_id(&object, identity.as_ref(), None, secrets, notes),
+            None => target.new_id(&object, identity.as_ref(), None, secrets, warnings),
         };
-        let look = RenderOptions { secrets, like: inputs };
-        let (properties, obstacle) = properties_in_any_case(target, &object, identity, look, status)?;
-        target.overtake_failed_delete(&id, &properties, notes).await;
+        let options = RenderOptions { secrets, like: inputs };
+        let (properties, obstacle) = properties_in_any_case(target, &object, identity, options, status)?;
+        target.overtake_failed_delete(&id, &properties, warnings).await;
         let failure = failure.map(|failure| target.message(&failure));
         let reasons: Vec<String> = failure.into_iter().chain(obstacle).collect();
         if reasons.is_empty() {
@@ -69,19 +66,19 @@ impl StateManager for EngineState<'_> {
         &self,
         operation: OperationKind,
         _: Option<&Prior>,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<EngineIntent, OperationError> {
-        Ok(self.target.begin(operation, notes).await)
+        Ok(self.target.begin(operation, warnings).await)
     }
 
     async fn created(
         &self,
         intent: EngineIntent,
         outcome: Outcome<'_>,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<Created, OperationError> {
-        let created = self.properties(None, outcome, notes).await;
-        intent.ended(created.as_ref().err(), notes).await;
+        let created = self.properties(None, outcome, warnings).await;
+        intent.ended(created.as_ref().err(), warnings).await;
         created
     }
 
@@ -89,18 +86,18 @@ impl StateManager for EngineState<'_> {
         &self,
         intent: Option<EngineIntent>,
         outcome: Outcome<'_>,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<Struct, OperationError> {
-        self.target.forget_failed_delete(self.olds, notes).await;
+        self.target.forget_failed_delete(self.olds, warnings).await;
         let Some(intent) = intent else {
-            let identity = self.target.identity_of(&outcome.object, notes).await;
-            let look = RenderOptions { secrets: outcome.secrets, like: outcome.inputs };
-            let properties = properties_of(self.target, &outcome.object, identity, look, Status::Ready)?;
-            self.target.overtake_failed_delete(self.id, &properties, notes).await;
+            let identity = self.target.identity_of(&outcome.object, warnings).await;
+            let options = RenderOptions { secrets: outcome.secrets, like: outcome.inputs };
+            let properties = properties_of(self.target, &outcome.object, identity, options, Status::Ready)?;
+            self.target.overtake_failed_delete(self.id, &properties, warnings).await;
             return Ok(properties);
         };
-        let updated = self.properties(Some(self.id), outcome, notes).await;
-        intent.ended(updated.as_ref().err(), notes).await;
+        let updated = self.properties(Some(self.id), outcome, warnings).await;
+        intent.ended(updated.as_ref().err(), warnings).await;
         updated.map(|updated| updated.properties)
     }
 
@@ -108,19 +105,19 @@ impl StateManager for EngineState<'_> {
         &self,
         intent: EngineIntent,
         error: OperationError,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> OperationError {
-        intent.ended(Some(&error), notes).await;
+        intent.ended(Some(&error), warnings).await;
         error
     }
 
     async fn deleted(
         &self,
         intent: EngineIntent,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<(), OperationError> {
-        self.target.forget_failed_delete(self.olds, notes).await;
-        intent.ended(None, notes).await;
+        self.target.forget_failed_delete(self.olds, warnings).await;
+        intent.ended(None, warnings).await;
         Ok(())
     }
 
@@ -130,11 +127,11 @@ impl StateManager for EngineState<'_> {
         prior: &Prior,
         left: Option<Object>,
         error: OperationError,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<(), OperationError> {
         if let Some(left) = left {
-            self.target.keep_what_is_left(&left, prior, self.inputs, self.olds, notes).await;
+            self.target.keep_what_is_left(&left, prior, self.inputs, self.olds, warnings).await;
         }
-        Err(self.failed(intent, error, notes).await)
+        Err(self.failed(intent, error, warnings).await)
     }
 }

@@ -1,4 +1,4 @@
-//! Why an operation failed, and what exists all the same.
+//! Failures of operations, and what they leave behind.
 
 use isthmus_proto::property::Struct;
 use isthmus_provider::ProviderError;
@@ -8,90 +8,76 @@ use crate::package::catalogue::TokenError;
 use crate::translate::outputs::OutputError;
 use crate::translate::property_path::PropertyPath;
 
-/// A failed operation.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OperationError {
-    /// The inputs cannot be used. Check has said so already, unless it was skipped.
+    /// Invalid inputs. Check reports these too, unless it is skipped.
     #[error("{}", list(.0))]
     Inputs(Vec<Failure>),
-    /// The package has nothing of that name, or its schema cannot be used.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// What the engine has stored cannot be used.
+    /// The stored state is invalid.
     #[error(transparent)]
     State(#[from] StateError),
-    /// The provider failed. The text speaks of properties, not of attributes.
+    /// The provider failed. The text names properties instead of attributes.
     #[error("{text}")]
     Provider {
-        /// For the user.
         text: String,
-        /// The failure itself. No source, because the text is made of it.
+        /// Not a source, because the text is derived from it.
         error: Box<ProviderError>,
-        /// Whether something may have happened all the same.
+        /// Whether the call may have had an effect.
         outcome_unknown: bool,
     },
-    /// The provider made something, and then failed; or made something else than it promised.
+    /// The provider failed after it changed the object, or returned another object than it planned.
     #[error("{}", .0.reasons.join("\n"))]
     Partial(Box<Partial>),
-    /// The object that exists now cannot be shown as properties.
+    /// The object exists and cannot be translated to properties.
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// A function refused its arguments, none of them in particular.
+    /// A function failed, without an error about one argument.
     #[error("function \"{function}\" returned an error: {text}")]
     Function {
-        /// Terraform's name of it.
+        /// Terraform's name of the function.
         function: String,
-        /// Its own words.
+        /// The provider's message.
         text: String,
     },
-    /// An action would change something, which a preview must not.
-    #[error("{action} is an action, and {}", not_now(*.engine_tells))]
+    /// An action may change something, which a preview must not.
+    #[error("{action} is an action, and {}", not_now(*.engine_marks_previews))]
     ActionInPreview {
-        /// Its token.
+        /// The action's token.
         action: String,
-        /// Whether the engine says which invokes are part of a preview.
-        engine_tells: bool,
+        /// Whether the engine marks invokes of a preview.
+        engine_marks_previews: bool,
     },
-    /// A program has opened too many ephemeral resources.
     #[error(
         "{token} cannot be opened, because {most} ephemeral resources of this provider are open already; they are closed at \
          the end of the run"
     )]
     TooManyLeases {
-        /// What was to be opened.
+        /// Its token.
         token: String,
-        /// How many there may be.
         most: usize,
     },
-    /// The provider has to be configured with more than the engine has stored for it.
+    /// The provider's configuration lacks required keys.
     #[error(
         "the provider's configuration lacks {}; set what is missing by `pulumi config set`, or in the program where it \
          makes the provider",
         keys(.0)
     )]
     MissingKeys(Vec<MissingKey>),
-    /// The rest of a list is asked for that there is not.
+    /// An invalid continuation token of a list.
     #[error("failed to continue the list: {reason}\nhelp: start a new list, without a continuation token")]
-    Continuation {
-        /// Why not.
-        reason: &'static str,
-    },
-    /// A provider process has one configuration for life.
+    Continuation { reason: &'static str },
+    /// A provider process is configured once.
     #[error(
         "the provider {package} is configured already, with another configuration: Configure comes before all calls that \
          need it, and once"
     )]
-    ConfiguredAlready {
-        /// The package.
-        package: String,
-    },
-    /// A call that needs a configured provider came before Configure, or after one that failed.
+    ConfiguredAlready { package: String },
+    /// The call precedes Configure, or Configure failed.
     #[error("the provider {package} is not configured: Configure must succeed before this call")]
-    NotConfigured {
-        /// The package.
-        package: String,
-    },
-    /// The provider wants a replacement where the engine asked for an update.
+    NotConfigured { package: String },
+    /// The provider requires a replacement where the engine requested an update.
     #[error("the provider can only replace this resource, because of a change to {}; run the update again", join(.0))]
     NeedsReplacement(Vec<PropertyPath>),
 }
@@ -99,20 +85,19 @@ pub(crate) enum OperationError {
 /// What a failed operation left behind.
 #[derive(Debug)]
 pub(crate) struct Partial {
-    /// The id of what exists.
+    /// The object's id.
     pub id: String,
-    /// Its properties, ready to be stored.
+    /// The properties to store.
     pub properties: Struct,
-    /// What went wrong.
     pub reasons: Vec<String>,
 }
 
-/// A key of the configuration that must be set and is not.
+/// A required configuration key that is not set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MissingKey {
     /// As `pulumi config set` takes it: package, colon, property.
     pub name: String,
-    /// What the provider says of it.
+    /// The schema's description.
     pub description: String,
 }
 
@@ -130,8 +115,8 @@ fn list(failures: &[Failure]) -> String {
     lines.join("\n")
 }
 
-fn not_now(engine_tells: bool) -> &'static str {
-    if engine_tells {
+fn not_now(engine_marks_previews: bool) -> &'static str {
+    if engine_marks_previews {
         "actions are not carried out in a preview; let the program invoke it only where it is not previewed (as by \
          `pulumi.runtime.isDryRun()`), or update without a preview by `pulumi up --skip-preview`"
     } else {

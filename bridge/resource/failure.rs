@@ -1,12 +1,12 @@
-//! What is wrong with inputs, as far as an engine may be told.
+//! Failures of inputs, without secrets.
 //!
-//! An engine that is told which property a failure is about looks the property up in the program's inputs and prints what it
-//! finds, in the clear: a secret as well. So a failure names a property only where that is an input at the top of which the
-//! schema describes every part, and nothing of it is secret, sensitive or write-only. Everywhere else the path stands in the text,
-//! and no further than names that come from the schema where it leads into a secret.
+//! If a failure names a property, the engine looks it up in the program's inputs and prints its
+//! value in the clear, secrets included. So a failure names a property only if it is a top-level
+//! input that the schema fully describes, and nothing in it is secret, sensitive or write-only.
+//! Otherwise the path is part of the text, and within a secret only as far as its names come from
+//! the schema.
 //!
-//! [`Inputs`] decides it. There is no other way to make a [`Failure`] about a property, and nothing else becomes a failure of an
-//! engine's contract.
+//! [`Inputs`] decides this, and is the only constructor of a [`Failure`] about a property.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::translate::inputs::InputFailure;
 use crate::translate::property::{self, PropertyView, SIGNATURE_KEY};
 use crate::translate::property_path::{PropertyPath, PropertyStep};
 
-/// One thing that is wrong with inputs, fit to be printed.
+/// One failure of inputs, safe to print.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     property: String,
@@ -32,23 +32,22 @@ impl Failure {
         Self { property: String::new(), reason }
     }
 
-    /// The property whose value may be printed; often empty.
+    /// The property, if its value may be printed; otherwise empty.
     pub(crate) fn property(&self) -> &str {
         &self.property
     }
 
-    /// What is wrong and what to do; where, if there is no property.
+    /// What is wrong and what to do, with the path if there is no property.
     pub(crate) fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// Both, for a message.
     pub(crate) fn into_parts(self) -> (String, String) {
         (self.property, self.reason)
     }
 }
 
-/// Inputs beside what the schema says of them.
+/// Inputs and their schema.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inputs<'a> {
     bag: &'a Struct,
@@ -61,15 +60,15 @@ enum Described<'a> {
     Function(&'a FunctionShape),
 }
 
-/// A place in inputs, as far as it may be told.
+/// A path in inputs, without secrets.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct InputPath {
     path: PropertyPath,
     may_print_value: bool,
 }
 
 impl<'a> Inputs<'a> {
-    /// Inputs of a resource and the like.
+    /// Inputs of a resource, data source or configuration.
     pub(crate) fn new(bag: &'a Struct, shape: &'a ObjectShape) -> Self {
         Self { bag, described: Described::Object(shape) }
     }
@@ -79,21 +78,20 @@ impl<'a> Inputs<'a> {
         Self { bag, described: Described::Function(shape) }
     }
 
-    /// What may be told of a place.
-    pub(crate) fn at(&self, path: &PropertyPath) -> Place {
+    /// The printable part of a path.
+    pub(crate) fn at(&self, path: &PropertyPath) -> InputPath {
         let may_print_value = match &path.0[..] {
             [PropertyStep::Name(name)] => self.may_print(name),
             _ => false,
         };
-        Place { path: self.without_secret_keys(path), may_print_value }
+        InputPath { path: self.without_secret_keys(path), may_print_value }
     }
 
-    /// A failure that was found when the inputs were read.
+    /// A failure of reading the inputs.
     pub(crate) fn failure(&self, found: InputFailure) -> Failure {
         self.at(&found.path).failure(found.reason)
     }
 
-    /// All of them.
     pub(crate) fn failures(&self, found: Vec<InputFailure>) -> Vec<Failure> {
         found.into_iter().map(|found| self.failure(found)).collect()
     }
@@ -108,7 +106,8 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// The path up to the first key within a secret that is not the schema's: it may be a part of the secret.
+    /// The path up to the first key within a secret that is not the schema's: it may be part of the
+    /// secret.
     pub(crate) fn without_secret_keys(&self, path: &PropertyPath) -> PropertyPath {
         let Some((PropertyStep::Name(name), rest)) = path.0.split_first() else { return path.clone() };
         let (mut shape, mut is_secret) = match self.described {
@@ -119,7 +118,7 @@ impl<'a> Inputs<'a> {
             Described::Function(function) => (parameter(function, name), false),
         };
         let mut value = self.bag.get(name);
-        let mut told = vec![PropertyStep::Name(name.clone())];
+        let mut shown = vec![PropertyStep::Name(name.clone())];
         for step in rest {
             let (view, is_marked) = match value.map(property::unwrap) {
                 Some(Ok((view, is_marked))) => (Some(view), is_marked),
@@ -132,7 +131,7 @@ impl<'a> Inputs<'a> {
                 break;
             }
             is_secret |= below.is_secret;
-            told.push(step.clone());
+            shown.push(step.clone());
             shape = below.shape.map(Cow::Owned);
             value = match (view, step) {
                 (Some(PropertyView::Object(bag)), PropertyStep::Name(name)) => bag.get(name),
@@ -140,17 +139,17 @@ impl<'a> Inputs<'a> {
                 _ => None,
             };
         }
-        PropertyPath(told)
+        PropertyPath(shown)
     }
 }
 
-impl Place {
-    /// The path as far as it may be told, for texts.
+impl InputPath {
+    /// The printable path.
     pub(crate) fn path(&self) -> &PropertyPath {
         &self.path
     }
 
-    /// A failure whose text does not say where.
+    /// A failure whose text does not contain the path.
     pub(crate) fn failure(self, reason: String) -> Failure {
         if self.may_print_value || self.path.0.is_empty() {
             return self.failure_that_names_it(reason);
@@ -159,14 +158,14 @@ impl Place {
         Failure { property: String::new(), reason }
     }
 
-    /// A failure whose text names [`Place::path`] by itself.
+    /// A failure whose text contains [`InputPath::path`] already.
     pub(crate) fn failure_that_names_it(self, reason: String) -> Failure {
         let property = if self.may_print_value { self.path.to_string() } else { String::new() };
         Failure { property, reason }
     }
 }
 
-/// Whether the schema calls anything within a field sensitive or write-only, whatever value it has.
+/// Whether the schema calls anything within a field sensitive or write-only.
 pub(super) fn may_hold_secret(field: &Field) -> bool {
     fn within(shape: &Shape) -> bool {
         match shape {
@@ -183,7 +182,8 @@ pub(super) fn may_hold_secret(field: &Field) -> bool {
     field.sensitive || field.write_only || within(&field.shape)
 }
 
-/// Whether a value may be printed: the shape, in which nothing is secret, describes all of it, and nothing of it is marked.
+/// Whether a value may be printed: the shape, in which nothing is secret, describes all of it, and
+/// no part is marked.
 fn is_open(value: &Value, shape: &Shape) -> bool {
     let view = match property::classify(value) {
         Ok(PropertyView::Secret(_) | PropertyView::Output { secret: true, .. }) | Err(_) => return false,
@@ -193,7 +193,7 @@ fn is_open(value: &Value, shape: &Shape) -> bool {
     };
     match (shape, view) {
         (Shape::FlattenedList(element) | Shape::FlattenedSet(element), _) => is_open(value, element),
-        // Any mark in text that is JSON is among its characters.
+        // A mark within JSON text is among its characters.
         (_, PropertyView::String(text)) => !text.contains(SIGNATURE_KEY),
         (_, PropertyView::Null | PropertyView::Bool(_) | PropertyView::Number(_) | PropertyView::Unknown) => {
             true
@@ -213,7 +213,8 @@ fn is_open(value: &Value, shape: &Shape) -> bool {
         (Shape::Tuple(shapes), PropertyView::List(elements)) if shapes.len() == elements.len() => {
             elements.iter().zip(shapes).all(|(value, shape)| is_open(value, shape))
         }
-        // Values of the wrong kind: one that is not in its list, several where there is one, an object whose keys nobody knows.
+        // Values of the wrong kind: an element without its list, a list in place of one value, an
+        // object with unknown keys.
         (Shape::List(element) | Shape::Set(element), PropertyView::Object(_)) => is_open(value, element),
         (Shape::Map(element), PropertyView::List(elements)) => {
             elements.iter().all(|value| is_open(value, element))
@@ -232,7 +233,7 @@ fn is_open(value: &Value, shape: &Shape) -> bool {
     }
 }
 
-/// What a function takes under a name.
+/// The shape of the parameter with this name.
 fn parameter<'a>(function: &'a FunctionShape, name: &str) -> Option<Cow<'a, Shape>> {
     let index = function.parameters.iter().position(|parameter| parameter.pulumi == name)?;
     let shape = &function.parameters[index].shape;
@@ -243,11 +244,11 @@ fn parameter<'a>(function: &'a FunctionShape, name: &str) -> Option<Cow<'a, Shap
     })
 }
 
-/// One step further down.
+/// The value at the next step of a path.
 struct Below {
-    /// Nothing where the schema does not lead.
+    /// `None` where the schema does not describe it.
     shape: Option<Shape>,
-    /// The step is a place or a name of the schema, and not a key of the program's own.
+    /// The step is an index or a name of the schema, not a key of the program.
     is_of_schema: bool,
     is_secret: bool,
 }
@@ -271,7 +272,7 @@ impl Below {
                 Self { shape: Some((**element).clone()), is_of_schema: is_place, is_secret: false }
             }
             (Some(Shape::Tuple(elements)), step) => {
-                // They are called t0, t1 and so on.
+                // Tuple elements are named t0, t1 and so on.
                 let index = match step {
                     PropertyStep::Name(name) => name.strip_prefix('t').and_then(|index| index.parse().ok()),
                     PropertyStep::Index(index) => Some(*index),
@@ -400,7 +401,7 @@ mod tests {
             ("login", secret(object(&[("user", inner())]))),
             ("titel", secret(inner())),
         ]);
-        for (place, told) in [
+        for (place, shown) in [
             ("label.sesame", "label"),
             ("headers.sesame", "headers"),
             ("anything.open", "anything.open"),
@@ -412,7 +413,7 @@ mod tests {
             ("titel.sesame", "titel"),
         ] {
             let place = Inputs::new(&inputs, &shape.object).at(&path(place));
-            assert_eq!(place.path().to_string(), told);
+            assert_eq!(place.path().to_string(), shown);
         }
     }
 }

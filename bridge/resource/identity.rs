@@ -1,10 +1,10 @@
-//! What a resource is known by: the id that the engine keeps, and the identity that its provider may give it.
+//! A resource's id, which the engine stores, and its identity, which its provider may set.
 //!
-//! An engine has no resource without an id, Terraform has many. So the id is, in this order: attribute `id`; the
-//! resource's identity as a JSON object; the id that it was imported by; a random one. Only creating and importing choose
-//! an id. Afterwards it is the engine's: a refresh answers with another one only where attribute `id` certainly holds the
-//! id and says so. That is also how states of the Go bridge go on, in which every resource without an `id` is called
-//! "missing ID".
+//! Engines require an id, which many Terraform resources lack. So it is the first of: attribute
+//! `id`; the identity as a JSON object; the id that the resource was imported by; a random one.
+//! Only create and import choose an id; a refresh returns another one only where attribute `id`
+//! holds the id and differs. So states of the Go bridge continue to work, in which every resource
+//! without an `id` has the id "missing ID".
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
@@ -19,25 +19,26 @@ use crate::translate::meta::StoredIdentity;
 use crate::translate::outputs::id_from_state;
 
 impl Target<'_> {
-    /// The id of a resource that is new to the engine. `given`: what it was imported by.
+    /// Chooses the id of a resource that is new to the engine. `given`: the id that it was imported
+    /// by.
     ///
-    /// It never fails, because by now the resource exists.
+    /// It cannot fail, because the resource exists already.
     pub(crate) fn new_id(
         &self,
         object: &Object,
         identity: Option<&StoredIdentity>,
         given: Option<&str>,
         secrets: &[AttributePath],
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> String {
         if let Some(id) = id_from_state(&object.value, &self.shape) {
-            self.warn_of_a_secret_id(secrets, notes);
+            self.warn_of_a_secret_id(secrets, warnings);
             return id;
         }
         let otherwise = identity.map(|identity| identity.json.clone());
         let id = otherwise.or_else(|| given.map(str::to_owned)).unwrap_or_else(random_id);
         if matches!(self.shape.id, IdRule::Computed | IdRule::Property(_)) {
-            notes.warnings.push(Diagnostic::warning(
+            warnings.diagnostics.push(Diagnostic::warning(
                 "The provider has given the resource no id",
                 format!(
                     "Attribute `id` of this {} has no value, which is a fault of the provider. The resource is known as \
@@ -49,32 +50,32 @@ impl Target<'_> {
         id
     }
 
-    /// The id of a resource that the engine knows as `known`, after it was read again.
+    /// The id after a refresh of a resource whose id was `known`.
     pub(super) fn id_after_refresh(
         &self,
         object: &Object,
         known: &str,
         identity: Option<&StoredIdentity>,
         secrets: &[AttributePath],
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> String {
         let is_certain = matches!(self.shape.id, IdRule::Computed | IdRule::Property(_));
         if known.is_empty() || (is_certain && id_from_state(&object.value, &self.shape).is_some()) {
-            return self.new_id(object, identity, None, secrets, notes);
+            return self.new_id(object, identity, None, secrets, warnings);
         }
         known.to_owned()
     }
 
-    /// The object's identity, to be stored with its properties. What cannot be had is warned of: the object exists, and
-    /// providers do without.
+    /// The object's identity in its stored form. On failure it warns and returns `None`: the object
+    /// exists, and providers work without an identity.
     pub(crate) async fn identity_of(
         &self,
         object: &Object,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Option<StoredIdentity> {
         object.identity.as_ref()?;
         let found = match self.provider.resource(&self.shape.terraform_type) {
-            Ok(resource) => resource.identity_to_store(object, &mut notes.warnings).await,
+            Ok(resource) => resource.identity_to_store(object, &mut warnings.diagnostics).await,
             Err(error) => Err(error),
         };
         match found {
@@ -83,50 +84,53 @@ impl Target<'_> {
                 json: identity.json.to_string(),
             }),
             Err(error) => {
-                notes
-                    .warnings
+                warnings
+                    .diagnostics
                     .push(Diagnostic::warning("The resource's identity is not stored", self.message(&error)));
                 None
             }
         }
     }
 
-    /// A stored identity as the provider takes it.
+    /// A stored identity in the provider's form.
     pub(super) async fn stored_identity(
         &self,
         stored: &StoredIdentity,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<Option<isthmus_proto::tfplugin6::ResourceIdentityData>, OperationError> {
-        // Somebody may have edited the state; providers do without an identity.
+        // The state may have been edited; providers work without an identity.
         let Ok(json) = Json::parse(stored.json.as_bytes()) else { return Ok(None) };
         let stored = isthmus_cty::StoredIdentity { schema_version: stored.schema_version, json };
         let resource = self.resource()?;
-        resource.identity_from_store(&stored, &mut notes.warnings).await.map_err(|error| self.failed(error))
+        resource
+            .identity_from_store(&stored, &mut warnings.diagnostics)
+            .await
+            .map_err(|error| self.failed(error))
     }
 
-    /// Takes over the object that is known by `id`: by its identity where `id` is a JSON object and the resource type has
-    /// identities, else by its id.
+    /// Imports the object with this `id`: by identity if `id` is a JSON object and the resource
+    /// type has identities, else by id.
     pub(crate) async fn import_object(
         &self,
         id: &str,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<Option<Object>, ProviderError> {
         let resource = self.provider.resource(&self.shape.terraform_type)?;
         if let Ok(json @ Json::Object(_)) = Json::parse(id.as_bytes())
-            && let Some(schema) = resource.identity_schema(&mut notes.warnings).await?
+            && let Some(schema) = resource.identity_schema(&mut warnings.diagnostics).await?
         {
             let identity = resource.identity_for_import(&schema, &json)?;
-            return resource.import_by_identity(identity, &mut notes.warnings).await;
+            return resource.import_by_identity(identity, &mut warnings.diagnostics).await;
         }
-        resource.import(id, &mut notes.warnings).await
+        resource.import(id, &mut warnings.diagnostics).await
     }
 
-    /// An engine keeps ids in the clear.
-    fn warn_of_a_secret_id(&self, secrets: &[AttributePath], notes: &mut OperationWarnings) {
+    /// Engines store ids in the clear.
+    fn warn_of_a_secret_id(&self, secrets: &[AttributePath], warnings: &mut OperationWarnings) {
         let Some(field) = self.shape.object.terraform("id") else { return };
         let is_marked = |path: &AttributePath| matches!(path.0.first(), Some(PathStep::Attribute(name)) if *name == field.terraform);
         if field.sensitive || secrets.iter().any(is_marked) {
-            notes.warnings.push(Diagnostic::warning(
+            warnings.diagnostics.push(Diagnostic::warning(
                 "The resource's id is a secret",
                 format!(
                     "Property `{}` is secret, and the id of a resource never is: the value stands in the state and in \
@@ -138,9 +142,9 @@ impl Target<'_> {
     }
 }
 
-/// 128 bits that no other resource has.
+/// A random id of 128 bits.
 fn random_id() -> String {
-    // The hasher is keyed by the operating system's randomness; more is not needed of what is not secret.
+    // The hasher is keyed with random bytes of the system; an id is no secret.
     let half = |which| {
         let mut hasher = RandomState::new().build_hasher();
         hasher.write_u8(which);

@@ -1,11 +1,12 @@
-//! What is about to be done is written down before a provider hears of it, and that it was done when somebody knows.
+//! Journaling of changes: an intent is written before the provider is called and removed when the
+//! outcome is known.
 //!
-//! An engine may never hear the answer to a call that has changed something: the daemon may be killed, or the machine. What
-//! was begun and has no end is found in the journal then. It is reported and never guessed at: an engine does make a second
-//! resource under one URN on purpose.
+//! An engine may never get the answer to a call that changed something: the daemon or the machine
+//! may be killed. An intent without an outcome is reported, and never resolved by guessing: engines
+//! create a second resource under one URN on purpose.
 //!
-//! For today's engine, which keeps what it has begun itself, a journal that cannot be written is warned of, and the change
-//! goes on.
+//! For today's engine, which journals its operations itself, a journal that cannot be written
+//! causes a warning, and the change continues.
 
 use bytes::Bytes;
 use isthmus_provider::Diagnostic;
@@ -13,18 +14,18 @@ use isthmus_state::{EncryptedStoreError, Intent, IntentGuard, OperationKind, Sto
 
 use super::{OperationError, OperationWarnings, Target};
 
-/// A change for today's engine that is written down, if it could be.
+/// The intent of a change for today's engine, if it was journaled.
 #[derive(Debug)]
 pub(crate) struct EngineIntent(Option<IntentGuard>);
 
 impl Target<'_> {
-    /// Writes down what is about to be done.
+    /// Journals the intent of a change.
     pub(super) async fn begin(
         &self,
         intention: OperationKind,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> EngineIntent {
-        // What is worked with is no resource.
+        // The operation concerns no resource.
         let Some(memory) = self.memory else { return EngineIntent(None) };
         let intent = Intent {
             intention,
@@ -34,15 +35,15 @@ impl Target<'_> {
                 id: memory.id.to_owned(),
             },
             subject: memory.urn.to_owned(),
-            // The engine has it.
+            // The engine stores it.
             prior: None,
             companion: Bytes::new(),
         };
         match memory.failed_deletes.begin(intent).await {
-            Ok(begun) => EngineIntent(Some(begun)),
+            Ok(intent) => EngineIntent(Some(intent)),
             Err(reason) => {
                 let consequence = "An operation that this process does not complete will not be reported.";
-                memory.failed_deletes.complain("Failed to write the journal", &reason, consequence, notes);
+                memory.failed_deletes.warn("Failed to write the journal", &reason, consequence, warnings);
                 EngineIntent(None)
             }
         }
@@ -50,44 +51,50 @@ impl Target<'_> {
 }
 
 impl EngineIntent {
-    /// The change has ended: the engine is about to be told how.
-    pub(super) async fn ended(self, error: Option<&OperationError>, notes: &mut OperationWarnings) {
-        let Some(mut begun) = self.0 else { return };
+    /// Closes the intent, as the engine is about to get the outcome.
+    pub(super) async fn ended(self, error: Option<&OperationError>, warnings: &mut OperationWarnings) {
+        let Some(mut intent) = self.0 else { return };
         match error {
-            None => end(&mut begun, notes).await,
-            Some(error) => settle(&mut begun, error, notes).await,
+            None => end(&mut intent, warnings).await,
+            Some(error) => close(&mut intent, error, warnings).await,
         }
     }
 }
 
-/// A change has failed: either the engine can be told what there is now, or nobody knows.
-pub(crate) async fn settle(begun: &mut IntentGuard, error: &OperationError, notes: &mut OperationWarnings) {
+/// Closes the intent of a failed change, unless its outcome is unknown.
+pub(crate) async fn close(
+    intent: &mut IntentGuard,
+    error: &OperationError,
+    warnings: &mut OperationWarnings,
+) {
     match error {
-        OperationError::Provider { outcome_unknown: true, text, .. } => leave_open(begun, text, notes).await,
-        // Something exists, and the engine cannot be told what.
-        OperationError::Output(error) => leave_open(begun, &error.to_string(), notes).await,
-        _ => end(begun, notes).await,
+        OperationError::Provider { outcome_unknown: true, text, .. } => {
+            leave_open(intent, text, warnings).await
+        }
+        // An object exists that cannot be returned to the engine.
+        OperationError::Output(error) => leave_open(intent, &error.to_string(), warnings).await,
+        _ => end(intent, warnings).await,
     }
 }
 
-/// A change has ended, and its outcome is known.
-pub(crate) async fn end(begun: &mut IntentGuard, notes: &mut OperationWarnings) {
-    let ended = begun.end().await;
-    complain("Failed to remove a completed operation from the journal", ended, notes);
+/// Closes an intent whose outcome is known.
+pub(crate) async fn end(intent: &mut IntentGuard, warnings: &mut OperationWarnings) {
+    let ended = intent.end().await;
+    warn_on_failure("Failed to remove a completed operation from the journal", ended, warnings);
 }
 
-/// A change has ended, and nobody knows how.
-pub(crate) async fn leave_open(begun: &mut IntentGuard, known: &str, notes: &mut OperationWarnings) {
-    let noted = begun.leave_open(known).await;
-    complain("Failed to record the outcome of an operation in the journal", noted, notes);
+/// Records what is known of a change with an unknown outcome.
+pub(crate) async fn leave_open(intent: &mut IntentGuard, known: &str, warnings: &mut OperationWarnings) {
+    let noted = intent.leave_open(known).await;
+    warn_on_failure("Failed to record the outcome of an operation in the journal", noted, warnings);
 }
 
-pub(crate) fn complain(
+pub(crate) fn warn_on_failure(
     summary: &str,
     outcome: Result<(), EncryptedStoreError>,
-    notes: &mut OperationWarnings,
+    warnings: &mut OperationWarnings,
 ) {
     if let Err(error) = outcome {
-        notes.warnings.push(Diagnostic::warning(summary, isthmus_common::error_chain(&error)));
+        warnings.diagnostics.push(Diagnostic::warning(summary, isthmus_common::error_chain(&error)));
     }
 }

@@ -1,17 +1,19 @@
-//! What failed deletions have left behind.
+//! Objects left behind by failed deletions.
 //!
-//! An engine that is told that a deletion has failed keeps the properties that it had, and sends them with the next call.
-//! What the provider has answered with the failure (what is left, and its private data, which may say how far it got) is
-//! kept in the journal, as the properties that would have been stored, and takes the place of those that are sent. It is
-//! known by URN, id, and a digest of what was sent: properties that are not those belong to another object, or to one that
-//! was read or changed since.
+//! After a failed deletion, an engine keeps its stored properties and sends them with the next
+//! call. The object that the provider returned with the failure (with private data that may record
+//! its progress) is stored in the journal, as properties, and replaces those that are sent. Its key
+//! is the URN, the id, and a digest of what was sent: other properties belong to another object, or
+//! to one that was read or changed since.
 //!
-//! It is forgotten when the object is gone or changed, and when the very properties that it is known by are given to an
-//! engine anew, which makes them later than it. A read alone does not end it: whether its answer is stored, or was for a
-//! preview and is thrown away, nothing in the request tells. An engine that has stored the answer sends other properties
-//! from then on, and one that has not sends the same again, and is right to find what is kept.
+//! The entry is removed when the object is deleted or changed, and when the properties of its key
+//! are returned to an engine again, which makes them newer. A read alone does not remove it: the
+//! request does not show whether the result is stored or discarded by a preview. An engine that
+//! stored the result sends other properties from then on; one that did not sends the same, for
+//! which the entry is correct.
 //!
-//! A journal that cannot be used is warned of. The engine's own properties then have to do, as they do for other bridges.
+//! If the journal cannot be used, a warning is shown and the engine's properties are used, as other
+//! bridges do.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
@@ -28,79 +30,77 @@ use sha2::{Digest as _, Sha256};
 
 use super::state::{Prior, RenderOptions, properties_in_any_case};
 use super::{OperationWarnings, Target};
-use crate::home::PlaceError;
+use crate::home::StateDirectoryError;
 use crate::translate::property::bag_without_secrets;
 
-/// The journal, which is part of the store of objects.
+/// The journal, which is part of the state store.
 #[derive(Debug)]
 pub(crate) struct FailedDeletes {
-    state_store: Result<Arc<LazyEncryptedStore>, PlaceError>,
-    /// What the user was warned of, as hashes: texts may be of any length.
-    told: Mutex<HashSet<u64>>,
+    state_store: Result<Arc<LazyEncryptedStore>, StateDirectoryError>,
+    /// Hashes of the warnings that were shown: texts may be of any length.
+    shown: Mutex<HashSet<u64>>,
     hashes: RandomState,
 }
 
-/// The journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 enum JournalError {
-    /// There is no place for it, or none that can be trusted.
+    /// Its directory is missing or not trusted.
     #[error(transparent)]
-    Place(#[from] PlaceError),
-    /// The store or its key.
+    InputPath(#[from] StateDirectoryError),
     #[error(transparent)]
     EncryptedStore(#[from] EncryptedStoreError),
 }
 
 impl FailedDeletes {
     /// The journal in a state store, or why there is none.
-    pub(crate) fn new(state_store: Result<Arc<LazyEncryptedStore>, PlaceError>) -> Self {
-        Self { state_store, told: Mutex::default(), hashes: RandomState::new() }
+    pub(crate) fn new(state_store: Result<Arc<LazyEncryptedStore>, StateDirectoryError>) -> Self {
+        Self { state_store, shown: Mutex::default(), hashes: RandomState::new() }
     }
 
-    /// `None`: nothing was ever kept.
+    /// `None` if there is no store yet.
     async fn existing(&self) -> Result<Option<&EncryptedStore>, JournalError> {
         match &self.state_store {
             Ok(state_store) => Ok(state_store.existing().await?),
-            // It is warned of when something is to be written.
+            // Writing warns of it.
             Err(_) => Ok(None),
         }
     }
 
-    /// Writes down what is about to be done.
+    /// Journals an intent.
     ///
     /// # Errors
-    /// Why that is not possible, in the user's words.
+    /// The reason, as text for the user.
     pub(super) async fn begin(&self, intent: Intent) -> Result<IntentGuard, String> {
         let state_store = self.opened().await.map_err(|error| isthmus_common::error_chain(&error))?;
         state_store.journal().begin(intent, None).await.map_err(|error| isthmus_common::error_chain(&error))
     }
 
-    /// Warns of a journal that cannot be used. What is wrong with it is mostly the same for every resource of a program, and
-    /// is told once.
-    pub(super) fn complain(
+    /// Warns of a journal that cannot be used. Resources of a program usually share the reason,
+    /// which is shown once.
+    pub(super) fn warn(
         &self,
         summary: &str,
         reason: &str,
         consequence: &str,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) {
         let hash = self.hashes.hash_one((summary, reason));
-        if self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(hash) {
-            notes.warnings.push(Diagnostic::warning(summary, format!("{reason}. {consequence}")));
+        if self.shown.lock().unwrap_or_else(PoisonError::into_inner).insert(hash) {
+            warnings.diagnostics.push(Diagnostic::warning(summary, format!("{reason}. {consequence}")));
         }
     }
 
     async fn opened(&self) -> Result<&EncryptedStore, JournalError> {
-        Ok(self.state_store.as_ref().map_err(PlaceError::clone)?.open().await?)
+        Ok(self.state_store.as_ref().map_err(StateDirectoryError::clone)?.open().await?)
     }
 }
 
 impl Target<'_> {
-    /// The properties that take the place of those that an engine has `sent`, after a deletion with the same has failed.
+    /// The properties left behind by a failed deletion with the properties that the engine `sent`.
     pub(super) async fn left_by_failed_delete(
         &self,
         sent: &Struct,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Option<Struct> {
         let (key, journal) = self.journal_key()?;
         let found = async {
@@ -108,25 +108,25 @@ impl Target<'_> {
             Ok::<_, JournalError>(journal.remnants().find(&key, &digest(sent)).await?)
         };
         match found.await {
-            // What was written by us can be read by us, unless a newer version has written it otherwise.
+            // It can be decoded, unless a newer version wrote it.
             Ok(left) => left.and_then(|left| Struct::decode(left).ok()),
             Err(error) => {
                 let summary = "Failed to read what an earlier failed deletion has left";
                 let reason = isthmus_common::error_chain(&error);
-                journal.complain(summary, &reason, "What the engine has stored is used.", notes);
+                journal.warn(summary, &reason, "What the engine has stored is used.", warnings);
                 None
             }
         }
     }
 
-    /// Keeps what the deletion of `prior` has left, unless it is what was there before.
+    /// Stores the object that a failed deletion left behind, if it differs from `prior`.
     pub(super) async fn keep_what_is_left(
         &self,
         left: &Object,
         prior: &Prior,
         inputs: &Struct,
         sent: &Struct,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) {
         let Some((key, journal)) = self.journal_key() else { return };
         let before = &prior.object;
@@ -134,11 +134,11 @@ impl Target<'_> {
         {
             return;
         }
-        let identity = self.identity_of(left, notes).await;
+        let identity = self.identity_of(left, warnings).await;
         let secrets = self.secrets_of(inputs);
-        let look = RenderOptions { secrets: &secrets, like: sent };
+        let options = RenderOptions { secrets: &secrets, like: sent };
         let kept = async {
-            let (properties, _) = properties_in_any_case(self, left, identity, look, prior.status)
+            let (properties, _) = properties_in_any_case(self, left, identity, options, prior.status)
                 .map_err(|error| isthmus_common::error_chain(&error))?;
             let left = Bytes::from(properties.encode_to_vec());
             let journal = journal.opened().await.map_err(|error| isthmus_common::error_chain(&error))?;
@@ -146,29 +146,29 @@ impl Target<'_> {
             kept.map_err(|error| isthmus_common::error_chain(&error))
         };
         if let Err(reason) = kept.await {
-            notes.warnings.push(Diagnostic::warning(
+            warnings.diagnostics.push(Diagnostic::warning(
                 "Failed to store what the failed deletion has left",
                 format!("{reason}. The next attempt begins with what was there before."),
             ));
         }
     }
 
-    /// Forgets what a failed deletion has left, when it has become the engine's business again.
-    pub(super) async fn forget_failed_delete(&self, sent: &Struct, notes: &mut OperationWarnings) {
+    /// Removes the entry of a failed deletion.
+    pub(super) async fn forget_failed_delete(&self, sent: &Struct, warnings: &mut OperationWarnings) {
         let Some((key, journal)) = self.journal_key() else { return };
-        self.forget(&key, journal, sent, notes).await;
+        self.forget(&key, journal, sent, warnings).await;
     }
 
-    /// Forgets what is kept for `given`, properties that an engine is about to get for the object called `id`.
+    /// Removes the entry whose key is `given`, properties about to be returned for the object `id`.
     pub(super) async fn overtake_failed_delete(
         &self,
         id: &str,
         given: &Struct,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) {
         let Some(memory) = self.memory else { return };
         let key = self.journal_key_of(memory.urn, id);
-        self.forget(&key, memory.failed_deletes, given, notes).await;
+        self.forget(&key, memory.failed_deletes, given, warnings).await;
     }
 
     async fn forget(
@@ -176,7 +176,7 @@ impl Target<'_> {
         key: &StoreKey,
         journal: &FailedDeletes,
         sent: &Struct,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) {
         let forgotten = async {
             let Some(journal) = journal.existing().await? else { return Ok(()) };
@@ -185,7 +185,7 @@ impl Target<'_> {
         if let Err(error) = forgotten.await {
             let summary = "Failed to remove what an earlier failed deletion has left";
             let reason = isthmus_common::error_chain(&error);
-            journal.complain(summary, &reason, "It takes the place of the same properties.", notes);
+            journal.warn(summary, &reason, "It takes the place of the same properties.", warnings);
         }
     }
 
@@ -203,8 +203,7 @@ impl Target<'_> {
     }
 }
 
-/// What is the same for the same properties, in whichever order an engine has sent them, and whatever it has marked as
-/// secret.
+/// A digest that depends neither on the order of properties nor on secret marks.
 pub(crate) fn digest(properties: &Struct) -> Sent {
     let plain = bag_without_secrets(properties);
     let mut hasher = Sha256::new();
@@ -212,7 +211,7 @@ pub(crate) fn digest(properties: &Struct) -> Sent {
     hasher.finalize().into()
 }
 
-/// Each kind begins with a byte of its own, and what has a length with the length, so that no two bags read alike.
+/// Each kind has a tag and variable lengths are prefixed, so that the encoding is unambiguous.
 fn add(hasher: &mut Sha256, value: &Property) {
     match value {
         Property::Null => hasher.update([0]),

@@ -1,10 +1,11 @@
-//! What a session remembers of its plans.
+//! Earlier plans of a session.
 //!
-//! An engine plans and changes in separate calls, and sends none of what a provider has planned with the second. Core passes
-//! it on: the plan of a replacement's new object is given the private data of the plan that asked for the replacement, and
-//! what is carried out is compared with what was planned before. So that is remembered from call to call, by URN, as long as
-//! the provider's process lives: what a provider has planned means something to that process alone. Whatever was forgotten
-//! is done without, as it is where an engine has changed a resource without asking for the difference first.
+//! An engine plans and applies in separate calls, and does not pass the provider's plan to the
+//! second. Core does: the plan of a replacement's new object gets the private data of the plan that
+//! required the replacement, and an applied plan is compared with the earlier one. So plans are
+//! remembered by URN for the lifetime of the provider's process, outside of which they mean
+//! nothing. Operations work without an earlier plan, as when an engine updates a resource without
+//! Diff.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,35 +14,32 @@ use isthmus_provider::{Action, EarlierPlan, Handover, Plan, Resource};
 
 use super::{FailedDeletes, OperationError, Target};
 
-/// How many bytes are remembered. Beyond that the oldest is forgotten. The plans of a large stack take some megabytes.
+/// Limit in bytes, beyond which the oldest entry is dropped. The plans of a large stack take some
+/// megabytes.
 const ROOM: usize = 64 << 20;
 
-/// What an entry takes besides its plans: its places in the tables.
+/// Size of an entry besides its plans: its places in the tables.
 const OVERHEAD: usize = 512;
 
-/// The plans of one session.
 #[derive(Debug, Default)]
 pub(crate) struct PlanMemory {
     remembered: Mutex<Remembered>,
 }
 
-/// A resource, and what is remembered of it beside what its engine stores.
+/// What is remembered of a resource beside the engine's state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Memory<'a> {
-    /// The resource.
     pub urn: &'a str,
-    /// What the engine knows it by; empty if there is nothing yet.
+    /// The engine's id for it; empty before it is created.
     pub id: &'a str,
-    /// All plans of the session.
     pub plans: &'a PlanMemory,
-    /// What failed deletions have left.
     pub failed_deletes: &'a FailedDeletes,
 }
 
 #[derive(Debug, Default)]
 struct Remembered {
     entries: HashMap<Box<str>, Entry>,
-    /// URNs by the time when they were last noted, oldest first.
+    /// URNs by their last update, oldest first.
     by_age: BTreeMap<u64, Box<str>>,
     time: u64,
     size: usize,
@@ -55,7 +53,7 @@ struct Entry {
     noted: u64,
 }
 
-/// The latest plan while inputs were unknown, which is that of a preview, and the latest when none were.
+/// The latest plan with unknown inputs, which is a preview's, and the latest without.
 #[derive(Debug, Default)]
 struct Latest {
     in_part: Option<Arc<EarlierPlan>>,
@@ -63,9 +61,9 @@ struct Latest {
 }
 
 impl Memory<'_> {
-    /// Remembers a plan that is not carried out in the same call.
+    /// Records a plan that is not applied in the same call.
     fn note(&self, resource: &Resource<'_>, plan: &Plan) {
-        // What was put off is no promise.
+        // A deferred plan is not binding.
         let is_postponed = plan.deferral.is_some();
         let kept = resource.keep(plan).filter(|_| !is_postponed).map(Arc::new);
         self.plans.update(self.urn, |entry| {
@@ -83,7 +81,7 @@ impl Memory<'_> {
         });
     }
 
-    /// What the plan that has asked for a replacement hands on, once.
+    /// Takes the handover of the plan that required a replacement.
     pub(super) fn take_handover(&self) -> Option<Handover> {
         let mut remembered = self.plans.remembered.lock().unwrap_or_else(PoisonError::into_inner);
         let mut entry = remembered.remove(self.urn)?;
@@ -92,7 +90,7 @@ impl Memory<'_> {
         taken
     }
 
-    /// Plans of the same kind as `plan`, which is about to be carried out.
+    /// Earlier plans of the same kind as `plan`, which is about to be applied.
     fn earlier(&self, plan: &Plan) -> Vec<Arc<EarlierPlan>> {
         let remembered = self.plans.remembered.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(entry) = remembered.entries.get(self.urn) else { return Vec::new() };
@@ -100,14 +98,14 @@ impl Memory<'_> {
         latest.iter().cloned().collect()
     }
 
-    /// Forgets the resource: it is about to be another than when all that was planned.
+    /// Drops the plans of a resource that is about to change.
     fn forget(&self) {
         self.plans.remembered.lock().unwrap_or_else(PoisonError::into_inner).remove(self.urn);
     }
 }
 
 impl Target<'_> {
-    /// Remembers a plan that is not carried out in this call.
+    /// Records a plan that is not applied in this call.
     pub(super) fn note(&self, plan: &Plan) -> Result<(), OperationError> {
         if let Some(memory) = &self.memory {
             memory.note(&self.resource()?, plan);
@@ -115,7 +113,7 @@ impl Target<'_> {
         Ok(())
     }
 
-    /// Compares a plan that is about to be carried out with those that were made before it, which it puts an end to.
+    /// Compares a plan that is about to be applied with the earlier ones, and drops these.
     pub(super) fn check_final(&self, plan: &Plan) -> Result<(), OperationError> {
         let Some(memory) = &self.memory else { return Ok(()) };
         let earlier = memory.earlier(plan);
@@ -128,7 +126,7 @@ impl Target<'_> {
         checked.map_err(|error| self.failed(error))
     }
 
-    /// Forgets what was planned for the object that there is: it is to be replaced, whatever a provider would plan.
+    /// Drops the plans of an object that is replaced regardless of them.
     pub(super) fn forget_changes(&self) {
         if let Some(memory) = &self.memory {
             memory

@@ -1,4 +1,4 @@
-//! Read: refresh what the engine knows, or import what it does not.
+//! Read: refreshes a resource in the engine's state, or imports one.
 
 mod imported_inputs;
 
@@ -17,55 +17,53 @@ use crate::translate::meta::META_KEY;
 use crate::translate::raw_state::DELTA_KEY;
 use crate::translate::sets::in_order_of;
 
-/// A resource that was found.
 #[derive(Debug)]
 pub(crate) struct Found {
-    /// Its id.
     pub id: String,
-    /// Its properties.
     pub properties: Struct,
-    /// The inputs that would make it.
+    /// The inputs that would create it.
     pub inputs: Struct,
 }
 
-/// The object as the provider reads it now. `None`: it is gone.
+/// Reads the object; `None` if it does not exist.
 pub(crate) async fn read(
     target: &Target<'_>,
     prior: &Prior,
-    notes: &mut OperationWarnings,
+    warnings: &mut OperationWarnings,
 ) -> Result<Option<Object>, OperationError> {
     let sent = target.allow_in_state(&prior.object);
     let sent = sent.as_ref().unwrap_or(&prior.object);
-    let read = target.resource()?.read(sent, &mut notes.warnings).await;
+    let read = target.resource()?.read(sent, &mut warnings.diagnostics).await;
     let read = read.map_err(|error| target.failed(error))?;
     Ok(read.map(|object| target.without_timeout(object, sent, &prior.object)))
 }
 
-/// Reads the resource again. `None`: it is gone.
+/// Refreshes the resource; `None` if it does not exist.
 ///
-/// `properties` may be a program's own description of a resource that it looks up, as in `.get` with a state.
+/// `properties` may be a program's own description of the resource, as for `.get` with a state.
 pub(crate) async fn refresh(
     target: &Target<'_>,
     id: &str,
     inputs: &Struct,
     properties: &Struct,
-    notes: &mut OperationWarnings,
+    warnings: &mut OperationWarnings,
 ) -> Result<Option<Found>, OperationError> {
-    let prior = target.stored(&with_id(properties, id, &target.shape), notes).await?;
-    let Some(object) = read(target, &prior, notes).await? else { return Ok(None) };
+    let prior = target.stored(&with_id(properties, id, &target.shape), warnings).await?;
+    let Some(object) = read(target, &prior, warnings).await? else { return Ok(None) };
     let secrets = target.secrets_of(inputs);
-    let identity = target.identity_of(&object, notes).await;
-    let id = target.id_after_refresh(&object, id, identity.as_ref(), &secrets, notes);
-    let look = RenderOptions { secrets: &secrets, like: properties };
+    let identity = target.identity_of(&object, warnings).await;
+    let id = target.id_after_refresh(&object, id, identity.as_ref(), &secrets, warnings);
+    let options = RenderOptions { secrets: &secrets, like: properties };
     let value = in_order_of(&object.value, &target.shape.object, properties);
-    let properties = properties_of(target, &object, identity, look, prior.status)?;
+    let properties = properties_of(target, &object, identity, options, prior.status)?;
     let exact = with_exact_numbers(properties.clone(), &value, &target.shape.object);
     let inputs = inputs_after_refresh(inputs, &exact, &target.shape);
-    target.overtake_failed_delete(&id, &properties, notes).await;
+    target.overtake_failed_delete(&id, &properties, warnings).await;
     Ok(Some(Found { id, properties, inputs }))
 }
 
-/// What a program describes does not repeat the id that it gives beside it; what was stored has one if it ever will.
+/// Adds the id to a program's description, which lacks it; stored properties have one if the type
+/// does.
 fn with_id<'a>(properties: &'a Struct, id: &str, shape: &ResourceShape) -> Cow<'a, Struct> {
     let is_stored = properties.contains_key(META_KEY) || properties.contains_key(DELTA_KEY);
     match shape.object.terraform("id") {
@@ -84,20 +82,20 @@ fn with_id<'a>(properties: &'a Struct, id: &str, shape: &ResourceShape) -> Cow<'
     }
 }
 
-/// Takes over the resource that the provider knows by `id`, which may be an identity in JSON. `None`: there is none.
+/// Imports the resource with this `id`, which may be an identity in JSON; `None` if there is none.
 pub(crate) async fn import(
     target: &Target<'_>,
     id: &str,
-    notes: &mut OperationWarnings,
+    warnings: &mut OperationWarnings,
 ) -> Result<Option<Found>, OperationError> {
-    let read = target.import_object(id, notes).await.map_err(|error| target.failed(error))?;
+    let read = target.import_object(id, warnings).await.map_err(|error| target.failed(error))?;
     let Some(object) = read else { return Ok(None) };
-    let identity = target.identity_of(&object, notes).await;
-    let id = target.new_id(&object, identity.as_ref(), Some(id), &[], notes);
-    let look = RenderOptions { secrets: &[], like: &Struct::default() };
-    let properties = properties_of(target, &object, identity, look, Status::Ready)?;
+    let identity = target.identity_of(&object, warnings).await;
+    let id = target.new_id(&object, identity.as_ref(), Some(id), &[], warnings);
+    let options = RenderOptions { secrets: &[], like: &Struct::default() };
+    let properties = properties_of(target, &object, identity, options, Status::Ready)?;
     let exact = with_exact_numbers(properties.clone(), &object.value, &target.shape.object);
     let inputs = target.inputs_of_imported(&object, &exact).await;
-    target.overtake_failed_delete(&id, &properties, notes).await;
+    target.overtake_failed_delete(&id, &properties, warnings).await;
     Ok(Some(Found { id, properties, inputs }))
 }

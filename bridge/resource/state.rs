@@ -1,4 +1,4 @@
-//! Between the properties that an engine stores and the object that a provider knows.
+//! Translation between the properties that an engine stores and the provider's object.
 
 use isthmus_cty::AttributePath;
 use isthmus_cty::json::Json;
@@ -19,38 +19,36 @@ use crate::translate::raw_state::{
 };
 use crate::translate::sets::in_order_of;
 
-/// What the engine stored cannot be used.
+/// The engine's state cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StateError {
-    /// Its `__meta` is damaged.
     #[error(transparent)]
     Meta(#[from] MetaError),
     /// The object cannot be rebuilt from its properties.
     #[error(transparent)]
     RawState(#[from] RawStateError),
-    /// The object of another type cannot be rebuilt from its properties: only the delta says how.
+    /// The object of another type cannot be rebuilt from its properties, which requires the delta.
     #[error(
         "the stored state is that of a {source_type}, and it cannot be rebuilt to make a {target_type} of it ({fault}). \
          Nothing was changed. If the state was edited by hand, restore it; otherwise give the resource its former type back"
     )]
     Foreign {
-        /// Terraform's name of the type that wrote the state.
+        /// The Terraform type that wrote the state.
         source_type: String,
-        /// Terraform's name of the type that the resource has now.
+        /// The resource's current Terraform type.
         target_type: String,
-        /// What is wrong.
         fault: String,
     },
 }
 
-/// What a resource was before the call.
+/// Prior state of a resource.
 #[derive(Debug)]
 pub(crate) struct Prior {
     pub(crate) object: Object,
     pub(crate) status: Status,
-    /// The properties of the object, where they are not those that the engine has.
+    /// The properties of the object, if they differ from the engine's.
     own: Option<Struct>,
-    /// Whether it has been an object of another type until now.
+    /// Whether the state is of another resource type.
     is_moved: bool,
 }
 
@@ -60,15 +58,15 @@ impl Prior {
         Self { object, status, own: None, is_moved: false }
     }
 
-    /// The resource's properties before the call, of which `stored` are those that the engine has.
+    /// The resource's prior properties, of which `stored` are the engine's.
     pub(super) fn properties<'a>(&'a self, stored: &'a Struct) -> &'a Struct {
         self.own.as_ref().unwrap_or(stored)
     }
 }
 
 impl Target<'_> {
-    /// The resource, of whose changes none is planned at `paths`: what is not to be changed is taken back in `news`, and in
-    /// what a provider of the legacy type system plans all the same.
+    /// The resource type with changes at `paths` ignored: `news` are reverted there, as are changes
+    /// that a provider of the legacy type system plans regardless.
     pub(super) fn ignoring(
         &self,
         news: &mut Struct,
@@ -91,61 +89,64 @@ impl Target<'_> {
         Ok(resource.ignoring(ignored_attributes(paths, shape, &prior.object.value)))
     }
 
-    /// What the resource was before the call. As when something is imported, an object that has just become one of this type
-    /// is read: what takes it over leaves to that what it cannot know (core refreshes before it plans).
+    /// Returns the prior state. An object that was moved from another type is read, as after an
+    /// import: the move leaves unset what only a read can provide (core refreshes before it plans).
     pub(crate) async fn prior(
         &self,
         properties: &Struct,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<Prior, OperationError> {
-        let prior = self.stored(properties, notes).await?;
+        let prior = self.stored(properties, warnings).await?;
         if !prior.is_moved {
             return Ok(prior);
         }
         let resource = self.resource()?;
-        let read =
-            resource.read(&prior.object, &mut notes.warnings).await.map_err(|error| self.failed(error))?;
-        // Whether it is gone is for the operation itself to find out, as with any other resource.
+        let read = resource
+            .read(&prior.object, &mut warnings.diagnostics)
+            .await
+            .map_err(|error| self.failed(error))?;
+        // The operation itself determines whether it still exists, as for other resources.
         let Some(object) = read else { return Ok(prior) };
         self.with_own_properties(object, prior.status)
     }
 
-    /// What the resource was before the call, as far as that is stored: by a deletion that has failed, or else by the engine.
+    /// The stored prior state: that of a failed deletion, or else the engine's.
     pub(super) async fn stored(
         &self,
         properties: &Struct,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<Prior, OperationError> {
-        let Some(left) = self.left_by_failed_delete(properties, notes).await else {
-            return self.rebuilt(properties, notes).await;
+        let Some(left) = self.left_by_failed_delete(properties, warnings).await else {
+            return self.rebuilt(properties, warnings).await;
         };
-        let prior = self.rebuilt(&left, notes).await?;
+        let prior = self.rebuilt(&left, warnings).await?;
         Ok(Prior { own: prior.own.or(Some(left)), ..prior })
     }
 
-    /// Rebuilds the stored object and lets the provider bring it to its current schema, or make one of this type of it.
+    /// Rebuilds the stored object; the provider upgrades it to its current schema, or moves it to
+    /// this type.
     async fn rebuilt(
         &self,
         properties: &Struct,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<Prior, OperationError> {
         let meta = Meta::from_properties(properties).map_err(StateError::from)?;
         let status = if meta.tainted { Status::Damaged } else { Status::Ready };
         match &meta.source {
             Some(source) if *source.resource_type != *self.shape.terraform_type => {
-                let object = self.moved(properties, &meta, source, notes).await?;
+                let object = self.moved(properties, &meta, source, warnings).await?;
                 self.with_own_properties(object, status)
             }
             _ => {
-                let object = self.upgraded(properties, &meta, notes).await?;
+                let object = self.upgraded(properties, &meta, warnings).await?;
                 Ok(Prior::current(object, status))
             }
         }
     }
 
     fn with_own_properties(&self, object: Object, status: Status) -> Result<Prior, OperationError> {
-        let options = OutputOptions { keep_secrets: true, secrets: &[], unknowns: false };
-        let own = Some(outputs_from_state(&object.value, &self.shape, options)?);
+        let output_options = OutputOptions { keep_secrets: true, secrets: &[], unknowns: false };
+        let own = Some(outputs_from_state(&object.value, &self.shape, output_options)?);
         Ok(Prior { object, status, own, is_moved: true })
     }
 
@@ -153,14 +154,14 @@ impl Target<'_> {
         &self,
         properties: &Struct,
         meta: &Meta,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<Object, OperationError> {
         let resource = self.resource()?;
         let writer = meta.source.as_ref().and_then(|source| source.provider_version.as_deref());
         resource.refuse_newer(meta.schema_version, writer).map_err(|error| self.failed(error))?;
         let (value, source) = stored_raw_state(properties, &self.shape).map_err(StateError::from)?;
         if let RawStateSource::SchemaForBadDelta(fault) = source {
-            notes.warnings.push(Diagnostic::warning(
+            warnings.diagnostics.push(Diagnostic::warning(
                 "The stored state seems to have been edited",
                 format!(
                     "What it takes to rebuild Terraform's state does not fit the properties any more ({fault}), so the \
@@ -169,7 +170,7 @@ impl Target<'_> {
             ));
         }
         let identity = match &meta.identity {
-            Some(identity) => self.stored_identity(identity, notes).await?,
+            Some(identity) => self.stored_identity(identity, warnings).await?,
             None => None,
         };
         let stored = StoredObject {
@@ -178,24 +179,24 @@ impl Target<'_> {
             private: meta.private.clone(),
             identity,
         };
-        resource.upgrade(&stored, &mut notes.warnings).await.map_err(|error| self.failed(error))
+        resource.upgrade(&stored, &mut warnings.diagnostics).await.map_err(|error| self.failed(error))
     }
 
-    /// Lets the provider make an object of this type of what `source` has stored. As long as nothing else changes, engines
-    /// go on storing that, so it is done again in every call.
+    /// Calls the provider to move an object from another type. While nothing else changes, engines
+    /// keep the old state, so every call repeats this.
     async fn moved(
         &self,
         properties: &Struct,
         meta: &Meta,
         source: &Source,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<Object, OperationError> {
         let value = foreign_raw_state(properties).map_err(|fault| StateError::Foreign {
             source_type: source.resource_type.clone(),
             target_type: self.shape.terraform_type.to_string(),
             fault: fault.map_or_else(|| "what it takes is missing".to_owned(), |fault| fault.to_string()),
         })?;
-        // As with an identity of this type, what somebody has made unreadable is left out.
+        // As for an identity of this type, one that cannot be parsed is left out.
         let identity = meta.identity.as_ref().and_then(|identity| {
             let json = Json::parse(identity.json.as_bytes()).ok()?;
             Some(isthmus_cty::StoredIdentity { schema_version: identity.schema_version, json })
@@ -209,46 +210,48 @@ impl Target<'_> {
             identity,
         };
         let resource = self.resource()?;
-        resource.move_state(&foreign, &mut notes.warnings).await.map_err(|error| self.failed(error))
+        resource.move_state(&foreign, &mut warnings.diagnostics).await.map_err(|error| self.failed(error))
     }
 }
 
-/// What decides how an object's properties look.
+/// Options for translating an object to properties.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RenderOptions<'a> {
-    /// What is secret besides what the schema says.
+    /// Paths that are secret beyond the schema.
     pub(super) secrets: &'a [AttributePath],
-    /// Properties whose lists have the order that sets are to have: the program's, or those that were stored.
+    /// Properties whose lists define the order of sets: the program's, or the stored ones.
     pub(super) like: &'a Struct,
 }
 
-/// The properties to store for an object: what the user sees, and what it takes to rebuild the object.
+/// The properties to store for an object: the visible ones, and those needed to rebuild it.
 pub(super) fn properties_of(
     target: &Target<'_>,
     object: &Object,
     identity: Option<StoredIdentity>,
-    look: RenderOptions<'_>,
+    options: RenderOptions<'_>,
     status: Status,
 ) -> Result<Struct, OperationError> {
-    let options = OutputOptions { keep_secrets: target.keep_secrets, secrets: look.secrets, unknowns: false };
-    let value = in_order_of(&object.value, &target.shape.object, look.like);
-    let mut properties = outputs_from_state(&value, &target.shape, options)?;
+    let output_options =
+        OutputOptions { keep_secrets: target.keep_secrets, secrets: options.secrets, unknowns: false };
+    let value = in_order_of(&object.value, &target.shape.object, options.like);
+    let mut properties = outputs_from_state(&value, &target.shape, output_options)?;
     let meta = meta_of(target, object, identity, status);
     add_stored_properties(&mut properties, &meta, &value, &target.shape, target.keep_secrets)
         .map_err(StateError::from)?;
     Ok(properties)
 }
 
-/// The properties to store for an object that was just made or changed, and must not be lost. Where it cannot be shown,
-/// nothing but what it takes to rebuild it is stored, and there is a reason to tell.
+/// The properties to store for an object that was just created or changed and must not be lost. If
+/// it cannot be translated, only what is needed to rebuild it is stored, and the reason is
+/// returned.
 pub(super) fn properties_in_any_case(
     target: &Target<'_>,
     object: &Object,
     identity: Option<StoredIdentity>,
-    look: RenderOptions<'_>,
+    options: RenderOptions<'_>,
     status: Status,
 ) -> Result<(Struct, Option<String>), OperationError> {
-    match properties_of(target, object, identity.clone(), look, status) {
+    match properties_of(target, object, identity.clone(), options, status) {
         Ok(properties) => Ok((properties, None)),
         Err(error) => {
             let Ok(delta) = raw_state_as_delta(&object.value, &target.shape, target.keep_secrets) else {

@@ -1,8 +1,8 @@
-//! Where the state of a resource is between two calls.
+//! Storage of a resource's state between two calls.
 //!
-//! Today's engine stores it: it gets properties back from one call and sends them with the next ([`EngineState`]). The legacy
-//! engine cannot hold it, so that the daemon's state store does (`lumirpc`). An operation is the same for both but for what
-//! becomes of its outcome.
+//! Today's engine stores it: one call returns properties and the next one sends them
+//! ([`EngineState`]). The legacy engine cannot, so the daemon's state store does (`lumirpc`).
+//! Operations differ only in how their outcome is stored.
 //!
 //! [`EngineState`]: super::engine_state::EngineState
 
@@ -14,22 +14,20 @@ use isthmus_state::OperationKind;
 use super::state::Prior;
 use super::{OperationError, OperationWarnings};
 
-/// What journals an operation on one resource and stores its outcome. Every `Intent` is handed to exactly one of the methods
-/// that end it, however the operation ends.
+/// Journals an operation on one resource and stores its outcome. Every `Intent` is passed to
+/// exactly one of the methods that end it.
 pub(crate) trait StateManager {
-    /// A journaled operation.
     type Intent;
-    /// What the engine gets for a new resource.
+    /// The result of a creation.
     type Created;
-    /// Why an operation failed.
     type Error: From<OperationError>;
 
-    /// Journals an operation before the provider hears of it.
+    /// Journals an operation before the provider is called.
     async fn begin(
         &self,
         operation: OperationKind,
         prior: Option<&Prior>,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<Self::Intent, Self::Error>;
 
     /// Stores a new object.
@@ -37,47 +35,51 @@ pub(crate) trait StateManager {
         &self,
         intent: Self::Intent,
         outcome: Outcome<'_>,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<Self::Created, Self::Error>;
 
-    /// Stores a changed object, and yields its properties. Without an intent: nothing was to be done.
+    /// Stores a changed object and returns its properties. Without an intent, nothing was applied.
     async fn updated(
         &self,
         intent: Option<Self::Intent>,
         outcome: Outcome<'_>,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<Struct, Self::Error>;
 
-    /// Ends a creation or an update that has left no object to store.
+    /// Ends a creation or an update without an object to store.
     async fn failed(
         &self,
         intent: Self::Intent,
         error: OperationError,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Self::Error;
 
     /// Removes an object.
-    async fn deleted(&self, intent: Self::Intent, notes: &mut OperationWarnings) -> Result<(), Self::Error>;
+    async fn deleted(
+        &self,
+        intent: Self::Intent,
+        warnings: &mut OperationWarnings,
+    ) -> Result<(), Self::Error>;
 
-    /// Ends a deletion that has failed, and stores what is `left` where that has changed. The object may be gone all the same.
+    /// Ends a failed deletion, and stores what is `left` if that has changed. The object may be
+    /// deleted nevertheless.
     async fn not_deleted(
         &self,
         intent: Self::Intent,
         prior: &Prior,
         left: Option<Object>,
         error: OperationError,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<(), Self::Error>;
 }
 
 /// An object after an apply.
 #[derive(Debug)]
 pub(crate) struct Outcome<'a> {
-    /// What there is now.
     pub object: Object,
-    /// Why the provider did not complete the apply, if so.
+    /// Why the apply is incomplete, if it is.
     pub failure: Option<ProviderError>,
-    /// Secret beyond what the schema says.
+    /// Paths that are secret beyond the schema.
     pub secrets: &'a [AttributePath],
     /// The inputs that were applied.
     pub inputs: &'a Struct,

@@ -1,8 +1,9 @@
-//! Inputs that an engine has stored, which may have been checked by another version of the provider.
+//! Stored inputs, which another version of the provider may have checked.
 //!
-//! A program is told by Check what is wrong with its inputs. When an engine refreshes there is no program: it sends what was
-//! stored, and in Diff the same in the place of what a program wants. An attribute may have got another name or type since, so
-//! what does not fit any more is passed over, or nothing could be refreshed between an upgrade and the next change.
+//! Check validates a program's inputs. A refresh involves no program: the engine sends the stored
+//! inputs, in Diff also as the new ones. An attribute may have been renamed or changed its type
+//! since, so misfits are dropped; otherwise nothing could be refreshed between an upgrade and the
+//! next change.
 
 use std::borrow::Cow;
 
@@ -15,11 +16,11 @@ use crate::package::shape::{Field, ObjectShape};
 use crate::translate::inputs::{Config, InputFailure, Unknowns, config_from_inputs, config_from_stored};
 use crate::translate::property::contains_secret;
 
-/// How inputs are read: the two ways differ in what they make of properties that the schema does not have.
+/// The functions that read inputs, which treat properties unknown to the schema differently.
 type Reading = fn(&Struct, &ObjectShape, &Block, Unknowns) -> Result<Config, Vec<InputFailure>>;
 
 impl Target<'_> {
-    /// The configuration that inputs stand for as far as they fit the schema. Those that Check has let through fit.
+    /// The configuration of the inputs that fit the schema. Checked inputs do.
     pub(super) fn config_as_far_as_it_fits(
         &self,
         inputs: &Struct,
@@ -29,17 +30,17 @@ impl Target<'_> {
         Ok(config)
     }
 
-    /// Where stored inputs are secret.
+    /// The secret paths of stored inputs.
     ///
-    /// Of a property that does not fit any more nobody knows which part of it is the secret, so all of it is one. And one that
-    /// the schema does not have may have another name now: it may be whatever could be set, and was not.
+    /// Of a property that does not fit any more, all is secret. If the schema does not have it at
+    /// all, it may be renamed: every settable property without a value may be it.
     pub(super) fn secrets_of(&self, inputs: &Struct) -> Vec<AttributePath> {
         let inputs = write_only::without_marks(inputs.clone(), &self.shape.object);
         let (mut secrets, misfits) = match self.fitting(&inputs, Unknowns::Keep, config_from_inputs) {
             Ok((config, misfits)) => (config.secrets, misfits),
             Err(_) => (Vec::new(), inputs.keys().map(str::to_owned).collect()),
         };
-        // What cannot be read is no reason to show it.
+        // An unreadable value counts as secret.
         let is_secret =
             |name: &String| inputs.get(name).is_some_and(|input| contains_secret(input) != Ok(false));
         let fields = &self.shape.object.fields;
@@ -59,7 +60,7 @@ impl Target<'_> {
         secrets
     }
 
-    /// What `read` makes of the properties that fit, and the names of the others.
+    /// The result of `read` for the properties that fit, and the names of the others.
     fn fitting(
         &self,
         inputs: &Struct,
@@ -73,7 +74,7 @@ impl Target<'_> {
                 Ok(config) => return Ok((config, misfits)),
                 Err(failures) => failures,
             };
-            // A property may have several failures. Each turn takes out one property at least.
+            // A property may have several failures. Each iteration removes at least one property.
             let before = misfits.len();
             for name in failures.iter().filter_map(|failure| failure.path.top_level()) {
                 if inputs.to_mut().remove(name).is_some() {

@@ -1,18 +1,20 @@
-//! `customTimeouts`: how long the user lets an operation on a resource take.
+//! `customTimeouts`: the user's limits for operations on a resource.
 //!
-//! Terraform has no such option. Its resources take timeouts as configuration, in a block or an attribute `timeouts`, and
-//! the engine's are put there, where a resource has that: the provider then ends the operation itself, and knows what it
-//! leaves behind. For an update they are part of the plan; what has no plan of its own (deleting, reading) finds them in the
-//! state. Providers on the old SDK look elsewhere then ([`sdk`]). What a program writes into `timeouts` itself stands.
+//! Terraform has no such option. Its resources take timeouts as configuration, in a block or
+//! attribute `timeouts`, to which the engine's are added if the resource has it: then the provider
+//! itself ends the operation and returns what it leaves behind. For an update they are part of the
+//! plan; delete and read, which have no configuration, find them in the state. Providers on the old
+//! SDK use another place ([`sdk`]). Timeouts in the program's inputs take precedence.
 //!
-//! They come with each call, and are in no inputs. Were they only added there, the state would hold what the next comparison
-//! does not, for ever. So whatever `timeouts` the state holds and no program has put there counts as asked for
-//! ([`Target::keep_timeouts`]).
+//! They come with each call and are not part of the inputs. If they were only added there, the
+//! state would forever differ from the next configuration. So `timeouts` in the state that no
+//! program has set count as configured ([`Target::keep_timeouts`]).
 //!
-//! Where a resource has no timeouts, they bound the calls of the operation ([`Target::time_limit`], [`cut`]).
+//! For resources without timeouts, they limit the calls of the operation ([`Target::time_limit`],
+//! [`interruption`]).
 
-mod cut;
 mod duration;
+mod interruption;
 mod sdk;
 
 use std::collections::BTreeMap;
@@ -27,40 +29,35 @@ use super::Target;
 use crate::package::shape::{Field, ObjectShape, Shape};
 use crate::translate::property::{PropertyView, unwrap};
 
-pub(crate) use cut::Remedy;
+pub(crate) use interruption::Remedy;
 
-/// The block or attribute, by the convention of all of HashiCorp's libraries.
+/// The block or attribute, by convention of HashiCorp's libraries.
 const TIMEOUTS: &str = "timeouts";
 
-/// Stands for all operations that have no timeout of their own.
+/// Applies to all operations without their own timeout.
 const DEFAULT: &str = "default";
 
-/// What is done to a resource, as timeouts tell operations apart.
+/// The operations that timeouts distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
-    /// It is made.
     Create,
-    /// It is looked at.
     Read,
-    /// It is changed.
     Update,
-    /// It goes.
     Delete,
 }
 
-/// What an engine says of the time of a call.
+/// The engine's timeout of a call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Timeouts {
-    /// What is done.
     operation: Option<Operation>,
-    /// How long it may take.
     allowed: Option<Duration>,
-    /// What the program has set itself when the state was written; `None`: the engine does not say.
+    /// The timeouts that the program had set when the state was written; `None` if the engine does
+    /// not send them.
     program: Option<Vec<Arc<str>>>,
 }
 
 impl Operation {
-    /// Its name in `timeouts` and in `customTimeouts`.
+    /// Its key in `timeouts` and in `customTimeouts`.
     const fn key(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -72,8 +69,8 @@ impl Operation {
 }
 
 impl Target<'_> {
-    /// The same for an operation that may take so many seconds (0: any time). `stored` are the inputs that the state was
-    /// written with, where the engine sends them.
+    /// Sets operation and timeout in seconds (0: none). `stored` are the inputs that the state was
+    /// written with, if the engine sends them.
     #[must_use]
     pub(crate) fn timed(mut self, operation: Operation, seconds: f64, stored: Option<&Struct>) -> Self {
         let program = stored.map(|inputs| {
@@ -85,7 +82,7 @@ impl Target<'_> {
         self
     }
 
-    /// The same for a comparison, of whose time an engine says nothing.
+    /// Sets up a comparison, for which engines send no timeout.
     #[must_use]
     pub(crate) fn compared(mut self, stored: Option<&Struct>) -> Self {
         self = self.timed(Operation::Update, 0.0, stored);
@@ -93,20 +90,20 @@ impl Target<'_> {
         self
     }
 
-    /// How long the calls of the operation may take. `None`: as long as they like, because nobody says otherwise or the
-    /// provider itself sees to it.
+    /// The time limit of the operation's calls; `None` if there is none, or the provider itself
+    /// applies it.
     pub(crate) fn time_limit(&self) -> Option<Duration> {
         let operation = self.timeouts.operation?;
         self.timeouts.allowed.filter(|_| !self.takes_timeout(operation))
     }
 
-    /// The timeouts that the program gives, before anything is added to them.
+    /// The program's timeouts, before any is added.
     pub(super) fn programs_timeouts(&self, config: &Value) -> Value {
         timeouts_in(config).cloned().unwrap_or(Value::Null)
     }
 
-    /// Puts the timeout of the operation into a configuration, unless the program's own say otherwise. Whether that changes
-    /// anything.
+    /// Adds the operation's timeout to a configuration unless the program sets one. Returns whether
+    /// that changed anything.
     pub(super) fn allow(&self, config: &mut Value, programs: &Value) -> bool {
         let Some((operation, object)) = self.timeout_place() else { return false };
         let is_set = |key| member(programs, key).is_some_and(|value| !value.is_null());
@@ -123,7 +120,8 @@ impl Target<'_> {
         *timeouts != before
     }
 
-    /// Adds to a configuration the timeouts that the state holds, unless a program had set them and has taken them back.
+    /// Copies timeouts of the state to a configuration, except those that a program had set and
+    /// removed.
     pub(super) fn keep_timeouts(&self, config: &mut Value, prior: &Value) {
         let Some((_, object)) = self.timeouts_field() else { return };
         let (Some(before @ Value::Object(kept)), Some(timeouts)) = (timeouts_in(prior), timeouts_of(config))
@@ -132,7 +130,7 @@ impl Target<'_> {
         };
         let programs = self.timeouts.program.as_deref().unwrap_or_default();
         if programs.is_empty() && timeouts.is_null() {
-            // As it is, so that an object of nothing but nulls stays one.
+            // Unchanged, so that an object of nulls stays one.
             timeouts.clone_from(before);
             return;
         }
@@ -146,8 +144,8 @@ impl Target<'_> {
         }
     }
 
-    /// The state with the timeout of an operation that has no configuration, where the provider looks for it then. `None`:
-    /// it is as it was.
+    /// The state with the timeout of an operation without configuration, where the provider expects
+    /// it; `None` if it is unchanged.
     pub(super) fn allow_in_state(&self, stored: &Object) -> Option<Object> {
         let (operation, fields) = self.timeout_place()?;
         let time = self.timeouts.allowed?;
@@ -169,7 +167,7 @@ impl Target<'_> {
         Some(object)
     }
 
-    /// What was read, without what [`Self::allow_in_state`] has added to it.
+    /// Removes from a read object what [`Self::allow_in_state`] added.
     pub(super) fn without_timeout(&self, mut read: Object, sent: &Object, stored: &Object) -> Object {
         if let (Some(before), Some(sent)) = (timeouts_in(&stored.value), timeouts_in(&sent.value))
             && let Some(timeouts) = timeouts_of(&mut read.value)
@@ -191,7 +189,7 @@ impl Target<'_> {
         })
     }
 
-    /// Where the timeout of the operation goes, if the resource has a place for it.
+    /// The operation and the shape of its timeouts, if the resource has them.
     fn timeout_place(&self) -> Option<(Operation, &ObjectShape)> {
         let operation = self.timeouts.operation.filter(|operation| self.takes_timeout(*operation))?;
         self.timeouts_field().map(|(_, object)| (operation, object))
@@ -206,7 +204,8 @@ impl Target<'_> {
     }
 }
 
-/// Which timeouts stand in a program's inputs. What cannot be read is none: the inputs may be of another version.
+/// The timeouts in a program's inputs. Unreadable inputs, which may be of another version, have
+/// none.
 fn set_by_program(inputs: &Struct, field: &Field, object: &ObjectShape) -> Vec<Arc<str>> {
     let Some(Ok((PropertyView::Object(timeouts), _))) = inputs.get(&field.pulumi).map(unwrap) else {
         return Vec::new();
@@ -240,7 +239,7 @@ fn is_empty(timeouts: &Value) -> bool {
     matches!(timeouts, Value::Object(members) if members.values().all(Value::is_null))
 }
 
-/// Sets one timeout, in an object that is made of nulls where there is none.
+/// Sets one timeout; a null object becomes one of nulls.
 fn set(timeouts: &mut Value, object: &ObjectShape, key: &str, timeout: Value) {
     if timeouts.is_null() && !timeout.is_null() {
         let nulls = object.fields.iter().map(|field| (Arc::clone(&field.terraform), Value::Null));

@@ -1,14 +1,14 @@
-//! Write-only values that an engine is not to store.
+//! Write-only values that the engine does not store.
 //!
-//! A provider never returns them, but engines store every input, and who can open a state can open its secrets. With
-//! [`settings::WRITE_ONLY`](crate::settings::WRITE_ONLY), Check answers with a mark in place of each: a random salt, and the
-//! value's hash with it, which stays the same for as long as the value does. The value itself is kept in memory until the
-//! resource is checked again, for the calls that follow: an engine checks a resource, compares it, and makes or changes it,
-//! all in one process.
+//! A provider never returns them, but engines store every input, and a decrypted state shows its
+//! secrets. With [`settings::WRITE_ONLY`](crate::settings::WRITE_ONLY), Check replaces each by a
+//! mark: a random salt, and the value's salted hash, which changes only with the value. The value
+//! itself stays in memory until the next Check of the resource: an engine calls Check, Diff, and
+//! Create or Update of a resource in one process.
 //!
-//! A mark whose value nobody holds comes out of a state, where `ignoreChanges` says that the program's value is not to be
-//! taken. It stands for nothing then, as in Terraform, where a write-only value that is not configured is null; whether
-//! the setting is still on does not matter.
+//! A mark without a value in memory comes from a state, where `ignoreChanges` excludes the
+//! program's value. It counts as null, as in Terraform a write-only value that is not configured,
+//! even if the setting is off by now.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -22,19 +22,19 @@ use crate::package::shape::{ObjectShape, Shape};
 use crate::translate::property::{self, PropertyView};
 use crate::translate::property_path::inside_mut;
 
-/// What a mark begins with. The salt and the hash follow, in hexadecimal digits with a colon between them.
+/// Prefix of a mark. Salt and hash follow, in hexadecimal digits, separated by a colon.
 const MARK: &str = "isthmus:write-only:";
 const SALT: usize = 16;
 const HASH: usize = 32;
 
-/// There are no random numbers for a salt, so nothing can be held back.
+/// Without random numbers for a salt, no value can be withheld.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "failed to generate the salt of write-only values: the operating system's random number generator failed"
 )]
 pub(crate) struct NoSalt(#[source] getrandom::Error);
 
-/// The values that are held for the resources of one provider.
+/// The values in memory for the resources of one provider.
 #[derive(Debug, Default)]
 pub(crate) struct WriteOnlyValues {
     /// By URN, then by mark.
@@ -42,12 +42,12 @@ pub(crate) struct WriteOnlyValues {
 }
 
 impl WriteOnlyValues {
-    /// Puts marks in the place of the write-only values of `inputs`, and holds the values for the resource `urn` instead of
-    /// those that were held before. `olds` are the inputs that the engine has stored: their marks are used again for the same
-    /// values, so that a state changes only with them.
+    /// Replaces the write-only values of `inputs` by marks, and stores the values for the resource
+    /// `urn` in place of earlier ones. `olds` are the stored inputs: their marks are reused for
+    /// equal values, so that the state changes only with these.
     ///
     /// # Errors
-    /// When there are no random numbers.
+    /// If the system's random number generator fails.
     pub(crate) fn hold(
         &self,
         urn: &str,
@@ -66,7 +66,7 @@ impl WriteOnlyValues {
         Ok(())
     }
 
-    /// `inputs` with the values that are held in the place of their marks; marks of others are taken out.
+    /// Restores values in place of their marks in `inputs`; other marks are removed.
     pub(crate) fn reveal(&self, urn: &str, mut inputs: Struct, shape: &ObjectShape) -> Struct {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let none = HashMap::new();
@@ -75,7 +75,7 @@ impl WriteOnlyValues {
     }
 }
 
-/// `inputs` without any marks.
+/// Removes all marks from `inputs`.
 pub(super) fn without_marks(mut inputs: Struct, shape: &ObjectShape) -> Struct {
     reveal_object(&mut inputs, shape, &HashMap::new());
     inputs
@@ -199,7 +199,6 @@ fn is_mark(view: &PropertyView<'_>) -> bool {
         .is_some_and(|(salt, hash)| is_hex(salt, SALT) && is_hex(hash, HASH))
 }
 
-/// The salt of a mark.
 fn salt_of(mark: &str) -> &str {
     mark.strip_prefix(MARK).and_then(|rest| rest.split_once(':')).map_or("", |(salt, _)| salt)
 }
@@ -275,7 +274,7 @@ mod tests {
         assert_eq!(second.get("only"), first.get("only"));
         let salted = held(&values, "a", program("zero"), &Struct::default());
         assert_ne!(salted.get("key"), first.get("key"), "nobody can compare two resources");
-        // What was held for the resource before is forgotten.
+        // Values of the previous Check are dropped.
         assert_eq!(values.reveal("a", second, &thing().object).get("key"), None);
     }
 

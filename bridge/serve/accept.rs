@@ -1,17 +1,16 @@
-//! Connections that cannot be accepted, because the process or the system has no file descriptor left for them.
+//! Connections that cannot be accepted, because the process or the system has no file descriptor
+//! left.
 //!
-//! The connection stays in the queue, so accepting it fails again at once, and again. So there is a pause after each failure;
-//! what is in the queue is accepted when something else was closed.
+//! The connection stays in the queue, so that accepting it fails again at once. Each failure is
+//! followed by a pause; queued connections are accepted when descriptors are closed.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::io::Errno;
-/// How long to wait before the next attempt.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Slows down an accept loop that fails, and reports the failure once.
 #[derive(Debug)]
 pub(super) struct AcceptPacer<Warn> {
     warn: Warn,
@@ -36,7 +35,7 @@ impl<Warn: Fn(String)> AcceptPacer<Warn> {
                 }
                 tokio::time::sleep(PAUSE).await;
             }
-            // This connection alone: its peer is gone.
+            // Concerns only this connection, whose peer has closed it.
             Err(_) => {}
         }
         accepted

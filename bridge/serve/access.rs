@@ -34,25 +34,18 @@ pub(crate) fn own_connections(listener: TcpListener) -> impl Stream<Item = std::
     checked.filter_map(|accepted: std::io::Result<Option<TcpStream>>| accepted.transpose())
 }
 
-/// A connection is not served.
 #[derive(Clone, Debug, thiserror::Error)]
 #[cfg_attr(
     not(target_os = "linux"),
     expect(dead_code, reason = "nothing is refused where no owner can be looked up")
 )]
 pub(super) enum AccessDenied {
-    /// It belongs to a user who is not allowed.
     #[error(
         "the connection belongs to user {user}, and this daemon serves only user {own} and root\n\
          help: set {}={user} in the environment of the daemon to serve this user as well", ALLOW_USERS.name
     )]
-    OtherUser {
-        /// The user at the other end.
-        user: u32,
-        /// The daemon's user.
-        own: u32,
-    },
-    /// It belongs to a user of another user namespace, all of whom have the same number here.
+    OtherUser { user: u32, own: u32 },
+    /// It belongs to a user of another user namespace, all of whom have the same id here.
     #[error(
         "the connection belongs to a user that has no id in the user namespace of this daemon\n\
          help: run both in one user namespace, or set {}=* in the environment of the daemon to serve every user", ALLOW_USERS.name
@@ -64,19 +57,15 @@ pub(super) enum AccessDenied {
          help: keep the connection open, or set {}=* in the environment of the daemon to serve every user", ALLOW_USERS.name
     )]
     NoSocket,
-    /// The system does not let us look.
+    /// The system denies the lookup.
     #[error(
         "failed to determine the user of the connection: {reason}\n\
          help: allow netlink sock_diag sockets or mount /proc, or set {}=* in the environment of the daemon to serve \
          every user", ALLOW_USERS.name
     )]
-    Undetermined {
-        /// What was tried, and why it failed.
-        reason: String,
-    },
+    Undetermined { reason: String },
 }
 
-/// Decides which connections are served.
 #[derive(Debug)]
 pub(super) struct AccessPolicy {
     allowed: AllowedUsers,
@@ -94,7 +83,7 @@ impl AccessPolicy {
         }
     }
 
-    /// Checks the user at the other end of a connection of which nothing was read yet.
+    /// Checks the user at the other end of a connection before anything is read from it.
     #[cfg(target_os = "linux")]
     pub(super) async fn check(&self, stream: &TcpStream) -> Result<(), AccessDenied> {
         if self.allowed.is_everyone() {
@@ -108,7 +97,7 @@ impl AccessPolicy {
         Err(AccessDenied::OtherUser { user, own: AllowedUsers::own() })
     }
 
-    /// Serves every connection: there is no way to look up its user here.
+    /// Serves every connection: its user cannot be looked up here.
     #[cfg(not(target_os = "linux"))]
     pub(super) async fn check(&self, _: &TcpStream) -> Result<(), AccessDenied> {
         let _ = &self.allowed;

@@ -1,4 +1,4 @@
-//! A connection on its way into a server of tonic, which hands what is known of it to every call.
+//! A connection for a tonic server, with information for its calls.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -7,7 +7,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tonic::transport::server::Connected;
 
-/// A connection, what its calls find of it in their extensions, and what is dropped together with it.
+/// A connection, the information that its calls find in their extensions, and a guard that is
+/// dropped with it.
 #[derive(Debug)]
 pub(super) struct Connection<Info, Guard> {
     pub(super) stream: TcpStream,

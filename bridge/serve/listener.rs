@@ -1,4 +1,4 @@
-//! The port, and the connections that come in on it.
+//! The port and its connections.
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -25,21 +25,18 @@ use crate::pulumirpc::PulumiService;
 /// The largest message in either direction, in bytes: 400 MiB, the engine's own limit.
 pub(crate) const LARGEST_MESSAGE: usize = 400 * 1024 * 1024;
 
-/// How much may be on its way before a reader has taken it. Schemas have megabytes, and the connection is local.
+/// Flow control window in bytes. Schemas have megabytes, and the connection is local.
 const WINDOW: u32 = 8 * 1024 * 1024;
 
-/// The services could not be served.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServeError {
-    /// No port could be had.
     #[error("failed to open a port on 127.0.0.1")]
     Bind(#[source] std::io::Error),
-    /// The server ended by itself.
     #[error("the server failed")]
     Serve(#[source] tonic::transport::Error),
 }
 
-/// An open port, accepting already; engines dial as soon as they have read its number.
+/// An open port, which accepts already: engines dial as soon as they have read its number.
 #[derive(Debug)]
 pub(crate) struct Listener {
     listener: TcpListener,
@@ -55,12 +52,12 @@ impl Listener {
         Ok(Self { listener, port })
     }
 
-    /// Its number.
     pub(crate) fn port(&self) -> u16 {
         self.port
     }
 
-    /// Serves the daemon's own user, root, and those that the settings allow, until `ended` comes; then lets running calls finish.
+    /// Serves the daemon's own user, root, and those that the settings allow, until `ended`
+    /// completes; then lets running calls finish.
     pub(crate) async fn serve(
         self,
         daemon: Arc<Daemon>,
@@ -84,12 +81,12 @@ impl Listener {
                 let (access, refuser) = (Arc::clone(&access), Arc::clone(&refuser));
                 async move {
                     let stream = pacer.pace(accepted).await?;
-                    // Before any byte of it is read, and before it has a session.
+                    // Before anything is read from it, and before it has a session.
                     if let Err(reason) = access.check(&stream).await {
                         refuser.refuse(stream, reason);
                         return Ok(None);
                     }
-                    // Small answers must not wait for more: every call is a question that somebody waits on.
+                    // Every response is awaited, so small ones must not be delayed.
                     stream.set_nodelay(true)?;
                     let session = daemon.open_session();
                     Ok(Some(Connection { stream, _guard: SessionGuard(Arc::clone(&session)), info: session }))
@@ -114,7 +111,6 @@ impl Listener {
     }
 }
 
-/// Ends a session with its connection.
 #[derive(Debug)]
 struct SessionGuard(Arc<Session>);
 

@@ -1,8 +1,9 @@
-//! What goes out of both services, redacted: no status and no reason of a failure leaves this process otherwise.
+//! Redaction of all responses of both services.
 //!
-//! Providers quote values in diagnostics, in statuses, and in the traces of their panics. What an engine marks as secret is noted
-//! here when a call comes in; what schemas call sensitive is noted where values go to a provider and come back from it
-//! (`isthmus_provider`). Lines of the log are redacted on their way to the engine (`crate::engine::EngineLog`).
+//! Providers quote values in diagnostics, statuses and panic traces. Secrets marked by an engine
+//! are noted here when a call comes in; those that schemas call sensitive are noted where values
+//! pass to and from a provider (`isthmus_provider`). Log lines are redacted by
+//! `crate::engine::EngineLog`.
 
 use isthmus_proto::property::Struct;
 use isthmus_proto::{lumirpc, pulumirpc, rpc};
@@ -15,14 +16,13 @@ use super::connected_session;
 use crate::status::with_texts;
 use crate::translate::marked_secrets::note_secrets;
 
-/// The detail by which an engine keeps a resource that was half made, with the reasons.
+/// The detail with the reasons by which an engine keeps a partially created resource.
 pub(super) const INIT_FAILED: &str = "type.googleapis.com/pulumirpc.ErrorResourceInitFailed";
 
-/// A service whose answers are redacted.
 #[derive(Clone, Debug)]
 pub(super) struct Redacted<Service>(pub(super) Service);
 
-/// The texts of an answer that may quote a secret.
+/// The texts of a response that may quote a secret.
 trait Texts {
     fn redact(&mut self, _: &KnownSecrets) {}
 }
@@ -49,7 +49,7 @@ answers! {
         lumirpc::NameResponse, lumirpc::DiffResponse, lumirpc::CreateResponse, lumirpc::GetResponse, lumirpc::UpdateResponse,
 }
 
-/// Each method notes the secrets in the bags of its request, which are named behind it, and redacts what comes of it.
+/// Each method notes the secrets in the listed bags of its request and redacts its response.
 macro_rules! redacted {
     ($service:path: $($method:ident($request:ty) -> $response:ty, $retention:ident [$($bag:ident),*];)+) => {
         #[tonic::async_trait]
@@ -91,7 +91,7 @@ redacted! { pulumirpc::resource_provider_server::ResourceProvider:
     cancel(()) -> (), Usual [];
 }
 
-// This engine marks nothing.
+// This engine marks no secrets.
 redacted! { lumirpc::resource_provider_server::ResourceProvider:
     name(lumirpc::NameRequest) -> lumirpc::NameResponse, Usual [];
     check(lumirpc::CheckRequest) -> lumirpc::CheckResponse, Usual [];
@@ -108,7 +108,7 @@ fn note_in(bag: Option<&Struct>, secrets: &KnownSecrets, retention: Retention) {
     }
 }
 
-/// A status whose text, and the reasons in whose details, are redacted.
+/// Redacts a status: its text and the reasons in its details.
 pub(crate) fn redacted_status(status: Status, secrets: &KnownSecrets) -> Status {
     let message = secrets.redact(status.message()).into_owned();
     let details = match rpc::Status::decode(status.details()) {
@@ -117,7 +117,7 @@ pub(crate) fn redacted_status(status: Status, secrets: &KnownSecrets) -> Status 
             inner.details.iter_mut().for_each(|detail| redact_reasons(detail, secrets));
             inner.encode_to_vec().into()
         }
-        // There are none: those that are sent are made here (`status.rs`).
+        // No details, or none of ours (`status.rs`), which are the only ones sent.
         Ok(_) | Err(_) => bytes::Bytes::new(),
     };
     with_texts(&status, message, details)

@@ -1,8 +1,8 @@
-//! The answer to connections that are not served: every call on them fails with PERMISSION_DENIED and the reason.
+//! Refused connections: every call on them fails with PERMISSION_DENIED and the reason.
 //!
-//! A connection that is closed without a word looks like a plugin that has crashed, so an engine gets a proper answer. It
-//! comes from a server that has none of the services, no session, and little room: a few connections at a time, for a
-//! few seconds each. Beyond that, connections are closed.
+//! A connection that is only closed looks like a crashed plugin. The answer comes from a server
+//! without services, sessions and much capacity: a few connections at a time, for a few seconds
+//! each. Further connections are closed.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -20,30 +20,27 @@ use super::access::AccessDenied;
 use super::connection::Connection;
 use crate::status::RequestError;
 
-/// How many connections are answered at a time.
 const MOST_CONNECTIONS: usize = 16;
 
-/// How many calls of one connection are answered at a time.
+/// Concurrent calls per connection.
 const MOST_CALLS: u32 = 8;
 
-/// How long a connection is answered.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// How much of a request is taken in, in bytes. Nothing of it is read.
+/// Flow control window in bytes. Requests are not read.
 const WINDOW: u32 = 64 * 1024;
 
-/// Answers connections that are not served.
 #[derive(Debug)]
 pub(super) struct Refuser {
     connections: mpsc::Sender<RefusedConnection>,
     room: Arc<Semaphore>,
 }
 
-/// A connection, the reason why it is not served, and its place among those that are answered.
+/// A connection, the reason of its refusal, and its share of the capacity.
 type RefusedConnection = Connection<AccessDenied, OwnedSemaphorePermit>;
 
 impl Refuser {
-    /// The refuser, and the server that has to run for it. The server ends with the refuser.
+    /// The refuser, and the future of its server. The server ends with the refuser.
     pub(super) fn new() -> (Self, impl Future<Output = ()>) {
         let (connections, refused) = mpsc::channel(MOST_CONNECTIONS);
         let refused = ReceiverStream::new(refused).map(Ok::<_, Infallible>);
@@ -55,7 +52,7 @@ impl Refuser {
             .max_connection_age_grace(Duration::ZERO)
             .serve_with_incoming(tower::service_fn(refuse), refused);
         let server = async {
-            // It has nothing that could fail but single connections.
+            // Only single connections can fail.
             let _ = server.await;
         };
         (Self { connections, room: Arc::new(Semaphore::new(MOST_CONNECTIONS)) }, server)
@@ -64,7 +61,7 @@ impl Refuser {
     /// Answers a connection, or closes it if there are too many.
     pub(super) fn refuse(&self, stream: TcpStream, reason: AccessDenied) {
         if let Ok(room) = Arc::clone(&self.room).try_acquire_owned() {
-            // It is closed as well if the server has ended.
+            // If the server has ended, the connection is closed.
             let _ = self.connections.try_send(Connection { stream, info: reason, _guard: room });
         }
     }

@@ -1,23 +1,24 @@
-//! Requests that cannot be decoded are invalid arguments.
+//! Requests that cannot be decoded fail with INVALID_ARGUMENT.
 //!
-//! tonic answers them INTERNAL, which the engine reads as "it may have happened" (see `status`). They have not reached a
-//! handler, so nothing has happened, and no handler here answers INTERNAL: that code only ever comes from tonic, for a
-//! message that is not protobuf, nests too deeply, is not UTF-8, is cut short, or is missing.
+//! tonic answers INTERNAL, which the engine reads as an unknown outcome (see `status`). But such
+//! requests have reached no handler, and no handler here answers INTERNAL: that code only comes
+//! from tonic, for a message that is not protobuf, nests too deeply, is not UTF-8, is truncated, or
+//! is missing.
 
 use tonic::codegen::http::{HeaderMap, Response};
 use tonic::{Code, Status};
 
 use crate::status::RequestError;
 
-/// The answer with the code that the engine understands.
+/// The response with INVALID_ARGUMENT in place of INTERNAL.
 pub(super) fn of_undecodable<Body>(mut response: Response<Body>) -> Response<Body> {
-    // The status is among the headers exactly where there is nothing else to the answer.
+    // The status is in the headers exactly if the response has no body.
     if let Some(status) = Status::from_header_map(response.headers())
         && status.code() == Code::Internal
     {
         let invalid = Status::from(RequestError::Invalid(format!("invalid request: {}", status.message())));
         let mut headers = HeaderMap::new();
-        // A text that came in a header fits into one.
+        // A text from a header fits into one.
         if invalid.add_header(&mut headers).is_ok() {
             response.headers_mut().extend(headers);
         }

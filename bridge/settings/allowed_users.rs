@@ -1,7 +1,7 @@
 //! The users that the daemon serves: its own, root, and those of `ISTHMUS_ALLOW_USERS`.
 //!
-//! Names are looked up in `/etc/passwd` alone: a static executable has no name service switch, so users of a directory
-//! service are listed by their numeric ids, which always work.
+//! Names are resolved by `/etc/passwd` alone, since a static executable has no name service switch;
+//! users of a directory service are listed by numeric id.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -10,7 +10,7 @@ use super::values;
 
 const ROOT: u32 = 0;
 
-/// Where the names of local users are.
+/// The database of local users.
 const PASSWD: &str = "/etc/passwd";
 
 /// The users whose connections are served.
@@ -24,12 +24,12 @@ enum Users {
 }
 
 impl AllowedUsers {
-    /// The users of a list of names and ids, and the daemon's own user and root.
+    /// Parses a list of names and ids; the daemon's own user and root are added.
     pub(super) fn parse(value: &OsStr) -> Result<Self, String> {
         Self::parse_with(value, Self::own(), || std::fs::read_to_string(PASSWD).unwrap_or_default())
     }
 
-    /// `passwd` is read when the list has a name.
+    /// `passwd` is called only if the list has a name.
     fn parse_with(value: &OsStr, own: u32, passwd: impl FnOnce() -> String) -> Result<Self, String> {
         if value.to_str().is_some_and(|value| value.trim() == "*") {
             return Ok(Self(Users::Everyone));
@@ -38,7 +38,7 @@ impl AllowedUsers {
         let mut names = Vec::new();
         for user in values::list(value)? {
             match user.parse() {
-                // The system's own "no user".
+                // The system's invalid user id.
                 Ok(u32::MAX) => return Err(format!("invalid user {user:?}")),
                 Ok(id) => drop(users.insert(id)),
                 Err(_) if is_name(&user) => names.push(user),
@@ -56,7 +56,7 @@ impl AllowedUsers {
         Ok(Self(Users::Only(users)))
     }
 
-    /// The user whose rights the daemon has.
+    /// The daemon's effective user.
     pub fn own() -> u32 {
         rustix::process::geteuid().as_raw()
     }
@@ -65,12 +65,11 @@ impl AllowedUsers {
         Self(Users::Only(BTreeSet::from([own, ROOT])))
     }
 
-    /// Whether every user is served, so that none need be looked up.
+    /// Whether every user is served, so that no lookup is needed.
     pub fn is_everyone(&self) -> bool {
         self.0 == Users::Everyone
     }
 
-    /// Whether this user is served.
     pub fn contains(&self, user: u32) -> bool {
         match &self.0 {
             Users::Everyone => true,
@@ -79,14 +78,14 @@ impl AllowedUsers {
     }
 }
 
-/// The daemon's own user and root.
 impl Default for AllowedUsers {
     fn default() -> Self {
         Self::only(Self::own())
     }
 }
 
-/// Whether this may be a user's name. Digits alone are an id, and what a number starts with is most likely a mistyped one.
+/// Whether this may be a user's name. Digits alone are an id, and a name that starts with one is
+/// probably a mistyped id.
 fn is_name(text: &str) -> bool {
     text.starts_with(|first: char| first.is_alphabetic() || first == '_')
         && !text.contains(|other: char| other.is_whitespace() || matches!(other, ':' | '/' | '*'))

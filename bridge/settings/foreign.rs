@@ -1,7 +1,7 @@
-//! Variables that belong to others: how their values are understood, and warnings of values that are not.
+//! Variables of other programs: parsing, and warnings of values that are ignored.
 //!
-//! Their owners mostly pass over what they do not understand, and so does this program, but not without a word. Where a
-//! variable protects something, its owner's reading counts, or a stricter one.
+//! Their owners mostly ignore invalid values; so does isthmus, with a warning. Where a variable
+//! protects something, its owner's reading applies, or a stricter one.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -11,17 +11,19 @@ use isthmus_provider::plugin::Level;
 
 use super::values::boolean;
 
-/// The variables for the log lines of providers. The first one that is set counts: Terraform lets the more specific one win.
+/// The variables for log lines of providers. The first one that is set applies: as in Terraform,
+/// the more specific one.
 pub(crate) const LOG_VARIABLES: [&str; 2] = ["TF_LOG_PROVIDER", "TF_LOG"];
 
-/// OpenTofu's variables that demand more of signatures.
+/// OpenTofu's variables that tighten signature checks.
 const ENFORCING: [&str; 2] = [SignaturePolicy::VALIDATION, SignaturePolicy::EXPIRATION];
 
-/// Numbers; OpenTofu passes over what is none.
+/// Numbers; OpenTofu ignores others.
 const NUMBERS: [&str; 3] =
     ["TF_REGISTRY_CLIENT_TIMEOUT", "TF_REGISTRY_DISCOVERY_RETRY", "TF_PROVIDER_DOWNLOAD_RETRY"];
 
-/// Set to anything (the second one: to anything but `0`), they weaken something, even to what looks like the opposite.
+/// Set to anything (the second one: to anything but `0`), they weaken a protection, even by a value
+/// like `false`.
 const WEAKENING: [(&str, &str); 2] = [
     ("TF_DISABLE_PLUGIN_TLS", "turns TLS to providers off"),
     (
@@ -30,17 +32,15 @@ const WEAKENING: [(&str, &str); 2] = [
     ),
 ];
 
-/// Which log lines are wanted.
+/// The log lines to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogLevel {
-    /// None.
     Off,
-    /// Those of this level and above.
     From(Level),
 }
 
 impl LogLevel {
-    /// What a value of `TF_LOG` names; `JSON` is Terraform's word for "everything, as JSON".
+    /// Parses a value of `TF_LOG`; `JSON` means all lines, as JSON.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         match text.to_ascii_uppercase().as_str() {
             "TRACE" | "JSON" => Some(Self::From(Level::Trace)),
@@ -54,7 +54,7 @@ impl LogLevel {
     }
 }
 
-/// A warning for each variable whose value is not understood, or does not do what it seems to.
+/// Warnings of variables whose value is invalid or misleading.
 pub(super) fn warnings(variables: &BTreeMap<OsString, OsString>) -> Vec<String> {
     let set = |name: &'static str| {
         let value = variables.get(OsStr::new(name)).filter(|value| !value.is_empty())?;
@@ -128,10 +128,10 @@ mod tests {
             ("TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE", &["false", "off"], "that no lock file has"),
         ] {
             for value in values {
-                let said = warned(name, value);
+                let found = warned(name, value);
                 assert!(
-                    matches!(&said[..], [one] if one.starts_with(name) && one.contains(words) && one.contains(value)),
-                    "{name}={value}: {said:?}"
+                    matches!(&found[..], [one] if one.starts_with(name) && one.contains(words) && one.contains(value)),
+                    "{name}={value}: {found:?}"
                 );
             }
         }

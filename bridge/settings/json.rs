@@ -1,11 +1,11 @@
-//! Settings that are JSON objects.
+//! Settings whose values are JSON objects.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
 
 use isthmus_cty::json::Json;
 
-/// The properties that name resources where their programs do not, by Terraform's types.
+/// Properties that name resources for which programs set no name, by Terraform type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NameProperties(Vec<(String, Vec<String>)>);
 
@@ -19,12 +19,11 @@ impl NameProperties {
         read.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether no type is configured.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Those of a type.
+    /// The properties for a type.
     pub fn of(&self, terraform_type: &str) -> &[String] {
         let found = self.0.iter().find(|(type_name, _)| type_name == terraform_type);
         found.map_or(&[], |(_, properties)| properties)
@@ -43,7 +42,7 @@ fn property_names(json: Json) -> Option<Vec<String>> {
     }
 }
 
-/// What `provider_meta` blocks would have, by the provider's type.
+/// The values of `provider_meta` blocks, by provider type.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProviderMeta(Vec<(String, Json)>);
 

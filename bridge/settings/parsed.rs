@@ -1,4 +1,4 @@
-//! The values of all settings, each of its own type.
+//! The parsed values of all settings.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -16,43 +16,39 @@ use super::{
     foreign,
 };
 
-/// How much of a value that is not understood is repeated in the error, in characters.
+/// Maximum length, in characters, of an invalid value in an error.
 const LONGEST_VALUE: usize = 60;
 
-/// What the environment configures.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The users whose connections are served.
     pub allowed_users: AllowedUsers,
-    /// How long what was asked to end may take.
+    /// Time that a stopped call or provider has to finish.
     pub stop_grace_period: Duration,
-    /// The directory of the store, of keys and of caches.
+    /// The directory of the state store, keys and caches.
     pub home: Option<PathBuf>,
-    /// The key of the store; without it, the one in the home.
+    /// The key of the state store; by default the one in the home.
     pub key: Option<KeySource>,
-    /// What fixes the versions and packages of providers.
+    /// The lock file of providers.
     pub lock_file: Option<PathBuf>,
     /// Whether processes that a provider has moved into another session are killed when it ends.
     pub kill_sessions: bool,
-    /// Whether the calls of providers are logged.
+    /// Whether calls of providers are logged.
     pub log_calls: bool,
-    /// What names resources to a legacy engine.
+    /// Properties that name resources of a legacy engine.
     pub name_properties: NameProperties,
-    /// Whether providers are found without any network.
+    /// Whether providers are found without network access.
     pub offline: bool,
-    /// The provider of a plugin for a legacy engine.
+    /// The provider binary of a legacy engine's plugin.
     pub provider: Option<PathBuf>,
-    /// The metadata of the program for providers.
+    /// Metadata for providers, as from `provider_meta` blocks.
     pub provider_meta: ProviderMeta,
-    /// Whether schemas are cached.
     pub schema_cache: bool,
-    /// What a legacy engine gets of sensitive outputs.
     pub sensitive_outputs: SensitiveOutputs,
-    /// Where the store of objects is; without it, in the home.
+    /// Location of the state store; by default in the home.
     pub store: Option<StoreAddress>,
-    /// What engines store of write-only values.
     pub write_only: WriteOnly,
-    /// What in the environment has no effect, in sentences for the user.
+    /// Warnings about variables without effect, for the user.
     pub warnings: Vec<String>,
 }
 
@@ -61,7 +57,6 @@ pub struct Settings {
 pub enum SensitiveOutputs {
     /// All of them, with a warning.
     Show,
-    /// Nothing.
     Withhold,
 }
 
@@ -70,11 +65,10 @@ pub enum SensitiveOutputs {
 pub enum WriteOnly {
     /// The values, marked as secrets.
     Secret,
-    /// Salted hashes.
     Hash,
 }
 
-/// Settings that are not understood: all of them at once, each on a line of its own. Values of keys and addresses are not shown.
+/// All invalid settings, one per line. Values of keys and addresses are not shown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "invalid settings in the environment:\n  {}\nhelp: correct or unset these variables; docs/settings.md describes them all",
@@ -83,18 +77,18 @@ pub enum WriteOnly {
 pub struct InvalidSettings(Vec<String>);
 
 impl Settings {
-    /// What this process's environment says.
+    /// Parses this process's environment.
     ///
     /// # Errors
-    /// When a value is not understood.
+    /// If a value is invalid.
     pub fn from_environment() -> Result<Self, InvalidSettings> {
         Self::parse(std::env::vars_os())
     }
 
-    /// What an environment says.
+    /// Parses an environment.
     ///
     /// # Errors
-    /// When a value is not understood.
+    /// If a value is invalid.
     pub fn parse(
         environment: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Result<Self, InvalidSettings> {
@@ -134,7 +128,7 @@ impl Settings {
 }
 
 impl Default for Settings {
-    /// What an empty environment says.
+    /// The settings of an empty environment.
     fn default() -> Self {
         Self::parse([]).expect("what is not set cannot be misunderstood")
     }
@@ -148,14 +142,14 @@ impl WriteOnly {
     const VALUES: [(&str, Self); 2] = [("secret", Self::Secret), ("hash", Self::Hash)];
 }
 
-/// Reads variables, and collects what is wrong with them.
+/// Reads variables, and collects errors.
 struct Reader<'a> {
     variables: &'a BTreeMap<OsString, OsString>,
     invalid: Vec<String>,
     warnings: Vec<String>,
 }
 
-/// Whether an error repeats the value.
+/// Whether an error shows the value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Showing {
     Value,
@@ -167,27 +161,27 @@ impl<'a> Reader<'a> {
         Self { variables, invalid: Vec::new(), warnings: Vec::new() }
     }
 
-    /// A value, where one is set; an empty one is none.
+    /// The value of a variable; an empty one counts as unset.
     fn value<T>(&mut self, setting: Setting, parse: impl Fn(&OsStr) -> Result<T, String>) -> Option<T> {
         let value = self.variables.get(OsStr::new(setting.name)).filter(|value| !value.is_empty())?;
         self.parsed(setting, value, Showing::Value, parse)
     }
 
-    /// The same for a value that may hold secrets, which no error repeats.
+    /// The same for a value with secrets, which no error shows.
     fn hidden<T>(&mut self, setting: Setting, parse: impl Fn(&OsStr) -> Result<T, String>) -> Option<T> {
         let value = self.variables.get(OsStr::new(setting.name)).filter(|value| !value.is_empty())?;
         self.parsed(setting, value, Showing::Nothing, parse)
     }
 
-    /// A value that may be a secret. An empty one is refused: it is the result of an expansion that has failed, and a store must not
-    /// get another key than the one that was meant.
+    /// A secret. An empty value is rejected: it results from a failed expansion, and the store must
+    /// not get another key than the intended one.
     fn secret<T>(&mut self, setting: Setting, parse: impl Fn(&OsStr) -> Result<T, String>) -> Option<T> {
         let value = self.variables.get(OsStr::new(setting.name))?;
         let parse = |value: &OsStr| if value.is_empty() { Err("empty".to_owned()) } else { parse(value) };
         self.parsed(setting, value, Showing::Nothing, parse)
     }
 
-    /// The key of the store, which at most one of three variables may give.
+    /// The key of the store, which at most one of three variables sets.
     fn key(&mut self) -> Option<KeySource> {
         let all = [KEY, KEY_FILE, PASSPHRASE];
         let set = all.map(|setting| setting.name).into_iter();
@@ -201,7 +195,7 @@ impl<'a> Reader<'a> {
         key.or(file).or(passphrase)
     }
 
-    /// The address of the store. It may have a password in it.
+    /// The address of the store, which may contain a password.
     fn store(&mut self, authorities: Option<PathBuf>) -> Option<StoreAddress> {
         match self.hidden(STORE, values::store) {
             Some(StoreAddress::Server(server)) => Some(StoreAddress::Server(server.trusting(authorities))),
@@ -236,7 +230,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A value in quotation marks, or its beginning.
+/// A quoted value, or its start.
 struct Shortened<'a>(&'a OsStr);
 
 impl fmt::Display for Shortened<'_> {
@@ -250,7 +244,7 @@ impl fmt::Display for Shortened<'_> {
     }
 }
 
-/// A warning for each variable that looks like one of ours and is none.
+/// A warning for each unknown variable with our prefix.
 fn misspelt(variables: &BTreeMap<OsString, OsString>) -> impl Iterator<Item = String> {
     let names = variables.keys().map(|name| name.to_string_lossy());
     names

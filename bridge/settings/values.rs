@@ -1,7 +1,7 @@
-//! Parsers of the values of settings: strict, so that a value with a typing error is refused and not taken for the default.
+//! Parsers of setting values: strict, so that a mistyped value is rejected instead of ignored.
 //!
-//! Letter case and surrounding white space do not count where a value is one of a few words. A reason names what is wrong
-//! and never repeats the value, which may be secret.
+//! Keywords are parsed without regard to case and surrounding white space. An error never contains
+//! the value, which may be secret.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -10,13 +10,11 @@ use std::time::Duration;
 use isthmus_common::Secret;
 use isthmus_state::{StoreAddress, StoreError};
 
-/// The longest period: a day. Beyond that, clocks may not hold it.
+/// The longest period: a day. Clocks may not support much longer ones.
 const LONGEST_PERIOD: f64 = 86_400.0;
 
-/// What a key has.
 const KEY_DIGITS: usize = 64;
 
-/// The usual spellings of true and false.
 const BOOLEANS: [(&str, bool); 8] = [
     ("true", true),
     ("yes", true),
@@ -28,21 +26,20 @@ const BOOLEANS: [(&str, bool); 8] = [
     ("0", false),
 ];
 
-/// True or false, in one of the usual spellings.
 pub(super) fn boolean(value: &OsStr) -> Result<bool, String> {
     choice(&BOOLEANS)(value).map_err(|_| "not a boolean".to_owned())
 }
 
-/// One of these words, each with what it stands for.
-pub(super) fn choice<T: Copy>(words: &[(&str, T)]) -> impl Fn(&OsStr) -> Result<T, String> {
+/// Parses one of these keywords.
+pub(super) fn choice<T: Copy>(values: &[(&str, T)]) -> impl Fn(&OsStr) -> Result<T, String> {
     move |value| {
         let text = text(value)?.trim();
-        let found = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text));
+        let found = values.iter().find(|(word, _)| word.eq_ignore_ascii_case(text));
         found.map(|(_, meaning)| *meaning).ok_or_else(|| "unknown value".to_owned())
     }
 }
 
-/// A list whose entries have commas between them.
+/// Parses a comma-separated list.
 pub(super) fn list(value: &OsStr) -> Result<Vec<String>, String> {
     let entries = text(value)?.split(',').map(str::trim);
     let entries =
@@ -50,7 +47,7 @@ pub(super) fn list(value: &OsStr) -> Result<Vec<String>, String> {
     entries.collect::<Result<_, _>>().map_err(str::to_owned)
 }
 
-/// A number of seconds, up to a day.
+/// Parses a number of seconds, up to a day.
 pub(super) fn seconds(value: &OsStr) -> Result<Duration, String> {
     let seconds: f64 = text(value)?.trim().parse().map_err(|_| "not a number".to_owned())?;
     let in_range = Some(seconds).filter(|seconds| (0.0..=LONGEST_PERIOD).contains(seconds));
@@ -59,7 +56,7 @@ pub(super) fn seconds(value: &OsStr) -> Result<Duration, String> {
         .ok_or_else(|| "out of range".to_owned())
 }
 
-/// A path. One that was meant for a shell to expand would name something else.
+/// Parses a path. A leading `~` is rejected: only shells expand it.
 pub(super) fn path(value: &OsStr) -> Result<PathBuf, String> {
     if value.as_encoded_bytes().starts_with(b"~") {
         return Err("starts with `~`, which only a shell expands: write the whole path".to_owned());
@@ -67,7 +64,6 @@ pub(super) fn path(value: &OsStr) -> Result<PathBuf, String> {
     Ok(PathBuf::from(value))
 }
 
-/// Hexadecimal digits of a key.
 pub(super) fn key(value: &OsStr) -> Result<Secret, String> {
     let digits = text(value)?.trim();
     let count = digits.chars().count();
@@ -80,12 +76,11 @@ pub(super) fn key(value: &OsStr) -> Result<Secret, String> {
     Ok(Secret::new(digits.to_owned()))
 }
 
-/// A passphrase, exactly as it is.
+/// A passphrase, unchanged.
 pub(super) fn passphrase(value: &OsStr) -> Result<Secret, String> {
     text(value).map(|text| Secret::new(text.to_owned()))
 }
 
-/// The address of a store.
 pub(super) fn store(value: &OsStr) -> Result<StoreAddress, String> {
     let Ok(text) = text(value) else { return path(value).map(StoreAddress::File) };
     let address = StoreAddress::parse(text).map_err(|error| match error {
@@ -93,7 +88,7 @@ pub(super) fn store(value: &OsStr) -> Result<StoreAddress, String> {
         other => other.to_string(),
     });
     match address? {
-        // As the name of a file, what is in it would be shown in every message about the store.
+        // As a file name, the address would be shown in every message about the store.
         StoreAddress::File(_) if is_misspelt_address(text) => {
             Err("looks like the address of a server without `postgres://`".to_owned())
         }
@@ -102,14 +97,13 @@ pub(super) fn store(value: &OsStr) -> Result<StoreAddress, String> {
     }
 }
 
-/// An address whose scheme is damaged, or in libpq's other form.
+/// An address with an invalid scheme, or in libpq's other form.
 fn is_misspelt_address(text: &str) -> bool {
     let has_password =
         text.split_once('@').is_some_and(|(before, _)| before.contains(':') || before.contains("//"));
     has_password || ["host=", "password=", "dbname="].iter().any(|keyword| text.contains(keyword))
 }
 
-/// The text of a value.
 pub(super) fn text(value: &OsStr) -> Result<&str, String> {
     value.to_str().ok_or_else(|| "not UTF-8".to_owned())
 }

@@ -1,14 +1,14 @@
-//! What stands in a configuration for blocks that nobody wrote.
+//! Configuration values of absent blocks.
 //!
-//! Providers are written against Terraform core, which never sends null for a block that can be repeated: it sends the
-//! empty collection, and for a group an object of nulls. Only blocks that the provider itself fills may be absent.
+//! Terraform core never sends null to a provider for a repeatable block, but an empty collection,
+//! and for a group an object of nulls. Only blocks that the provider itself fills may be null.
 
 use std::sync::Arc;
 
 use isthmus_cty::{ObjectType, Type, Value};
 use isthmus_provider::schema::{Block, BlockNesting, NestedBlock};
 
-/// The value of the attribute that stands for `nested` when no such block was written.
+/// The value of attribute `nested` if there is no such block.
 pub(super) fn absent_block(nested: &NestedBlock) -> Value {
     let is_dynamic = nested.implied_type == Type::Dynamic;
     match nested.nesting {
@@ -29,14 +29,13 @@ pub(super) fn absent_block(nested: &NestedBlock) -> Value {
     }
 }
 
-/// A block in which nothing was written.
+/// A block without contents.
 pub(super) fn empty_block(block: &Block) -> Value {
     let attributes = block.attributes.iter().map(|attribute| (Arc::clone(&attribute.name), Value::Null));
     let blocks = block.blocks.iter().map(|nested| (Arc::clone(&nested.name), absent_block(nested)));
     Value::Object(attributes.chain(blocks).collect())
 }
 
-/// The nested block of that name.
 pub(super) fn nested_block<'a>(block: &'a Block, name: &str) -> Option<&'a NestedBlock> {
     let position = block.blocks.binary_search_by(|nested| (*nested.name).cmp(name)).ok()?;
     block.blocks.get(position)

@@ -1,17 +1,17 @@
-//! Terraform's paths and Pulumi's, one into the other.
+//! Translation between Terraform's paths and Pulumi's.
 //!
-//! The two differ in names, in the index of a block that Pulumi sees without its list, and in sets: an element of a set
-//! has no place that Pulumi could name, so paths into sets end at the set.
+//! They differ in names, in the index of a block that Pulumi flattens, and in sets: Pulumi cannot
+//! address an element of a set, so paths into sets end at the set.
 
 use isthmus_cty::{AttributePath, PathStep};
 
 use super::property_path::{PropertyPath, PropertyStep};
 use crate::package::shape::{Field, ObjectShape, Shape};
 
-/// Where Pulumi sees what Terraform has at `path`.
+/// The property path of the attribute path `path`.
 ///
-/// Providers do send paths that their own schema does not have; such a path ends where it leaves the schema, because a
-/// message about something nearby is worth more than one about nothing.
+/// Providers also send paths that are not in their schema; such a path is truncated where it leaves
+/// the schema, which is still helpful in a message.
 pub(crate) fn property_path(path: &AttributePath, root: &ObjectShape) -> PropertyPath {
     let mut steps = Vec::new();
     let mut place = Place::Object(root);
@@ -53,7 +53,7 @@ pub(crate) fn property_path(path: &AttributePath, root: &ObjectShape) -> Propert
     PropertyPath(steps)
 }
 
-/// The field that Terraform's `path` leads to. `None` where it leads to no field, such as an element of a list.
+/// The field at Terraform's `path`; `None` if it is no field, such as an element of a list.
 pub(crate) fn field_at<'a>(path: &AttributePath, root: &'a ObjectShape) -> Option<&'a Field> {
     let (last, above) = path.0.split_last()?;
     let PathStep::Attribute(name) = last else { return None };
@@ -80,18 +80,18 @@ pub(crate) fn field_at<'a>(path: &AttributePath, root: &'a ObjectShape) -> Optio
     }
 }
 
-/// What Pulumi calls an element of a tuple, which it sees as an object.
+/// The property of a tuple's element: Pulumi has objects in place of tuples.
 pub(super) fn tuple_property(index: usize) -> String {
     format!("t{index}")
 }
 
-/// What a path has reached.
+/// The schema at a path.
 #[derive(Clone, Copy)]
 enum Place<'a> {
     Object(&'a ObjectShape),
-    /// Anything that is neither an object nor dynamic.
+    /// Neither an object nor dynamic.
     Shape(&'a Shape),
-    /// Within a dynamic value, where names are the same on both sides.
+    /// Within a dynamic value, where both sides have the same names.
     Open,
 }
 

@@ -1,8 +1,8 @@
-//! The form in which engines and SDKs pass a provider's own configuration.
+//! Provider configuration in the form of engines and SDKs.
 //!
-//! A stack's configuration is text, and generated SDKs follow it: every property that is not itself text travels as the
-//! JSON of its value *in a string*. YAML programs, on the other hand, send plain values. So a reader takes both, and what
-//! is stored is text again, in one form.
+//! Stack configuration consists of strings, and generated SDKs follow it: every property that is no
+//! string is passed as the JSON of its value *in a string*. YAML programs send plain values. So
+//! both are read, and strings are stored, in one canonical form.
 
 use isthmus_cty::Number;
 use isthmus_cty::json::Json;
@@ -13,16 +13,16 @@ use super::property::{self, PropertyView};
 use super::property_path::PropertyPath;
 use crate::package::shape::{Field, ObjectShape, Shape};
 
-/// How deep a value may be nested: what the parser of JSON takes.
+/// Maximum depth: that of the JSON parser.
 const MAXIMUM_DEPTH: usize = 512;
 
-/// Turns properties that arrived as text into values, as far as the schema says that they are no text.
+/// Parses properties that are strings, unless the schema has a string there.
 ///
-/// Empty text is the zero value of its type. Secrets stay marked, those within the JSON too. Properties that the schema
-/// does not have stay as they are.
+/// An empty string is the zero value of its type. Secrets stay marked, also within the JSON.
+/// Unknown properties are unchanged.
 ///
 /// # Errors
-/// Each property whose text is not JSON.
+/// For each property whose string is not JSON.
 pub(crate) fn unfold(config: &Struct, shape: &ObjectShape) -> Result<Struct, Vec<InputFailure>> {
     let mut failures = Vec::new();
     let mut unfolded = Struct::new();
@@ -39,7 +39,7 @@ pub(crate) fn unfold(config: &Struct, shape: &ObjectShape) -> Result<Struct, Vec
     if failures.is_empty() { Ok(unfolded) } else { Err(failures) }
 }
 
-/// As [`unfold`], for what is only compared: text that is not JSON stays as it is.
+/// As [`unfold`], for comparisons: a string that is not JSON is unchanged.
 pub(crate) fn unfold_if_possible(config: &Struct, shape: &ObjectShape) -> Struct {
     let properties = config.iter().map(|(name, value)| {
         let unfolded = shape.pulumi(name).and_then(|field| unfold_value(value, &field.shape).ok());
@@ -48,10 +48,10 @@ pub(crate) fn unfold_if_possible(config: &Struct, shape: &ObjectShape) -> Struct
     properties.collect()
 }
 
-/// Turns properties into the text that an engine stores: JSON for what the schema has and is no text.
+/// Converts properties to the strings that an engine stores: JSON, unless the schema has a string.
 ///
-/// A property with anything unknown in it is unknown as a whole, and one with anything secret, by its own marks or by the
-/// schema, is one secret text.
+/// A property with any unknown value is unknown as a whole; one with any secret, by marks or by the
+/// schema, is one secret string.
 pub(crate) fn fold(config: &Struct, shape: &ObjectShape) -> Struct {
     let properties = config.iter().map(|(name, value)| {
         let folded = match shape.pulumi(name) {
@@ -63,11 +63,11 @@ pub(crate) fn fold(config: &Struct, shape: &ObjectShape) -> Struct {
     properties.collect()
 }
 
-/// The properties that an engine of old passes as a flat map of texts, by `PACKAGE:config:KEY` or `PACKAGE:KEY`. Text
-/// stands for itself, everything else is JSON, and some senders wrote text as JSON too.
+/// Parses the flat map of strings of old engines, with keys `PACKAGE:config:KEY` or `PACKAGE:KEY`.
+/// Values are JSON, except for strings, which some senders encode as JSON too.
 ///
 /// # Errors
-/// The first key that has no namespace.
+/// The first key without a namespace.
 pub(crate) fn from_variables<'a>(
     variables: impl IntoIterator<Item = (&'a String, &'a String)>,
     shape: &ObjectShape,
@@ -84,13 +84,11 @@ pub(crate) fn from_variables<'a>(
     properties.collect()
 }
 
-/// A key of the flat map of configuration is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "could not parse {key} as a configuration key (configuration keys should be of the form `<namespace>:<name>`)"
 )]
 pub(crate) struct VariableKeyError {
-    /// What stood in its place.
     pub key: String,
 }
 
@@ -102,7 +100,7 @@ fn unfold_value(value: &Property, shape: &Shape) -> Result<Property, String> {
         _ if text.is_empty() => zero(shape),
         _ => {
             let json = Json::parse(text.as_bytes()).map_err(|_| not_json(shape))?;
-            // A list that was given as its only element, or an object within a list, is told apart later.
+            // A list given as its only element, or an object within a list, is resolved later.
             from_json(&json, has_dynamic(shape))
         }
     };
@@ -120,13 +118,13 @@ fn fold_value(value: &Property, field: &Field) -> Property {
     let folded = match plain {
         Ok(Property::Null) => Property::from(""),
         Ok(Property::String(text)) => Property::String(text),
-        // What text is made of this number for the provider, and not what JSON would be.
+        // The string form of the number for the provider, which differs from JSON.
         Ok(Property::Number(number)) if matches!(field.shape, Shape::String) && number.is_finite() => {
             Property::String(number.to_string())
         }
         Ok(plain) => match to_json(&plain, 0) {
             Some(json) => Property::String(json.to_string()),
-            // It fails where it is read, with its path.
+            // Reading it fails later, with its path.
             None => value.clone(),
         },
         Err(_) => value.clone(),
@@ -134,7 +132,7 @@ fn fold_value(value: &Property, field: &Field) -> Property {
     if secret { property::secret(folded) } else { folded }
 }
 
-/// Whether there is anything in `value` that the schema calls sensitive.
+/// Whether `value` contains anything that the schema calls sensitive.
 fn holds_sensitive(value: &Property, shape: &Shape) -> bool {
     match (shape, value) {
         (Shape::Object(object), Property::Struct(members)) => members.iter().any(|(name, member)| {
@@ -162,7 +160,7 @@ fn zero(shape: &Shape) -> Property {
         Shape::Bool => Property::Bool(false),
         Shape::Number => Property::Number(0.0),
         Shape::List(_) | Shape::Set(_) => Property::List(Vec::new()),
-        // Nothing, rather than a block in which nothing is written.
+        // Absent, instead of an empty block.
         Shape::FlattenedList(_) | Shape::FlattenedSet(_) => Property::Null,
         Shape::Map(_) | Shape::Object(_) | Shape::Tuple(_) | Shape::Dynamic => {
             Property::Struct(Struct::new())
@@ -180,7 +178,8 @@ fn not_json(shape: &Shape) -> String {
     format!("expected {expected}; found text that is not JSON")
 }
 
-/// `open`: nothing says which texts stand for numbers, so numbers stay such even where they lose digits.
+/// `open`: the schema does not identify strings that represent numbers, so numbers stay numbers
+/// even if they lose digits.
 fn from_json(json: &Json, open: bool) -> Property {
     match json {
         Json::Null => Property::Null,
@@ -213,7 +212,7 @@ fn from_json(json: &Json, open: bool) -> Property {
     }
 }
 
-/// `None` for what the parser of JSON would not take back.
+/// `None` if the JSON parser would not accept the result.
 fn to_json(value: &Property, depth: usize) -> Option<Json> {
     if depth > MAXIMUM_DEPTH {
         return None;
@@ -242,7 +241,7 @@ fn to_json(value: &Property, depth: usize) -> Option<Json> {
     })
 }
 
-/// A number as Go's encoder writes it, because stored text that is written otherwise looks like a change.
+/// A number in the form of Go's encoder: stored text in another form looks like a change.
 fn json_number(number: f64) -> String {
     const SMALLEST: f64 = 1e-6;
     const LARGEST: f64 = 1e21;
@@ -450,7 +449,8 @@ mod tests {
             let state = choices.state(&shape.schema.block);
             let options = OutputOptions { keep_secrets: false, secrets: &[], unknowns: false };
             let config = outputs_from_state(&state, &shape, options).unwrap();
-            // A dynamic value of text cannot be told from JSON, and a number beyond doubles is text already.
+            // A dynamic string cannot be distinguished from JSON, and a number beyond doubles is a
+            // string already.
             let ambiguous = |value: &Property, shape: &Shape| {
                 matches!((value, shape), (Property::String(_), Shape::Dynamic | Shape::Number))
             };

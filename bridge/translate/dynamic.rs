@@ -1,15 +1,15 @@
-//! Values in dynamic positions: those whose type nobody declared.
+//! Values of dynamic type.
 //!
-//! Property bags do not tell lists from tuples or maps from objects, so the types are chosen as an HCL author's literals
-//! would come out after the conversions that providers expect: elements that all have one type make a list, others a
-//! tuple; objects keep their keys to the letter, because no schema knows how they would be named in Pulumi.
+//! Property bags do not distinguish lists from tuples or maps from objects, so types are chosen as
+//! for HCL literals after the usual conversions: elements of one type form a list, others a tuple;
+//! objects keep their keys unchanged, because no schema maps them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use isthmus_cty::{Number, ObjectType, Type, Value};
 
-/// Makes a list if the elements have one and the same type that leaves nothing open, else a tuple.
+/// A list if the elements have one and the same type without dynamic parts, else a tuple.
 pub(super) fn sequence(elements: Vec<(Type, Value)>) -> (Type, Value) {
     let alike = elements.windows(2).all(|pair| pair[0].0 == pair[1].0);
     let (types, values): (Vec<Type>, Vec<Value>) = elements.into_iter().unzip();
@@ -21,7 +21,6 @@ pub(super) fn sequence(elements: Vec<(Type, Value)>) -> (Type, Value) {
     }
 }
 
-/// Makes an object.
 pub(super) fn object(fields: impl IntoIterator<Item = (Arc<str>, (Type, Value))>) -> (Type, Value) {
     let mut attributes = BTreeMap::new();
     let mut values = BTreeMap::new();
@@ -33,8 +32,8 @@ pub(super) fn object(fields: impl IntoIterator<Item = (Arc<str>, (Type, Value))>
     (Type::Object(Arc::new(object_type)), Value::Object(values))
 }
 
-/// The decimal that somebody would have written to mean `number`; `None` for what is no number, or none that a
-/// configuration can express.
+/// The shortest decimal of `number`; `None` for NaN, and for numbers that a configuration cannot
+/// express.
 pub(super) fn decimal(number: f64) -> Option<Number> {
     if number.is_finite() { Number::from_f64_shortest(number) } else { None }
 }

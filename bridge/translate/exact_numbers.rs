@@ -1,12 +1,13 @@
-//! Numbers that a property cannot hold.
+//! Numbers that a property cannot represent.
 //!
-//! A property's number is a double, and Terraform's numbers are not. What was read is shown as the nearest double, because
-//! that is what generated SDKs expect of a `number`; the exact one is kept beside it in the state (`raw_state`). But an
-//! input may be text that is a number, so where properties become inputs again (an import, a refresh, `ignoreChanges`), a
-//! number that its double would change is given as text: the provider then gets what it has, and sees no change.
+//! Properties have doubles, Terraform has decimal numbers. Outputs have the nearest double, as
+//! generated SDKs expect; the state has the exact number beside it (`raw_state`). But an input may
+//! be a numeric string, so where properties become inputs (an import, a refresh, `ignoreChanges`),
+//! a number that its double would change becomes a string: the provider then gets its own value and
+//! plans no change.
 //!
-//! What a program itself gives as a number of more than fifteen digits has been rounded before it came here. Nobody can undo
-//! that, but it can be said.
+//! A number of more than fifteen digits in a program has been rounded before it arrives here, for
+//! which there is only a warning.
 
 use isthmus_cty::{Number, Value};
 use isthmus_proto::property::{Struct, Value as Property};
@@ -15,23 +16,23 @@ use super::property::{self, PropertyView, SIGNATURE_KEY};
 use super::property_path::{PropertyPath, PropertyStep};
 use crate::package::shape::{ObjectShape, Shape};
 
-/// The `properties` that were made from `state`, with decimal text for each number that a double would change. What has
-/// become of the rest, as in another order or another version of the schema, stays as it is.
+/// Replaces the numbers in `properties`, which were translated from `state`, by decimal strings if
+/// doubles would change them. Properties that do not match `state` any more, by order or schema,
+/// are unchanged.
 ///
-/// Numbers in dynamic values stay, too: text there would be text to the provider.
+/// Numbers in dynamic values stay, too: a string would be one for the provider.
 pub(crate) fn with_exact_numbers(mut properties: Struct, state: &Value, shape: &ObjectShape) -> Struct {
     object(&mut properties, state, shape);
     properties
 }
 
-/// Where `inputs` hold whole numbers of so many digits that the program may have meant another one. At most a few are named.
+/// The paths in `inputs` of integers that may have been rounded, a few at most.
 pub(crate) fn doubtful_numbers(inputs: &Struct, shape: &ObjectShape) -> Vec<PropertyPath> {
     let mut doubts = Doubts::default();
     doubts.object(inputs, shape);
     doubts.found
 }
 
-/// More than so many doubtful numbers are not told.
 const MAXIMUM_DOUBTS: usize = 5;
 
 #[derive(Default)]
@@ -80,7 +81,7 @@ impl Doubts {
     }
 }
 
-/// Whether a whole number is beyond 2^53 and not round: 1e20 is meant, 123456789012345680 hardly is.
+/// Whether an integer is beyond 2^53 and not round: 1e20 is intended, 123456789012345680 hardly is.
 fn is_doubtful(number: f64) -> bool {
     const ROUND_DIGITS: usize = 15;
     let whole = number.is_finite() && number.fract() == 0.0 && number.abs() >= 9_007_199_254_740_992.0;
@@ -102,7 +103,7 @@ fn exact(property: &mut Property, value: &Value, shape: &Shape) {
     if let Property::Struct(members) = property
         && members.contains_key(SIGNATURE_KEY)
     {
-        // A secret: nothing else that is special comes out of a state.
+        // A secret: states contain no other special values.
         if let Some(inner) = members.get_mut("value") {
             exact(inner, value, shape);
         }
@@ -146,7 +147,7 @@ fn exact(property: &mut Property, value: &Value, shape: &Shape) {
     }
 }
 
-/// Whether `double`, which is what `number` is shown as, would be another number if it were given as an input.
+/// Whether `double`, the representation of `number`, would be another number as an input.
 fn changes(number: &Number, double: f64) -> bool {
     number.as_f64() == double
         && Number::from_f64_shortest(double).as_ref() != Some(number)
@@ -170,7 +171,7 @@ mod tests {
 
     const FINAL: OutputOptions<'_> = OutputOptions { keep_secrets: true, secrets: &[], unknowns: false };
 
-    /// Numbers that no double holds, and the text that they are.
+    /// Numbers that no double represents, as strings.
     const NUMBERS: [&str; 7] = [
         "18446744073709551615",
         "9007199254740993",
@@ -235,7 +236,7 @@ mod tests {
             assert_eq!(exact.get("one"), Some(&n()));
             assert_eq!(exact.get("manies"), Some(&list(&[n()])));
 
-            // Given as inputs, they are the same state again.
+            // As inputs, they result in the same state.
             let shape = thing();
             let config =
                 config_from_inputs(&exact, &shape.object, &shape.schema.block, Unknowns::Reject).unwrap();

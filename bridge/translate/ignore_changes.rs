@@ -1,8 +1,8 @@
-//! `ignoreChanges`: what the user told the engine to leave as it is.
+//! `ignoreChanges`: properties whose changes the user ignores.
 //!
-//! The engine puts old *inputs* in place of ignored ones before Check. The provider must do it again with old *outputs*,
-//! because what the user ignores is mostly something that never was an input: a computed value that the provider would
-//! otherwise plan anew.
+//! The engine replaces ignored inputs by old *inputs* before Check. The provider must do it again
+//! with old *outputs*, because most ignored properties are no inputs: computed values that would
+//! otherwise be planned anew.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,11 @@ use super::property::{self, PropertyView};
 use super::property_path::{PropertyPath, PropertyStep, inside_mut};
 use crate::package::shape::ObjectShape;
 
-/// Puts into `news` what `olds` has at each of `paths`.
+/// Reverts `news` to `olds` at each of `paths`.
 ///
-/// In both: the old value replaces the new one. Only in `news`: it goes. Only in `olds`: it comes back. Elements of lists
-/// must exist on both sides. A path that leads nowhere does nothing. The bridge's own properties (`__…`) never come back.
+/// A property in both gets the old value; one only in `news` is removed; one only in `olds` is
+/// restored. Elements of lists must exist on both sides. A path that matches nothing has no effect.
+/// The bridge's own properties (`__…`) are never restored.
 pub(crate) fn apply_ignore_changes(news: &mut Struct, olds: &Struct, paths: &[PropertyPath]) {
     for path in paths {
         if let Some((first, rest)) = path.0.split_first() {
@@ -25,11 +26,11 @@ pub(crate) fn apply_ignore_changes(news: &mut Struct, olds: &Struct, paths: &[Pr
     }
 }
 
-/// Takes out what only the provider may set. Core does so where everything is ignored, and only there: what a user names one
-/// by one is configured, whatever it is.
+/// Removes read-only properties. Core does so only where everything is ignored: single properties
+/// that a user names are configured, whatever they are.
 pub(crate) fn take_out_read_only(news: &mut Struct, shape: &ObjectShape) {
     loop {
-        // Only so many are found at a time.
+        // Each call finds a limited number.
         let found = read_only(news, shape);
         let taken_out = found.iter().filter(|set| set.property.delete(news).is_some()).count();
         if taken_out == 0 {
@@ -38,7 +39,7 @@ pub(crate) fn take_out_read_only(news: &mut Struct, shape: &ObjectShape) {
     }
 }
 
-/// `secret`: something around `olds` was marked secret; what is taken from it stays so, wherever the wrapper was.
+/// `secret`: an ancestor in `olds` is secret, so what is copied stays secret.
 fn apply_to_object(
     news: &mut Struct,
     olds: &Struct,

@@ -1,8 +1,8 @@
-//! Where Terraform has what the user told the engine to leave as it is.
+//! Attribute paths of `ignoreChanges`.
 //!
-//! What is ignored is put into the configuration before anything is planned (`ignore_changes`). Providers of the legacy type
-//! system may plan something else all the same, so it is put back into their plans too, which have no properties yet: for that
-//! it must be known by attributes.
+//! Ignored changes are reverted in the configuration before planning (`ignore_changes`). Providers
+//! of the legacy type system may plan them nevertheless, so they are reverted in their plans too,
+//! which have attributes instead of properties.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use isthmus_cty::{AttributePath, PathStep, Value};
 use super::property_path::{PropertyPath, PropertyStep};
 use crate::package::shape::{ObjectShape, Shape};
 
-/// The places of `paths` in an object that is now `prior`. A star stands for whatever is there; one that is the end of a path
-/// stands for the whole, but in a list, which may become longer or shorter. What is in a set has no place, except in one that
-/// Pulumi sees as its only element.
+/// The attribute paths of `paths` in an object whose prior state is `prior`. A star matches
+/// everything; at the end of a path it means the whole, except in a list, whose length may change.
+/// Elements of sets cannot be addressed, except in a set that Pulumi flattens.
 pub(crate) fn ignored_attributes(
     paths: &[PropertyPath],
     root: &ObjectShape,
@@ -101,7 +101,7 @@ impl Search {
         }
     }
 
-    /// Within a dynamic value, where names are the same on both sides.
+    /// Within a dynamic value, where both sides have the same names.
     fn open(&mut self, path: &[PropertyStep], prior: &Value) {
         match (path, prior) {
             ([], _) => self.found(),

@@ -1,8 +1,8 @@
-//! Inputs for a resource that was read rather than written.
+//! Inputs of a resource after a read.
 //!
-//! After a refresh the engine compares a program with the stored inputs, so these must follow what the resource has
-//! become, but only in what the program had set, and as the program had written it. After an import there is no program
-//! yet: the inputs are what one would have to write.
+//! After a refresh the engine compares a program with the stored inputs, so these must follow the
+//! resource's drift, but only in properties that the program had set, and in its notation. After an
+//! import there is no program yet: the inputs are those that one would have.
 
 use isthmus_cty::Number;
 use isthmus_proto::property::{Struct, Value as Property};
@@ -11,33 +11,31 @@ use super::inputs::DEFAULTS_KEY;
 use super::property::{self, PropertyView, ReferenceId};
 use crate::package::shape::{ObjectShape, ResourceShape, Shape};
 
-/// How many elements of a set are matched with each other. Beyond, matching would take longer than it is worth, and
-/// elements are taken in their order.
+/// Limit for matching elements of a set, beyond which they are paired by order.
 const MATCHED_ELEMENTS: usize = 256;
 
-/// How deep inputs are followed. Deeper ones are taken from what was read as they are.
+/// Depth to which inputs are updated. Deeper values are copied from what was read.
 const MAXIMUM_DEPTH: usize = 100;
 
-/// The stored inputs, brought up to date with what was read.
+/// Updates the stored inputs by what was read.
 ///
-/// Properties that the resource does not have any more go; others take their new values. Lists are followed by position
-/// and do not grow; sets are followed by content. What was secret stays secret. What is write-only is never read, so it
-/// stays what the program had set.
+/// Properties that the resource does not have any more are removed; others get their new values.
+/// Lists are updated by position and do not grow; sets by content. Secrets stay secret. Write-only
+/// values are never read and stay unchanged.
 pub(crate) fn inputs_after_refresh(inputs: &Struct, outputs: &Struct, shape: &ResourceShape) -> Struct {
     refreshed_object(inputs, outputs, Some(&shape.object), 0)
 }
 
-/// Which of the properties that can be set become inputs of a resource that was imported.
+/// Which settable properties become inputs of an imported resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Settable {
-    /// All but those that are optional and have the zero value of their type, which is what providers mostly return for
-    /// what nobody set; and but an `id` that the provider would choose.
+    /// All but optional ones with the zero value of their type, which most providers return for
+    /// unset ones, and an `id` that the provider would choose.
     Telling,
-    /// All.
     All,
 }
 
-/// What a program would have to set to get the resource that was imported.
+/// The inputs of a program for the imported resource.
 pub(crate) fn inputs_after_import(outputs: &Struct, shape: &ResourceShape, which: Settable) -> Struct {
     let mut inputs = imported_object(outputs, &shape.object, which);
     if which == Settable::Telling
@@ -113,13 +111,14 @@ fn refreshed(input: &Property, output: &Property, shape: Option<&Shape>, depth: 
             };
         }
     };
-    // A set is secret as a whole where the program had marked something in it, which is marked in what follows it as well.
+    // If the program had marked something within a set, the whole output is secret, and the marks
+    // within its elements suffice.
     let is_marked_within =
         matches!(shape, Some(Shape::Set(_))) && property::contains_secret(input) == Ok(true);
     if input_secret || (output_secret && !is_marked_within) { property::secret(value) } else { value }
 }
 
-/// Follows each element of a set to the one that it has most in common with, those that are wholly there first.
+/// Pairs each element of a set with the most similar one, complete matches first.
 fn refreshed_set(inputs: &[Property], outputs: &[Property], element: &Shape, depth: usize) -> Vec<Property> {
     let mut free: Vec<usize> = (0..outputs.len()).collect();
     let mut found: Vec<Option<usize>> = vec![None; inputs.len()];
@@ -142,12 +141,11 @@ fn refreshed_set(inputs: &[Property], outputs: &[Property], element: &Shape, dep
         .collect()
 }
 
-/// How much of an input there is in an output.
+/// How much of an input an output contains.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Likeness {
-    /// So many of its properties.
+    /// This number of its properties.
     Parts(usize),
-    /// Everything.
     Whole,
 }
 
@@ -184,7 +182,8 @@ fn likeness(input: &Property, output: &Property, depth: usize) -> Likeness {
     }
 }
 
-/// Whether a plain input is but another way to write the output: the program's own writing is kept then.
+/// Whether a plain input is another notation of the output: the program's notation is preserved
+/// then.
 fn means_the_same(input: &PropertyView<'_>, output: &PropertyView<'_>) -> bool {
     match (input, output) {
         (PropertyView::String(input), PropertyView::String(output)) => input == output,

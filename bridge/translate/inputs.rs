@@ -1,8 +1,8 @@
-//! A program's inputs as the configuration that a provider gets.
+//! Translation of a program's inputs to the configuration for a provider.
 //!
-//! The walk is directed by the shape, because a property bag knows neither lists from sets nor numbers from numeric
-//! text. It collects everything that is wrong, each with the property path that a user can find it by, rather than
-//! stopping at the first. Values never appear in its texts: any of them may be a secret.
+//! The shape directs it, because a property bag distinguishes neither lists from sets nor numbers
+//! from numeric strings. It collects all failures with their property paths. Its texts contain no
+//! values, which may be secret.
 
 mod required;
 mod set_properties;
@@ -26,29 +26,28 @@ use crate::package::shape::{Field, ObjectShape, Shape};
 pub(crate) use required::{Missing, missing_required};
 pub(crate) use set_properties::{SetProperty, deprecated, read_only};
 
-/// More failures than this are not reported: nobody reads them, and a hostile bag could have a million.
+/// Limit of reported failures: a hostile bag could cause millions.
 const MAXIMUM_FAILURES: usize = 100;
 
-/// How deep a dynamic value may be nested. Elsewhere the schema is the limit.
+/// Maximum depth of a dynamic value. Other values are limited by the schema.
 const MAXIMUM_DYNAMIC_DEPTH: usize = 100;
 
-/// What Go's bridge once noted in objects and maps of inputs; it means nothing to a provider.
+/// Added to objects and maps of inputs by old versions of the Go bridge; ignored.
 pub(super) const DEFAULTS_KEY: &str = "__defaults";
 
-/// A configuration, and which parts of it are not to be shown.
+/// A configuration and its secret paths.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     /// An object of the schema's implied type.
     pub value: Value,
-    /// What the program marked as secret. A secret within a set is listed as the whole set, whose elements have no
-    /// addresses that would outlive an apply; unless the schema says of it that it is secret, wherever it will be.
+    /// The program's secrets. A secret within a set is listed as the whole set, whose elements have
+    /// no stable paths; unless the schema calls it sensitive anyway.
     pub secrets: Vec<AttributePath>,
 }
 
-/// One thing that is wrong with the inputs.
+/// One failure of the inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputFailure {
-    /// Where.
     pub path: PropertyPath,
     /// What is wrong and what to do, for the user.
     pub reason: String,
@@ -57,19 +56,20 @@ pub struct InputFailure {
 /// Whether values may be unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unknowns {
-    /// They may: in Check, Diff and previews.
+    /// In Check, Diff and previews.
     Keep,
-    /// They may not: something is about to be made with them.
+    /// Before an apply.
     Reject,
 }
 
-/// Makes the configuration that a provider gets for `inputs`.
+/// Translates `inputs` to a configuration.
 ///
-/// `shape` and `block` must have been made from the same schema. Properties that the schema does not have are failures,
-/// except those whose names start with two underscores. Required properties may be missing: [`missing_required`].
+/// `shape` and `block` must be of the same schema. Unknown properties are failures, except those
+/// whose names start with two underscores. Required properties may be missing: see
+/// [`missing_required`].
 ///
 /// # Errors
-/// Everything that is wrong, up to a hundred failures.
+/// All failures, up to a hundred.
 pub(crate) fn config_from_inputs(
     inputs: &Struct,
     shape: &ObjectShape,
@@ -79,11 +79,11 @@ pub(crate) fn config_from_inputs(
     read_object(inputs, shape, block, unknowns, Undeclared::Fail)
 }
 
-/// As [`config_from_inputs`], for a configuration that was stored and may have been written by another version of the
-/// provider: properties that the schema does not have are passed over.
+/// As [`config_from_inputs`], for a stored configuration, which another version of the provider may
+/// have written: unknown properties are ignored.
 ///
 /// # Errors
-/// Everything that is wrong, up to a hundred failures.
+/// All failures, up to a hundred.
 pub(crate) fn config_from_stored(
     inputs: &Struct,
     shape: &ObjectShape,
@@ -93,8 +93,8 @@ pub(crate) fn config_from_stored(
     read_object(inputs, shape, block, unknowns, Undeclared::Ignore)
 }
 
-/// Makes the object that `properties` describe, whatever else they hold: for state, which may have been written by
-/// another version of the provider.
+/// Translates `properties` to an object, ignoring unknown ones: for state, which another version of
+/// the provider may have written.
 pub(super) fn object_from_state(
     properties: &Struct,
     shape: &ObjectShape,
@@ -103,10 +103,10 @@ pub(super) fn object_from_state(
     read_object(properties, shape, block, Unknowns::Reject, Undeclared::Ignore).map(|config| config.value)
 }
 
-/// Makes the value for one property that is no attribute of a schema, such as a function's argument.
+/// Translates one property that is no attribute of a schema, such as a function's argument.
 ///
 /// # Errors
-/// Everything that is wrong, up to a hundred failures; their paths start with `name`.
+/// All failures, up to a hundred; their paths start with `name`.
 pub(crate) fn value_from_property(
     property: &Property,
     name: &str,
@@ -131,7 +131,7 @@ fn read_object(
     reader.finish(value)
 }
 
-/// What to do with properties that the schema does not have.
+/// Handling of properties that the schema does not have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Undeclared {
     Fail,
@@ -141,12 +141,12 @@ enum Undeclared {
 struct Reader {
     unknowns: Unknowns,
     undeclared: Undeclared,
-    /// Where the walk is, on both sides.
+    /// The current position, on both sides.
     attribute_path: Vec<PathStep>,
     property_path: Vec<PropertyStep>,
-    /// How long the attribute path is to the outermost set that the walk is in.
+    /// Length of the attribute path to the outermost enclosing set.
     set: Option<usize>,
-    /// Whether the schema says that everything here is secret.
+    /// Whether the schema calls an enclosing value sensitive.
     is_sensitive: bool,
     secrets: Vec<AttributePath>,
     failures: Vec<InputFailure>,
@@ -174,7 +174,7 @@ impl Reader {
         }
     }
 
-    /// `block`: the schema of the objects beneath, where they are blocks.
+    /// `block`: the schema of nested objects, if they are blocks.
     fn value(&mut self, property: &Property, shape: &Shape, block: Option<&Block>) -> Value {
         let Some(view) = self.unwrap(property) else { return Value::Null };
         match (shape, view) {
@@ -194,7 +194,8 @@ impl Reader {
                 Some(number) => Value::Number(number),
                 None => self.fail("expected a number, found one that is infinite or not a number".to_owned()),
             },
-            // An empty string means no number: programs cannot express that otherwise where a number is nullable.
+            // An empty string is a null number: programs cannot express that otherwise where a
+            // number is nullable.
             (Shape::Number, PropertyView::String("")) => Value::Null,
             (Shape::Number, PropertyView::String(text)) => match Number::from_decimal(text) {
                 Ok(number) if !number.is_infinite() => Value::Number(number),
@@ -235,7 +236,7 @@ impl Reader {
         }
     }
 
-    /// What is within secrets and outputs, with resources as their ids. `None` after a failure.
+    /// Unwraps secrets and outputs, and replaces resources by their ids. `None` after a failure.
     fn unwrap<'a>(&mut self, property: &'a Property) -> Option<PropertyView<'a>> {
         let (view, secret) = match property::unwrap(property) {
             Ok(unwrapped) => unwrapped,
@@ -296,7 +297,8 @@ impl Reader {
         Value::Map(values)
     }
 
-    /// An element of a collection. A block is never null, so one of which nothing was written is an empty block.
+    /// An element of a collection. A block is never null, so an empty one is a block without
+    /// contents.
     fn element(&mut self, element: &Property, shape: &Shape, block: Option<&Block>) -> Value {
         match (self.value(element, shape, block), block) {
             (Value::Null, Some(block)) if matches!(shape, Shape::Object(_)) => empty_block(block),
@@ -371,7 +373,8 @@ impl Reader {
         };
         match (value, nested) {
             (Value::Null, Some(nested)) => absent_block(nested),
-            // Core sends a list (or map) of blocks with something dynamic inside as a tuple (or object) of its own type.
+            // Core sends a list (or map) of blocks with dynamic parts as a tuple (or object) of its
+            // own type.
             (Value::List(elements), Some(nested)) if nested.implied_type == Type::Dynamic => {
                 let types = vec![nested.block.implied_type.clone(); elements.len()];
                 Value::dynamic(Type::Tuple(types.into()), Value::Tuple(elements))
@@ -384,7 +387,7 @@ impl Reader {
         }
     }
 
-    /// Core counts blocks before a provider sees them, so a provider may rely on their number.
+    /// Core checks the number of blocks, so a provider may rely on it.
     fn count_blocks(&mut self, shape: &Shape, property: &Property, nested: &NestedBlock) {
         let (Shape::List(_) | Shape::Set(_), Ok((PropertyView::List(elements), _))) =
             (shape, property::unwrap(property))
@@ -394,7 +397,7 @@ impl Reader {
         let given = elements.len() as u64;
         let NestedBlock { min_items, max_items, .. } = nested;
         if self.undeclared == Undeclared::Ignore {
-            // Stored state is what it is.
+            // Stored state is not validated.
         } else if *max_items > 0 && given > *max_items {
             self.fail(format!("at most {max_items} {} allowed here, found {given}", are(*max_items)));
         } else if given < *min_items {
@@ -446,7 +449,7 @@ impl Reader {
                     .collect();
                 dynamic::object(fields)
             }
-            // `unwrap` has taken away or refused the others.
+            // `unwrap` has removed or rejected the others.
             _ => (Type::Dynamic, Value::Null),
         }
     }
@@ -463,7 +466,7 @@ impl Reader {
             return;
         }
         let path = &self.attribute_path[..self.set.unwrap_or(self.attribute_path.len())];
-        // The walk goes downwards: what lies within the last secret comes right after it.
+        // The walk is depth-first: values within the last secret come right after it.
         if !self.secrets.last().is_some_and(|last| path.starts_with(&last.0)) {
             self.secrets.push(AttributePath(path.to_vec()));
         }
@@ -513,7 +516,7 @@ impl Reader {
         self.fail(format!("expected {expected}, found {found}{advice}"))
     }
 
-    /// Notes a failure at the place where the walk is. Nothing is made of the value then.
+    /// Records a failure at the current position; the value is null then.
     fn fail(&mut self, reason: String) -> Value {
         if self.failures.len() < MAXIMUM_FAILURES {
             self.failures.push(InputFailure { path: PropertyPath(self.property_path.clone()), reason });
@@ -522,7 +525,6 @@ impl Reader {
     }
 }
 
-/// The verb for so many.
 const fn are(count: u64) -> &'static str {
     if count == 1 { "is" } else { "are" }
 }

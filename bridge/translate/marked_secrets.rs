@@ -1,4 +1,4 @@
-//! What the engine marks as secret in a property bag, for redacting texts that quote it.
+//! Collection of an engine's secrets in property bags, for redaction.
 
 use isthmus_cty::Number;
 use isthmus_proto::property::{Struct, Value};
@@ -6,17 +6,17 @@ use isthmus_provider::{KnownSecrets, Retention};
 
 use super::property::{self, AssetSource, PropertyView};
 
-/// Notes everything in a bag that is marked as secret, at any depth.
+/// Collects all values that are marked as secret, at any depth.
 pub(crate) fn note_secrets(bag: &Struct, secrets: &KnownSecrets, retention: Retention) {
-    OperationWarnings { secrets, retention }.bag(bag, false);
+    SecretCollector { secrets, retention }.bag(bag, false);
 }
 
-struct OperationWarnings<'a> {
+struct SecretCollector<'a> {
     secrets: &'a KnownSecrets,
     retention: Retention,
 }
 
-impl OperationWarnings<'_> {
+impl SecretCollector<'_> {
     fn bag(&self, bag: &Struct, is_secret: bool) {
         for value in bag.values() {
             self.value(value, is_secret);
@@ -24,7 +24,7 @@ impl OperationWarnings<'_> {
     }
 
     fn value(&self, value: &Value, is_secret: bool) {
-        // What is malformed is refused where it is read, without its value.
+        // A malformed value is rejected where it is read, without printing it.
         let Ok(view) = property::classify(value) else { return };
         match view {
             PropertyView::Secret(inner) => self.value(inner, true),

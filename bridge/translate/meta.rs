@@ -1,9 +1,10 @@
-//! `__meta`: what a resource's state holds besides its attributes.
+//! `__meta`: state of a resource besides its attributes.
 //!
-//! The Go bridge keeps a JSON text under this key with two members, `private_state` (base64) and `schema_version`
-//! (decimal text), and reads no others. What it has no place for (that the resource is tainted, its identity, the type
-//! that it was moved from) stands beside them in one object under a name of our own. State may so go over to the Go
-//! bridge and back; what the Go bridge rewrites loses only our own object.
+//! The Go bridge stores a JSON text under this key with two members, `private_state` (base64) and
+//! `schema_version` (decimal text), and reads no others. What it has no place for (that the
+//! resource is tainted, its identity, the type that it was moved from) is in an object under a name
+//! of our own. So state can be used by both bridges; when the Go bridge rewrites it, only our
+//! object is lost.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -15,69 +16,64 @@ use thiserror::Error;
 
 use super::property::{self, PropertyView};
 
-/// The property that holds it.
+/// The property of this name.
 pub const META_KEY: &str = "__meta";
 
 const PRIVATE_STATE: &str = "private_state";
 const SCHEMA_VERSION: &str = "schema_version";
 const OWN: &str = "isthmus";
 
-/// What a resource's state holds besides its attributes.
+/// State of a resource besides its attributes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Meta {
-    /// Bytes that only the provider understands.
+    /// The provider's private data.
     pub private: Bytes,
-    /// Version of the schema that the state was written with; state without one has version 0.
+    /// Version of the schema that the state was written with; 0 if absent.
     pub schema_version: i64,
-    /// The resource was made but not finished, and is to be replaced.
+    /// The resource was created incompletely, and is to be replaced.
     pub tainted: bool,
-    /// The resource's identity, where the provider has such.
+    /// The resource's identity, if its provider has identities.
     pub identity: Option<StoredIdentity>,
-    /// What wrote the state; state without it was written by whatever the resource is now.
+    /// The type that wrote the state; absent if it is the resource's current one.
     pub source: Option<Source>,
-    /// Members that others have put there; they are kept.
+    /// Unknown members, which are preserved.
     pub extra: Map<String, Json>,
 }
 
-/// A resource's identity as it is stored.
+/// A resource's identity in its stored form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredIdentity {
     /// Version of the identity schema that it was written with.
     pub schema_version: i64,
-    /// The identity object as JSON. It is kept as text, because its numbers may be beyond what a double holds.
+    /// The identity object as JSON text, because its numbers may exceed doubles.
     pub json: String,
 }
 
-/// What wrote a state. A resource may become another type under an alias, whose provider then has to be told what it takes
-/// over; and who meets a state that is too new wants to know which version to use.
+/// The type that wrote a state. A resource may get another type by an alias, whose provider must
+/// know the type to move it from; and the error about a newer state names the version to use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// Terraform's name of the resource type.
+    /// Terraform's resource type.
     pub resource_type: String,
     /// The provider's full address, such as `registry.opentofu.org/hashicorp/null`.
     pub provider: String,
-    /// The provider's version, where it has one.
+    /// The provider's version, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_version: Option<String>,
 }
 
-/// The state's `__meta` cannot be read.
 #[derive(Debug, Error)]
 pub enum MetaError {
-    /// It is no JSON object.
     #[error(
         "the state's `__meta` is not a JSON object; if it was edited by hand, restore it from a backup of the state"
     )]
     Syntax(#[source] serde_json::Error),
-    /// The schema version is no number.
     #[error(
         "the state's `__meta.schema_version` is not a decimal number from 0; if it was edited by hand, restore it"
     )]
     SchemaVersion,
-    /// The private state is not base64 text.
     #[error("the state's `__meta.private_state` is not base64 text; if it was edited by hand, restore it")]
     PrivateState,
-    /// Our own object is not what we write.
     #[error(
         "the state's `__meta.isthmus` cannot be read; a newer version of this program may have written it"
     )]
@@ -98,10 +94,11 @@ struct Own {
 }
 
 impl Meta {
-    /// Reads it from a resource's properties. State without it, or with something else than text there, has none.
+    /// Reads it from a resource's properties. State without it, or with another type than a string,
+    /// has none.
     ///
     /// # Errors
-    /// When the text is not what either bridge writes: acting on half of it could lose what the provider relies on.
+    /// If the text has neither bridge's form: partial data could lose what the provider relies on.
     pub fn from_properties(properties: &Struct) -> Result<Self, MetaError> {
         match properties.get(META_KEY).map(property::unwrap) {
             Some(Ok((PropertyView::String(text), _))) => Self::parse(text),
@@ -109,7 +106,7 @@ impl Meta {
         }
     }
 
-    /// Reads the JSON text.
+    /// Parses the JSON text.
     ///
     /// # Errors
     /// As [`Self::from_properties`].
@@ -148,7 +145,7 @@ impl Meta {
         })
     }
 
-    /// The property to store, or `None` when there is nothing to keep.
+    /// The property to store; `None` if there is nothing to store.
     pub fn to_property(&self) -> Option<Property> {
         let mut members = self.extra.clone();
         let extra = match members.remove(OWN) {

@@ -1,4 +1,4 @@
-//! A Terraform value as a property bag.
+//! Translation of Terraform values to property bags.
 
 use isthmus_cty::json::to_json;
 use isthmus_cty::{AttributePath, Number, Type, Value};
@@ -11,65 +11,48 @@ use super::property_path::{PropertyPath, PropertyStep};
 use super::secret_paths::SecretPaths;
 use crate::package::shape::{Field, IdRule, ObjectShape, ResourceShape, Shape};
 
-/// How deep a dynamic value may be nested. Elsewhere the schema is the limit.
+/// Maximum depth of a dynamic value. Other values are limited by the schema.
 const MAXIMUM_DYNAMIC_DEPTH: usize = 200;
 
-/// How a value is shown to the engine.
+/// Options of the translation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OutputOptions<'a> {
-    /// Wrap what is secret; an engine that said it does not accept secrets gets plain values.
+    /// Mark secrets; an engine that does not accept secrets gets plain values.
     pub keep_secrets: bool,
-    /// What is secret besides what the schema says: what the inputs had marked.
+    /// Paths that are secret beyond the schema: the inputs' secrets.
     pub secrets: &'a [AttributePath],
     /// Whether values may be unknown, as in previews.
     pub unknowns: bool,
 }
 
-/// The value cannot be shown as properties.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub(crate) enum OutputError {
-    /// There is no object.
     #[error("the provider returned no object where one was expected")]
     NoObject,
-    /// A value that is still unknown although everything has been done.
+    /// A value is unknown after the apply.
     #[error(
         "the provider returned an unknown value for `{path}` after the operation; this is a bug in the provider: please report it to its maintainers"
     )]
-    Unknown {
-        /// Where.
-        path: PropertyPath,
-    },
-    /// A block that may be there once is there several times.
+    Unknown { path: PropertyPath },
+    /// A flattened block occurs several times.
     #[error(
         "the provider returned {count} blocks at `{path}`, where its schema allows one; this is a bug in the provider: please report it to its maintainers"
     )]
-    TooMany {
-        /// Where.
-        path: PropertyPath,
-        /// How many.
-        count: usize,
-    },
-    /// The value does not have the shape that its schema says.
+    TooMany { path: PropertyPath, count: usize },
+    /// The value does not have the schema's type.
     #[error("the value at `{path}` does not have the type that the provider's schema says")]
-    Mismatch {
-        /// Where.
-        path: PropertyPath,
-    },
-    /// Nested without reason.
+    Mismatch { path: PropertyPath },
     #[error("the value at `{path}` is nested too deeply")]
-    TooDeep {
-        /// Where.
-        path: PropertyPath,
-    },
+    TooDeep { path: PropertyPath },
 }
 
 /// The properties of a resource in `state` (or planned state), ordered by name.
 ///
-/// Null attributes are left out; null elements of lists and maps are kept. Numbers are the nearest doubles. A number
-/// beyond all doubles is its decimal text. Write-only attributes never appear.
+/// Null attributes are left out; null elements of lists and maps are included. Numbers are the
+/// nearest doubles, or decimal strings beyond their range. Write-only attributes are left out.
 ///
 /// # Errors
-/// When the value is unknown where that is not allowed, or is not of the type that the schema says.
+/// If the value is unknown where that is not allowed, or not of the schema's type.
 pub(crate) fn outputs_from_state(
     state: &Value,
     shape: &ResourceShape,
@@ -78,7 +61,7 @@ pub(crate) fn outputs_from_state(
     outputs_from_object(state, &shape.object, options)
 }
 
-/// The properties of any object that a schema describes: a data source's result, a provider's configuration.
+/// The properties of any object with a schema: a data source's result, a provider's configuration.
 ///
 /// # Errors
 /// As [`outputs_from_state`].
@@ -108,8 +91,8 @@ pub(crate) fn property_from_value(
     Writer { options, path: Vec::new() }.value(value, shape, Some(&secrets))
 }
 
-/// The id of the resource in `state`, where its attribute `id` has one. Text is itself, a number or boolean its canonical
-/// text, anything else its JSON.
+/// The id of the resource in `state`, if its attribute `id` has a value: a string as it is, a
+/// number or boolean in canonical form, other types as JSON.
 pub(crate) fn id_from_state(state: &Value, shape: &ResourceShape) -> Option<String> {
     let attribute = match &shape.id {
         IdRule::Missing => return None,
@@ -174,7 +157,7 @@ impl Writer<'_> {
     ) -> Result<Property, OutputError> {
         let property = self.value(value, &field.shape, secrets)?;
         let known = !matches!(value, Value::Unknown(_)) && !property.is_null();
-        // A path of the inputs has been seen to by `value`.
+        // `value` handles paths of the inputs.
         let marked = secrets.is_some_and(|secrets| secrets.secret);
         Ok(if field.sensitive && known && !marked && self.options.keep_secrets {
             property::secret(property)
@@ -195,7 +178,7 @@ impl Writer<'_> {
             (_, Value::Null) => return Ok(Property::Null),
             (Shape::Dynamic, Value::Dynamic(typed)) => self.open(&typed.1, secrets, 0)?,
             (Shape::Dynamic, value) => self.open(value, secrets, 0)?,
-            // A block with something dynamic in it, which travels with a type of its own.
+            // A block with dynamic parts has its own type.
             (_, Value::Dynamic(typed)) => return self.value(&typed.1, shape, secrets),
             (Shape::Bool, Value::Bool(value)) => Property::Bool(*value),
             (Shape::Number, Value::Number(number)) => number_property(number),
@@ -256,7 +239,7 @@ impl Writer<'_> {
         Ok(Property::List(properties))
     }
 
-    /// A value whose type nobody declared: names stay as they are, and tuples are lists.
+    /// A dynamic value: names are unchanged, and tuples are lists.
     fn open(
         &mut self,
         value: &Value,
@@ -312,8 +295,8 @@ fn marked(property: Property, secrets: Option<&SecretPaths>) -> Property {
     if secrets.is_some_and(|secrets| secrets.secret) { property::secret(property) } else { property }
 }
 
-/// The nearest double; text where that would be infinite, which JSON has no form for. The state format has a way to say
-/// that a text stands for a number.
+/// The nearest double; a decimal string where that would be infinite, which JSON cannot express.
+/// The state format identifies strings that represent numbers.
 pub(crate) fn number_property(number: &Number) -> Property {
     let double = number.as_f64();
     if double.is_finite() { Property::Number(double) } else { Property::String(number.to_decimal_text()) }
@@ -557,7 +540,7 @@ mod tests {
         ] {
             let block = block(vec![attribute("id", of)], vec![]);
             let shape = resource(block, IdRule::Property("id".to_owned()));
-            // A list is called in the plural.
+            // A list's property is plural.
             let shape =
                 ResourceShape { id: IdRule::Property(shape.object.fields[0].pulumi.clone()), ..shape };
             assert_eq!(id_from_state(&object_value(&[("id", value)]), &shape), Some(expected));

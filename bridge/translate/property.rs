@@ -1,13 +1,14 @@
-//! What a property value means: Pulumi hides unknowns, secrets, assets and references inside plain values.
+//! Meaning of property values: unknowns, secrets, assets and references are encoded in plain
+//! values.
 //!
-//! A bag on the wire is an ordinary `google.protobuf.Struct`. Two conventions give it more: seven particular strings
-//! stand for "not known yet", and an object with one particular key (the signature) stands for something else than an
-//! object. [`classify`] is the only place that knows them, so that nothing else can take a secret for an object.
+//! A bag on the wire is a `google.protobuf.Struct`. By convention, seven particular strings mean
+//! unknown values, and an object with a particular key (the signature) is special. Only
+//! [`classify`] implements this, so that no other code can confuse a secret with an object.
 
 use isthmus_proto::property::{Struct, Value};
 use thiserror::Error;
 
-/// The key whose presence makes an object special.
+/// The key that makes an object special.
 pub const SIGNATURE_KEY: &str = "4dabf18193072939515e22adb298388d";
 
 const SECRET: &str = "1b47061264138c4ac30d75fd1eb44270";
@@ -17,11 +18,12 @@ const RESOURCE_REFERENCE: &str = "5cf8f73096256a8f31e491e813e4eb8e";
 const OUTPUT: &str = "d0e6a833031e9bbcd3f4e8bde6ca49a4";
 const BYTE_STRING: &str = "803fd3297a5875dc03ca845dda5d2a98";
 
-/// The sentinel for an unknown string, which engines and SDKs also accept for an unknown of any other kind.
+/// The sentinel for an unknown string, which engines and SDKs also accept for an unknown of any
+/// other kind.
 pub const UNKNOWN: &str = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
-/// All sentinels. Each once stood for a kind (bool, number, string, list, asset, archive, object), but senders never
-/// kept to that, so a reader takes every one as an unknown of unspecified kind.
+/// All sentinels. Each was for one kind (bool, number, string, list, asset, archive, object), which
+/// senders never observed, so each means an unknown of unspecified kind.
 const UNKNOWNS: [&str; 7] = [
     "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
     "3eeb2bf0-c639-47a8-9e75-3b44932eb421",
@@ -32,120 +34,100 @@ const UNKNOWNS: [&str; 7] = [
     "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
 ];
 
-/// A property value as it is meant.
+/// The decoded form of a property value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PropertyView<'a> {
     /// Null, which providers treat as absent.
     Null,
-    /// A boolean.
     Bool(bool),
-    /// A number.
     Number(f64),
     /// A string that is no sentinel.
     String(&'a str),
-    /// A list.
     List(&'a [Value]),
     /// An object without a signature.
     Object(&'a Struct),
-    /// Not known yet.
     Unknown,
-    /// The value beneath is not to be shown.
     Secret(&'a Value),
-    /// A file or text.
     Asset {
         /// SHA-256 in hexadecimal; absent from legacy engines.
         hash: Option<&'a str>,
-        /// Where its bytes are.
         source: AssetSource<'a>,
     },
-    /// Several files.
     Archive {
         /// SHA-256 in hexadecimal; absent from legacy engines.
         hash: Option<&'a str>,
-        /// Where its files are.
         source: ArchiveSource<'a>,
     },
-    /// A resource as a value.
     ResourceReference {
-        /// The resource's URN.
         urn: &'a str,
-        /// Its id.
         id: ReferenceId<'a>,
     },
-    /// An output that kept what it depends on.
+    /// An output with its dependencies.
     Output {
-        /// Absent when it is not known.
+        /// Absent if it is unknown.
         value: Option<&'a Value>,
-        /// Not to be shown.
         secret: bool,
         /// URNs.
         dependencies: &'a [Value],
     },
-    /// Text that is not UTF-8, in base64.
+    /// Bytes that are not UTF-8, in base64.
     ByteString(&'a str),
 }
 
-/// Where the bytes of an asset are.
+/// Location of an asset's contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AssetSource<'a> {
-    /// Right here.
     Text(&'a str),
-    /// In a file.
     Path(&'a str),
-    /// Somewhere else.
     Uri(&'a str),
     /// Left out, as in everything that the engine reads from its state.
     Elided,
 }
 
-/// Where the files of an archive are.
+/// Location of an archive's contents.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ArchiveSource<'a> {
-    /// Asset by name.
+    /// Assets by name.
     Assets(&'a Struct),
-    /// In a directory or archive file.
+    /// A directory or archive file.
     Path(&'a str),
-    /// Somewhere else.
     Uri(&'a str),
-    /// Left out.
     Elided,
 }
 
 /// The id within a resource reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReferenceId<'a> {
-    /// A component has none.
+    /// Components have none.
     Absent,
     /// The resource is not created yet.
     Unknown,
-    /// The id.
     Known(&'a str),
 }
 
-/// The sender made a special object that Pulumi does not define.
+/// A special object is invalid.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum PropertyError {
-    /// A signature of an unknown meaning; guessing could expose a secret.
+    /// An unknown signature; guessing could expose a secret.
     #[error(
         "the value is an object with an unknown signature {signature:?}; the engine may be newer than this program"
     )]
     UnknownSignature {
-        /// What stood under the signature key, shortened.
+        /// The value of the signature key, shortened.
         signature: String,
     },
-    /// A known signature whose object lacks what it must have.
+    /// A known signature whose object lacks a required member.
     #[error("the value is marked as {kind}, but its {field:?} is {problem}")]
     Malformed {
-        /// What it should have been.
+        /// The intended kind.
         kind: &'static str,
-        /// The key at fault.
+        /// The invalid key.
         field: &'static str,
-        /// What is wrong with it.
         problem: &'static str,
     },
 }
 
-/// Says what `value` means. Looks at one level only.
+/// Decodes `value`, one level deep.
 pub fn classify(value: &Value) -> Result<PropertyView<'_>, PropertyError> {
     Ok(match value {
         Value::Null => PropertyView::Null,
@@ -168,17 +150,17 @@ pub fn classify(value: &Value) -> Result<PropertyView<'_>, PropertyError> {
     })
 }
 
-/// Whether `text` is one of the strings that stand for an unknown.
+/// Whether `text` is a sentinel for an unknown.
 pub fn is_unknown_sentinel(text: &str) -> bool {
     text.len() == UNKNOWN.len() && UNKNOWNS.contains(&text)
 }
 
-/// Marks `value` as not to be shown.
+/// Marks `value` as secret.
 pub fn secret(value: Value) -> Value {
     Value::Struct(Struct::from([(SIGNATURE_KEY, Value::from(SECRET)), ("value", value)]))
 }
 
-/// A value with what it depends on; `None` where it is not known yet.
+/// An output with its dependencies; unknown if `value` is `None`.
 pub fn output(value: Option<Value>, secret: bool, dependencies: Vec<Value>) -> Value {
     let mut output = Struct::from([(SIGNATURE_KEY, Value::from(OUTPUT))]);
     if let Some(value) = value {
@@ -193,14 +175,13 @@ pub fn output(value: Option<Value>, secret: bool, dependencies: Vec<Value>) -> V
     Value::Struct(output)
 }
 
-/// A value that is not known yet.
 pub fn unknown() -> Value {
     Value::from(UNKNOWN)
 }
 
-/// The value beneath any secret and output wrappers, and whether one of them said that it is secret.
+/// Unwraps secrets and outputs, and returns whether one was secret.
 ///
-/// Looks only at the outside: elements may be secret still.
+/// Elements may still be secret.
 pub fn unwrap(value: &Value) -> Result<(PropertyView<'_>, bool), PropertyError> {
     let mut secret = false;
     let mut value = value;
@@ -222,9 +203,9 @@ pub fn unwrap(value: &Value) -> Result<(PropertyView<'_>, bool), PropertyError> 
     }
 }
 
-/// `value` without any secret or output wrapper, at any depth; unknown outputs become the sentinel.
+/// `value` without secret and output wrappers, at any depth; unknown outputs become the sentinel.
 ///
-/// Special objects of other kinds stay as they are.
+/// Other special objects are unchanged.
 pub fn without_secrets(value: &Value) -> Result<Value, PropertyError> {
     Ok(match classify(value)? {
         PropertyView::Secret(inner) | PropertyView::Output { value: Some(inner), .. } => {
@@ -232,7 +213,7 @@ pub fn without_secrets(value: &Value) -> Result<Value, PropertyError> {
         }
         PropertyView::Output { value: None, .. } => unknown(),
         PropertyView::List(elements) => {
-            // Plain loops here, because adapters would take several frames of the stack for each level of a bag.
+            // A plain loop: adapters would take several stack frames per level of a bag.
             let mut plain = Vec::with_capacity(elements.len());
             for element in elements {
                 plain.push(without_secrets(element)?);
@@ -252,7 +233,7 @@ pub fn without_secrets(value: &Value) -> Result<Value, PropertyError> {
     })
 }
 
-/// `bag` without any secret or output wrapper, at any depth.
+/// `bag` without secret and output wrappers, at any depth.
 pub fn bag_without_secrets(bag: &Struct) -> Result<Struct, PropertyError> {
     let mut plain = Struct::new();
     for (name, value) in bag.iter() {
@@ -261,17 +242,17 @@ pub fn bag_without_secrets(bag: &Struct) -> Result<Struct, PropertyError> {
     Ok(plain)
 }
 
-/// Whether anything in `value` is not known yet.
+/// Whether `value` contains anything unknown.
 pub fn contains_unknown(value: &Value) -> Result<bool, PropertyError> {
     any(value, &|view| matches!(view, PropertyView::Unknown | PropertyView::Output { value: None, .. }))
 }
 
-/// Whether anything in `value` is not to be shown.
+/// Whether `value` contains a secret.
 pub fn contains_secret(value: &Value) -> Result<bool, PropertyError> {
     any(value, &|view| matches!(view, PropertyView::Secret(_) | PropertyView::Output { secret: true, .. }))
 }
 
-/// What `view` is called in messages to users.
+/// The name of a kind in messages to users.
 pub fn kind(view: &PropertyView<'_>) -> &'static str {
     match view {
         PropertyView::Null => "nothing",
@@ -326,7 +307,7 @@ fn classify_signed<'a>(signature: &str, object: &'a Struct) -> Result<PropertyVi
                 [_, Some(path), _] => AssetSource::Path(path),
                 [_, _, Some(uri)] => AssetSource::Uri(uri),
                 [Some(text), _, _] => AssetSource::Text(text),
-                // A text asset may be the empty string, which newer engines leave out and those of 2017 do not.
+                // A text asset may be empty, which newer engines leave out and legacy ones do not.
                 [None, None, None] if object.get("text").is_some() => AssetSource::Text(""),
                 [None, None, None] => AssetSource::Elided,
             };
@@ -521,7 +502,7 @@ mod tests {
             let object = Value::Struct(Struct::from([("k", Value::List(vec![deep]))]));
             Value::List(vec![secret(object)])
         });
-        // A tokio worker's stack.
+        // The stack size of a tokio worker.
         let walk = std::thread::Builder::new()
             .stack_size(2 << 20)
             .spawn(move || (contains_unknown(&deep), contains_secret(&deep), without_secrets(&deep).is_ok()));

@@ -1,8 +1,8 @@
-//! Where something is in a property bag, in the notation that engines and users write: `a.b`, `a[0].c`,
-//! `a["odd.key"]`, `["root.key"].x`, `list[*].x`.
+//! Paths into property bags, in the notation of engines and users: `a.b`, `a[0].c`, `a["odd.key"]`,
+//! `["root.key"].x`, `list[*].x`.
 //!
-//! The notation has no escape for a backslash, so a key that ends in one can be printed but not read back; engines have
-//! the same limit, and no Terraform name has a backslash.
+//! The notation cannot escape a backslash, so a key that ends in one can be printed but not parsed;
+//! engines have the same limit, and no Terraform name has a backslash.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,7 +16,6 @@ use super::property::{self, PropertyView};
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PropertyPath(pub Vec<PropertyStep>);
 
-/// One step of a [`PropertyPath`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PropertyStep {
     /// A property of an object, or an element of a map.
@@ -27,33 +26,27 @@ pub enum PropertyStep {
     All,
 }
 
-/// The text is no property path.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum PropertyPathError {
-    /// It starts with a point.
     #[error("a property path starts with a name or an index")]
     LeadingPoint,
-    /// It ends with a point.
     #[error("a property path ends with a name or an index")]
     TrailingPoint,
-    /// A quoted name does not end.
     #[error("a quoted name in a property path lacks its closing quote")]
     MissingQuote,
-    /// A bracket does not end.
     #[error("a bracket in a property path is not closed")]
     MissingBracket,
-    /// Neither number, star nor quoted name between brackets.
     #[error("between brackets, a property path has a number from 0, a star, or a name in double quotes")]
     InvalidIndex,
 }
 
 impl PropertyPath {
-    /// The path of a property of the bag itself.
+    /// The path of a top-level property.
     pub fn top(name: &str) -> Self {
         Self(vec![PropertyStep::Name(name.to_owned())])
     }
 
-    /// The property of the bag that this path leads into, which is all that some of Pulumi's messages can name.
+    /// The top-level property of the path, which is all that some of Pulumi's messages can name.
     pub fn top_level(&self) -> Option<&str> {
         match self.0.first() {
             Some(PropertyStep::Name(name)) => Some(name),
@@ -61,14 +54,14 @@ impl PropertyPath {
         }
     }
 
-    /// The value at this path, seen through secrets. `None` where the path leads nowhere, or to many values.
+    /// The value at this path, unwrapping secrets; `None` if there is none or several.
     pub fn find<'a>(&self, bag: &'a Struct) -> Option<&'a Value> {
         let (first, rest) = self.0.split_first()?;
         let PropertyStep::Name(name) = first else { return None };
         rest.iter().try_fold(bag.get(name)?, |value, step| child(value, step))
     }
 
-    /// Sets the value at this path. Whether there was an object or list to set it in; lists do not grow.
+    /// Sets the value at this path, and returns whether its parent exists; lists do not grow.
     pub fn set(&self, bag: &mut Struct, value: Value) -> bool {
         let Some((last, parents)) = self.0.split_last() else { return false };
         match (find_mut(bag, parents), last) {
@@ -94,7 +87,8 @@ impl PropertyPath {
         }
     }
 
-    /// Takes out the value at this path: a property goes, an element becomes null so that the others keep their places.
+    /// Removes the value at this path; an element of a list becomes null, so that indices stay
+    /// valid.
     pub fn delete(&self, bag: &mut Struct) -> Option<Value> {
         let (last, parents) = self.0.split_last()?;
         match (find_mut(bag, parents)?, last) {
@@ -110,7 +104,8 @@ impl PropertyPath {
         }
     }
 
-    /// Whether `other` is at this path or beneath it; [`PropertyStep::All`] in this path stands for any step.
+    /// Whether `other` is at or below this path; [`PropertyStep::All`] in this path matches any
+    /// step.
     pub fn contains(&self, other: &Self) -> bool {
         self.0.len() <= other.0.len()
             && self.0.iter().zip(&other.0).all(|(own, step)| *own == PropertyStep::All || own == step)
@@ -128,7 +123,7 @@ impl FromStr for PropertyPath {
         }
         while !rest.is_empty() {
             if let Some(after) = rest.strip_prefix('.') {
-                // A point before a bracket is sloppy, but providers have written it for years.
+                // A dot before a bracket is superfluous, but providers have written it for years.
                 if after.is_empty() {
                     return Err(PropertyPathError::TrailingPoint);
                 }
@@ -171,7 +166,7 @@ impl fmt::Display for PropertyPath {
     }
 }
 
-/// What a step into `value` finds, seen through secrets.
+/// The child of `value`, unwrapping secrets.
 fn child<'a>(value: &'a Value, step: &PropertyStep) -> Option<&'a Value> {
     match (property::unwrap(value).ok()?.0, step) {
         (PropertyView::Object(object), PropertyStep::Name(name)) => object.get(name),
@@ -199,7 +194,7 @@ fn find_mut<'a>(bag: &'a mut Struct, steps: &[PropertyStep]) -> Option<Target<'a
     Some(Target::Value(value))
 }
 
-/// What lies within any secret and output wrappers.
+/// The value within secret and output wrappers.
 pub(crate) fn inside_mut(value: &mut Value) -> &mut Value {
     let wrapped = matches!(
         property::classify(value),
@@ -221,7 +216,7 @@ fn name_or_all(name: String) -> PropertyStep {
     if name == "*" { PropertyStep::All } else { PropertyStep::Name(name) }
 }
 
-/// The name up to the closing quote, and what follows the quote.
+/// The name up to the closing quote, and the rest after it.
 fn parse_quoted(text: &str) -> Result<(String, &str), PropertyPathError> {
     let mut name = String::new();
     let mut rest = text;

@@ -1,15 +1,16 @@
-//! Terraform's own state JSON, rebuilt from a property bag.
+//! Terraform's state JSON, rebuilt from a property bag.
 //!
-//! Before a provider may work with stored state it upgrades it, and for that it needs the very JSON that an earlier
-//! version of it once wrote: with the names and types of *that* version's schema, which nobody has any more. A property
-//! bag alone cannot give it (names and some types differ), and storing the JSON beside the bag would double the state and
-//! let users edit one but not the other. So the bag carries a *delta*, computed while the schema is at hand, that
-//! says how to rebuild the JSON without it. This is the Go bridge's format; states go over and back.
+//! Before a provider may use stored state it upgrades it, for which it needs the exact JSON that an
+//! earlier version wrote: with the names and types of *that* version's schema, which is not
+//! available any more. A property bag alone cannot yield it (names and some types differ), and
+//! storing the JSON beside the bag would double the state and let users edit one but not the other.
+//! So the bag carries a *delta*, computed while the schema is available, by which the JSON can be
+//! rebuilt without it. This is the Go bridge's format; states are interchangeable.
 //!
-//! A delta is an object with at most one member, or nothing, which means that the value is its own JSON:
-//! `obj` (an object, with the names that the rule of names does not give back, properties to leave out, and deltas of
-//! properties), `map` and `arr` (deltas of elements), `plu` (a block that Pulumi sees without its list), `num` (text for
-//! a number), `asset`, and `replace` (the JSON itself, which is why it is always marked secret).
+//! A delta is an object with at most one member, or empty, which means that the value is its own
+//! JSON: `obj` (an object, with names that do not follow the rule, ignored properties, and deltas
+//! of properties), `map` and `arr` (deltas of elements), `plu` (a flattened block), `num` (a string
+//! for a number), `asset`, and `replace` (the JSON itself, which is therefore marked secret).
 
 mod compute;
 mod delta;
@@ -31,22 +32,19 @@ use crate::package::shape::ResourceShape;
 pub use delta::DeltaError;
 pub use recover::{RecoverError, recover};
 
-/// The property that holds the delta.
+/// The property of the delta.
 pub const DELTA_KEY: &str = "__pulumi_raw_state_delta";
 
-/// The JSON of a value cannot be made.
 #[derive(Debug, Error)]
 pub enum RawStateError {
-    /// The value is not what its schema says, or holds what JSON cannot express.
+    /// The value does not fit its schema, or contains what JSON cannot express.
     #[error("the state cannot be written as Terraform's state JSON")]
     Write(#[source] JsonError),
-    /// What was written cannot be read again.
     #[error("the state as Terraform's JSON is nested too deeply")]
     Nesting(#[source] JsonSyntaxError),
-    /// The properties hold a special value that is none.
     #[error("the state's properties cannot be read")]
     Property(#[source] PropertyError),
-    /// Neither the delta nor the schema makes sense of the properties.
+    /// The properties fit neither the delta nor the schema.
     #[error(
         "the stored properties do not fit the resource's schema: {}; if the state was edited by hand, correct it there",
         describe(.0)
@@ -54,33 +52,32 @@ pub enum RawStateError {
     Properties(Vec<InputFailure>),
 }
 
-/// How the stored JSON was found.
+/// How the stored JSON was determined.
 #[derive(Debug)]
 pub enum RawStateSource {
-    /// By the delta.
     Delta,
-    /// By the current schema, as nothing else was stored: state from before there were deltas.
+    /// By the current schema, for state from before there were deltas.
     Schema,
-    /// By the current schema, because the delta does not fit the properties any more: somebody edited the state.
+    /// By the current schema, because the delta does not fit the properties: the state was edited.
     SchemaForBadDelta(RecoverError),
 }
 
 /// Terraform's state JSON of a whole resource.
 ///
 /// # Errors
-/// When something in it is unknown or infinite, or is not of the type that the schema says.
+/// If it contains unknown or infinite values, or is not of the schema's type.
 pub fn raw_state(state: &Value, shape: &ResourceShape) -> Result<Json, RawStateError> {
     let text = to_json(state, &shape.schema.block.implied_type).map_err(RawStateError::Write)?;
     Json::parse(text.as_bytes()).map_err(RawStateError::Nesting)
 }
 
-/// The delta to store with `outputs`, which were made from `state`. `None` when there are unknown values, for which
-/// there is no state JSON.
+/// The delta to store with `outputs`, which were translated from `state`; `None` for unknown
+/// values, which state JSON cannot express.
 ///
-/// The result has been checked: rebuilding gives `state`'s JSON. `keep_secrets` as for outputs.
+/// The result is verified: rebuilding yields `state`'s JSON. `keep_secrets` as for outputs.
 ///
 /// # Errors
-/// When `state` has no JSON.
+/// If `state` has no JSON.
 pub fn raw_state_delta(
     outputs: &Struct,
     state: &Value,
@@ -96,10 +93,10 @@ pub fn raw_state_delta(
     Ok(Some(delta.to_property(keep_secrets)))
 }
 
-/// A delta that is the whole of `state`, whatever properties it is stored with.
+/// A delta that contains the whole of `state`, independent of the properties.
 ///
 /// # Errors
-/// When `state` has no JSON.
+/// If `state` has no JSON.
 pub fn raw_state_as_delta(
     state: &Value,
     shape: &ResourceShape,
@@ -108,7 +105,7 @@ pub fn raw_state_as_delta(
     Ok(delta::Delta::Replace(raw_state(state, shape)?).to_property(keep_secrets))
 }
 
-/// Adds to `outputs` what the engine is to store with them: `__meta`, then the delta.
+/// Adds to `outputs` the other stored properties: `__meta`, then the delta.
 ///
 /// # Errors
 /// As [`raw_state_delta`].
@@ -129,10 +126,10 @@ pub fn add_stored_properties(
     Ok(())
 }
 
-/// The state JSON that `properties` were stored for.
+/// The state JSON of stored `properties`.
 ///
 /// # Errors
-/// When there is no delta that fits them, and they do not fit the current schema either.
+/// If neither a delta nor the current schema fits them.
 pub fn stored_raw_state(
     properties: &Struct,
     shape: &ResourceShape,
@@ -147,19 +144,19 @@ pub fn stored_raw_state(
     raw_state_without_delta(properties, shape).map(|raw| (raw, source))
 }
 
-/// The state JSON that `properties` were stored for by a type whose schema is not at hand.
+/// The state JSON of stored `properties` of a type whose schema is not available.
 ///
 /// # Errors
-/// When there is no delta (nothing), or none that fits.
+/// `None` without a delta, or why it does not fit.
 pub fn foreign_raw_state(properties: &Struct) -> Result<Json, Option<RecoverError>> {
     let delta = properties.get(DELTA_KEY).ok_or(None)?;
     recover(properties, delta).map_err(Some)
 }
 
-/// The state JSON that `properties` stand for under the current schema.
+/// The state JSON of `properties` by the current schema.
 ///
 /// # Errors
-/// When they do not fit it.
+/// If they do not fit it.
 pub fn raw_state_without_delta(properties: &Struct, shape: &ResourceShape) -> Result<Json, RawStateError> {
     let state = object_from_state(properties, &shape.object, &shape.schema.block);
     raw_state(&state.map_err(RawStateError::Properties)?, shape)

@@ -1,11 +1,11 @@
-//! Which parts of a value are secret, by path, ready for a walk.
+//! Secret paths of a value, indexed for a walk.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use isthmus_cty::{AttributePath, PathStep};
 
-/// Secret paths as a tree, so that a walk asks one question a step however many paths there are.
+/// Secret paths as a tree, so that a walk needs one lookup per step.
 #[derive(Debug, Default)]
 pub(super) struct SecretPaths {
     /// The value here is secret as a whole.
@@ -25,7 +25,7 @@ impl SecretPaths {
                         node.names.entry(Arc::clone(name)).or_default()
                     }
                     PathStep::Index(index) => node.indices.entry(*index).or_default(),
-                    // Elements of sets are not told apart: the whole set is secret.
+                    // Elements of sets cannot be addressed: the whole set is secret.
                     PathStep::Element(_) => break,
                 };
             }
@@ -34,12 +34,12 @@ impl SecretPaths {
         root
     }
 
-    /// Beneath the attribute or key of that name.
+    /// The subtree of the attribute or key with this name.
     pub(super) fn name(&self, name: &str) -> Option<&Self> {
         self.names.get(name)
     }
 
-    /// Beneath the element at that index.
+    /// The subtree of the element at this index.
     pub(super) fn index(&self, index: usize) -> Option<&Self> {
         self.indices.get(&index)
     }

@@ -1,6 +1,6 @@
-//! Which element of a set is which element of a program's list.
+//! Matching the elements of a set with those of a program's list.
 //!
-//! Elements are matched by value, never by position: first those that are equal, then those that have most in common.
+//! Elements are matched by value, never by position: first equal ones, then the most similar.
 
 use isthmus_cty::Value;
 use isthmus_proto::property::Value as Property;
@@ -8,12 +8,12 @@ use isthmus_proto::property::Value as Property;
 use super::inputs::{Unknowns, value_from_property};
 use crate::package::shape::Shape;
 
-/// More comparisons than this are not made to find the elements of a set in a list.
+/// Limit of comparisons to match the elements of a set with a list.
 const MAXIMUM_COMPARISONS: usize = 250_000;
 
-/// Where in a program's (or the state's) list each element of a set stands. An element that is not in the list, because the
-/// provider made it, has a place behind those that are, or one that nothing else has. Elements that are too many to be
-/// found are where they are.
+/// The index in a program's (or the state's) list of each element of a set. An element that is not
+/// in the list, because the provider added it, gets an index after those, or an unused one. If
+/// there are too many elements, each keeps its index.
 pub(crate) fn match_elements(list: &[Property], elements: &[Value], shape: &Shape) -> Vec<usize> {
     if list.len().saturating_mul(elements.len()) > MAXIMUM_COMPARISONS {
         return (0..elements.len()).collect();
@@ -24,7 +24,7 @@ pub(crate) fn match_elements(list: &[Property], elements: &[Value], shape: &Shap
         .collect();
     let mut is_taken = vec![false; list.len()];
     let mut found: Vec<Option<usize>> = vec![None; elements.len()];
-    // First those that are there to the letter, so that no other takes their place.
+    // Equal elements first, so that no other takes their index.
     for (element, found) in elements.iter().zip(&mut found) {
         let is_it = |(index, candidate): &(usize, &Option<Value>)| {
             !is_taken[*index] && candidate.as_ref() == Some(element) && element.is_wholly_known()
@@ -40,7 +40,7 @@ pub(crate) fn match_elements(list: &[Property], elements: &[Value], shape: &Shap
             .enumerate()
             .filter(|(index, _)| !is_taken[*index])
             .filter_map(|(index, candidate)| Some((matching_leaves(candidate.as_ref()?, element)?, index)))
-            // Of equals the first, as a reader would take it.
+            // The first of several equal ones.
             .max_by_key(|(matching_leaves, index)| (*matching_leaves, std::cmp::Reverse(*index)))
             .map(|(_, index)| index);
         if let Some(index) = best {
@@ -52,8 +52,8 @@ pub(crate) fn match_elements(list: &[Property], elements: &[Value], shape: &Shap
     found.into_iter().map(|place| place.or_else(|| free.next()).unwrap_or(usize::MAX)).collect()
 }
 
-/// How many leaves of what a program wrote are in `element`; `None` if one is there with another value. What was not
-/// written, or is unknown, may be anything.
+/// How many leaves of the program's value `element` contains; `None` if a leaf has another value.
+/// Unset and unknown leaves match anything.
 fn matching_leaves(written: &Value, element: &Value) -> Option<usize> {
     let (written, element) = (written.inner(), element.inner());
     if written.is_null() || !written.is_known() || !element.is_known() {

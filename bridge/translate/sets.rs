@@ -1,8 +1,8 @@
-//! The order of sets, which Terraform has none of and Pulumi's lists have.
+//! The order of sets, which Terraform does not define and Pulumi's lists have.
 //!
-//! A program writes a set as a list, and whoever compares two lists sees a difference where two sets have none. So a set is
-//! shown in the order in which the program wrote it, or in which the state has it: what did not change stays where it is,
-//! and a place means the same in program, state and preview.
+//! A program writes a set as a list, and a comparison of lists shows differences that sets do not
+//! have. So a set is shown in the program's order, or in that of the state: unchanged elements stay
+//! in place, and an index means the same in program, state and preview.
 
 use isthmus_cty::Value;
 use isthmus_proto::property::{Struct, Value as Property};
@@ -11,8 +11,8 @@ use super::property::{PropertyView, unwrap};
 use super::set_matching::match_elements;
 use crate::package::shape::{ObjectShape, Shape};
 
-/// `value`, an object of the shape, with the elements of its sets in the order that their lists have in `like`. It is for
-/// showing only: values are compared and sent with their sets in Terraform's order.
+/// `value`, an object of the shape, with its sets ordered like the lists in `like`. For output
+/// only: values are compared and sent with Terraform's order.
 pub(crate) fn in_order_of(value: &Value, shape: &ObjectShape, like: &Struct) -> Value {
     let mut value = value.clone();
     order_object(&mut value, shape, Some(like));
@@ -31,7 +31,7 @@ fn order_object(value: &mut Value, shape: &ObjectShape, like: Option<&Struct>) {
 fn order(value: &mut Value, shape: &Shape, like: Option<&Property>) {
     match (shape, value) {
         (Shape::Object(object), value) => order_object(value, object, bag_of(like)),
-        // A block with something dynamic in it, which travels with a type of its own.
+        // A block with dynamic parts has its own type.
         (shape, Value::Dynamic(typed)) if !matches!(shape, Shape::Dynamic) => {
             order(&mut typed.1, shape, like);
         }
@@ -127,7 +127,7 @@ mod tests {
         ])
     }
 
-    /// The rules in their order, each as its label, its ports and its zones.
+    /// The rules in order, each as its label, ports and zones.
     fn shown(rules: &[Value], like: &Struct) -> Vec<String> {
         let shape = firewall();
         let value = object_value(&[("rule", Value::set(rules.to_vec()))]);

@@ -1,4 +1,4 @@
-//! Schemas and shapes for the tests of this module, in few words.
+//! Schemas and shapes for the tests of this module.
 
 use std::sync::Arc;
 
@@ -127,7 +127,7 @@ pub(crate) fn attribute_path(text: &str) -> AttributePath {
     AttributePath(steps.collect())
 }
 
-/// A property bag written as JSON.
+/// Parses a property bag from JSON.
 pub(crate) fn properties(text: &str) -> Property {
     fn convert(json: &serde_json::Value) -> Property {
         match json {
@@ -144,7 +144,8 @@ pub(crate) fn properties(text: &str) -> Property {
     convert(&serde_json::from_str(text).unwrap())
 }
 
-/// Choices made from bytes, so that a failing case shrinks to few of them. Without bytes, every choice is the first.
+/// Choices derived from bytes, so that a failing case shrinks to few of them. Without bytes, every
+/// choice is the first.
 pub(crate) struct Choices<'a>(pub(super) &'a [u8]);
 
 impl Choices<'_> {
@@ -204,7 +205,7 @@ impl Choices<'_> {
         }
     }
 
-    /// A state (or complete configuration) of a block: no block is null that core would not have null.
+    /// A state (or complete configuration) of a block, with nulls only where core allows them.
     pub(crate) fn state(&mut self, block: &Block) -> Value {
         let attributes: Vec<_> = block
             .attributes

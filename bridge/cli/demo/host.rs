@@ -1,4 +1,5 @@
-//! The engine's side of the demonstration: starts the daemon as an engine does, and serves what a daemon calls back.
+//! The engine's side of the demonstration: starts the daemon as an engine does, and serves its
+//! callbacks.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -25,14 +26,12 @@ use crate::lumirpc::PLUGIN_PREFIX;
 use crate::serve::own_connections;
 use crate::settings;
 
-/// A daemon, started for the demonstration.
 #[derive(Debug)]
 pub(super) struct Host {
-    /// The way to its services.
     pub(super) channel: Channel,
-    /// The provider's program.
+    /// The provider binary.
     pub(super) provider: PathBuf,
-    /// Where the sandbox keeps its objects.
+    /// The directory of the sandbox's objects.
     pub(super) objects: PathBuf,
     engine: Engine,
     child: Child,
@@ -40,7 +39,7 @@ pub(super) struct Host {
     _folder: TempDir,
 }
 
-/// What the daemon calls back; it only remembers.
+/// Serves the daemon's callbacks and records them.
 #[derive(Clone, Debug, Default)]
 struct Engine {
     calls: Arc<Mutex<Vec<String>>>,
@@ -48,13 +47,13 @@ struct Engine {
 }
 
 impl Host {
-    /// Starts the daemon under the name that today's engines use.
+    /// Starts the daemon as a plugin of today's engines.
     pub(super) async fn start_today(role: &Role, protocol: Option<u8>) -> Result<Self, DemoError> {
         Self::start(role, protocol, PULUMI_PLUGIN.to_owned(), |port| format!("127.0.0.1:{port}")).await
     }
 
-    /// Starts the daemon under the name that the legacy engine uses.
-    pub(super) async fn start_2017(role: &Role, protocol: Option<u8>) -> Result<Self, DemoError> {
+    /// Starts the daemon as a plugin of the legacy engine.
+    pub(super) async fn start_lumi(role: &Role, protocol: Option<u8>) -> Result<Self, DemoError> {
         let name = format!("{PLUGIN_PREFIX}{}", package(role));
         Self::start(role, protocol, name, |port| format!(":{port}")).await
     }
@@ -65,16 +64,16 @@ impl Host {
         name: String,
         address: impl Fn(u16) -> String,
     ) -> Result<Self, DemoError> {
-        let folder = temporary_directory("demo-of-isthmus-")
+        let directory = temporary_directory("demo-of-isthmus-")
             .map_err(|source| machine("failed to create a temporary directory", source))?;
         let program = std::env::current_exe()
             .map_err(|source| machine("the program does not know its file", source))?;
-        let plugin = link(&program, folder.path(), &name)?;
+        let plugin = link(&program, directory.path(), &name)?;
         let provider = match &role.provider {
             Some(provider) => provider.clone(),
-            None => link(&program, folder.path(), SANDBOX_PROVIDER)?,
+            None => link(&program, directory.path(), SANDBOX_PROVIDER)?,
         };
-        let objects = folder.path().join("objects");
+        let objects = directory.path().join("objects");
         std::fs::create_dir(&objects)
             .map_err(|source| machine("no directory for objects can be made", source))?;
 
@@ -83,7 +82,7 @@ impl Host {
             .await
             .map_err(|source| machine("no port can be opened", source))?;
         let port = listener.local_addr().map_err(|source| machine("the port has no number", source))?.port();
-        // It has the configuration, which may have secrets.
+        // Only own connections: the configuration may contain secrets.
         let server = Server::builder()
             .add_service(pulumirpc::engine_server::EngineServer::new(engine.clone()))
             .add_service(lumirpc::engine_server::EngineServer::new(engine.clone()))
@@ -91,7 +90,7 @@ impl Host {
         let server = AbortOnDropHandle::new(tokio::spawn(async move { drop(server.await) }));
 
         let mut command = Command::new(plugin);
-        // The user's settings, such as the state store, are none of the demonstration's.
+        // The user's settings, such as the state store, do not apply to the demonstration.
         for name in isthmus_common::own_variables() {
             command.env_remove(name);
         }
@@ -101,13 +100,13 @@ impl Host {
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
             .kill_on_drop(true);
-        // The user's store and keys are not for playing with.
+        // Nor do the state store and its keys.
         for setting in settings::ALL {
             command.env_remove(setting.name);
         }
         command
             .env(settings::LOG_CALLS.name, "true")
-            .env(settings::HOME.name, folder.path().join("home"))
+            .env(settings::HOME.name, directory.path().join("home"))
             .env(settings::PROVIDER.name, &provider);
         if role.provider.is_none() {
             command.env("SANDBOX_DIR", &objects);
@@ -122,10 +121,10 @@ impl Host {
             .connect()
             .await
             .map_err(|error| DemoError::Start(error.to_string()))?;
-        Ok(Self { channel, provider, objects, engine, child, _server: server, _folder: folder })
+        Ok(Self { channel, provider, objects, engine, child, _server: server, _folder: directory })
     }
 
-    /// Makes a call, and notes its time and the Terraform calls beneath.
+    /// Makes a call, and records its duration and its Terraform calls.
     pub(super) async fn step<Answer>(
         &self,
         name: &'static str,
@@ -143,7 +142,7 @@ impl Host {
     /// Ends the daemon as an engine does: closes its standard input, and waits.
     pub(super) async fn end(mut self) {
         drop(self.child.stdin.take());
-        // When it does not end in time, dropping it kills it.
+        // If it does not end in time, dropping it kills it.
         let _ = tokio::time::timeout(std::time::Duration::from_secs(10), self.child.wait()).await;
     }
 }
@@ -182,7 +181,7 @@ impl lumirpc::engine_server::Engine for Engine {
     }
 }
 
-/// The package that a provider becomes: what its file is called after `terraform-provider-`.
+/// The package of a provider: the part of its file name after `terraform-provider-`.
 pub(super) fn package(role: &Role) -> String {
     let name = match &role.provider {
         None => SANDBOX_PROVIDER,
@@ -202,8 +201,8 @@ async fn read_port(child: &mut Child) -> Result<u16, DemoError> {
     line.trim().parse().map_err(|_| DemoError::Start(format!("instead of a port it printed {line:?}")))
 }
 
-fn link(program: &Path, folder: &Path, name: &str) -> Result<PathBuf, DemoError> {
-    let path = folder.join(name);
+fn link(program: &Path, directory: &Path, name: &str) -> Result<PathBuf, DemoError> {
+    let path = directory.join(name);
     std::os::unix::fs::symlink(program, &path)
         .map_err(|source| machine("the program cannot be linked under another name", source))?;
     Ok(path)

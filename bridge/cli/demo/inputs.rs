@@ -1,4 +1,4 @@
-//! What the demonstration plays with.
+//! Provider, resource and inputs of the demonstration.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,27 +8,23 @@ use isthmus_proto::property::{Struct, Value};
 use super::{Demo, DemoError};
 use crate::cli::explain_missing;
 
-/// A provider, one of its resources, and inputs for it.
 #[derive(Clone, Debug)]
 pub(super) struct Role {
-    /// The provider's program; `None` is the sandbox.
+    /// The provider binary; `None` for the sandbox.
     pub(super) provider: Option<PathBuf>,
-    /// The resource's Terraform type.
     pub(super) resource: String,
-    /// The first inputs.
     pub(super) inputs: Struct,
-    /// Inputs that the provider can change to in place.
+    /// Inputs of an update in place.
     pub(super) updated: Option<Struct>,
-    /// Inputs that take a new resource.
+    /// Inputs that require a replacement.
     pub(super) replaced: Option<Struct>,
     /// Inputs that may do either.
     pub(super) changed: Option<Struct>,
-    /// The provider's configuration.
     pub(super) config: Struct,
 }
 
 impl Role {
-    /// The sandbox's note.
+    /// The sandbox's `sandbox_note`.
     pub(super) fn sandbox() -> Self {
         let note = |body: &str, color: &str| {
             let labels = Struct::from([("made-by", Value::from("demo"))]);
@@ -50,7 +46,7 @@ impl Role {
         }
     }
 
-    /// What the command line asks for, if it asks for anything.
+    /// The role that the command line sets, if any.
     pub(super) fn given(demo: &Demo) -> Result<Option<Self>, DemoError> {
         let (Some(provider), Some(resource), Some(inputs)) = (&demo.provider, &demo.resource, &demo.inputs)
         else {

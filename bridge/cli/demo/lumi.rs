@@ -1,6 +1,7 @@
-//! The legacy service, called as the engine of that year did: name, check, diff, create, get, update, delete.
+//! The legacy service, called as the legacy engine does: name, check, diff, create, get, update,
+//! delete.
 //!
-//! That engine keeps no Terraform state and sends none; what the provider needs of it comes from the daemon's own store.
+//! That engine stores and sends no Terraform state; the daemon's state store has it.
 
 use isthmus_proto::lumirpc::resource_provider_client::ResourceProviderClient;
 use isthmus_proto::lumirpc::{
@@ -16,8 +17,8 @@ use super::report::{Report, expect};
 use super::today::{DRIFT, drift};
 use crate::names::casing::{lower_first, upper_camel};
 
-/// A resource as that engine keeps it.
-struct Kept {
+/// A resource as that engine stores it.
+struct StoredResource {
     id: String,
     /// Inputs over defaults.
     inputs: Struct,
@@ -35,27 +36,27 @@ pub(super) async fn play(host: &mut Host, role: &Role, report: &mut Report) -> R
     let client = ResourceProviderClient::new(host.channel.clone()).max_decoding_message_size(usize::MAX);
     let mut play = Play { host, client, report, token: token(role) };
     play.name(&role.inputs).await?;
-    let mut kept = play.create(&role.inputs).await?;
+    let mut stored = play.create(&role.inputs).await?;
     if let Some(inputs) = &role.updated {
-        let replaces = play.diff(&kept, inputs).await?;
+        let replaces = play.diff(&stored, inputs).await?;
         expect("diff", replaces.is_empty(), "this change must not need a replacement")?;
-        play.update(&mut kept, inputs).await?;
+        play.update(&mut stored, inputs).await?;
     }
     if let Some(inputs) = &role.replaced {
-        let replaces = play.diff(&kept, inputs).await?;
+        let replaces = play.diff(&stored, inputs).await?;
         expect("diff", !replaces.is_empty(), "this change must need a replacement")?;
-        kept = play.replace(kept, inputs).await?;
+        stored = play.replace(stored, inputs).await?;
     }
     if let Some(inputs) = &role.changed {
-        let replaces = play.diff(&kept, inputs).await?;
+        let replaces = play.diff(&stored, inputs).await?;
         if replaces.is_empty() {
-            play.update(&mut kept, inputs).await?;
+            play.update(&mut stored, inputs).await?;
         } else {
-            kept = play.replace(kept, inputs).await?;
+            stored = play.replace(stored, inputs).await?;
         }
     }
-    play.get(role, &kept).await?;
-    play.delete("delete", &kept).await
+    play.get(role, &stored).await?;
+    play.delete("delete", &stored).await
 }
 
 impl Play<'_> {
@@ -69,7 +70,7 @@ impl Play<'_> {
         Ok(())
     }
 
-    /// The inputs with the defaults that the daemon adds.
+    /// Returns the inputs with the defaults that the daemon adds.
     async fn check(&mut self, inputs: &Struct) -> Result<Struct, DemoError> {
         let request = CheckRequest { r#type: self.token.clone(), properties: Some(inputs.clone()) };
         let (answer, step) = self.host.step("check", self.client.clone().check(request)).await?;
@@ -84,21 +85,21 @@ impl Play<'_> {
         Ok(checked)
     }
 
-    async fn create(&mut self, inputs: &Struct) -> Result<Kept, DemoError> {
+    async fn create(&mut self, inputs: &Struct) -> Result<StoredResource, DemoError> {
         let inputs = self.check(inputs).await?;
         let request = CreateRequest { r#type: self.token.clone(), properties: Some(inputs.clone()) };
         let (answer, step) = self.host.step("create", self.client.clone().create(request)).await?;
         expect(step.name, !answer.id.is_empty(), "what was made must have an id")?;
         self.report.step(step, &format!("made, with the id {}", answer.id));
-        Ok(Kept { id: answer.id, inputs, outputs: answer.properties.unwrap_or_default() })
+        Ok(StoredResource { id: answer.id, inputs, outputs: answer.properties.unwrap_or_default() })
     }
 
-    async fn diff(&mut self, kept: &Kept, news: &Struct) -> Result<Vec<String>, DemoError> {
+    async fn diff(&mut self, stored: &StoredResource, news: &Struct) -> Result<Vec<String>, DemoError> {
         let news = self.check(news).await?;
         let request = DiffRequest {
-            id: kept.id.clone(),
+            id: stored.id.clone(),
             r#type: self.token.clone(),
-            olds: Some(kept.inputs.clone()),
+            olds: Some(stored.inputs.clone()),
             news: Some(news),
         };
         let (answer, step) = self.host.step("diff", self.client.clone().diff(request)).await?;
@@ -111,44 +112,44 @@ impl Play<'_> {
         Ok(answer.replaces)
     }
 
-    async fn update(&mut self, kept: &mut Kept, news: &Struct) -> Result<(), DemoError> {
+    async fn update(&mut self, stored: &mut StoredResource, news: &Struct) -> Result<(), DemoError> {
         let request = UpdateRequest {
-            id: kept.id.clone(),
+            id: stored.id.clone(),
             r#type: self.token.clone(),
-            olds: Some(kept.inputs.clone()),
+            olds: Some(stored.inputs.clone()),
             news: Some(news.clone()),
         };
         let (answer, step) = self.host.step("update", self.client.clone().update(request)).await?;
-        kept.outputs = answer.properties.unwrap_or_default();
-        kept.inputs = news.clone();
+        stored.outputs = answer.properties.unwrap_or_default();
+        stored.inputs = news.clone();
         self.report.step(step, "changed in place, from the state in the daemon's store");
         Ok(())
     }
 
-    async fn replace(&mut self, old: Kept, news: &Struct) -> Result<Kept, DemoError> {
+    async fn replace(&mut self, old: StoredResource, news: &Struct) -> Result<StoredResource, DemoError> {
         let new = self.create(news).await?;
         expect("replacement", new.id != old.id, "a replacement must be another object")?;
         self.delete("delete old", &old).await?;
         Ok(new)
     }
 
-    async fn get(&mut self, role: &Role, kept: &Kept) -> Result<(), DemoError> {
+    async fn get(&mut self, role: &Role, stored: &StoredResource) -> Result<(), DemoError> {
         if role.provider.is_none() {
-            drift(self.host, &kept.id)?;
+            drift(self.host, &stored.id)?;
         }
-        let properties = self.read("get", &kept.id).await?;
+        let properties = self.read("get", &stored.id).await?;
         if role.provider.is_some() {
             return expect("get", properties.is_some(), "what was made must be found");
         }
         let body = properties.as_ref().and_then(|properties| properties.get("body")).and_then(Value::as_str);
-        expect("get", body == Some(DRIFT), "a change behind our back must be seen")?;
+        expect("get", body == Some(DRIFT), "the drift must be detected")?;
 
-        // An object that the store has never heard of.
+        // An object without a record.
         let object = |id: &str| self.host.objects.join(format!("sandbox_note.{id}.json"));
         let foreign = "made-elsewhere";
         let failed = |reason: String| DemoError::Call { step: "import", reason };
-        let text = std::fs::read_to_string(object(&kept.id)).map_err(|error| failed(error.to_string()))?;
-        std::fs::write(object(foreign), text.replace(&kept.id, foreign))
+        let text = std::fs::read_to_string(object(&stored.id)).map_err(|error| failed(error.to_string()))?;
+        std::fs::write(object(foreign), text.replace(&stored.id, foreign))
             .map_err(|error| failed(error.to_string()))?;
         let properties = self.read("import", foreign).await?;
         expect("import", properties.is_some(), "an object made elsewhere must be found by its id")
@@ -163,20 +164,20 @@ impl Play<'_> {
         Ok(answer.properties)
     }
 
-    async fn delete(&mut self, name: &'static str, kept: &Kept) -> Result<(), DemoError> {
-        let mut properties = kept.inputs.clone();
-        for (name, value) in kept.outputs.iter() {
+    async fn delete(&mut self, name: &'static str, stored: &StoredResource) -> Result<(), DemoError> {
+        let mut properties = stored.inputs.clone();
+        for (name, value) in stored.outputs.iter() {
             properties.insert(name, value.clone());
         }
         let request =
-            DeleteRequest { id: kept.id.clone(), r#type: self.token.clone(), properties: Some(properties) };
+            DeleteRequest { id: stored.id.clone(), r#type: self.token.clone(), properties: Some(properties) };
         let ((), step) = self.host.step(name, self.client.clone().delete(request)).await?;
         self.report.step(step, "deleted");
         Ok(())
     }
 }
 
-/// `sandbox:note:Note`, as programs of 2017 wrote it.
+/// `sandbox:note:Note`, as programs of the legacy engine write it.
 fn token(role: &Role) -> String {
     let package = package(role);
     let bare = role.resource.strip_prefix(&format!("{package}_")).unwrap_or(&role.resource);

@@ -1,4 +1,4 @@
-//! What the demonstration prints.
+//! Output of the demonstration.
 
 use std::time::Duration;
 
@@ -6,30 +6,29 @@ use super::DemoError;
 use super::inputs::Role;
 use crate::cli::print;
 
-/// Prints steps as they happen, and counts them.
+/// Prints steps as they complete, and counts them.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     steps: usize,
 }
 
-/// One step, under way.
+/// A completed call.
 #[derive(Debug)]
 pub(super) struct Step {
-    /// What it is called, such as `no-op diff`.
+    /// Its name, such as `no-op diff`.
     pub(super) name: &'static str,
-    /// How long the daemon took.
     pub(super) elapsed: Duration,
-    /// The Terraform calls beneath, each with its time.
+    /// Its Terraform calls, each with its duration.
     pub(super) calls: Vec<String>,
 }
 
 impl Report {
-    /// A new daemon takes the stage.
+    /// Prints the title of a part.
     pub(super) fn scene(&mut self, title: &str, role: &Role) {
         print(&format!("\n{title}: {}\n", role.resource));
     }
 
-    /// A step that went well; `outcome` says what came of it.
+    /// Prints a successful step and its outcome.
     pub(super) fn step(&mut self, step: Step, outcome: &str) {
         self.steps += 1;
         let milliseconds = step.elapsed.as_secs_f64() * 1e3;
@@ -39,18 +38,17 @@ impl Report {
         }
     }
 
-    /// A step that this provider makes impossible.
+    /// Prints a step that this provider does not support.
     pub(super) fn left_out(&mut self, name: &str, reason: &str) {
         print(&format!("  {name:<16} {:>10}  left out: {reason}\n", ""));
     }
 
-    /// How many steps there were.
     pub(super) fn steps(&self) -> usize {
         self.steps
     }
 }
 
-/// An answer must be as it is expected.
+/// Fails unless a result is the expected one.
 pub(super) fn expect(
     step: &'static str,
     holds: bool,

@@ -17,9 +17,9 @@ use super::report::{Report, expect};
 use crate::names::casing::{lower_first, pulumi_to_terraform, upper_camel};
 use crate::names::tokens::{member_name, nearest};
 
-/// A resource as the engine keeps it.
+/// A resource as the engine stores it.
 #[derive(Clone, Debug)]
-struct Kept {
+struct StoredResource {
     id: String,
     inputs: Struct,
     outputs: Struct,
@@ -37,40 +37,40 @@ pub(super) async fn play(host: &mut Host, role: &Role, report: &mut Report) -> R
     let client = ResourceProviderClient::new(host.channel.clone()).max_decoding_message_size(usize::MAX);
     let mut play = Play { host, client, report, urn: String::new(), token: String::new() };
     play.begin(role).await?;
-    let mut kept = play.create(role.inputs.clone()).await?;
-    play.compare("no-op diff", &kept, &kept.inputs.clone(), |step, diff| {
+    let mut stored = play.create(role.inputs.clone()).await?;
+    play.compare("no-op diff", &stored, &stored.inputs.clone(), |step, diff| {
         expect(step, !changes(diff), "an unchanged resource must have no differences")
     })
     .await?;
     if let Some(inputs) = &role.updated {
-        let checked = play.check(inputs, &kept.inputs).await?;
-        play.compare("diff", &kept, &checked, |step, diff| {
+        let checked = play.check(inputs, &stored.inputs).await?;
+        play.compare("diff", &stored, &checked, |step, diff| {
             expect(step, changes(diff), "changed inputs must be a difference")?;
             expect(step, diff.replaces.is_empty(), "this change must not need a replacement")
         })
         .await?;
-        play.update(&mut kept, checked).await?;
+        play.update(&mut stored, checked).await?;
     }
     if let Some(inputs) = &role.replaced {
-        let checked = play.check(inputs, &kept.inputs).await?;
-        play.compare("diff", &kept, &checked, |step, diff| {
+        let checked = play.check(inputs, &stored.inputs).await?;
+        play.compare("diff", &stored, &checked, |step, diff| {
             expect(step, !diff.replaces.is_empty(), "this change must need a replacement")
         })
         .await?;
-        kept = play.replace(kept, checked).await?;
+        stored = play.replace(stored, checked).await?;
     }
     if let Some(inputs) = &role.changed {
-        let checked = play.check(inputs, &kept.inputs).await?;
-        let diff = play.compare("diff", &kept, &checked, |_, _| Ok(())).await?;
+        let checked = play.check(inputs, &stored.inputs).await?;
+        let diff = play.compare("diff", &stored, &checked, |_, _| Ok(())).await?;
         if !diff.replaces.is_empty() {
-            kept = play.replace(kept, checked).await?;
+            stored = play.replace(stored, checked).await?;
         } else if changes(&diff) {
-            play.update(&mut kept, checked).await?;
+            play.update(&mut stored, checked).await?;
         }
     }
-    play.refresh(role, &mut kept).await?;
-    play.import(role, &kept).await?;
-    play.delete(role, &kept).await
+    play.refresh(role, &mut stored).await?;
+    play.import(role, &stored).await?;
+    play.delete(role, &stored).await
 }
 
 impl Play<'_> {
@@ -130,7 +130,7 @@ impl Play<'_> {
         Ok(answer.inputs.unwrap_or_default())
     }
 
-    async fn create(&mut self, inputs: Struct) -> Result<Kept, DemoError> {
+    async fn create(&mut self, inputs: Struct) -> Result<StoredResource, DemoError> {
         let inputs = self.check(&inputs, &Struct::default()).await?;
         let request = CreateRequest {
             urn: self.urn.clone(),
@@ -147,22 +147,22 @@ impl Play<'_> {
         let (answer, step) = self.host.step("create", self.client.clone().create(request)).await?;
         expect(step.name, !answer.id.is_empty(), "what was made must have an id")?;
         self.report.step(step, &format!("made, with the id {}", answer.id));
-        Ok(Kept { id: answer.id, inputs, outputs: answer.properties.unwrap_or_default() })
+        Ok(StoredResource { id: answer.id, inputs, outputs: answer.properties.unwrap_or_default() })
     }
 
     async fn compare(
         &mut self,
         name: &'static str,
-        kept: &Kept,
+        stored: &StoredResource,
         news: &Struct,
         judge: impl Fn(&'static str, &DiffResponse) -> Result<(), DemoError>,
     ) -> Result<DiffResponse, DemoError> {
         let request = DiffRequest {
-            id: kept.id.clone(),
+            id: stored.id.clone(),
             urn: self.urn.clone(),
             r#type: self.token.clone(),
-            olds: Some(kept.outputs.clone()),
-            old_inputs: Some(kept.inputs.clone()),
+            olds: Some(stored.outputs.clone()),
+            old_inputs: Some(stored.inputs.clone()),
             news: Some(news.clone()),
             ..Default::default()
         };
@@ -177,61 +177,61 @@ impl Play<'_> {
         Ok(answer)
     }
 
-    async fn update(&mut self, kept: &mut Kept, news: Struct) -> Result<(), DemoError> {
+    async fn update(&mut self, stored: &mut StoredResource, news: Struct) -> Result<(), DemoError> {
         let request = UpdateRequest {
-            id: kept.id.clone(),
+            id: stored.id.clone(),
             urn: self.urn.clone(),
             r#type: self.token.clone(),
-            olds: Some(kept.outputs.clone()),
-            old_inputs: Some(kept.inputs.clone()),
+            olds: Some(stored.outputs.clone()),
+            old_inputs: Some(stored.inputs.clone()),
             news: Some(news.clone()),
             ..Default::default()
         };
         let (answer, step) = self.host.step("update", self.client.clone().update(request)).await?;
-        kept.outputs = answer.properties.unwrap_or_default();
-        kept.inputs = news;
+        stored.outputs = answer.properties.unwrap_or_default();
+        stored.inputs = news;
         self.report.step(step, "changed in place");
         Ok(())
     }
 
-    async fn replace(&mut self, old: Kept, news: Struct) -> Result<Kept, DemoError> {
+    async fn replace(&mut self, old: StoredResource, news: Struct) -> Result<StoredResource, DemoError> {
         let new = self.create(news).await?;
         expect("replacement", new.id != old.id, "a replacement must be another object")?;
         self.remove("delete old", &old).await?;
         Ok(new)
     }
 
-    async fn refresh(&mut self, role: &Role, kept: &mut Kept) -> Result<(), DemoError> {
+    async fn refresh(&mut self, role: &Role, stored: &mut StoredResource) -> Result<(), DemoError> {
         if role.provider.is_none() {
-            drift(self.host, &kept.id)?;
+            drift(self.host, &stored.id)?;
         }
         let request = ReadRequest {
-            id: kept.id.clone(),
+            id: stored.id.clone(),
             urn: self.urn.clone(),
             r#type: self.token.clone(),
-            inputs: Some(kept.inputs.clone()),
-            properties: Some(kept.outputs.clone()),
+            inputs: Some(stored.inputs.clone()),
+            properties: Some(stored.outputs.clone()),
             ..Default::default()
         };
         let (answer, step) = self.host.step("refresh", self.client.clone().read(request)).await?;
-        expect(step.name, answer.id == kept.id, "the object must be found under its id")?;
+        expect(step.name, answer.id == stored.id, "the object must be found under its id")?;
         let outputs = answer.properties.unwrap_or_default();
         let outcome = if role.provider.is_none() {
             let body = outputs.get("body").and_then(|body| body.as_str());
-            expect(step.name, body == Some(DRIFT), "a change behind our back must be seen")?;
-            "read again; somebody changed it behind our back, and that is seen"
+            expect(step.name, body == Some(DRIFT), "the drift must be detected")?;
+            "read again; the drift is detected"
         } else {
             "read again"
         };
         self.report.step(step, outcome);
-        kept.outputs = outputs;
-        kept.inputs = answer.inputs.unwrap_or_default();
+        stored.outputs = outputs;
+        stored.inputs = answer.inputs.unwrap_or_default();
         Ok(())
     }
 
-    async fn import(&mut self, role: &Role, kept: &Kept) -> Result<(), DemoError> {
+    async fn import(&mut self, role: &Role, stored: &StoredResource) -> Result<(), DemoError> {
         let request = ReadRequest {
-            id: kept.id.clone(),
+            id: stored.id.clone(),
             urn: self.urn.clone(),
             r#type: self.token.clone(),
             ..Default::default()
@@ -239,7 +239,7 @@ impl Play<'_> {
         let imported = self.host.step("import", self.client.clone().read(request)).await;
         match imported {
             Ok((answer, step)) => {
-                expect(step.name, answer.id == kept.id, "the imported object must have the id")?;
+                expect(step.name, answer.id == stored.id, "the imported object must have the id")?;
                 expect(step.name, answer.inputs.is_some(), "an import must yield inputs")?;
                 self.report.step(step, "taken over by its id alone");
                 Ok(())
@@ -253,17 +253,17 @@ impl Play<'_> {
         }
     }
 
-    async fn delete(&mut self, role: &Role, kept: &Kept) -> Result<(), DemoError> {
-        self.remove("delete", kept).await?;
+    async fn delete(&mut self, role: &Role, stored: &StoredResource) -> Result<(), DemoError> {
+        self.remove("delete", stored).await?;
         if role.provider.is_some() {
             return Ok(());
         }
         let request = ReadRequest {
-            id: kept.id.clone(),
+            id: stored.id.clone(),
             urn: self.urn.clone(),
             r#type: self.token.clone(),
-            inputs: Some(kept.inputs.clone()),
-            properties: Some(kept.outputs.clone()),
+            inputs: Some(stored.inputs.clone()),
+            properties: Some(stored.outputs.clone()),
             ..Default::default()
         };
         let (answer, step) = self.host.step("refresh", self.client.clone().read(request)).await?;
@@ -272,13 +272,13 @@ impl Play<'_> {
         Ok(())
     }
 
-    async fn remove(&mut self, name: &'static str, kept: &Kept) -> Result<(), DemoError> {
+    async fn remove(&mut self, name: &'static str, stored: &StoredResource) -> Result<(), DemoError> {
         let request = DeleteRequest {
-            id: kept.id.clone(),
+            id: stored.id.clone(),
             urn: self.urn.clone(),
             r#type: self.token.clone(),
-            properties: Some(kept.outputs.clone()),
-            old_inputs: Some(kept.inputs.clone()),
+            properties: Some(stored.outputs.clone()),
+            old_inputs: Some(stored.inputs.clone()),
             ..Default::default()
         };
         let ((), step) = self.host.step(name, self.client.clone().delete(request)).await?;
@@ -287,10 +287,10 @@ impl Play<'_> {
     }
 }
 
-/// What the demonstration writes into a note behind the daemon's back.
-pub(super) const DRIFT: &str = "Changed behind everybody's back.";
+/// The body that the demonstration writes into a note to cause drift.
+pub(super) const DRIFT: &str = "Changed outside of Pulumi.";
 
-/// Changes an object of the sandbox where it lies.
+/// Changes an object of the sandbox in its file.
 pub(super) fn drift(host: &Host, id: &str) -> Result<(), DemoError> {
     let file = host.objects.join(format!("sandbox_note.{id}.json"));
     let failed = |reason: String| DemoError::Call { step: "drift", reason };
@@ -316,7 +316,7 @@ fn refuse_failures(
     }
 }
 
-/// The token of the resource that Terraform calls `role.resource`, found as a user would: by its likeness.
+/// The token of the Terraform type `role.resource`, found by similarity.
 fn token<'a>(role: &Role, tokens: impl Iterator<Item = &'a String>) -> Result<String, DemoError> {
     let package = package(role);
     let bare = role.resource.strip_prefix(&format!("{package}_")).unwrap_or(&role.resource);
@@ -327,7 +327,7 @@ fn token<'a>(role: &Role, tokens: impl Iterator<Item = &'a String>) -> Result<St
     }
     let mut reason = format!("the package {package} has no resource for {}", role.resource);
     if let Some(nearest) = nearest(&wanted, tokens.iter().map(|token| token.as_str())) {
-        // The schema has no Terraform types; this is one that leads to the token.
+        // The schema has no Terraform types; this is one that yields the token.
         let name = pulumi_to_terraform(&lower_first(member_name(nearest)));
         reason.push_str(&format!("; did you mean {:?}?", format!("{package}_{name}")));
     }

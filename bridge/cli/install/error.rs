@@ -6,7 +6,6 @@ use crate::cli::runtime::RuntimeError;
 use crate::daemon::InstallationError;
 use crate::project::document::PLUGIN;
 
-/// A provider cannot be installed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProviderError {
     #[error(
@@ -21,7 +20,6 @@ pub(crate) enum ProviderError {
     Address(#[from] AddressError),
     #[error(transparent)]
     Constraint(#[from] ConstraintError),
-    /// The settings make no sense.
     #[error(transparent)]
     Settings(#[from] InstallationError),
     #[error(transparent)]
@@ -34,13 +32,11 @@ pub(crate) enum ProviderError {
     NotLocked(#[from] NotLocked),
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
-    /// There is no place for archives.
     #[error("failed to create a temporary directory")]
     Temporary(#[source] std::io::Error),
 }
 
 impl ProviderError {
-    /// What to do about it, in lines of their own.
     pub(crate) fn help(&self) -> Vec<String> {
         match self {
             Self::Install(error) => error.help(),

@@ -1,8 +1,9 @@
-//! The lock file of an installation: what it says before, and what it learns.
+//! Reading and updating the lock file.
 //!
-//! The rules are those of `tofu init`. A provider that is locked is installed in that version, and has to have one of its sums. One that is
-//! not is locked in the version that was chosen, by all sums that its registry vouches for, and by that of the contents of what
-//! was installed. Sums of other machines' contents are learnt from their archives alone, as by `tofu providers lock`.
+//! The rules are those of `tofu init`. A locked provider is installed in that version and must have
+//! one of its checksums. Another one is locked in the chosen version, with all checksums that its
+//! registry verifies and that of the installed contents. Checksums for other platforms come from
+//! their archives, as in `tofu providers lock`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,19 +18,19 @@ use super::error::ProviderError;
 use super::progress::Reporter;
 use crate::cli::output::warn;
 
-/// What is to be locked.
+/// The provider to lock.
 #[derive(Debug)]
 pub(super) struct Locking {
     path: PathBuf,
     file: LockFile,
     address: ProviderAddress,
     constraint: VersionConstraint,
-    /// What is known of the provider already, unless that is to be forgotten.
+    /// The existing entry, unless `--upgrade` ignores it.
     known: Option<ProviderLock>,
 }
 
 impl Locking {
-    /// Reads the lock file. Without a constraint, that of an earlier installation goes on.
+    /// Reads the lock file. Without a constraint, that of an earlier installation applies.
     pub(super) fn read(
         path: PathBuf,
         address: ProviderAddress,
@@ -47,7 +48,7 @@ impl Locking {
         Ok(Self { path, file, address, constraint, known: locked.filter(|_| !upgrade) })
     }
 
-    /// Installs what is locked, or locks what is installed, and tells what was locked.
+    /// Installs the locked version, or locks the installed one, and returns a summary.
     pub(super) async fn install(
         mut self,
         installer: &Installer,
@@ -59,24 +60,25 @@ impl Locking {
             None => installer,
         };
         let mut installed = reporter.install(locked, &self.address, &self.constraint).await?;
-        let folder = installed.executable.parent().unwrap_or(Path::new("")).to_owned();
-        let mut hashes = BTreeSet::from([PackageHash::of_contents(&PackageForm::Folder(folder.clone()))?]);
+        let directory = installed.executable.parent().unwrap_or(Path::new("")).to_owned();
+        let mut hashes = BTreeSet::from([PackageHash::of_contents(&PackageForm::Folder(directory.clone()))?]);
         if self.known.is_none() {
-            hashes.extend(self.vouched(installer, &installed, &folder, reporter).await?);
+            hashes.extend(self.vouched(installer, &installed, &directory, reporter).await?);
         }
         for platform in platforms.iter().filter(|platform| **platform != installer.cache().platform()) {
             hashes.extend(self.other(installer, &mut installed, *platform, reporter).await?);
         }
-        let said = self.write(&installed, hashes)?;
-        Ok((installed, said))
+        let summary = self.write(&installed, hashes)?;
+        Ok((installed, summary))
     }
 
-    /// The sums that are vouched for, of the package that was installed. An archive that is not known to be its own is fetched.
+    /// The verified checksums of the installed package. Its archive is downloaded unless it is at
+    /// hand.
     async fn vouched(
         &self,
         installer: &Installer,
         installed: &Installed,
-        folder: &Path,
+        directory: &Path,
         reporter: &Reporter,
     ) -> Result<BTreeSet<PackageHash>, ProviderError> {
         let (address, version) = (&self.address, &installed.version);
@@ -89,19 +91,19 @@ impl Locking {
             }
         }
         let temporary = temporary_directory("isthmus-download-").map_err(ProviderError::Temporary)?;
-        let tell = |event| reporter.tell(event);
-        let delivery = installer.deliver(address, version, platform, temporary.path(), &tell).await?;
+        let report = |event| reporter.report(event);
+        let delivery = installer.deliver(address, version, platform, temporary.path(), &report).await?;
         let hashes = delivery.hashes().await?;
         let lock = ProviderLock {
             version: version.clone(),
             constraint: self.constraint.clone(),
             hashes: hashes.clone(),
         };
-        lock.check(address, &PackageForm::Folder(folder.to_owned()))?;
+        lock.check(address, &PackageForm::Folder(directory.to_owned()))?;
         Ok(hashes)
     }
 
-    /// The sums of the package for other machines.
+    /// The checksums of the package for another platform.
     async fn other(
         &self,
         installer: &Installer,
@@ -111,11 +113,12 @@ impl Locking {
     ) -> Result<BTreeSet<PackageHash>, ProviderError> {
         let (address, version) = (&self.address, &installed.version);
         let temporary = temporary_directory("isthmus-download-").map_err(ProviderError::Temporary)?;
-        let tell = |event| reporter.tell(event);
-        let delivery = installer.deliver(address, version, platform, temporary.path(), &tell).await?;
+        let report = |event| reporter.report(event);
+        let delivery = installer.deliver(address, version, platform, temporary.path(), &report).await?;
         let hashes = delivery.hashes().await?;
         installed.warnings.extend(delivery.warnings.clone());
-        // A lock file from this machine alone may know nothing of that package but its archive; or not even that, as from a mirror.
+        // A lock file from this platform alone may contain nothing of that package but its
+        // archive's checksum, or, from a mirror, not even that.
         if let Some(known) = &self.known
             && known.hashes.iter().any(|hash| hash.as_str().starts_with("zh:"))
             && known.hashes.is_disjoint(&hashes)
@@ -132,7 +135,7 @@ impl Locking {
         Ok(hashes)
     }
 
-    /// Writes the file, if there is anything new.
+    /// Writes the file if its entry has changed.
     fn write(
         &mut self,
         installed: &Installed,

@@ -1,10 +1,10 @@
-//! `isthmus install --plugin`: puts this program where the Pulumi CLI looks for it.
+//! `isthmus install --plugin`: installs this executable as a plugin of the Pulumi CLI.
 //!
-//! The lookup is by exact version: an SDK or a stack that was made with version 1.0.0 of the plugin asks for
-//! `resource-terraform-provider-v1.0.0` in the Pulumi home, and for nothing else. So the program is put there once for each
-//! version that the project's SDKs, its `Pulumi.yaml` and its stacks name; without a project, under the version that new packages get.
-//! Everybody who has the plugin that this one replaces has some of these directories already; what is in them is only replaced when that is
-//! asked for, and kept beside.
+//! The CLI looks plugins up by exact version: an SDK or a stack that names version 1.0.0 requires
+//! `resource-terraform-provider-v1.0.0` in the Pulumi home. So the executable is installed once per
+//! version that the project's SDKs, `Pulumi.yaml` and stacks name; without a project, under the
+//! version that new packages get. Users of the plugin that this one replaces have some of these
+//! directories; their contents are replaced only on request, with a backup.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -26,19 +26,19 @@ use crate::home;
 use crate::project::document::parse_version;
 use crate::project::{Project, ProjectError, stale};
 
-/// Beside the program: tells our own from others.
+/// File beside the executable that marks it as installed by isthmus.
 const MARK: &str = "isthmus.txt";
 
-/// What it begins with.
+/// Its first bytes.
 const MARK_BEGINNING: &[u8] = b"The program in this directory is isthmus ";
 
-/// How many programs of others are kept beside ours.
-const MOST_KEPT: usize = 100;
-/// From how many directory entries on a search is counted before the user's eyes.
+/// How many backups a directory may have.
+const MOST_BACKUPS: usize = 100;
+/// Searches of more directory entries than this show a counter.
 const MANY_ENTRIES: usize = 1000;
 
-/// What comes before the program's sum in it.
-const MARK_SUM: &str = "SHA-256 ";
+/// Label of the executable's checksum in the mark.
+const CHECKSUM_LABEL: &str = "SHA-256 ";
 
 #[derive(Debug, Args)]
 #[group(skip)]
@@ -57,7 +57,6 @@ pub(super) struct Options {
     force: bool,
 }
 
-/// The program cannot be put there.
 #[derive(Debug, thiserror::Error)]
 enum PluginError {
     #[error("no Pulumi home directory found\nhelp: set PULUMI_HOME to a directory")]
@@ -68,38 +67,36 @@ enum PluginError {
     Project(#[from] ProjectError),
     #[error(transparent)]
     Stack(#[from] StackError),
-    #[error("{path} cannot be written", path = .path.display())]
+    #[error("failed to write {path}", path = .path.display())]
     Write {
         path: PathBuf,
         #[source]
         error: io::Error,
     },
-    #[error("{path} was not written by isthmus, and was left alone; move it away. Nothing was changed", path = .0.display())]
+    #[error("{path} was not written by isthmus, so nothing was changed\nhelp: move it away", path = .0.display())]
     NotMark(PathBuf),
     #[error(
-        "{path} is another program, and was left alone; with --force it is replaced, and kept beside as {kept}. Nothing was \
-         changed",
+        "{path} was not installed by isthmus, so nothing was changed\nhelp: replace it with --force, which keeps a backup, {backup}",
         path = .0.display(),
-        kept = kept(.0).display()
+        backup = backup(.0).display()
     )]
     Other(PathBuf),
 }
 
-/// What was done for a version.
+/// The result for a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Done {
     Installed,
-    /// What was there is kept in this place.
+    /// The backup of the previous plugin.
     Replaced(PathBuf),
     Present,
 }
 
-/// A version as an argument.
 fn version(text: &str) -> Result<Version, String> {
     parse_version(text).map_err(|error| format!("not a semantic version, such as 1.1.3: {error}"))
 }
 
-/// The versions to install, and why these where nobody named them.
+/// The versions to install, and a note if they are the default.
 #[derive(Debug, Default)]
 struct Wanted {
     versions: BTreeSet<Version>,
@@ -122,7 +119,7 @@ impl Options {
         }
     }
 
-    /// All versions that are named anywhere; where there are none, the one that new packages get.
+    /// All versions that options and project name; otherwise the one that new packages get.
     fn wanted(&self, here: &Path) -> Result<Wanted, PluginError> {
         let mut wanted = Wanted { versions: self.versions.iter().cloned().collect(), note: None };
         let project = match &self.project {
@@ -151,7 +148,7 @@ impl Options {
         Ok(wanted)
     }
 
-    /// What a project's files and stacks name.
+    /// The versions that a project's files and stacks name.
     fn versions_of(&self, project: &Project) -> Result<BTreeSet<Version>, PluginError> {
         let reporter = Reporter::new();
         let place = project.directory.display();
@@ -172,42 +169,46 @@ impl Options {
             reporter.clear();
             match found {
                 Ok(found) => versions.extend(found),
-                // Stacks may be out of reach, or there may be no CLI yet; what SDKs name is a good deal already.
+                // Backends may be unreachable, or the CLI missing; the versions of SDKs are used
+                // anyway.
                 Err(error) => warn(&isthmus_common::error_chain(&error)),
             }
         }
         Ok(versions)
     }
 
-    /// Puts the program into the home, and tells what was done. Nothing is changed where a program of others is in the way.
+    /// Installs the executable into the Pulumi home and returns a summary. A foreign plugin
+    /// prevents all changes.
     fn install(&self, wanted: Wanted, home: &Path, program: &Path) -> Result<Vec<String>, PluginError> {
         let Wanted { versions, note } = wanted;
         let mut lines: Vec<String> = note.into_iter().collect();
-        let sum = FileSum::of_file(program).map_err(PluginError::Here)?;
+        let checksum = FileSum::of_file(program).map_err(PluginError::Here)?;
         let folders: Vec<PathBuf> = versions
             .iter()
             .map(|version| home.join("plugins").join(format!("resource-terraform-provider-v{version}")))
             .collect();
         for folder in &folders {
             let path = folder.join(file_name());
-            if !self.force && path.symlink_metadata().is_ok() && !is_ours(folder) && !is_same(&path, sum) {
+            if !self.force && path.symlink_metadata().is_ok() && !is_ours(folder) && !is_same(&path, checksum)
+            {
                 return Err(PluginError::Other(path));
             }
             if !is_own_mark(folder) {
                 return Err(PluginError::NotMark(folder.join(MARK)));
             }
         }
-        let mut source = Source { program, sum, is_ours: false };
+        let mut source = Source { program, checksum, is_ours: false };
         let paths: Vec<PathBuf> = folders.iter().map(|folder| folder.join(file_name())).collect();
         for (folder, path) in folders.iter().zip(&paths) {
             let done =
                 source.place(folder).map_err(|error| PluginError::Write { path: path.clone(), error })?;
-            // On one disk, all versions share one file from here on; never one that is somebody else's to change.
-            source = Source { program: path, sum, is_ours: true };
+            // On one file system, all versions share the installed file from here on, never one
+            // that others may change.
+            source = Source { program: path, checksum, is_ours: true };
             lines.push(match done {
                 Done::Installed => format!("installed {}", path.display()),
-                Done::Replaced(kept) => {
-                    format!("installed {}, and kept what was there as {}", path.display(), kept.display())
+                Done::Replaced(backup) => {
+                    format!("installed {} (backup: {})", path.display(), backup.display())
                 }
                 Done::Present => format!("{} is there already", path.display()),
             });
@@ -216,20 +217,20 @@ impl Options {
     }
 }
 
-/// Where the program comes from.
+/// Where the executable is copied from.
 struct Source<'a> {
     program: &'a Path,
-    sum: FileSum,
+    checksum: FileSum,
     is_ours: bool,
 }
 
 impl Source<'_> {
-    /// Whoever starts the plugin meanwhile finds the one or the other.
+    /// Atomic: a plugin that is started meanwhile is the old or the new one.
     fn place(&self, folder: &Path) -> io::Result<Done> {
         create_directories(folder)?;
         let path = folder.join(file_name());
         let mut done = Done::Present;
-        if !is_same(&path, self.sum) {
+        if !is_same(&path, self.checksum) {
             let staging = tempfile::Builder::new()
                 .prefix(".isthmus-")
                 .permissions(Permissions::from_mode(PRIVATE_DIRECTORY))
@@ -242,12 +243,13 @@ impl Source<'_> {
             }
             done = Done::Installed;
             if path.symlink_metadata().is_ok() && !is_ours(folder) {
-                done = Done::Replaced(keep(&path)?);
+                done = Done::Replaced(back_up(&path)?);
             }
             fs::rename(&staged, &path)?;
         }
-        write_mark(folder, self.sum)?;
-        // The Pulumi CLI leaves an empty file when an installation of its own is broken off, and then does not look into the directory.
+        write_mark(folder, self.checksum)?;
+        // The Pulumi CLI leaves an empty file if its own installation is interrupted, and then
+        // ignores the directory.
         let mut partial = folder.as_os_str().to_owned();
         partial.push(".partial");
         match fs::symlink_metadata(&partial) {
@@ -262,46 +264,47 @@ fn file_name() -> String {
     format!("{PULUMI_PLUGIN}{}", std::env::consts::EXE_SUFFIX)
 }
 
-fn kept(path: &Path) -> PathBuf {
+fn backup(path: &Path) -> PathBuf {
     path.with_extension("replaced")
 }
 
-fn mark(sum: FileSum) -> String {
+fn mark(checksum: FileSum) -> String {
     let version = env!("CARGO_PKG_VERSION");
-    format!("The program in this directory is isthmus {version}.\n{MARK_SUM}{sum}\n")
+    format!("The program in this directory is isthmus {version}.\n{CHECKSUM_LABEL}{checksum}\n")
 }
 
-/// Gives a program of others a second name, so that at no time there is none. What was kept before stays.
-fn keep(path: &Path) -> io::Result<PathBuf> {
-    let first = kept(path);
-    for number in 1..=MOST_KEPT {
-        let kept = match number {
+/// Links a foreign plugin under another name, so that the file exists at all times. Earlier backups
+/// stay.
+fn back_up(path: &Path) -> io::Result<PathBuf> {
+    let first = backup(path);
+    for number in 1..=MOST_BACKUPS {
+        let backup = match number {
             1 => first.clone(),
             _ => first.with_extension(format!("replaced-{number}")),
         };
-        if kept.symlink_metadata().is_ok() {
-            let is_same = FileSum::of_file(&kept).ok().is_some_and(|sum| is_same(path, sum));
+        if backup.symlink_metadata().is_ok() {
+            let is_same = FileSum::of_file(&backup).ok().is_some_and(|checksum| is_same(path, checksum));
             if is_same {
-                return Ok(kept);
+                return Ok(backup);
             }
             continue;
         }
-        match fs::hard_link(path, &kept) {
-            Ok(()) => return Ok(kept),
+        match fs::hard_link(path, &backup) {
+            Ok(()) => return Ok(backup),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            // Not every file system has second names. A copy goes to a new file only.
+            // Without support for hard links it is copied, to a new file only.
             Err(_) => {
-                let mut new = fs::File::options().write(true).create_new(true).mode(0o755).open(&kept)?;
+                let mut new = fs::File::options().write(true).create_new(true).mode(0o755).open(&backup)?;
                 io::copy(&mut fs::File::open(path)?, &mut new)?;
-                return Ok(kept);
+                return Ok(backup);
             }
         }
     }
-    Err(io::Error::other(format!("{MOST_KEPT} programs are kept beside it already; remove some of them")))
+    Err(io::Error::other(format!("{MOST_BACKUPS} backups of it exist already; remove some of them")))
 }
 
-/// Writes the mark, in the place of an older one of ours.
-fn write_mark(folder: &Path, sum: FileSum) -> io::Result<()> {
+/// Writes the mark, or replaces an older one.
+fn write_mark(folder: &Path, checksum: FileSum) -> io::Result<()> {
     if !is_own_mark(folder) {
         return Err(io::Error::other(format!("{MARK} beside it was not written by isthmus")));
     }
@@ -309,11 +312,11 @@ fn write_mark(folder: &Path, sum: FileSum) -> io::Result<()> {
         .prefix(".isthmus-")
         .permissions(Permissions::from_mode(FILE))
         .tempfile_in(folder)?;
-    new.write_all(mark(sum).as_bytes())?;
+    new.write_all(mark(checksum).as_bytes())?;
     new.persist(folder.join(MARK)).map(drop).map_err(|error| error.error)
 }
 
-/// Whether there is a mark, or nothing in its place.
+/// Whether there is a mark of isthmus, or none.
 fn is_own_mark(folder: &Path) -> bool {
     let path = folder.join(MARK);
     match path.symlink_metadata() {
@@ -324,15 +327,15 @@ fn is_own_mark(folder: &Path) -> bool {
     }
 }
 
-/// Whether the program in a directory is the one that was put there: others may have replaced it since.
+/// Whether the plugin in a directory is the one that isthmus installed there.
 fn is_ours(folder: &Path) -> bool {
     let Ok(mark) = fs::read_to_string(folder.join(MARK)) else { return false };
-    let sum = mark.lines().find_map(|line| FileSum::parse(line.strip_prefix(MARK_SUM)?).ok());
-    sum.is_some_and(|sum| is_same(&folder.join(file_name()), sum))
+    let checksum = mark.lines().find_map(|line| FileSum::parse(line.strip_prefix(CHECKSUM_LABEL)?).ok());
+    checksum.is_some_and(|checksum| is_same(&folder.join(file_name()), checksum))
 }
 
-fn is_same(path: &Path, sum: FileSum) -> bool {
-    path.is_file() && FileSum::of_file(path).is_ok_and(|found| found == sum)
+fn is_same(path: &Path, checksum: FileSum) -> bool {
+    path.is_file() && FileSum::of_file(path).is_ok_and(|found| found == checksum)
 }
 
 #[cfg(test)]
@@ -354,7 +357,7 @@ mod tests {
             self.folder.path().join(path)
         }
 
-        /// What is said, without the directory.
+        /// The output, without the directory.
         fn run(&self, versions: &[&str], force: bool) -> Result<Vec<String>, String> {
             let versions = versions.iter().map(|version| Version::parse(version).expect("a version"));
             let options = Options { project: None, stacks: Vec::new(), versions: Vec::new(), force };
@@ -392,7 +395,7 @@ mod tests {
         assert_eq!(fixture.read(&path("1.0.0")), "ours");
         let again = fixture.run(&["1.0.0"], false);
         assert_eq!(again, Ok(vec![format!("{} is there already", path("1.0.0"))]));
-        // A newer one of ours takes the place of an older one, in which nothing was changed.
+        // A newer version replaces an unchanged older one.
         fs::write(fixture.path("isthmus"), "newer").expect("a file");
         assert_eq!(fixture.read(&path("0.9.0-rc1")), "ours", "it does not share the file that it came from");
         assert_eq!(fixture.run(&["1.0.0"], false), Ok(vec![installed("1.0.0")]));
@@ -412,23 +415,27 @@ mod tests {
         let other = path("1.1.0");
         fixture.others(&other, "theirs");
         let refused = fixture.run(&["1.0.0", "1.1.0"], false).expect_err("it is another one");
-        let told =
-            format!("{other} is another program, and was left alone; with --force it is replaced, and");
-        assert!(refused.starts_with(&told) && refused.contains(&format!("{other}.replaced")), "{refused}");
+        let expected = format!(
+            "{other} was not installed by isthmus, so nothing was changed\nhelp: replace it with --force"
+        );
+        assert!(
+            refused.starts_with(&expected) && refused.contains(&format!("{other}.replaced")),
+            "{refused}"
+        );
         assert!(!fixture.path(&path("1.0.0")).exists(), "all or nothing");
-        let replaced = Ok(vec![format!("installed {other}, and kept what was there as {other}.replaced")]);
+        let replaced = Ok(vec![format!("installed {other} (backup: {other}.replaced)")]);
         assert_eq!(fixture.run(&["1.1.0"], true), replaced);
         assert_eq!(fixture.read(&other), "ours");
         assert_eq!(fixture.read(&format!("{other}.replaced")), "theirs");
         assert_eq!(fixture.run(&["1.1.0"], false), Ok(vec![format!("{other} is there already")]));
-        // Somebody puts theirs back over ours.
+        // A foreign plugin overwrites ours.
         fixture.others(&other, "theirs again");
         fixture.run(&["1.1.0"], false).expect_err("it is another one again");
-        let replaced = Ok(vec![format!("installed {other}, and kept what was there as {other}.replaced-2")]);
+        let replaced = Ok(vec![format!("installed {other} (backup: {other}.replaced-2)")]);
         assert_eq!(fixture.run(&["1.1.0"], true), replaced);
         assert_eq!(fixture.read(&format!("{other}.replaced-2")), "theirs again");
         assert_eq!(fixture.read(&format!("{other}.replaced")), "theirs", "what was kept before stays");
-        // The same once more needs no second place.
+        // The same again needs no second backup.
         fixture.others(&other, "theirs");
         fixture.run(&["1.1.0"], true).expect("it is replaced");
         assert!(!fixture.path(&format!("{other}.replaced-3")).exists());
@@ -445,8 +452,8 @@ mod tests {
             fixture.run(&[version], false).expect_err("it is another one");
             fixture.run(&[version], true).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(fixture.read(&path(version)), "ours");
-            let kept = fixture.path(&format!("{}.replaced", path(version)));
-            assert_eq!(fs::read_link(kept).expect("a link"), fixture.path(target));
+            let backup = fixture.path(&format!("{}.replaced", path(version)));
+            assert_eq!(fs::read_link(backup).expect("a link"), fixture.path(target));
         }
         assert_eq!(fixture.read("elsewhere/plugin"), "theirs");
     }
@@ -461,7 +468,7 @@ mod tests {
         assert!(!fixture.path(&path("1.0.0")).exists(), "nothing was changed");
         assert_eq!(fixture.read(&format!("{folder}/isthmus.txt")), "notes of a user");
 
-        // A link would have been written through.
+        // A link would be written through.
         fixture.others("precious.txt", "The program in this directory is isthmus 0\n");
         fs::remove_file(fixture.path(&format!("{folder}/isthmus.txt"))).expect("a file");
         std::os::unix::fs::symlink(
@@ -492,6 +499,6 @@ mod tests {
         let fixture = Fixture::new();
         fixture.others("home/plugins", "a file");
         let error = fixture.run(&["1.0.0"], false).expect_err("no directory can be there");
-        assert!(error.starts_with(&format!("{} cannot be written: ", path("1.0.0"))), "{error}");
+        assert!(error.starts_with(&format!("failed to write {}: ", path("1.0.0"))), "{error}");
     }
 }

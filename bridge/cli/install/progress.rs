@@ -1,6 +1,6 @@
-//! What is told to those who wait for an installation: a bar that moves on a terminal, and lines elsewhere.
+//! Progress of an installation on standard error: a bar on a terminal, lines elsewhere.
 //!
-//! Everything goes to standard error. The bar is drawn anew only when it looks different, so that no clock is needed.
+//! The bar is redrawn only when it changes, so that no clock is needed.
 
 use std::io::{self, IsTerminal as _};
 use std::sync::{Mutex, PoisonError};
@@ -9,34 +9,33 @@ use isthmus_install::{
     InstallError, InstallEvent, Installed, Installer, Progress, ProviderAddress, VersionConstraint,
 };
 
-use crate::cli::output::tell;
+use crate::cli::output::write_to_stderr;
 use crate::cli::table::bytes;
 use crate::daemon::ProgressReporter;
 
-/// How many characters the bar itself has, and the whole line at most: what the narrowest of terminals show.
+/// Width of the bar, and of the whole line: what the narrowest terminals show.
 const BAR: usize = 24;
 const LINE: usize = 79;
 
-/// Tells what is going on.
 #[derive(Debug)]
 pub(crate) struct Reporter {
     is_terminal: bool,
-    narrator: ProgressReporter,
+    progress_lines: ProgressReporter,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// What is being downloaded.
+    /// The current download.
     name: String,
-    /// What stands on the terminal's last line.
+    /// The terminal's last line.
     drawn: String,
 }
 
 impl Reporter {
     pub(crate) fn new() -> Self {
         let is_terminal = io::stderr().is_terminal();
-        Self { is_terminal, narrator: ProgressReporter::default(), state: Mutex::default() }
+        Self { is_terminal, progress_lines: ProgressReporter::default(), state: Mutex::default() }
     }
 
     /// Installs a provider. Of the report nothing is left in the end.
@@ -46,12 +45,12 @@ impl Reporter {
         address: &ProviderAddress,
         constraint: &VersionConstraint,
     ) -> Result<Installed, Box<InstallError>> {
-        let installed = installer.install(address, constraint, &|event| self.tell(event)).await;
+        let installed = installer.install(address, constraint, &|event| self.report(event)).await;
         self.clear();
         installed
     }
 
-    pub(crate) fn tell(&self, event: InstallEvent) {
+    pub(crate) fn report(&self, event: InstallEvent) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match &event {
             InstallEvent::Progress(progress) if self.is_terminal => {
@@ -62,34 +61,34 @@ impl Reporter {
             InstallEvent::Downloading { address, version, .. } => {
                 state.name = format!("{} {version}", address.for_display());
             }
-            // The caller tells that in its own way.
+            // Reported by the caller.
             InstallEvent::Installed { .. } => return state.clear(),
             InstallEvent::Progress(_) | InstallEvent::Waiting { .. } => {}
         }
-        if let Some(line) = self.narrator.line(&event) {
+        if let Some(line) = self.progress_lines.line(&event) {
             state.clear();
-            tell(&format!("{line}\n"));
+            write_to_stderr(&format!("{line}\n"));
         }
     }
 
-    /// Shows a step that may take its time: on a terminal until the next one, elsewhere as a line.
+    /// Shows a step that may take long: on a terminal until the next one, elsewhere as a line.
     pub(crate) fn step(&self, text: &str) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_terminal {
             state.draw(text.chars().take(LINE).collect());
         } else {
-            tell(&format!("{text}\n"));
+            write_to_stderr(&format!("{text}\n"));
         }
     }
 
-    /// Shows how far a step is, on a terminal.
+    /// Shows the progress of a step, on a terminal.
     pub(crate) fn count(&self, text: &str) {
         if self.is_terminal {
             self.step(text);
         }
     }
 
-    /// Removes the bar, so that something else can be written.
+    /// Removes the bar before other output.
     pub(crate) fn clear(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
@@ -98,14 +97,14 @@ impl Reporter {
 impl State {
     fn draw(&mut self, line: String) {
         if line != self.drawn {
-            tell(&format!("\r{line}\x1b[K"));
+            write_to_stderr(&format!("\r{line}\x1b[K"));
             self.drawn = line;
         }
     }
 
     fn clear(&mut self) {
         if !self.drawn.is_empty() {
-            tell("\r\x1b[K");
+            write_to_stderr("\r\x1b[K");
             self.drawn.clear();
         }
     }

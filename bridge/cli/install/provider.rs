@@ -1,7 +1,8 @@
-//! `isthmus install PROVIDER`: puts a provider into the cache, verified, before anybody needs it.
+//! `isthmus install PROVIDER`: installs a verified provider into the cache.
 //!
-//! With `--lock` it does what `tofu init` does for a project: the lock file decides on the version as soon as it has one, and learns the
-//! sums of what was installed; without, nothing is read or written but the cache.
+//! With `--lock` it does what `tofu init` does for a project: the lock file determines the version
+//! once it has one, and gets the checksums of the installed package; without, it uses only the
+//! cache.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -36,7 +37,7 @@ pub(super) struct Options {
     platforms: Vec<Platform>,
 }
 
-/// What machines are called.
+/// Parses a platform argument.
 pub(crate) fn platform(text: &str) -> Result<Platform, String> {
     Platform::parse(text)
         .ok_or_else(|| "it is written OS_ARCH, such as linux_amd64 or darwin_arm64".to_owned())
@@ -53,7 +54,7 @@ impl Options {
         }
     }
 
-    /// Installs, and tells what it has come to.
+    /// Installs, and prints the result.
     async fn install(
         &self,
         provider: &str,
@@ -64,7 +65,7 @@ impl Options {
         let constraint = version.map(VersionConstraint::parse).transpose()?;
         let installer = installer(settings)?.querying_again();
         if constraint.as_ref().is_none_or(|constraint| constraint.only_version().is_none()) {
-            // Whoever installs on purpose wants what there is now.
+            // An explicit installation uses the current list of versions.
             installer.forget_versions(&address);
         }
         if let Some(overridden) = installer.overridden(&address)? {
@@ -73,23 +74,26 @@ impl Options {
             return Ok(());
         }
         let reporter = Reporter::new();
-        let told = if self.lock {
+        let (installed, summary) = if self.lock {
             let locking = Locking::read(self.lock_path(settings), address.clone(), constraint, self.upgrade)?;
             let installer = installer.without_lock();
-            let (installed, said) = locking.install(&installer, &self.platforms, &reporter).await?;
+            let (installed, summary) = locking.install(&installer, &self.platforms, &reporter).await?;
             reporter.clear();
-            (installed, said)
+            (installed, summary)
         } else {
             let constraint = constraint.unwrap_or_else(VersionConstraint::any);
             (reporter.install(&installer, &address, &constraint).await?, String::new())
         };
-        let (installed, said) = told;
         for warning in &installed.warnings {
             warn(warning);
         }
         let Installed { version, executable, verification, .. } = &installed;
         let verified = verification::shown(Some(verification));
-        print(&format!("{} {version}, {verified}\n{}\n{said}", address.for_display(), executable.display()));
+        print(&format!(
+            "{} {version}, {verified}\n{}\n{summary}",
+            address.for_display(),
+            executable.display()
+        ));
         Ok(())
     }
 
@@ -99,7 +103,7 @@ impl Options {
     }
 }
 
-/// The provider that an argument names, or what it names instead.
+/// Parses a provider argument; other kinds of arguments get their own error.
 fn address(provider: &str) -> Result<ProviderAddress, ProviderError> {
     if is_path(provider) {
         return Err(ProviderError::File(provider.to_owned()));
@@ -110,7 +114,7 @@ fn address(provider: &str) -> Result<ProviderAddress, ProviderError> {
     Ok(ProviderAddress::parse(provider)?)
 }
 
-/// The program of a provider, which is installed if it is not there.
+/// The provider binary, installed on demand.
 pub(crate) fn install_one(
     provider: &str,
     version: Option<&str>,

@@ -1,7 +1,7 @@
-//! Which versions of the plugin the providers of stacks were made with.
+//! Plugin versions in the state of stacks.
 //!
-//! The Pulumi CLI knows where a project's stacks are, and how to reach them; so it is asked, or has been asked by the user, who
-//! gives what it exported. Nothing here needs a secret of a stack.
+//! Only the Pulumi CLI can find and reach a project's stacks; so it is called, or the user passes
+//! its export. No secret of a stack is needed.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -19,10 +19,9 @@ use crate::project::document::{PLUGIN, parse_version};
 /// The largest export of a stack.
 const LARGEST: u64 = 1 << 30;
 
-/// How long the CLI may take for one answer: stacks may be far away, but somebody waits here.
+/// Timeout for one call of the CLI, whose backend may be remote.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A stack cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StackError {
     #[error("{path} cannot be read", path = .path.display())]
@@ -47,7 +46,7 @@ pub(super) enum StackError {
     },
 }
 
-/// The versions in what was exported into a file, or is exported to standard input (`-`).
+/// The versions in an export file, or on standard input (`-`).
 pub(super) fn in_file(path: &Path) -> Result<BTreeSet<Version>, StackError> {
     let read = |error| StackError::Read { path: path.to_owned(), error: explain_missing(path, error) };
     let mut bytes = Vec::new();
@@ -59,38 +58,39 @@ pub(super) fn in_file(path: &Path) -> Result<BTreeSet<Version>, StackError> {
     in_export(&bytes, &path.display().to_string())
 }
 
-/// The versions in all stacks of the project in a directory, as the Pulumi CLI knows them. `step` is called with each step, which may take
-/// long: backends are far away.
+/// The versions in all stacks of a project, by the Pulumi CLI. `step` is called before each call,
+/// which may be slow.
 pub(super) fn of_project(project: &Path, step: &dyn Fn(String)) -> Result<BTreeSet<Version>, StackError> {
     let failed = |error| StackError::Ask { project: project.to_owned(), error };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     runtime.block_on(async {
         step(format!("listing the stacks of {}", project.display()));
-        let listed = ask(project, &["stack", "ls", "--json"]).await.map_err(failed)?;
+        let listed = run_pulumi(project, &["stack", "ls", "--json"]).await.map_err(failed)?;
         let stacks: Vec<Value> = serde_json::from_slice(&listed)
             .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error)))?;
         let mut versions = BTreeSet::new();
         for (index, stack) in stacks.iter().enumerate() {
             let Some(name) = stack["name"].as_str() else { continue };
             step(format!("reading the stack {name} ({} of {})", index + 1, stacks.len()));
-            let exported = ask(project, &["stack", "export", "--stack", name]).await.map_err(failed)?;
+            let exported =
+                run_pulumi(project, &["stack", "export", "--stack", name]).await.map_err(failed)?;
             versions.extend(in_export(&exported, &format!("the stack {name}"))?);
         }
         Ok(versions)
     })
 }
 
-/// What the Pulumi CLI answers in a project's directory.
-async fn ask(project: &Path, words: &[&str]) -> io::Result<Vec<u8>> {
+/// Runs the Pulumi CLI in a project's directory and returns its output.
+async fn run_pulumi(project: &Path, arguments: &[&str]) -> io::Result<Vec<u8>> {
     let mut command = tokio::process::Command::new("pulumi");
-    command.args(["--non-interactive", "--color", "never"]).args(words).current_dir(project);
+    command.args(["--non-interactive", "--color", "never"]).args(arguments).current_dir(project);
     for name in isthmus_common::own_variables() {
         command.env_remove(name);
     }
     command.env("PULUMI_SKIP_UPDATE_CHECK", "true").stdin(Stdio::null()).kill_on_drop(true);
-    let said = format!("`pulumi {}`", words.join(" "));
+    let invocation = format!("`pulumi {}`", arguments.join(" "));
     let output = tokio::time::timeout(PATIENCE, command.output()).await.map_err(|_| {
-        let text = format!("{said} did not answer within {} seconds", PATIENCE.as_secs());
+        let text = format!("{invocation} did not answer within {} seconds", PATIENCE.as_secs());
         io::Error::new(io::ErrorKind::TimedOut, text)
     })?;
     let output = output.map_err(|error| match error.kind() {
@@ -102,7 +102,7 @@ async fn ask(project: &Path, words: &[&str]) -> io::Result<Vec<u8>> {
     }
     let reason = String::from_utf8_lossy(&output.stderr);
     let reason: Vec<&str> = reason.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    Err(io::Error::other(format!("{said} failed: {}", reason.join(" "))))
+    Err(io::Error::other(format!("{invocation} failed: {}", reason.join(" "))))
 }
 
 fn in_export(bytes: &[u8], place: &str) -> Result<BTreeSet<Version>, StackError> {
@@ -113,9 +113,9 @@ fn in_export(bytes: &[u8], place: &str) -> Result<BTreeSet<Version>, StackError>
     Ok(versions)
 }
 
-/// Looks for provider resources, wherever they are: exports differ from version to version.
+/// Collects provider resources at any depth: export formats differ between versions.
 fn collect(value: &Value, versions: &mut BTreeSet<Version>) {
-    // The reader of JSON bounds the depth.
+    // The JSON parser limits the depth.
     match value {
         Value::Array(values) => values.iter().for_each(|value| collect(value, versions)),
         Value::Object(members) => {
@@ -129,7 +129,8 @@ fn collect(value: &Value, versions: &mut BTreeSet<Version>) {
     }
 }
 
-/// The plugin's version is beside the parameter, if there is one; then the provider's own is that of the package.
+/// The plugin's version is beside the parameter, if there is one; then the resource's own version
+/// is the package's.
 fn version_of_provider(package: &str, inputs: &Value) -> Option<Version> {
     let internal = &inputs["__internal"];
     let name = internal["name"].as_str().unwrap_or(package);
@@ -165,10 +166,11 @@ mod tests {
         assert_eq!(versions, ["1.0.0", "1.1.0"]);
         std::fs::write(file.path(), "{\n").expect("a file");
         let error = in_file(file.path()).expect_err("no JSON");
-        let said = isthmus_common::error_chain(&error);
+        let invocation = isthmus_common::error_chain(&error);
         assert!(
-            said.contains("is not an output of `pulumi stack export`: ") && said.contains("line 2"),
-            "{said}"
+            invocation.contains("is not an output of `pulumi stack export`: ")
+                && invocation.contains("line 2"),
+            "{invocation}"
         );
         let missing = in_file(Path::new("/nowhere/stack.json")).expect_err("it is not there");
         assert!(missing.to_string().starts_with("/nowhere/stack.json cannot be read"), "{missing}");

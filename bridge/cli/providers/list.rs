@@ -1,4 +1,4 @@
-//! `isthmus providers list`: what is in the cache.
+//! `isthmus providers list`: lists the cache.
 
 use clap::Args;
 use isthmus_install::{Inventory, ProviderCache};
@@ -47,7 +47,8 @@ fn as_text(cache: &ProviderCache, inventory: &Inventory) -> String {
                 package.platform.to_string(),
                 verification::shown(package.verification.as_ref()),
                 bytes(package.size),
-                // As long paths go, the directory is known from the other columns, and told below.
+                // Only the file name: the other columns determine the directory, which is printed
+                // below.
                 package.executable.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             ]
         });
@@ -70,7 +71,7 @@ fn as_text(cache: &ProviderCache, inventory: &Inventory) -> String {
     text
 }
 
-/// A name may contain anything, and must not spoil the terminal.
+/// Escapes control characters, which names may contain.
 fn in_one_line(name: &str) -> String {
     name.chars()
         .flat_map(|character| {

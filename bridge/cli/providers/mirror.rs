@@ -1,7 +1,8 @@
-//! `isthmus providers mirror`: copies providers into a directory, for networks that do not reach their registries.
+//! `isthmus providers mirror`: copies providers into a directory, for networks without access to
+//! their registries.
 //!
-//! The directory is what `tofu providers mirror` makes: a filesystem mirror for OpenTofu, Terraform and this program, and behind any server of
-//! files a network mirror.
+//! The layout is that of `tofu providers mirror`: a filesystem mirror for OpenTofu, Terraform and
+//! isthmus, and a network mirror if a file server serves it.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -37,7 +38,7 @@ or, behind an HTTPS file server, by a network_mirror. Packages that the director
 pub(super) struct Mirror {
     /// Directory of the mirror, created if missing.
     #[arg(value_name = "DIR")]
-    folder: PathBuf,
+    directory: PathBuf,
     #[arg(
         value_name = "PROVIDER",
         required = true,
@@ -54,7 +55,7 @@ impl Mirror {
         let wanted = self.providers.iter().map(|text| parse(text)).collect::<Result<Vec<_>, _>>()?;
         let installer = installer(settings)?.without_lock();
         let platforms = if self.platforms.is_empty() { &[Platform::CURRENT][..] } else { &self.platforms };
-        let writer = MirrorWriter::new(&self.folder);
+        let writer = MirrorWriter::new(&self.directory);
         let mut copied = BTreeSet::new();
         let mut outcome = Ok(Outcome::Done);
         for (address, constraint) in &wanted {
@@ -63,7 +64,7 @@ impl Mirror {
                 break;
             }
         }
-        // What was copied is to be found, even where something else could not be.
+        // Copied packages are indexed even if others failed.
         for address in copied {
             writer.write_indexes(&address)?;
         }
@@ -82,8 +83,8 @@ impl Mirror {
         let reporter = Reporter::new();
         for platform in platforms {
             let temporary = temporary_directory("isthmus-download-").map_err(ProvidersError::Temporary)?;
-            let tell = |event| reporter.tell(event);
-            let delivery = installer.deliver(address, &version, *platform, temporary.path(), &tell).await;
+            let report = |event| reporter.report(event);
+            let delivery = installer.deliver(address, &version, *platform, temporary.path(), &report).await;
             reporter.clear();
             let Delivery { package, verification, warnings, .. } = delivery?;
             warnings.iter().for_each(|warning| warn(warning));
@@ -101,7 +102,7 @@ impl Mirror {
     }
 }
 
-/// A version that is named needs not be looked for; otherwise it is the newest for the first of the machines.
+/// An exact version needs no query; otherwise it is the newest for the first platform.
 async fn version(
     installer: &Installer,
     address: &ProviderAddress,

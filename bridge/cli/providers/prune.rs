@@ -1,7 +1,8 @@
-//! `isthmus providers prune`: makes room in the cache.
+//! `isthmus providers prune`: removes installed versions from the cache.
 //!
-//! What is removed can be installed again, if its registry can be reached. So by default the newest version of each provider stays,
-//! which is what new packages get; older ones are only wanted by packages that name them.
+//! A removed version can be installed again while its registry is reachable. So by default the
+//! newest version of each provider stays, which new packages get; older ones are used only by
+//! packages that name them.
 
 mod age;
 
@@ -56,15 +57,14 @@ pub(super) struct Prune {
     dry_run: bool,
 }
 
-/// A version that need not stay.
+/// A version to remove.
 #[derive(Debug)]
 struct Superfluous<'a> {
     package: &'a CachedPackage,
-    /// Whether it was asked for by its version.
+    /// Whether an argument names its version.
     is_named: bool,
 }
 
-/// What was removed so far.
 #[derive(Debug)]
 struct Pruning {
     is_dry: bool,
@@ -105,7 +105,7 @@ impl Prune {
         Ok(pruning.outcome)
     }
 
-    /// The versions that need not stay.
+    /// The versions to remove.
     fn superfluous<'a>(
         &self,
         inventory: &'a Inventory,
@@ -130,7 +130,8 @@ impl Prune {
         superfluous
     }
 
-    /// Removes what nobody will finish. Where only some providers are meant, that of others is none of ours.
+    /// Removes leftovers of interrupted installations, of the selected providers if any are
+    /// selected.
     fn remove_unfinished(
         &self,
         cache: &ProviderCache,
@@ -151,7 +152,7 @@ impl Prune {
     }
 }
 
-/// How many of a provider's versions were seen.
+/// Counters of a provider's versions.
 #[derive(Debug, Default)]
 struct Counts {
     releases: usize,
@@ -159,7 +160,8 @@ struct Counts {
 }
 
 impl Counts {
-    /// A pre-release must not push out the release that everybody uses; and one that is older than a release is of no use to anybody.
+    /// A pre-release must not displace the newest release; one that is older than a release is not
+    /// kept.
     fn is_among_newest(&mut self, package: &CachedPackage, keep: usize) -> bool {
         if package.version.pre.is_empty() {
             self.releases += 1;
@@ -184,7 +186,7 @@ impl Pruning {
                 self.freed += size;
                 print(&format!("removed {name}: {size_of}\n"));
             }
-            Ok(Removal::Busy) => print(&format!("kept {name}: somebody is installing it\n")),
+            Ok(Removal::Busy) => print(&format!("kept {name}: its installation is in progress\n")),
             Err(error) => {
                 self.outcome = Outcome::Faulty;
                 warn(&format!("{name} cannot be removed: {error}"));
@@ -215,7 +217,7 @@ mod tests {
         }
     }
 
-    /// Versions as the inventory has them, with the days for which they were not used.
+    /// Versions in the inventory's order, with the days since their last use.
     fn inventory() -> Inventory {
         let mut other = package("random", "1.0.0", 90);
         other.platform = Platform::parse("plan9_386").expect("a platform");

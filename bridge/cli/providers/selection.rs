@@ -1,4 +1,4 @@
-//! Which providers are meant: `[HOST/][NAMESPACE/]TYPE[@VERSION]`.
+//! Selection of providers by argument: `[HOST/][NAMESPACE/]TYPE[@VERSION]`.
 
 use isthmus_install::{CachedPackage, Inventory, ProviderAddress, ProviderCache};
 use semver::Version;
@@ -30,22 +30,22 @@ impl Selection {
     }
 }
 
-/// What the words select; each of them has to select something.
+/// Parses the arguments, each of which must match a package.
 pub(super) fn parse_all(
-    words: &[String],
+    arguments: &[String],
     cache: &ProviderCache,
     inventory: &Inventory,
 ) -> Result<Vec<Selection>, ProvidersError> {
-    let parse = |word: &String| {
-        Selection::parse(word).map_err(|error| match Version::parse(word) {
+    let parse = |argument: &String| {
+        Selection::parse(argument).map_err(|error| match Version::parse(argument) {
             Ok(version) => ProvidersError::LoneVersion(version),
             Err(_) => error,
         })
     };
-    let selections: Vec<Selection> = words.iter().map(parse).collect::<Result<_, _>>()?;
-    for (selection, word) in selections.iter().zip(words) {
+    let selections: Vec<Selection> = arguments.iter().map(parse).collect::<Result<_, _>>()?;
+    for (selection, argument) in selections.iter().zip(arguments) {
         if !inventory.packages.iter().any(|package| selection.has(package)) {
-            return Err(ProvidersError::Absent { provider: word.clone(), path: cache.root().to_owned() });
+            return Err(ProvidersError::Absent { provider: argument.clone(), path: cache.root().to_owned() });
         }
     }
     Ok(selections)

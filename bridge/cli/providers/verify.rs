@@ -1,7 +1,8 @@
-//! `isthmus providers verify`: whether the programs in the cache are those that were installed.
+//! `isthmus providers verify`: compares the provider binaries in the cache with their records.
 //!
-//! Every start compares a program with its record, but only reads it when the file system says that it has changed. Here it is read in
-//! any case. A provider that nobody vouches for is compared with what its registry or mirror has, as on its first start.
+//! Every start does that too, but reads a file only if its metadata has changed; this command
+//! always reads it. An unverified provider is compared with its registry or mirror, as on its first
+//! start.
 
 use clap::Args;
 use isthmus_install::{CachedPackage, FileSum, Installer, Platform, Verification, VersionConstraint};
@@ -36,16 +37,15 @@ pub(super) struct Verify {
     offline: bool,
 }
 
-/// What was found out about a provider.
 enum Found {
     AsInstalled(Verification),
-    /// Fetched again, and the same.
+    /// Downloaded again, and identical.
     Confirmed(Verification),
-    /// Fetched again, and another one.
+    /// Downloaded again, and different.
     Replaced(Verification),
-    /// Its origin could not be reached, or does not have it.
+    /// Its origin is unreachable or does not have it.
     Unverified(String),
-    /// It could not be verified for another reason, and is not started.
+    /// It cannot be verified for another reason, and is not started.
     Refused(String),
     Altered(String),
 }
@@ -71,10 +71,10 @@ impl Verify {
                 Ok(Some(Verification::Unverified { .. }) | None) => {
                     let installer = match &mut asked {
                         Some(installer) => installer,
-                        // By what registries have, whatever a project has locked.
+                        // By the registries alone, independent of a project's lock file.
                         none => none.insert(installer(settings)?.without_lock().querying_again()),
                     };
-                    ask(installer, package).await
+                    compare_with_registry(installer, package).await
                 }
                 Ok(Some(verification)) => Found::AsInstalled(verification),
                 Err(error) => Found::Altered(isthmus_common::error_chain(&error)),
@@ -90,8 +90,8 @@ impl Verify {
     }
 }
 
-/// Compares a provider with what its registry has.
-async fn ask(installer: &Installer, package: &CachedPackage) -> Found {
+/// Compares a provider with that of its registry.
+async fn compare_with_registry(installer: &Installer, package: &CachedPackage) -> Found {
     let CachedPackage { address, version, executable, .. } = package;
     let before = FileSum::of_file(executable).ok();
     let reporter = Reporter::new();

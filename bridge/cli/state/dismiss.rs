@@ -1,4 +1,4 @@
-//! `isthmus state dismiss`: ends the reports of a change whose end nobody knows.
+//! `isthmus state dismiss`: acknowledges operations with an unknown outcome.
 
 use clap::Args;
 use isthmus_state::{OpenIntent, RecordNumber};

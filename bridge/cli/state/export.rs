@@ -1,7 +1,7 @@
 //! `isthmus state export`: objects for Terraform and OpenTofu.
 //!
-//! Values, private data and schema versions go over as they are in the store, so that the other side goes on where the
-//! engine of 2017 has left off.
+//! Values, private data and schema versions are exported as stored, so that Terraform continues
+//! where the legacy engine stopped.
 
 mod addresses;
 
@@ -17,7 +17,7 @@ use isthmus_state::tfstate::{Collision, Instance, TfState};
 use isthmus_state::{ComponentAddress, ObjectAddress, ProviderConfigAddress};
 
 use super::error::StateError;
-use super::record::{Record, Records, records, tell_of};
+use super::record::{Record, Records, records, warn_of};
 use super::{EMPTY, Outcome, inform, open_existing_state_store, print, warn};
 use crate::cli::output;
 use crate::home::{self, OpenStoreError};
@@ -98,7 +98,7 @@ impl Export {
         let state_store = open_existing_state_store(settings).await?;
         let providers = self.providers()?;
         let Records { records: found, faults } = records(&state_store, self.package.as_deref()).await?;
-        tell_of(&faults);
+        warn_of(&faults);
         let addresses = Addresses::read(self.addresses.as_deref(), &found, &state_store)?;
         let count = found.len();
         if found.is_empty() && faults.is_empty() && self.package.is_none() {
@@ -148,7 +148,7 @@ impl Export {
         self.provider.iter().map(|option| Ok((option.0.as_str(), read(option)?))).collect()
     }
 
-    /// `own_files` are those of the store.
+    /// Writes the export; `own_files` are those of the store.
     fn deliver(&self, bytes: &[u8], own_files: &[PathBuf]) -> Result<(), StateError> {
         let Some(output) = &self.output else {
             output::write(bytes);
@@ -163,15 +163,15 @@ impl Export {
     }
 }
 
-/// Writes a file that only its owner can read, whole or not at all.
+/// Writes a file that only its owner can read, atomically.
 fn write_private(file: &Path, bytes: &[u8], overwrite: bool) -> Result<(), StateError> {
     let failed = |error| StateError::Write { file: file.to_owned(), error };
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // A new file of mode 0600.
+    let directory =
+        file.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut new = tempfile::Builder::new()
         .prefix(".isthmus-")
         .permissions(std::fs::Permissions::from_mode(0o600))
-        .tempfile_in(folder)
+        .tempfile_in(directory)
         .map_err(failed)?;
     new.write_all(bytes).and_then(|()| new.as_file().sync_all()).map_err(failed)?;
     let placed = if overwrite { new.persist(file) } else { new.persist_noclobber(file) };
@@ -216,8 +216,8 @@ mod tests {
 
     #[test]
     fn a_file_is_not_overwritten_without_being_asked_and_belongs_to_its_owner() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let file = folder.path().join("terraform.tfstate");
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("terraform.tfstate");
         write_private(&file, b"one", false).expect("written");
         assert_eq!(std::fs::metadata(&file).expect("a file").permissions().mode() & 0o777, 0o600);
         let error = write_private(&file, b"two", false).expect_err("it is there");
@@ -225,6 +225,6 @@ mod tests {
         assert_eq!(std::fs::read(&file).expect("a file"), b"one");
         write_private(&file, b"two", true).expect("overwritten");
         assert_eq!(std::fs::read(&file).expect("a file"), b"two");
-        assert_eq!(std::fs::read_dir(folder.path()).expect("a directory").count(), 1);
+        assert_eq!(std::fs::read_dir(directory.path()).expect("a directory").count(), 1);
     }
 }

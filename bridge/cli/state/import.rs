@@ -1,8 +1,8 @@
 //! `isthmus state import`: objects from Terraform and OpenTofu.
 //!
-//! Each object goes by its provider once: that alone knows whether it can be used, what its id is, and what of it is secret.
-//! One object that cannot be had does not keep the others away; running the command again does no harm, because what is in
-//! the store already stays as it is.
+//! Each object is upgraded by its provider once, which determines whether it is usable, its id, and
+//! its sensitive paths. A failure of one object does not affect the others; repeating the command
+//! is safe, because existing objects stay unchanged.
 
 mod providers;
 
@@ -20,7 +20,9 @@ use super::error::StateError;
 use super::export::pair;
 use super::{Outcome, open_state_store, print, warn};
 use crate::daemon::Instance as Provider;
-use crate::lumirpc::stored_resource::{Conflicts, Foreign, StoredResource, StoredResourceError, TakenOver};
+use crate::lumirpc::stored_resource::{
+    Conflicts, Foreign, ImportOutcome, StoredResource, StoredResourceError,
+};
 use crate::package::catalogue::TokenError;
 use crate::resource::{OperationWarnings, Target, Timeouts, describe};
 use crate::settings::Settings;
@@ -80,14 +82,14 @@ enum ObjectError {
     #[error("the provider has no such resource type")]
     Type(#[from] TokenError),
     #[error(transparent)]
-    Kept(#[from] StoredResourceError),
+    Store(#[from] StoredResourceError),
 }
 
 impl ObjectError {
-    /// What the user is told. An operation's errors tell their causes themselves.
+    /// The text for the user. An operation's errors contain their causes.
     fn message(&self) -> String {
         match self {
-            Self::Kept(StoredResourceError::Operation(error)) => error.to_string(),
+            Self::Store(StoredResourceError::Operation(error)) => error.to_string(),
             error => isthmus_common::error_chain(error),
         }
     }
@@ -103,7 +105,7 @@ impl Import {
         outcome
     }
 
-    /// The objects in a file, whatever it is.
+    /// The objects in a file of any supported format.
     fn objects(&self, bytes: Vec<u8>) -> Result<Vec<Foreign>, StateError> {
         let Some(kind) = SequenceFile::kind_of(&bytes) else {
             let state = TfState::parse(&bytes)
@@ -149,9 +151,9 @@ impl Import {
                 .provider
                 .parse()
                 .map_err(|error| StateError::ProviderConfig { address: name.clone(), error })?;
-            let taken =
+            let outcome =
                 self.take(foreign, &address.resource.type_name, &config, state_store, providers).await;
-            counts.count(&name, taken, providers.secrets());
+            counts.count(&name, outcome, providers.secrets());
         }
         print(&counts.summary());
         Ok(if counts.failed > 0 { Outcome::Incomplete } else { Outcome::Done })
@@ -164,15 +166,15 @@ impl Import {
         config: &ProviderConfigAddress,
         state_store: &EncryptedStore,
         providers: &mut Providers<'_>,
-    ) -> Result<TakenOver, ObjectError> {
+    ) -> Result<ImportOutcome, ObjectError> {
         let provider = providers.of(&config.provider).await?;
-        let keeper = keeper(&provider, type_name, state_store)?;
-        let mut notes = OperationWarnings::default();
-        let taken = keeper.import_object(foreign, self.conflicts(), &mut notes).await;
-        for warning in &notes.warnings {
-            warn(&providers.secrets().redact(&describe(warning, &keeper.target.shape.object)));
+        let stored_resource = stored_resource(&provider, type_name, state_store)?;
+        let mut warnings = OperationWarnings::default();
+        let outcome = stored_resource.import_object(foreign, self.conflicts(), &mut warnings).await;
+        for warning in &warnings.diagnostics {
+            warn(&providers.secrets().redact(&describe(warning, &stored_resource.target.shape.object)));
         }
-        Ok(taken?)
+        Ok(outcome?)
     }
 
     fn conflicts(&self) -> Conflicts {
@@ -184,8 +186,8 @@ impl Import {
     }
 }
 
-/// What works with resources of a type.
-fn keeper<'a>(
+/// The operations on resources of a type.
+fn stored_resource<'a>(
     provider: &'a Provider,
     type_name: &str,
     state_store: &'a EncryptedStore,
@@ -227,7 +229,7 @@ fn name(address: &ObjectAddress) -> String {
     }
 }
 
-/// What came of all objects.
+/// Results of all objects.
 #[derive(Debug, Default)]
 struct Counts {
     added: usize,
@@ -238,25 +240,25 @@ struct Counts {
 }
 
 impl Counts {
-    fn count(&mut self, name: &str, taken: Result<TakenOver, ObjectError>, secrets: &KnownSecrets) {
-        match taken {
-            Ok(TakenOver::Added { id }) => {
+    fn count(&mut self, name: &str, outcome: Result<ImportOutcome, ObjectError>, secrets: &KnownSecrets) {
+        match outcome {
+            Ok(ImportOutcome::Added { id }) => {
                 self.added += 1;
                 print(&format!("{name}: added, id {id:?}\n"));
             }
-            Ok(TakenOver::Same { id }) => {
+            Ok(ImportOutcome::Same { id }) => {
                 self.same += 1;
                 print(&format!("{name}: in the store already, id {id:?}\n"));
             }
-            Ok(TakenOver::Replaced { id }) => {
+            Ok(ImportOutcome::Replaced { id }) => {
                 self.replaced += 1;
                 print(&format!("{name}: replaced, id {id:?}\n"));
             }
-            Ok(TakenOver::Conflict { id, number, is_certain }) => {
+            Ok(ImportOutcome::Conflict { id, number, is_certain }) => {
                 self.failed += 1;
                 let otherwise = if is_certain { "" } else { ", or keep both with --on-conflict both" };
                 warn(&format!(
-                    "{name}: not imported, because record {} has other values for id {id:?}; look at it with `isthmus \
+                    "{name}: not imported, because record {} has other values for id {id:?}; inspect it with `isthmus \
                      state show {}`, and put this one in its place with --on-conflict replace{otherwise}",
                     number.0, number.0
                 ));

@@ -1,11 +1,11 @@
-//! `isthmus state list`: what is in the store.
+//! `isthmus state list`: lists the store.
 
 use clap::Args;
 use isthmus_cty::json::Json;
 use isthmus_state::{Condition, EncryptedStore, Fault, OpenIntent, OpenIntents};
 
 use super::error::StateError;
-use super::record::{Record, Records, records, tell_of};
+use super::record::{Record, Records, records, warn_of};
 use super::{EMPTY, Outcome, inform, open_existing_state_store, print, warn};
 use crate::cli::table::table;
 use crate::settings::Settings;
@@ -53,14 +53,14 @@ impl List {
             Err(error) => return Err(error),
         };
         let open = self.open(&state_store).await?;
-        tell_of_damaged_changes(&open.faults);
+        warn_of_damaged_intents(&open.faults);
         let (intents, is_whole) = (open.intents, open.faults.is_empty());
         if self.intents {
             print(&if self.json { intents_json(&intents) } else { intents_text(&intents) });
             return Ok(Outcome::of(is_whole));
         }
         let Records { records: mut found, faults } = records(&state_store, self.package.as_deref()).await?;
-        tell_of(&faults);
+        warn_of(&faults);
         if found.is_empty() && faults.is_empty() && self.package.is_none() {
             inform(EMPTY);
         }
@@ -72,7 +72,7 @@ impl List {
             let all = found.iter().map(|record| Json::Object(record.summary()));
             print(&(Json::Array(all.collect()).to_readable() + "\n"));
         } else {
-            // What was made and is among the objects needs no second line here.
+            // Unconfirmed creations are among the objects already.
             let mut intents = intents;
             intents.retain(|open| !matches!(open.condition, Condition::Unanswered));
             print(&(as_table(&found) + &intents_text(&intents)));
@@ -91,7 +91,7 @@ impl List {
     }
 }
 
-fn tell_of_damaged_changes(faults: &[Fault]) {
+fn warn_of_damaged_intents(faults: &[Fault]) {
     for fault in faults {
         let what_to_do = match fault.number {
             Some(number) => format!("`isthmus state dismiss {}` removes it", number.0),
@@ -143,7 +143,7 @@ fn as_table(records: &[Record]) -> String {
     table(["NUMBER", "PACKAGE", "TYPE", "ID", "CONDITION", "ADDRESS"], rows)
 }
 
-/// An id may contain anything, and must not spoil the terminal.
+/// Escapes control characters, which ids may contain.
 fn in_one_line(id: &str) -> String {
     let has_control = id.chars().any(char::is_control);
     if has_control { format!("{id:?}") } else { id.to_owned() }

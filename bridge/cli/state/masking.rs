@@ -1,21 +1,20 @@
-//! Hiding what is secret in a value that is shown.
+//! Masking of secrets in a value.
 //!
-//! The paths to what is secret stand in the record. One that does not fit the value hides whatever it leads to as far as it
-//! does fit: rather too much is hidden than too little.
+//! The record contains the paths of secrets. One that does not match the value masks the part that
+//! it matches: rather too much than too little.
 
 use isthmus_cty::json::Json;
 use isthmus_cty::{AttributePath, PathStep};
 
-/// What stands in the place of a secret.
 pub(super) const HIDDEN: &str = "(secret)";
 
-/// Hides every secret, and tells where there was one.
+/// Masks every secret, and returns the paths of those that exist.
 pub(super) fn hide(value: &mut Json, secrets: &[AttributePath]) -> Vec<String> {
     let hidden = secrets.iter().filter(|path| hide_one(value, &path.0));
     hidden.map(ToString::to_string).collect()
 }
 
-/// `false`: there is nothing to hide.
+/// Returns `false` if there is nothing to mask.
 fn hide_one(value: &mut Json, path: &[PathStep]) -> bool {
     if *value == Json::Null {
         return false;
@@ -24,13 +23,13 @@ fn hide_one(value: &mut Json, path: &[PathStep]) -> bool {
     if let Some((part, rest)) = part {
         return hide_one(part, rest);
     }
-    // The end of the path, or something that it does not fit.
+    // The end of the path, or a mismatch.
     *value = Json::String(HIDDEN.to_owned());
     true
 }
 
 fn part<'a>(value: &'a mut Json, step: &PathStep) -> Option<&'a mut Json> {
-    // A value of any type stands beside its type; paths have no step for that.
+    // A dynamic value is stored beside its type; paths have no step for that.
     let is_typed = value.member("type").is_some() && value.member("value").is_some();
     match (value, step) {
         (Json::Object(members), PathStep::Attribute(name) | PathStep::Key(name)) => {

@@ -9,27 +9,22 @@ use super::warn;
 /// How many records are read at once.
 const PAGE: u32 = 1000;
 
-/// One record.
 #[derive(Debug)]
 pub(super) struct Record {
-    /// Where it is: its number, and which version of it this is.
     pub(super) place: RecordRef,
-    /// What it is found by.
     pub(super) key: StoreKey,
-    /// What it holds.
     pub(super) object: SavedObject,
 }
 
-/// What is in a store.
 #[derive(Debug, Default)]
 pub(super) struct Records {
-    /// What can be read, sorted by key.
+    /// The readable records, sorted by key.
     pub(super) records: Vec<Record>,
-    /// What cannot.
+    /// The unreadable ones.
     pub(super) faults: Vec<Fault>,
 }
 
-/// All records of the store, of one package or of all.
+/// All records, of one package or of all.
 pub(super) async fn records(
     state_store: &EncryptedStore,
     package: Option<&str>,
@@ -47,8 +42,8 @@ pub(super) async fn records(
     Ok(found)
 }
 
-/// Names what cannot be read.
-pub(super) fn tell_of(faults: &[Fault]) {
+/// Warns of unreadable records.
+pub(super) fn warn_of(faults: &[Fault]) {
     for fault in faults {
         let what_to_do = match fault.number {
             Some(number) => {
@@ -61,7 +56,6 @@ pub(super) fn tell_of(faults: &[Fault]) {
 }
 
 impl Record {
-    /// What it is named by.
     pub(super) fn number(&self) -> i64 {
         self.place.number.0
     }
@@ -75,7 +69,7 @@ impl Record {
         }
     }
 
-    /// What every command says of a record in JSON.
+    /// The JSON members that every command shows.
     pub(super) fn summary(&self) -> Vec<(String, Json)> {
         let text = |text: &str| Json::String(text.to_owned());
         let address = self.object.address.as_ref();
@@ -96,7 +90,7 @@ impl Record {
 pub(super) mod tests {
     use super::*;
 
-    /// A pet.
+    /// A `random_pet`.
     pub(in crate::cli::state) fn record(number: i64, id: &str, address: Option<&str>) -> Record {
         Record {
             place: RecordRef { number: RecordNumber(number), version: 1 },

@@ -1,7 +1,7 @@
-//! `isthmus state rekey`: another encryption key for the state store.
+//! `isthmus state rekey`: encrypts the state store with another key.
 //!
-//! Plugins may use the store meanwhile. The command can be interrupted at any point and run again; until it has ended, both
-//! the old and the new key open the store.
+//! Plugins may use the store meanwhile. The command can be interrupted at any point and repeated;
+//! until it completes, both the old and the new key open the store.
 
 use std::io::{BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
@@ -54,10 +54,9 @@ impl Rekey {
         Ok(Outcome::Done)
     }
 
-    /// The new key that the options name; none: another random one.
+    /// The new key that the options set; `None` for a random one.
     fn new_key(&self) -> Result<Option<KeySource>, StateError> {
         if self.passphrase {
-            // What is typed there is shown.
             if std::io::stdin().is_terminal() {
                 return Err(StateError::Terminal);
             }

@@ -1,4 +1,4 @@
-//! `isthmus state rm`: forgets objects, and leaves them as they are.
+//! `isthmus state rm`: removes records and leaves their objects as they are.
 
 use clap::Args;
 

@@ -1,4 +1,4 @@
-//! How records are named on the command line: by their number, or by type and id.
+//! Record arguments: a number, or type and id.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -7,21 +7,19 @@ use std::str::FromStr;
 use isthmus_state::{EncryptedStore, RecordNumber};
 
 use super::error::StateError;
-use super::record::{Record, Records, tell_of};
+use super::record::{Record, Records, warn_of};
 
-/// `17`, or `random_pet/able-dog`. An id may contain anything, further slashes included.
+/// `17`, or `random_pet/able-dog`. An id may contain anything, including slashes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Selector {
-    /// The number of the record.
     Number(i64),
-    /// A type and an id.
     Resource {
-        /// The resource's type, in Terraform's spelling.
+        /// Terraform's resource type.
         type_name: String,
-        /// The id that the engine knows it by.
+        /// The engine's id.
         id: String,
     },
-    /// Nothing that a record could be named by; it stands for no record.
+    /// Anything else, which matches no record.
     Other(String),
 }
 
@@ -58,10 +56,10 @@ impl Selector {
         }
     }
 
-    /// The only record that it stands for.
+    /// The only matching record.
     ///
     /// # Errors
-    /// When there is none, or more than one.
+    /// If there is none, or more than one.
     pub(super) fn find<'a>(
         &self,
         records: &'a [Record],
@@ -85,10 +83,10 @@ impl Selector {
 }
 
 impl Records {
-    /// The only record that a selector stands for.
+    /// The only matching record.
     ///
     /// # Errors
-    /// As of [`Selector::find`]; then it is also told what could not be read.
+    /// As [`Selector::find`], which also warns of unreadable records.
     pub(super) fn find(
         &self,
         selector: &Selector,
@@ -96,12 +94,12 @@ impl Records {
     ) -> Result<&Record, StateError> {
         let found = selector.find(&self.records, state_store);
         if found.is_err() {
-            tell_of(&self.faults);
+            warn_of(&self.faults);
         }
         found
     }
 
-    /// The number of a record that cannot be read, if that is what a selector stands for.
+    /// The number of an unreadable record, if the selector matches one.
     pub(super) fn damaged(&self, selector: &Selector) -> Option<RecordNumber> {
         let Selector::Number(number) = selector else { return None };
         self.faults.iter().filter_map(|fault| fault.number).find(|damaged| damaged.0 == *number)

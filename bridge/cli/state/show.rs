@@ -1,4 +1,4 @@
-//! `isthmus state show`: one object, whole.
+//! `isthmus state show`: shows whole objects.
 
 use base64::Engine as _;
 use clap::Args;

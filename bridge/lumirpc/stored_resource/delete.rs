@@ -1,15 +1,16 @@
-//! Delete: the record goes after the object, and a tombstone takes its place.
+//! Delete: destroys the object, then replaces its record by a tombstone.
 //!
-//! What is gone already counts as deleted. The engine repeats a deletion whose answer it did not get, and another object may
-//! have the id by then. In this order it is decided what is deleted:
+//! An object that does not exist counts as deleted. The engine repeats a deletion whose answer it
+//! did not get, and another object may have the id by then. The target is chosen in this order:
 //!
-//! 1. the record of which the engine sends exactly what it was told;
-//! 2. nothing, where a tombstone says that what the engine sends was deleted before;
-//! 3. the record that does not contradict what the engine sends, and nothing where all records do: that is an error;
-//! 4. without a record, the object that the provider has under the id, or else the one that the properties describe, when
-//!    it was read and does not contradict them.
+//! 1. the record whose last reported properties are exactly those that the engine sends;
+//! 2. nothing, if a tombstone has these properties;
+//! 3. a record that does not contradict them; if all do, the call fails;
+//! 4. without a record, the provider's object with this id, or else the one that the properties
+//!    describe, if reading it yields no contradiction.
 //!
-//! Where several records have the id, the object is read before, and destroyed only if it is that of the chosen record.
+//! If several records have the id, the object is read first and destroyed only if it belongs to the
+//! chosen record.
 
 use std::time::SystemTime;
 
@@ -28,44 +29,44 @@ use crate::package::shape::IdRule;
 use crate::resource::{self, OperationError, OperationWarnings, Prior, StateError, StateManager as _};
 use crate::translate::raw_state::raw_state_without_delta;
 
-/// What a deletion is about.
 #[derive(Debug)]
 enum PriorForDelete {
-    /// This object. It is the only one that can have its id, unless others have records as well.
+    /// This object. The other candidates are records with the same id.
     Object(Box<(Prior, Record)>, Vec<Candidate>),
-    /// Nothing any more: there was no record, and the provider has nothing under the id.
+    /// There is no record, and the provider has no object with the id.
     Gone,
-    /// Nothing: it was deleted before.
-    Buried,
+    /// A tombstone shows that it was deleted before.
+    AlreadyDeleted,
 }
 
 impl StoredResource<'_> {
-    /// Deletes the resource. `properties` are all that the engine knows of it: defaults, inputs and outputs.
+    /// Deletes the resource. `properties` is all that the engine stores of it: defaults, inputs and
+    /// outputs.
     pub(crate) async fn delete(
         &self,
         id: &str,
         properties: &Struct,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<(), StoredResourceError> {
-        let ((prior, record), others) = match self.prior_for_delete(id, properties, notes).await? {
+        let ((prior, record), others) = match self.prior_for_delete(id, properties, warnings).await? {
             PriorForDelete::Object(found, others) => (*found, others),
             PriorForDelete::Gone => {
                 let deletion = deletion(&LastReported::default(), properties);
                 return Ok(self.state_store.tombstones().add(&self.key(id), &deletion).await?);
             }
-            PriorForDelete::Buried => return Ok(()),
+            PriorForDelete::AlreadyDeleted => return Ok(()),
         };
-        let owner = self.owner(&prior, &record.told, &others, notes).await?;
+        let owner = self.owner(&prior, &record.reported, &others, warnings).await?;
         let state = StoredState { id, record, ..StoredState::new(self, properties) };
         match owner {
-            Owner::This => resource::delete(&self.target, &state, &prior, notes).await,
-            // The object is gone already, and only its record is removed.
-            Owner::Nobody | Owner::Another => {
-                let intent = state.begin(OperationKind::Delete, Some(&prior), notes).await?;
-                state.deleted(intent, notes).await
+            Owner::This => resource::delete(&self.target, &state, &prior, warnings).await,
+            // The object does not exist any more; only its record is removed.
+            Owner::Missing | Owner::Another => {
+                let intent = state.begin(OperationKind::Delete, Some(&prior), warnings).await?;
+                state.deleted(intent, warnings).await
             }
             Owner::Unknown => Err(StoredResourceError::Unattributed {
-                doing: "delete",
+                operation: "delete",
                 key: self.key(id),
                 count: others.len() + 1,
             }),
@@ -76,34 +77,36 @@ impl StoredResource<'_> {
         &self,
         id: &str,
         properties: &Struct,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<PriorForDelete, StoredResourceError> {
-        let mut candidates = self.described_candidates(id, notes).await?;
+        let mut candidates = self.described_candidates(id, warnings).await?;
         retain_known(&mut candidates);
         let contradicted = |differences| StoredResourceError::Contradicted {
-            doing: "delete",
+            operation: "delete",
             key: self.key(id),
             differences,
         };
-        let is_exact = |(_, _, told): &Candidate| told.versions().any(|told| told.is_exactly(properties));
+        let is_exact = |(_, _, reported): &Candidate| {
+            reported.versions().any(|reported| reported.is_exactly(properties))
+        };
         if !candidates.iter().any(is_exact) && self.was_deleted(id, properties).await? {
-            return Ok(PriorForDelete::Buried);
+            return Ok(PriorForDelete::AlreadyDeleted);
         }
         match choose(candidates.clone(), LookupPurpose::Deletion(properties)) {
             Chosen::One(one) | Chosen::Doubtful(one, _) => {
                 candidates.retain(|(place, _, _)| *place != one.0);
-                let found = self.prior_of_record(*one, notes).await?;
+                let found = self.prior_of_record(*one, warnings).await?;
                 Ok(PriorForDelete::Object(Box::new(found), candidates))
             }
             Chosen::Contradicted(differences) => Err(contradicted(differences)),
             Chosen::Ambiguous(count) => Err(StoredResourceError::Ambiguous { key: self.key(id), count }),
             Chosen::Nothing => {
-                let Some(object) = self.unrecorded(id, properties, notes).await? else {
+                let Some(object) = self.unrecorded(id, properties, warnings).await? else {
                     return Ok(PriorForDelete::Gone);
                 };
-                let told =
+                let reported =
                     LastReported { outputs: Some(self.plain_outputs(&object)?), ..LastReported::default() };
-                let differing = told.contradicted_by(properties);
+                let differing = reported.contradicted_by(properties);
                 if !differing.is_empty() {
                     return Err(contradicted(vec![Contradiction { record: None, properties: differing }]));
                 }
@@ -113,26 +116,27 @@ impl StoredResource<'_> {
         }
     }
 
-    /// The object of a resource without a record, as the provider reads it. `None`: it is gone.
+    /// Reads the object of a resource without a record; `None` if it does not exist.
     ///
-    /// This is the one call in which the engine sends the outputs too. They serve where the provider cannot import.
+    /// Only for this call does the engine send outputs too. They are used where the provider cannot
+    /// import.
     async fn unrecorded(
         &self,
         id: &str,
         properties: &Struct,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<Option<Object>, StoredResourceError> {
-        let not_stored = match self.imported(id, notes).await {
+        let not_stored = match self.imported(id, warnings).await {
             Err(error @ StoredResourceError::Unknown { .. }) => error,
             found => return found,
         };
         let resource = self.target.resource()?;
         let described = match self.object_from_properties(id, properties) {
-            Ok(stored) => resource.upgrade(&stored, &mut notes.warnings).await.ok(),
+            Ok(stored) => resource.upgrade(&stored, &mut warnings.diagnostics).await.ok(),
             Err(_) => None,
         };
         let described = described.ok_or(not_stored)?;
-        let read = resource.read(&described, &mut notes.warnings).await;
+        let read = resource.read(&described, &mut warnings.diagnostics).await;
         Ok(read.map_err(|error| self.target.failed(error))?)
     }
 
@@ -151,22 +155,26 @@ impl StoredResource<'_> {
         })
     }
 
-    /// Whether what the engine means was deleted before.
+    /// Whether a tombstone has the properties that the engine sends.
     async fn was_deleted(&self, id: &str, properties: &Struct) -> Result<bool, StoredResourceError> {
-        Ok(!self.buried(id, properties).await?.is_empty())
+        Ok(!self.matching_tombstones(id, properties).await?.is_empty())
     }
 
-    /// The tombstones of what the engine knows by the same properties as the object that it is about to be told of: that
-    /// is later, and has to be deletable.
+    /// The tombstones with the properties about to be reported: the new object is later and must be
+    /// deletable.
     pub(super) async fn superseded(
         &self,
         id: &str,
-        told: &LastReported,
+        reported: &LastReported,
     ) -> Result<Vec<RecordNumber>, StoredResourceError> {
-        self.buried(id, &told.all()).await
+        self.matching_tombstones(id, &reported.all()).await
     }
 
-    async fn buried(&self, id: &str, properties: &Struct) -> Result<Vec<RecordNumber>, StoredResourceError> {
+    async fn matching_tombstones(
+        &self,
+        id: &str,
+        properties: &Struct,
+    ) -> Result<Vec<RecordNumber>, StoredResourceError> {
         let digest = digest_of(properties);
         let tombstones =
             self.state_store.tombstones().find(&self.key(id), SystemTime::now()).await?.into_iter();
@@ -174,25 +182,26 @@ impl StoredResource<'_> {
         Ok(same.map(|tombstone| tombstone.number).collect())
     }
 
-    /// Deletes an object that no engine knows of.
+    /// Destroys an object that no engine has.
     pub(super) async fn destroy(
         &self,
         object: &Object,
-        notes: &mut OperationWarnings,
+        warnings: &mut OperationWarnings,
     ) -> Result<(), OperationError> {
         let resource = self.target.resource()?;
         let plan = resource
-            .plan_destroy(object, &mut notes.warnings)
+            .plan_destroy(object, &mut warnings.diagnostics)
             .await
             .map_err(|error| self.target.failed(error))?;
-        let Err(failure) = resource.apply(&plan, &mut notes.warnings).await else { return Ok(()) };
+        let Err(failure) = resource.apply(&plan, &mut warnings.diagnostics).await else { return Ok(()) };
         if self.is_gone(failure.object.as_ref().unwrap_or(object)).await {
             return Ok(());
         }
         Err(self.target.failed(failure.error))
     }
 
-    /// Whether the provider knows nothing of the object any more. Then it has ended, whatever became of its deletion.
+    /// Whether the provider has no such object any more. Then the deletion is complete, even if it
+    /// failed.
     pub(super) async fn is_gone(&self, object: &Object) -> bool {
         let Ok(resource) = self.target.resource() else { return false };
         matches!(resource.read(object, &mut Vec::new()).await, Ok(None))

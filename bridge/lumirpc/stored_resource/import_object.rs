@@ -1,8 +1,9 @@
-//! Taking over an object that something else made and stored: Terraform, OpenTofu, or another store of ours.
+//! Import of an object from the state of Terraform or OpenTofu, or from another state store.
 //!
-//! The object is kept as it was stored, by the schema that it was stored with: what upgrades it is the provider, at every
-//! use. It is upgraded once here all the same, to see that it can be used at all, what its id is, and what of it is secret.
-//! Only flat attributes, which have no form in the store, are kept as the provider makes them.
+//! The object is stored unchanged, with its schema version: the provider upgrades it at every use.
+//! It is upgraded once here to check that it is usable and to determine its id and its sensitive
+//! paths. Only flatmap attributes, which the store has no form for, are stored as the provider
+//! upgrades them.
 
 use std::collections::BTreeMap;
 
@@ -18,71 +19,69 @@ use crate::resource::{OperationWarnings, StateError};
 use crate::translate::meta::StoredIdentity;
 use crate::translate::raw_state::raw_state;
 
-/// An object as something else has stored it.
+/// An object in a state of another program.
 #[derive(Clone, Debug)]
 pub(crate) struct Foreign {
-    /// The object.
     pub object: SavedObject,
-    /// Its attributes where they are flat; then the object's value says nothing.
+    /// Its attributes where they are a flatmap; the object's value is unused then.
     pub flat: Option<BTreeMap<String, String>>,
 }
 
-/// What came of an object.
+/// Outcome of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum TakenOver {
-    /// It is in the store now.
+pub(crate) enum ImportOutcome {
     Added {
-        /// Its id.
         id: String,
     },
-    /// The store had the very same already.
+    /// The store had an identical one.
     Same {
-        /// Its id.
         id: String,
     },
-    /// The store had something else for this object, which was replaced.
+    /// The store had a different version of this object.
     Replaced {
-        /// Its id.
         id: String,
     },
-    /// The store has something else that is, or may be, this object, and was left as it is.
+    /// The store has a different version of this object, or one that may be, and was not changed.
     Conflict {
-        /// Its id.
         id: String,
-        /// Its record.
         number: RecordNumber,
-        /// Whether it has the same address, and so is certainly the same object.
+        /// Whether both have the same address, so that they are the same object.
         is_certain: bool,
     },
 }
 
-/// What is to be done where the store has something else that is, or may be, the same object.
+/// What to do if the store has a different version of an object, or one that may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Conflicts {
-    /// Leave it, and say so.
+    /// Report the conflict and change nothing.
     Refuse,
-    /// Put the new one in its place.
+    /// Replace the stored one.
     Replace,
-    /// Where it is not certain, keep both: the new one gets a number behind its id.
+    /// Add the new one with a number after its id, unless both are certainly the same object.
     KeepBoth,
 }
 
 impl StoredResource<'_> {
-    /// Keeps an object, unless it is kept already.
+    /// Stores an object unless it is stored already.
     pub(crate) async fn import_object(
         &self,
         foreign: Foreign,
         conflicts: Conflicts,
-        notes: &mut OperationWarnings,
-    ) -> Result<TakenOver, StoredResourceError> {
+        warnings: &mut OperationWarnings,
+    ) -> Result<ImportOutcome, StoredResourceError> {
         let Foreign { object: mut saved, flat } = foreign;
         let object = match flat {
-            None => self.current(saved.clone(), notes).await?,
+            None => self.current(saved.clone(), warnings).await?,
             Some(flat) => {
                 let object = self
                     .target
                     .resource()?
-                    .upgrade_flat(&flat, saved.schema_version, saved.private.clone(), &mut notes.warnings)
+                    .upgrade_flat(
+                        &flat,
+                        saved.schema_version,
+                        saved.private.clone(),
+                        &mut warnings.diagnostics,
+                    )
                     .await
                     .map_err(|error| self.target.failed(error))?;
                 saved.value = raw_state(&object.value, &self.target.shape)
@@ -96,27 +95,30 @@ impl StoredResource<'_> {
             schema_version: identity.schema_version,
             json: identity.json.to_string(),
         });
-        let id = self.target.new_id(&object, identity.as_ref(), None, &[], notes);
+        let id = self.target.new_id(&object, identity.as_ref(), None, &[], warnings);
         self.place(id, saved, conflicts).await
     }
 
-    /// Finds the object's place in the store. No engine has been told of it yet, so that its id alone has to tell it from
-    /// others: where another object has the same one, it gets a number, as a new resource would.
+    /// Stores the object under a free id. It was reported to no engine yet, so that only its id
+    /// distinguishes it: it gets a number where another object has the same id, as a new resource
+    /// does.
     async fn place(
         &self,
         id: String,
         saved: SavedObject,
         conflicts: Conflicts,
-    ) -> Result<TakenOver, StoredResourceError> {
+    ) -> Result<ImportOutcome, StoredResourceError> {
         let mut own = id.clone();
         for attempt in 2_u32.. {
             let mut is_taken = false;
             for (place, known) in self.state_store.find(&self.key(&own)).await? {
                 match likeness(&known.object, &saved) {
-                    Likeness::Same => return Ok(TakenOver::Same { id: own }),
-                    Likeness::Certain => return self.settle(own, place, saved, conflicts, true).await,
+                    Likeness::Same => return Ok(ImportOutcome::Same { id: own }),
+                    Likeness::Certain => {
+                        return self.resolve_conflict(own, place, saved, conflicts, true).await;
+                    }
                     Likeness::Possible if conflicts != Conflicts::KeepBoth => {
-                        return self.settle(own, place, saved, conflicts, false).await;
+                        return self.resolve_conflict(own, place, saved, conflicts, false).await;
                     }
                     Likeness::Possible | Likeness::Other => is_taken |= !is_deposed(&known.object),
                 }
@@ -128,27 +130,27 @@ impl StoredResource<'_> {
         }
         let saved = Saved { object: saved, companion: Bytes::new() };
         self.state_store.add(&self.key(&own), &saved).await?;
-        Ok(TakenOver::Added { id: own })
+        Ok(ImportOutcome::Added { id: own })
     }
 
-    async fn settle(
+    async fn resolve_conflict(
         &self,
         id: String,
         place: RecordRef,
         saved: SavedObject,
         conflicts: Conflicts,
         is_certain: bool,
-    ) -> Result<TakenOver, StoredResourceError> {
+    ) -> Result<ImportOutcome, StoredResourceError> {
         if conflicts != Conflicts::Replace {
-            return Ok(TakenOver::Conflict { id, number: place.number, is_certain });
+            return Ok(ImportOutcome::Conflict { id, number: place.number, is_certain });
         }
         let saved = Saved { object: saved, companion: Bytes::new() };
         self.state_store.replace(place, &self.key(&id), &saved).await?;
-        Ok(TakenOver::Replaced { id })
+        Ok(ImportOutcome::Replaced { id })
     }
 
-    /// States of before Terraform 1.9 say nothing of what the schema calls sensitive. Of a value by an older schema nobody
-    /// knows any more what was; what the current one does not have counts as secret.
+    /// Adds sensitive paths by the schema, which states before Terraform 1.9 do not contain.
+    /// Attributes of an older schema that the current one lacks count as sensitive.
     fn add_secrets(&self, saved: &mut SavedObject, object: &Object) {
         let schema = &self.target.shape.schema;
         let mut paths = sensitive_paths(&schema.block, &object.value);
@@ -165,16 +167,16 @@ impl StoredResource<'_> {
     }
 }
 
-/// How an object in the store and a new one of the same id are related.
+/// Relation between a stored object and a new one with the same id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Likeness {
-    /// They are one, and nothing of it differs.
+    /// The same object, unchanged.
     Same,
-    /// They are one by their address, and something differs.
+    /// The same object by its address, changed.
     Certain,
-    /// The one in the store has no address, because an engine made it; nobody knows.
+    /// Undetermined: an engine created the stored one, so that it has no address.
     Possible,
-    /// They are two.
+    /// Different objects.
     Other,
 }
 
@@ -193,7 +195,7 @@ fn likeness(known: &SavedObject, new: &SavedObject) -> Likeness {
     }
 }
 
-/// Whether Terraform has replaced the object, and could not delete it yet.
+/// Whether Terraform replaced the object and has not deleted it yet.
 pub(super) fn is_deposed(object: &SavedObject) -> bool {
     object.address.as_ref().is_some_and(|address| address.deposed.is_some())
 }

@@ -1,4 +1,4 @@
-//! What the engine was last told of a resource, by which it is recognized.
+//! What was last reported to the engine of a resource, which identifies it.
 
 use isthmus_proto::property::{Struct, Value};
 use isthmus_state::Sent;
@@ -6,59 +6,63 @@ use prost::Message as _;
 
 use crate::resource::journal::digest;
 
-/// How many earlier versions are kept of one resource. There is more than one only where it is not clear which one the
-/// engine has.
+/// How many earlier versions a record has. There are several only while it is not certain which one
+/// the engine has.
 const MOST: usize = 4;
 
-/// What an engine was last told of a resource. It is kept beside the object, to tell resources of one id apart.
+/// What was last reported to an engine of a resource, stored beside the object to distinguish
+/// resources of one id.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct LastReported {
-    /// The inputs that the resource was made with, as the engine sent them.
+    /// The inputs of the last create or update, as the engine sent them.
     #[prost(message, optional, tag = "1")]
     pub(super) inputs: Option<Struct>,
-    /// The outputs that the engine got for them.
+    /// The outputs that were returned for them.
     #[prost(message, optional, tag = "2")]
     pub(super) outputs: Option<Struct>,
-    /// What it was told before the last update: it still has that if it did not receive the answer.
+    /// Versions before the last update: the engine still has one if it did not receive the answer.
     #[prost(message, repeated, tag = "3")]
     pub(super) earlier: Vec<Self>,
 }
 
 impl LastReported {
-    /// What is kept beside an object. What cannot be read tells nothing: it is ours, and was checked with the record.
-    pub(super) fn kept(companion: &bytes::Bytes) -> Self {
+    /// Decodes the message beside an object. Undecodable bytes count as empty: they are ours, and
+    /// were authenticated with the record.
+    pub(super) fn is_stored(companion: &bytes::Bytes) -> Self {
         Self::decode(companion.clone()).unwrap_or_default()
     }
 
-    /// Everything that the engine may have of the resource, newest first.
+    /// All versions that the engine may have, newest first.
     pub(super) fn versions(&self) -> impl Iterator<Item = &Self> {
         std::iter::once(self).chain(&self.earlier)
     }
 
-    /// What the engine may still have after an update for which it sent these inputs as the old ones.
+    /// The versions that the engine may have after an update with these old inputs.
     pub(super) fn before_update(&self, olds: &Struct) -> Vec<Self> {
-        let bare = |told: &Self| Self { earlier: Vec::new(), ..told.clone() };
+        let bare = |reported: &Self| Self { earlier: Vec::new(), ..reported.clone() };
         let (same, other): (Vec<Self>, Vec<Self>) = self
             .versions()
-            .filter(|told| told.outputs.is_some())
+            .filter(|reported| reported.outputs.is_some())
             .map(bare)
-            .partition(|told| told.inputs.as_ref().is_some_and(|inputs| is_same(inputs, olds)));
+            .partition(|reported| reported.inputs.as_ref().is_some_and(|inputs| is_same(inputs, olds)));
         let mut known = if same.is_empty() { other } else { same };
         known.truncate(MOST);
         known
     }
 
-    /// Whether the engine may have these inputs of the resource.
+    /// Whether the engine may have stored these inputs.
     pub(super) fn has_inputs(&self, inputs: &Struct) -> bool {
-        self.versions().any(|told| told.inputs.as_ref().is_some_and(|told| is_same(told, inputs)))
+        self.versions()
+            .any(|reported| reported.inputs.as_ref().is_some_and(|reported| is_same(reported, inputs)))
     }
 
-    /// The properties in which all that the engine sends for a deletion contradicts this. What the engine does not send is
-    /// no contradiction; what it sends beyond the outputs is one unless it is among the inputs, where these are known.
+    /// The properties in which the engine's properties for a deletion contradict this. A property
+    /// that the engine does not send is no contradiction; one beyond the outputs is, unless it is
+    /// among the inputs or these are unknown.
     pub(super) fn contradicted_by(&self, everything: &Struct) -> Vec<String> {
         let all = self.all();
         let differs = |name: &str| match (all.get(name), everything.get(name)) {
-            (Some(told), Some(sent)) => told != sent,
+            (Some(reported), Some(sent)) => reported != sent,
             (Some(_), None) => false,
             (None, sent) => self.inputs.is_some() && sent.is_some_and(|sent| !sent.is_null()),
         };
@@ -69,7 +73,7 @@ impl LastReported {
         differing
     }
 
-    /// The same to be compared with an object of which there are only the outputs.
+    /// A copy for comparison with an object of which only the outputs are known.
     pub(super) fn outputs_alone(&self) -> Self {
         Self { outputs: self.outputs.clone(), ..Self::default() }
     }
@@ -79,32 +83,32 @@ impl LastReported {
         is_same(&self.all(), everything)
     }
 
-    /// Everything that the engine has of the resource, as it sends it for a deletion: the outputs over the inputs.
+    /// All properties as the engine sends them for a deletion: outputs over inputs.
     pub(super) fn all(&self) -> Struct {
         let mut all = Struct::new();
         for bag in [&self.inputs, &self.outputs].into_iter().flatten() {
-            let said = bag.iter().filter(|(_, value)| !value.is_null());
-            all.extend(said.map(|(name, value)| (name.to_owned(), value.clone())));
+            let non_null = bag.iter().filter(|(_, value)| !value.is_null());
+            all.extend(non_null.map(|(name, value)| (name.to_owned(), value.clone())));
         }
         all
     }
 }
 
-/// A digest of properties, in which a null is the same as none.
+/// A digest of properties that ignores nulls.
 pub(super) fn digest_of(properties: &Struct) -> Sent {
-    let said = properties.iter().filter(|(_, value)| !value.is_null());
-    digest(&said.map(|(name, value)| (name.to_owned(), value.clone())).collect())
+    let non_null = properties.iter().filter(|(_, value)| !value.is_null());
+    digest(&non_null.map(|(name, value)| (name.to_owned(), value.clone())).collect())
 }
 
-/// Whether two bags say the same; a null says nothing.
+/// Whether two bags are equal apart from nulls.
 pub(super) fn is_same(one: &Struct, other: &Struct) -> bool {
     does_contain(one, other) && does_contain(other, one)
 }
 
 fn does_contain(whole: &Struct, part: &Struct) -> bool {
-    said(part).all(|(name, value)| whole.get(name) == Some(value))
+    non_null(part).all(|(name, value)| whole.get(name) == Some(value))
 }
 
-pub(super) fn said(bag: &Struct) -> impl Iterator<Item = (&str, &Value)> {
+pub(super) fn non_null(bag: &Struct) -> impl Iterator<Item = (&str, &Value)> {
     bag.iter().filter(|(_, value)| !value.is_null())
 }

@@ -1,83 +1,82 @@
-//! Which of several records is meant, and whether any of them is.
+//! Choice among the records of one id.
 //!
-//! Ids of providers are not always unique: every `random_password` is `none`, `local_file`s of one content share its hash,
-//! and during a replacement the old and the new object may have one id. What the engine was last told of each tells them
-//! apart, because it sends that again: its inputs in Diff and Update, its outputs in Delete. The same shows that a record is
-//! not the one that is meant: the engine repeats calls whose answers it did not get, and another object may have the id by
-//! then.
+//! Ids of providers are not always unique: every `random_password` is `none`, `local_file`s with
+//! equal content share its hash, and during a replacement the old and the new object may have one
+//! id. What was last reported of each distinguishes them, because the engine sends it again: inputs
+//! in Diff and Update, outputs in Delete. A mismatch also shows that a record is not meant: the
+//! engine repeats calls whose answers it did not get, and another object may have the id by then.
 
 use isthmus_proto::property::{Struct, Value};
 use isthmus_state::{RecordRef, Saved, Status};
 
 use super::error::Contradiction;
-use super::last_reported::{LastReported, is_same, said};
+use super::last_reported::{LastReported, is_same, non_null};
 
-/// For what a record is looked for, and what the engine sent of it.
+/// Why a record is looked up, and what the engine sent of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LookupPurpose<'a> {
-    /// To compare it; these were its inputs. Of resources with the same inputs any serves, because what is asked is what a
-    /// change of the inputs would mean.
+    /// To compare it; these are its old inputs. Among records with equal inputs any one serves,
+    /// because the comparison is about inputs.
     Comparison(&'a Struct),
-    /// To change it; these were its inputs.
+    /// To update it; these are its old inputs.
     Change(&'a Struct),
-    /// To delete it; its outputs are among these.
+    /// To delete it; these contain its outputs.
     Deletion(&'a Struct),
-    /// To show it; nothing but the id is known.
+    /// To read it; only the id is known.
     Lookup,
 }
 
-/// A record, and what the engine was told of it; except for a lookup, the outputs are those of the object where none were told.
+/// A record and what was last reported of it; except for a lookup, outputs that were never reported
+/// are those of the object.
 pub(super) type Candidate = (RecordRef, Saved, LastReported);
 
-/// What became of the choice.
 #[derive(Clone, Debug)]
 pub(super) enum Chosen {
     /// The id has no records.
     Nothing,
-    /// This record.
     One(Box<Candidate>),
     /// The only record, whose inputs differ from those that the engine sent.
     Doubtful(Box<Candidate>, Contradiction),
-    /// None of the records, all of which differ from what the engine sent.
+    /// No record: all differ from what the engine sent.
     Contradicted(Vec<Contradiction>),
-    /// One of so many, between which nothing decides.
+    /// This many records that nothing distinguishes.
     Ambiguous(usize),
 }
 
 /// Chooses among the records of one id, newest first.
-pub(super) fn choose(mut candidates: Vec<Candidate>, sought: LookupPurpose<'_>) -> Chosen {
+pub(super) fn choose(mut candidates: Vec<Candidate>, purpose: LookupPurpose<'_>) -> Chosen {
     retain_known(&mut candidates);
     if candidates.is_empty() {
         return Chosen::Nothing;
     }
     let is_alone = candidates.len() == 1;
-    let fits = |candidate: &Candidate| match sought {
+    let fits = |candidate: &Candidate| match purpose {
         LookupPurpose::Comparison(inputs) | LookupPurpose::Change(inputs) => candidate.2.has_inputs(inputs),
         LookupPurpose::Deletion(everything) => {
-            candidate.2.versions().any(|told| told.contradicted_by(everything).is_empty())
+            candidate.2.versions().any(|reported| reported.contradicted_by(everything).is_empty())
         }
         LookupPurpose::Lookup => true,
     };
     let (fitting, others): (Vec<_>, Vec<_>) = candidates.into_iter().partition(fits);
-    let are_inputs_same = matches!(sought, LookupPurpose::Comparison(_)) && !fitting.is_empty();
-    let left = match sought {
+    let are_inputs_same = matches!(purpose, LookupPurpose::Comparison(_)) && !fitting.is_empty();
+    let left = match purpose {
         LookupPurpose::Deletion(everything) if fitting.is_empty() => {
-            let of = |(place, _, told): &Candidate| Contradiction {
+            let of = |(place, _, reported): &Candidate| Contradiction {
                 record: Some(place.number),
-                properties: told.contradicted_by(everything),
+                properties: reported.contradicted_by(everything),
             };
             return Chosen::Contradicted(others.iter().map(of).collect());
         }
         LookupPurpose::Comparison(inputs) | LookupPurpose::Change(inputs) if fitting.is_empty() => {
             if let [only] = &others[..] {
-                let told = only.2.inputs.as_ref().or(only.2.outputs.as_ref());
-                let properties = told.map(|told| differing(told, inputs)).unwrap_or_default();
+                let reported = only.2.inputs.as_ref().or(only.2.outputs.as_ref());
+                let properties = reported.map(|reported| differing(reported, inputs)).unwrap_or_default();
                 if !properties.is_empty() {
                     let difference = Contradiction { record: Some(only.0.number), properties };
                     return Chosen::Doubtful(Box::new(only.clone()), difference);
                 }
             }
-            // A property more or less is what another version of this program may have made of them.
+            // A property more or less may result from another version of isthmus.
             others
         }
         LookupPurpose::Deletion(_)
@@ -93,29 +92,31 @@ pub(super) fn choose(mut candidates: Vec<Candidate>, sought: LookupPurpose<'_>) 
     }
 }
 
-/// What a failed creation left behind the engine does not know; where there is another, it means that.
+/// Drops objects of failed creations, which the engine does not have, if there are others.
 pub(super) fn retain_known(candidates: &mut Vec<Candidate>) {
     if candidates.iter().any(|candidate| is_known(&candidate.1)) {
         candidates.retain(|candidate| is_known(&candidate.1));
     }
 }
 
-/// Whether a new resource with these inputs could be taken for the saved one, if they had one id.
+/// Whether a new resource with these inputs would be indistinguishable from the saved one under the
+/// same id.
 pub(super) fn is_mistakable(saved: &Saved, inputs: &Struct) -> bool {
-    let told = LastReported::kept(&saved.companion);
-    is_known(saved) && told.inputs.is_none_or(|told| is_same(&told, inputs))
+    let reported = LastReported::is_stored(&saved.companion);
+    is_known(saved) && reported.inputs.is_none_or(|reported| is_same(&reported, inputs))
 }
 
-/// Whether the engine has been told of the resource.
+/// Whether the resource was reported to the engine.
 fn is_known(saved: &Saved) -> bool {
     saved.object.status != Status::Damaged
 }
 
-/// The properties that have one value in one bag and another in the other. Only where both have it: a null says nothing.
+/// The properties whose values differ in two bags. Those that are missing or null in either do not
+/// count.
 pub(super) fn differing(one: &Struct, other: &Struct) -> Vec<String> {
     let differs =
         |name: &str, value: &Value| other.get(name).is_some_and(|other| !other.is_null() && other != value);
-    said(one).filter(|(name, value)| differs(name, value)).map(|(name, _)| name.to_owned()).collect()
+    non_null(one).filter(|(name, value)| differs(name, value)).map(|(name, _)| name.to_owned()).collect()
 }
 
 #[cfg(test)]
@@ -140,23 +141,23 @@ mod tests {
             provider: String::new(),
             address: None,
         };
-        let told = LastReported {
+        let reported = LastReported {
             inputs: Some(inputs(length)),
             outputs: Some([("length", Value::from(length)), ("result", result.into())].into()),
             earlier: Vec::new(),
         };
         let place = RecordRef { number: RecordNumber(number), version: 1 };
-        (place, Saved { object, companion: Bytes::new() }, told)
+        (place, Saved { object, companion: Bytes::new() }, reported)
     }
 
     fn inputs(length: f64) -> Struct {
         [("length", length.into())].into()
     }
 
-    /// The number of the record that was chosen, or what else became of it.
-    fn chosen(candidates: &[Candidate], sought: LookupPurpose<'_>) -> String {
+    /// The number of the chosen record, or the other outcome.
+    fn chosen(candidates: &[Candidate], purpose: LookupPurpose<'_>) -> String {
         let list = |difference: &Contradiction| difference.properties.join(" ");
-        match choose(candidates.to_vec(), sought) {
+        match choose(candidates.to_vec(), purpose) {
             Chosen::Nothing => "nothing".to_owned(),
             Chosen::One(one) => one.0.number.0.to_string(),
             Chosen::Doubtful(one, difference) => format!("{}? {}", one.0.number.0, list(&difference)),
@@ -237,8 +238,8 @@ mod tests {
     #[test]
     fn only_the_same_inputs_make_a_resource_mistakable() {
         let mut saved = password(1, 8.0, "a").1;
-        let told = LastReported { inputs: Some(inputs(8.0)), ..LastReported::default() };
-        saved.companion = Bytes::from(told.encode_to_vec());
+        let reported = LastReported { inputs: Some(inputs(8.0)), ..LastReported::default() };
+        saved.companion = Bytes::from(reported.encode_to_vec());
         assert!(is_mistakable(&saved, &inputs(8.0)) && !is_mistakable(&saved, &inputs(9.0)));
         saved.object.status = Status::Damaged;
         assert!(!is_mistakable(&saved, &inputs(8.0)), "the engine does not know it");

@@ -1,8 +1,9 @@
-//! What the legacy engine is told of an object: outputs that it can keep, in an answer that it can receive.
+//! Outputs for the legacy engine, within what it can store and receive.
 //!
-//! It knows no secrets and stores everything in the clear, so whoever runs it is warned of what is sensitive, or has it
-//! withheld. And its gRPC library takes messages of at most 4 MiB. An answer that it cannot receive would make it forget a
-//! resource that exists, so outputs are left out of one that is larger; the store has them.
+//! It has no secrets and stores everything in the clear, so that sensitive outputs are withheld or
+//! reported in a warning. Its gRPC library receives at most 4 MiB, and without the response it
+//! would forget an existing resource; so outputs that do not fit are left out. The state store has
+//! them.
 
 use isthmus_proto::property::{Struct, Value};
 use isthmus_provider::Diagnostic;
@@ -14,11 +15,12 @@ use crate::translate::property::{PropertyView, classify};
 /// The largest message that the engine receives, in bytes: the default of grpc-go.
 const LARGEST_ANSWER: usize = 4 * 1024 * 1024;
 
-/// What an answer has besides its properties and its id: keys and lengths of two fields, at most ten bytes each.
+/// Size of a response besides properties and id: keys and lengths of two fields, at most ten bytes
+/// each.
 const AROUND: usize = 64;
 
-/// Outputs as the engine may have them, and what the user has to know of it. In `outputs`, what is sensitive is marked as
-/// secret. `terraform_type` and `id` are the resource's.
+/// Returns the outputs to report, and warnings for the user. In `outputs`, sensitive values are
+/// marked as secret.
 pub(super) fn tell(
     outputs: Struct,
     terraform_type: &str,
@@ -36,7 +38,7 @@ pub(super) fn tell(
         );
         warnings.push(Diagnostic::warning("Sensitive outputs are stored in the clear", detail));
     }
-    let (told, left_out) = fitting(plain, LARGEST_ANSWER.saturating_sub(AROUND + id.len()));
+    let (reported, left_out) = fitting(plain, LARGEST_ANSWER.saturating_sub(AROUND + id.len()));
     if !left_out.is_empty() {
         let detail = format!(
             "{} of {terraform_type} {id:?}; with them the answer would be larger than the {} MiB that this engine receives. \
@@ -46,15 +48,15 @@ pub(super) fn tell(
         );
         warnings.push(Diagnostic::warning("Outputs are left out", detail));
     }
-    (told, warnings)
+    (reported, warnings)
 }
 
 fn quoted(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// The outputs without the marks of secrets, and the names of those that have any; with `withhold` also without what was
-/// marked.
+/// Removes secret marks, and returns the names of the outputs that had any; with `withhold` also
+/// removes the values.
 fn without_marks(outputs: Struct, withhold: bool) -> (Struct, Vec<String>) {
     let mut sensitive = Vec::new();
     let mut plain = Struct::new();
@@ -70,8 +72,8 @@ fn without_marks(outputs: Struct, withhold: bool) -> (Struct, Vec<String>) {
     (plain, sensitive)
 }
 
-/// Takes marks of secrets off a value, at every depth: whether there were any. What is withheld becomes null; where it is a
-/// member of an object, the member goes.
+/// Removes secret marks at every depth and returns whether there were any. A withheld value becomes
+/// null; a withheld member is removed from its object.
 fn unmark(value: &mut Value, withhold: bool) -> bool {
     let hidden = match classify(value) {
         Ok(PropertyView::Secret(hidden)) => Some(hidden.clone()),
@@ -84,7 +86,7 @@ fn unmark(value: &mut Value, withhold: bool) -> bool {
     }
     match value {
         Value::List(elements) => {
-            // Each of them, not only until one is found.
+            // No short circuit: every element is unmarked.
             elements.iter_mut().fold(false, |found, element| unmark(element, withhold) | found)
         }
         Value::Struct(members) => {
@@ -107,15 +109,15 @@ fn unmark(value: &mut Value, withhold: bool) -> bool {
     }
 }
 
-/// As many of the outputs as there is room for, in bytes, and the names of the others. The largest go first, so that as few
-/// go as possible.
+/// Drops outputs, the largest first so that the fewest go, until the rest fits in `room` bytes;
+/// also returns their names.
 fn fitting(mut outputs: Struct, room: usize) -> (Struct, Vec<String>) {
     let mut size = outputs.encoded_len();
     let mut left_out = Vec::new();
     if size <= room {
         return (outputs, left_out);
     }
-    // Bags are encoded property by property, so what each takes can be subtracted.
+    // Bags are encoded property by property, so that each one's size can be subtracted.
     let mut sizes: Vec<(usize, String)> = outputs
         .iter()
         .map(|(name, value)| (Struct::from([(name, value.clone())]).encoded_len(), name.to_owned()))
@@ -152,7 +154,7 @@ mod tests {
 
     #[test]
     fn sensitive_outputs_are_told_as_they_are_with_one_warning_that_names_them() {
-        let (told, warnings) = tell(login(), "x_login", "1", false);
+        let (reported, warnings) = tell(login(), "x_login", "1", false);
         let user = bag([("name", "me".into()), ("password", "hunter2".into())]);
         let plain = bag([
             ("result", "s3cret".into()),
@@ -160,7 +162,7 @@ mod tests {
             ("keys", Value::List(vec!["a".into(), "b".into()])),
             ("length", 7.0.into()),
         ]);
-        assert_eq!(told, plain);
+        assert_eq!(reported, plain);
         let [warning] = &warnings[..] else { panic!("one warning, not {warnings:?}") };
         for part in ["`result`, `users`, `keys` of x_login", "ISTHMUS_SENSITIVE_OUTPUTS=withhold"] {
             assert!(warning.detail.contains(part), "{part} is not in {warning:?}");
@@ -170,14 +172,14 @@ mod tests {
 
     #[test]
     fn sensitive_outputs_are_withheld_at_every_depth() {
-        let (told, warnings) = tell(login(), "x_login", "1", true);
+        let (reported, warnings) = tell(login(), "x_login", "1", true);
         let user = bag([("name", "me".into())]);
         let rest = bag([
             ("users", Value::List(vec![Value::Struct(user)])),
             ("keys", Value::List(vec![Value::Null, "b".into()])),
             ("length", 7.0.into()),
         ]);
-        assert_eq!((told, warnings), (rest, Vec::new()));
+        assert_eq!((reported, warnings), (rest, Vec::new()));
     }
 
     #[test]
@@ -194,9 +196,9 @@ mod tests {
         let outputs = bag([("big", text(700)), ("small", text(10)), ("bigger", text(900))]);
         let whole = outputs.encoded_len();
         assert_eq!(fitting(outputs.clone(), whole), (outputs.clone(), Vec::new()));
-        let (told, left_out) = fitting(outputs.clone(), whole - 1);
+        let (reported, left_out) = fitting(outputs.clone(), whole - 1);
         assert_eq!(left_out, ["bigger"]);
-        assert_eq!(told, bag([("big", text(700)), ("small", text(10))]));
+        assert_eq!(reported, bag([("big", text(700)), ("small", text(10))]));
         assert_eq!(
             fitting(outputs.clone(), 30),
             (bag([("small", text(10))]), vec!["bigger".to_owned(), "big".to_owned()])

@@ -1,29 +1,27 @@
-//! The words after `terraform-provider` on the command line.
+//! The arguments after `terraform-provider` on the command line.
 
 use std::collections::BTreeSet;
 
 use super::flags::{self, FlagError, Kind};
 
-/// What to do about a version constraint that a shell took apart.
+/// Help for a version constraint that a shell split.
 const SURPLUS_HELP: &str =
     "\nhelp: a version constraint is one argument: put quotes around the whole of it, as in '~> 3.8'";
 
-/// What was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arguments {
-    /// Which provider.
     pub source: Source,
-    /// Terraform names (of resources, data sources, functions) that alone shall be in the package; empty: all.
+    /// Terraform names (of resources, data sources, functions) to include; empty: all.
     pub includes: Vec<String>,
-    /// Terraform names that shall not be in the package.
+    /// Terraform names to exclude.
     pub excludes: Vec<String>,
-    /// How the package shall be called instead of like the provider.
+    /// The package's name, if it is not the provider's.
     pub provider_name: Option<String>,
-    /// Where `GetSchema` shall also write `_index.md`.
+    /// Directory to which `GetSchema` also writes `_index.md`.
     pub index_document_folder: Option<String>,
 }
 
-/// Where a provider comes from.
+/// The origin of a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// From a registry.
@@ -35,51 +33,50 @@ pub enum Source {
 /// A provider of a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteArguments {
-    /// `[host/][namespace/]type`, as given.
+    /// `[host/][namespace/]type`, as written.
     pub name: String,
-    /// A version constraint, as given; empty is any version.
+    /// A version constraint, as written; empty is any version.
     pub version: String,
-    /// Take documentation from the provider's repository.
+    /// Read documentation from the provider's repository.
     pub full_documentation: bool,
 }
 
-/// A provider that is a file.
+/// A provider in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalArguments {
-    /// The path, as given. It is the beginning of the file's path: the file's name may be longer.
+    /// The path, as written. It is a prefix of the file's path: the file's name may be longer.
     pub path: String,
-    /// The provider's repository, to take documentation from.
+    /// The provider's repository, for documentation.
     pub upstream_repository: Option<String>,
 }
 
-/// The words make no sense. Whoever wrote the command can mend it.
+/// The arguments are invalid.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ArgumentsError {
-    /// Too few or too many words; the only one of these errors that gRPC's `InvalidArgument` is sent for.
+    /// Too few or too many arguments; the only one of these errors with gRPC's `InvalidArgument`.
     #[error("accepts between 1 and 2 arg(s), received {0}{help}", help = surplus_help(*.0))]
     Count(usize),
-    /// A flag is wrong.
     #[error(transparent)]
     Flag(#[from] FlagError),
-    /// A path and something else.
+    /// A path with further arguments.
     #[error("local providers only accept one argument, found {0}")]
     LocalCount(usize),
-    /// A Terraform name was both included and excluded.
+    /// A Terraform name is both included and excluded.
     #[error("tokens cannot be both included and excluded: {0}")]
     Conflict(String),
     /// `--fullDocs` with a path.
     #[error("fullDocs only applies to remote providers{0}")]
     FullDocsOfLocal(&'static str),
-    /// `--upstreamRepoPath` with a name.
+    /// `--upstreamRepoPath` with an address.
     #[error("upstreamRepoPath only applies to local providers")]
     UpstreamOfRemote,
-    /// Help was wanted: [`Arguments::usage`] is to be logged.
+    /// A request for help: [`Arguments::usage`] is logged.
     #[error("help text displayed")]
     Help,
 }
 
 impl Source {
-    /// The provider, as it was named.
+    /// The provider, as written.
     pub fn name(&self) -> &str {
         match self {
             Self::Remote(remote) => &remote.name,
@@ -89,7 +86,7 @@ impl Source {
 }
 
 impl Arguments {
-    /// What is logged when help is wanted. The flags that have to do with documentation are for those who develop Pulumi.
+    /// The help text. Documentation flags are shown to Pulumi's developers only.
     pub fn usage(for_developers: bool) -> String {
         let mut usage = "\
 Usage:
@@ -116,7 +113,7 @@ Flags:
         usage
     }
 
-    /// What was asked for and is not done, one sentence each.
+    /// Warnings of arguments without effect.
     pub fn warnings(&self) -> Vec<String> {
         const SCHEMA_ONLY: &str =
             "descriptions come from the provider's schema alone, and resources have no examples";
@@ -134,15 +131,15 @@ Flags:
             }
             Source::Remote(_) | Source::Local(_) => {}
         }
-        if let Some(folder) = &self.index_document_folder {
-            warnings.push(format!("--indexDocOutDir has no effect: no _index.md is written into {folder}"));
+        if let Some(directory) = &self.index_document_folder {
+            warnings
+                .push(format!("--indexDocOutDir has no effect: no _index.md is written into {directory}"));
         }
         warnings
     }
 
-    /// Reads `words`.
-    pub fn parse(words: &[String]) -> Result<Self, ArgumentsError> {
-        let mut parsed = flags::parse(words, FLAGS)?;
+    pub fn parse(arguments: &[String]) -> Result<Self, ArgumentsError> {
+        let mut parsed = flags::parse(arguments, FLAGS)?;
         if parsed.help {
             return Err(ArgumentsError::Help);
         }
@@ -196,12 +193,12 @@ fn surplus_help(count: usize) -> &'static str {
     if count > 2 { SURPLUS_HELP } else { "" }
 }
 
-/// Whether what names a provider is the path of its program rather than its address.
+/// Whether an argument is the path of a provider binary, as opposed to an address.
 pub fn is_path(text: &str) -> bool {
     is_path_on(text, cfg!(windows))
 }
 
-/// A path starts with a dot or a slash. Windows has drives and another slash as well.
+/// A path starts with a dot or a slash, on Windows also with a drive or a backslash.
 fn is_path_on(text: &str, windows: bool) -> bool {
     let mut characters = text.chars();
     match characters.next() {
@@ -225,8 +222,8 @@ const FLAGS: &[(&str, Kind)] = &[
 mod tests {
     use super::*;
 
-    fn parse(words: &[&str]) -> Result<Arguments, ArgumentsError> {
-        Arguments::parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+    fn parse(arguments: &[&str]) -> Result<Arguments, ArgumentsError> {
+        Arguments::parse(&arguments.iter().map(|argument| (*argument).to_owned()).collect::<Vec<_>>())
     }
 
     fn remote(name: &str, version: &str) -> Source {
@@ -269,7 +266,7 @@ mod tests {
 
     #[test]
     fn what_is_not_done_about_documentation_is_told() {
-        let warnings = |words: &[&str]| parse(words).unwrap().warnings();
+        let warnings = |arguments: &[&str]| parse(arguments).unwrap().warnings();
         assert_eq!(warnings(&["a/b"]), [""; 0]);
         let remote = warnings(&["a/b", "--fullDocs", "--indexDocOutDir=out"]);
         assert!(remote[0].starts_with("--fullDocs has no effect"), "{remote:?}");
@@ -305,7 +302,7 @@ mod tests {
 
     #[test]
     fn wrong_words_are_answered_in_the_known_texts() {
-        for (words, text) in [
+        for (arguments, text) in [
             (&[][..], "accepts between 1 and 2 arg(s), received 0"),
             (
                 &["a", "~>", "3.8"],
@@ -332,7 +329,7 @@ mod tests {
             (&["./x", "--fullDocs", "--upstreamRepoPath=y"], "fullDocs only applies to remote providers"),
             (&["x/y", "--upstreamRepoPath", "z"], "upstreamRepoPath only applies to local providers"),
         ] {
-            assert_eq!(parse(words).unwrap_err().to_string(), text, "{words:?}");
+            assert_eq!(parse(arguments).unwrap_err().to_string(), text, "{arguments:?}");
         }
     }
 }

@@ -1,45 +1,37 @@
-//! Flags among words, as Go's `pflag` reads them.
+//! Flags, parsed as by Go's `pflag`.
 //!
-//! `--name value` and `--name=value` are the same; `--switch` alone is true; positional words may stand anywhere; `--`
-//! ends the flags. A small parser of its own, because the texts of its errors are seen by users and scripts.
+//! `--name value` and `--name=value` are equivalent; `--switch` alone is true; positional arguments
+//! may be anywhere; `--` ends the flags. The parser is our own because users and scripts see its
+//! error texts.
 
 use std::collections::HashMap;
 
 use crate::names::tokens::nearest;
 
-/// A word was no flag, or a flag was not used as it should be.
+/// An invalid flag.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum FlagError {
-    /// There is no such flag.
     #[error("unknown flag: --{flag}{}", suggestion(*.nearest))]
     Unknown {
-        /// As it was given.
+        /// As written.
         flag: String,
-        /// The flag that was perhaps meant.
+        /// The most similar flag.
         nearest: Option<&'static str>,
     },
-    /// There are no short flags but `-h`.
+    /// The only short flag is `-h`.
     #[error("unknown shorthand flag: {0:?} in -{1}")]
     UnknownShort(char, String),
-    /// Two hyphens and no name.
+    /// Two hyphens without a name.
     #[error("bad flag syntax: {0}")]
     Syntax(String),
-    /// The last word is a flag that wants a value.
+    /// The last argument is a flag that requires a value.
     #[error("flag needs an argument: --{0}")]
     NoValue(String),
-    /// A value of the wrong kind.
     #[error("invalid argument {value:?} for \"--{flag}\" flag: {reason}")]
-    Value {
-        /// The flag's name.
-        flag: String,
-        /// What was given.
-        value: String,
-        /// What is wrong with it.
-        reason: String,
-    },
+    Value { flag: String, value: String, reason: String },
 }
 
-/// What a flag holds.
+/// The type of a flag's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// `--flag`, `--flag=false`
@@ -50,7 +42,7 @@ pub(super) enum Kind {
     List,
 }
 
-/// The words, sorted into flags and the rest.
+/// The arguments, separated into flags and positional ones.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
     pub(super) positional: Vec<String>,
@@ -90,16 +82,16 @@ impl Parsed {
     }
 }
 
-/// Sorts `words`. Stops at a call for help, as nothing after it matters.
-pub(super) fn parse(words: &[String], known: &[(&'static str, Kind)]) -> Result<Parsed, FlagError> {
+/// Parses `arguments`, until a help flag.
+pub(super) fn parse(arguments: &[String], known: &[(&'static str, Kind)]) -> Result<Parsed, FlagError> {
     let mut parsed = Parsed::default();
-    let mut rest = words.iter();
-    while let Some(word) = rest.next() {
-        if word == "--" {
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        if argument == "--" {
             parsed.positional.extend(rest.by_ref().cloned());
-        } else if let Some(flag) = word.strip_prefix("--") {
+        } else if let Some(flag) = argument.strip_prefix("--") {
             if flag.starts_with(['-', '=']) {
-                return Err(FlagError::Syntax(word.clone()));
+                return Err(FlagError::Syntax(argument.clone()));
             }
             let (name, value) =
                 flag.split_once('=').map_or((flag, None), |(name, value)| (name, Some(value)));
@@ -121,7 +113,7 @@ pub(super) fn parse(words: &[String], known: &[(&'static str, Kind)]) -> Result<
                 (None, _) => rest.next().ok_or_else(|| FlagError::NoValue((*name).to_owned()))?,
             };
             parsed.set(name, *kind, value)?;
-        } else if let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) {
+        } else if let Some(letters) = argument.strip_prefix('-').filter(|letters| !letters.is_empty()) {
             match letters.chars().find(|letter| *letter != 'h') {
                 Some(letter) => {
                     let from = letters.find(letter).unwrap_or_default();
@@ -130,7 +122,7 @@ pub(super) fn parse(words: &[String], known: &[(&'static str, Kind)]) -> Result<
                 None => parsed.help = true,
             }
         } else {
-            parsed.positional.push(word.clone());
+            parsed.positional.push(argument.clone());
         }
     }
     Ok(parsed)
@@ -148,7 +140,8 @@ fn truth(text: &str) -> Result<bool, String> {
     }
 }
 
-/// The fields of the first line of comma-separated values. Quotes protect commas; two of them stand for one.
+/// The fields of the first line of comma-separated values. Commas may be quoted; two quotes are
+/// one.
 fn comma_separated(text: &str) -> Result<Vec<String>, String> {
     let line = text.lines().find(|line| !line.is_empty());
     let Some(line) = line else {
@@ -204,14 +197,14 @@ mod tests {
 
     const KNOWN: &[(&str, Kind)] = &[("switch", Kind::Switch), ("text", Kind::Text), ("list", Kind::List)];
 
-    fn words(line: &[&str]) -> Result<Parsed, FlagError> {
-        parse(&line.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>(), KNOWN)
+    fn arguments(line: &[&str]) -> Result<Parsed, FlagError> {
+        parse(&line.iter().map(|argument| (*argument).to_owned()).collect::<Vec<_>>(), KNOWN)
     }
 
     #[test]
     fn flags_and_positional_words_mix() {
         let mut parsed =
-            words(&["a", "--text", "-x", "--list=1,2", "-", "--switch", "b", "--list", "3", "--", "--c"])
+            arguments(&["a", "--text", "-x", "--list=1,2", "-", "--switch", "b", "--list", "3", "--", "--c"])
                 .unwrap();
         assert_eq!(parsed.positional, ["a", "-", "b", "--c"]);
         assert_eq!(parsed.text("text").as_deref(), Some("-x"));
@@ -238,14 +231,14 @@ mod tests {
                 "invalid argument \"a\\\"b\" for \"--list\" flag: parse error on line 1, column 2: bare \" in non-quoted-field",
             ),
         ] {
-            assert_eq!(words(line).unwrap_err().to_string(), text, "{line:?}");
+            assert_eq!(arguments(line).unwrap_err().to_string(), text, "{line:?}");
         }
     }
 
     #[test]
     fn help_is_heard_in_every_spelling() {
         for line in [&["-h"][..], &["--help"], &["a", "--help=1"]] {
-            assert!(words(line).unwrap().help, "{line:?}");
+            assert!(arguments(line).unwrap().help, "{line:?}");
         }
     }
 

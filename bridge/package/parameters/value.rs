@@ -1,26 +1,26 @@
-//! The form in which an SDK remembers its provider: JSON, byte for byte as Go writes it.
+//! The parameter value of an SDK: JSON, byte for byte as Go writes it.
 //!
-//! The bytes go into every generated SDK and into the state of explicit providers, where tools compare them; hence an
-//! encoder of its own for these few keys, which are in a fixed order and left out when empty.
+//! The bytes are in every generated SDK and in the state of explicit providers, where tools compare
+//! them; hence our own encoder for these few keys, which have a fixed order and are left out when
+//! empty.
 
 use serde_json::Value;
 
 use super::arguments::{Arguments, LocalArguments, RemoteArguments, Source};
 
-/// A provider, fully determined, and what of it is in the package.
+/// A resolved provider, and the members that the package includes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Which provider.
     pub source: ParameterSource,
-    /// Terraform names that alone are in the package; empty: all.
+    /// Terraform names to include; empty: all.
     pub includes: Vec<String>,
-    /// Terraform names that are not in the package.
+    /// Terraform names to exclude.
     pub excludes: Vec<String>,
-    /// The package's name, where it is not the provider's.
+    /// The package's name, if it is not the provider's.
     pub provider_name: Option<String>,
 }
 
-/// Where the provider comes from.
+/// The origin of the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParameterSource {
     /// From a registry.
@@ -32,23 +32,22 @@ pub enum ParameterSource {
     },
     /// From a file.
     Local {
-        /// As it was given on the command line.
+        /// As written on the command line.
         path: String,
     },
 }
 
-/// The bytes in an SDK are not what a bridge wrote: whoever made the SDK is at fault.
+/// The value was not written by a bridge: the SDK is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum ParameterError {
     /// Not JSON, or no object.
     #[error("failed to unmarshal")]
     Json(#[source] serde_json::Error),
-    /// A value of another kind than its key holds.
+    /// A value has the wrong type.
     #[error("failed to unmarshal {field}")]
     Field {
-        /// The key, with those that it is in.
+        /// The key, with its parents.
         field: &'static str,
-        /// What is wrong with its value.
         #[source]
         source: serde_json::Error,
     },
@@ -64,7 +63,7 @@ pub enum ParameterError {
 }
 
 impl Parameter {
-    /// The bytes to remember.
+    /// Encodes the value for an SDK.
     pub fn encode(&self) -> Vec<u8> {
         let mut json = Writer(String::from("{"));
         match &self.source {
@@ -92,7 +91,8 @@ impl Parameter {
         json.0.into_bytes()
     }
 
-    /// Reads remembered bytes. Unknown keys are ignored, and the case of keys' letters too, as Go does.
+    /// Decodes the value of an SDK. As in Go, unknown keys are ignored, and keys are
+    /// case-insensitive.
     pub fn decode(bytes: &[u8]) -> Result<Self, ParameterError> {
         let mut found = Found::default();
         let object: Option<JsonObject> = serde_json::from_slice(bytes).map_err(ParameterError::Json)?;
@@ -125,7 +125,7 @@ impl Parameter {
         })
     }
 
-    /// The command line that asks for exactly this provider.
+    /// Command line arguments for exactly this provider.
     pub fn arguments(&self) -> Arguments {
         let source = match &self.source {
             ParameterSource::Remote { url, version } => Source::Remote(RemoteArguments {
@@ -146,7 +146,7 @@ impl Parameter {
         }
     }
 
-    /// The Terraform name is left out of the package.
+    /// Whether the Terraform name is excluded from the package.
     pub fn ignores(&self, terraform: &str) -> bool {
         let names = |list: &[String]| list.iter().any(|name| name == terraform);
         names(&self.excludes) || (!self.includes.is_empty() && !names(&self.includes))
@@ -178,7 +178,7 @@ fn required(fields: &mut JsonObject, key: &str, path: &'static str) -> Result<St
     value.filter(|text| !text.is_empty()).ok_or(ParameterError::Empty(path))
 }
 
-/// JSON as Go's encoder writes it: what HTML could trip over is escaped.
+/// JSON as by Go's encoder, with HTML characters escaped.
 struct Writer(String);
 
 impl Writer {

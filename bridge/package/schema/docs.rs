@@ -1,11 +1,11 @@
-//! Descriptions: from Terraform's documentation to Pulumi's.
+//! Descriptions: conversion of Terraform's documentation to Pulumi's.
 //!
-//! Notes get Markdown's quotation mark, links into Terraform's own site get its address, links that lead nowhere
-//! outside that site become plain text, and names in code type become a `span` that carries the name in every
-//! language, from which Pulumi's documentation and generators pick. Code blocks stay as they are.
+//! Notes become block quotes, links into Terraform's site get its address, dangling links become
+//! plain text, and names in code type become a `span` with the name in every language, from which
+//! Pulumi's documentation and generators choose. Code blocks are unchanged.
 //!
-//! Pulumi takes every text for Markdown, in which `<name>` is markup. In a text that the provider calls plain it is not meant
-//! as such, and is escaped, together with whatever would end a comment in a generated SDK.
+//! Pulumi reads every text as Markdown, in which `<name>` is markup. Plain texts are escaped for
+//! that, as is whatever would end a comment in a generated SDK.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -17,7 +17,7 @@ use super::super::catalogue::Package;
 use crate::names::casing::{property_name, upper_first};
 use crate::names::tokens::member_name;
 
-/// `text`, cleaned, without blanks around it.
+/// `text`, converted and trimmed.
 pub(super) fn clean(package: &Package, text: &str, kind: TextKind) -> String {
     let text = printable(text);
     let text = &as_markdown(&text, kind);
@@ -41,7 +41,7 @@ pub(super) fn as_markdown(text: &str, kind: TextKind) -> Cow<'_, str> {
         TextKind::Markdown => Cow::Borrowed(text),
         TextKind::Plain if text.contains('<') || text.contains("*/") => {
             let escaped = MARKUP.replace_all(text, |found: &Captures<'_>| match &found[0] {
-                // What is in code type is shown as it is.
+                // Code is shown literally.
                 code if code.starts_with('`') => code.to_owned(),
                 markup => format!("&lt;{}", &markup[1..]),
             });
@@ -51,15 +51,15 @@ pub(super) fn as_markdown(text: &str, kind: TextKind) -> Cow<'_, str> {
     }
 }
 
-/// The message of something whose use is discouraged: the provider's own, where there is one. Generators put it into the
-/// middle of a line, and some into a comment.
+/// The deprecation message: the provider's own, if there is one. Generators put it into the middle
+/// of a line, and some into a comment.
 pub(super) fn deprecation(message: &str) -> String {
     let words: Vec<_> = message.split_whitespace().collect();
     if words.is_empty() { DEPRECATED.to_owned() } else { words.join(" ").replace("*/", "*&#47;") }
 }
 
-/// `text` without what ends a comment or a whole source file in one of the languages of SDKs, of which none can be had if a
-/// description holds it: the end of a line as C# knows it becomes one that all know, NUL and the mark of byte order go.
+/// Removes what ends a comment or a source file in one of the SDK languages: C#'s additional line
+/// ends are normalized, NUL and byte order marks are removed.
 fn printable(text: &str) -> Cow<'_, str> {
     UNPRINTABLE.replace_all(text, |found: &Captures<'_>| match &found[0] {
         "\r\n" => "\r\n",
@@ -68,7 +68,7 @@ fn printable(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// `text` as a comment: each line ended, a blank last line dropped.
+/// `text` as a comment: each line terminated, a trailing blank line dropped.
 pub(super) fn comment(text: &str) -> String {
     let text = &*printable(text);
     if text.is_empty() {
@@ -93,7 +93,7 @@ fn clean_prose(package: &Package, text: &str) -> String {
     };
     let text = text.strip_prefix("\n(Required)\n").unwrap_or(&text);
     let text = text.strip_prefix("\n(Optional)\n").unwrap_or(text);
-    // Both patterns begin with it.
+    // Both patterns start with it.
     if !text.contains('[') {
         return name_references(package, text);
     }
@@ -101,19 +101,19 @@ fn clean_prose(package: &Package, text: &str) -> String {
     let text = LINK.replace_all(&text, |link: &Captures<'_>| match &link[2] {
         address if address.starts_with("http") => link[0].to_owned(),
         address if address.starts_with('/') => format!("[{}](https://www.terraform.io{address})", &link[1]),
-        // An anchor, or relative to a page that is not here.
+        // An anchor, or relative to a missing page.
         _ => link[1].to_owned(),
     });
     name_references(package, &text)
 }
 
-/// Nothing of what is looked for below can be in the text: no note, no link, no name. Most texts are so, and the patterns
-/// take far longer than this look.
+/// Whether `text` cannot contain notes, links or names. Most texts are plain, and the patterns take
+/// far longer than this check.
 fn is_plain(text: &str) -> bool {
     !text.bytes().any(|byte| matches!(byte, b'>' | b'[' | b'`' | b'_' | b'('))
 }
 
-/// `text` with every name in code type given in all languages.
+/// Replaces every name in code type by its forms in all languages.
 fn name_references(package: &Package, text: &str) -> String {
     CODE_WORD
         .replace_all(text, |found: &Captures<'_>| match (found.get(1), found.get(2), found.get(3)) {
@@ -143,7 +143,7 @@ fn reference(package: &Package, matched: &str, open: &str, name: &str, close: &s
     span(&camel, &quoted(&upper_first(&property)), &camel, matched, matched)
 }
 
-/// YAML and Java write names as Node.js does, and so does whoever knows nothing of languages.
+/// YAML and Java use the names of Node.js, as do readers without a language.
 fn span(node: &str, dotnet: &str, go: &str, python: &str, hcl: &str) -> String {
     format!(
         "<span pulumi-lang-nodejs=\"{node}\" pulumi-lang-dotnet=\"{dotnet}\" pulumi-lang-go=\"{go}\" \
@@ -152,8 +152,8 @@ fn span(node: &str, dotnet: &str, go: &str, python: &str, hcl: &str) -> String {
     )
 }
 
-/// A function's name as Python SDKs spell it: `getPublicKey` is `get_public_key`. A run of capitals is one word, and
-/// digits (or one `s`) right after it belong to it.
+/// A function's name in Python SDKs: `getPublicKey` is `get_public_key`. A run of capitals is one
+/// word, including digits (or one `s`) right after it.
 fn python_name(name: &str) -> String {
     #[derive(Clone, Copy, PartialEq)]
     enum Before {
@@ -189,13 +189,13 @@ fn python_name(name: &str) -> String {
     words.join("_")
 }
 
-/// What is said of something whose use is discouraged when the provider says no more.
+/// The default deprecation message.
 const DEPRECATED: &str = "Deprecated";
 
-/// Code, which is passed over, or what begins markup.
+/// Code, which is skipped, or the start of markup.
 static MARKUP: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?s)```.*?```|`[^`\n]*`|<[A-Za-z/!?]"));
 
-/// Blanks as Go's patterns know them.
+/// White space in Go's patterns.
 const BLANK: &str = r"[\t\n\f\r ]";
 
 static CODE_BLOCK: LazyLock<Regex> = LazyLock::new(|| pattern(&format!(r"(?ms)```[^\n]*?$.*?```{BLANK}*$")));
@@ -208,7 +208,8 @@ static LINK: LazyLock<Regex> = LazyLock::new(|| pattern(r"\[([^\]]*)\]\(([^\)]*)
 static PAGE_REFERENCE: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(\[[1-9]+\]:) (/docs/providers(?:/[a-z1-9_]+)+\.[a-z]+)"));
 
-/// Either a snake-case name between blanks, quotation marks, brackets or in code type, or a single word in code type.
+/// Either a snake-case name between blanks, quotation marks, brackets or in code type, or a single
+/// word in code type.
 static CODE_WORD: LazyLock<Regex> = LazyLock::new(|| {
     let blank = &BLANK[1..BLANK.len() - 1];
     pattern(&format!(r#"([{blank}"`\[])((?:[0-9a-z]+_)+[0-9a-z]+)([{blank}"`\]])|`([0-9a-z]+)`"#))
@@ -224,7 +225,7 @@ mod tests {
     use super::*;
 
     fn node(text: &str) -> String {
-        // What a reader of one language sees.
+        // The text for one language.
         let span = Regex::new(r#"<span pulumi-lang-nodejs="([^"]*)"[^>]*>[^<]*</span>"#).unwrap();
         span.replace_all(&clean(&package(), text, TextKind::Markdown), "<$1>").into_owned()
     }

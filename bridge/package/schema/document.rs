@@ -1,7 +1,7 @@
-//! The package schema as a document: Pulumi's own terms for it, written as JSON.
+//! The package schema document, serialized as JSON.
 //!
-//! Keys stand in a fixed order and maps are sorted, so that the same provider gives the same bytes each time. Whatever is
-//! empty is left out, as every other writer of package schemas does.
+//! Keys have a fixed order and maps are sorted, so that the same provider yields the same bytes.
+//! Empty members are left out, as by every other writer of package schemas.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,6 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// A whole package.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Document {
@@ -45,11 +44,11 @@ pub(super) struct Document {
     pub(super) parameterization: Option<Parameterization>,
 }
 
-/// Parts that are finished already, by token: types, resources, functions. A large package has hundreds of megabytes of them as
-/// values, and a tenth of that as text.
+/// Finished parts by token: types, resources, functions. A large package has hundreds of megabytes
+/// of them as values, and a tenth of that as text.
 pub(super) type Fragments = BTreeMap<String, Box<RawValue>>;
 
-/// How modules are recognised in tokens: `index/pet` is in module `index`.
+/// The pattern of modules in tokens: `index/pet` is in module `index`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Meta {
@@ -62,7 +61,7 @@ impl Default for Meta {
     }
 }
 
-/// What `pulumi config` may set.
+/// The variables of `pulumi config`.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Config {
     #[serde(skip_serializing_if = "Properties::is_empty")]
@@ -75,7 +74,6 @@ pub(super) struct Config {
 /// Properties by Pulumi name.
 pub(super) type Properties = BTreeMap<String, Property>;
 
-/// A resource.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Resource {
@@ -91,7 +89,7 @@ pub(super) struct Resource {
     pub(super) required_inputs: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) state_inputs: Option<ObjectType>,
-    /// There are none unless the resources of this type can be listed.
+    /// Absent unless resources of this type can be listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) list_inputs: Option<ObjectType>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -100,7 +98,6 @@ pub(super) struct Resource {
     pub(super) deprecation_message: String,
 }
 
-/// An object.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct ObjectType {
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -115,7 +112,6 @@ pub(super) struct ObjectType {
     pub(super) language: BTreeMap<&'static str, Value>,
 }
 
-/// A property.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Property {
@@ -129,7 +125,7 @@ pub(super) struct Property {
     pub(super) secret: bool,
 }
 
-/// What a property, an element or an answer is.
+/// The type of a property, an element or a result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Type {
@@ -159,26 +155,23 @@ pub(super) struct Function {
     pub(super) deprecation_message: String,
 }
 
-/// What a function answers.
+/// The result of a function.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum Outputs {
-    /// Several named values.
     Object(ObjectType),
-    /// One value.
     Single(Type),
 }
 
-/// Which plugin the package is made by, and of what.
+/// The plugin of the package, and its parameter.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Parameterization {
     pub(super) base_provider: BaseProvider,
-    /// The remembered bytes, in base64.
+    /// The parameter value, in base64.
     pub(super) parameter: String,
 }
 
-/// The plugin.
 #[derive(Debug, Serialize)]
 pub(super) struct BaseProvider {
     pub(super) name: &'static str,
@@ -187,34 +180,29 @@ pub(super) struct BaseProvider {
 }
 
 impl Type {
-    /// Any value.
     pub(super) fn any() -> Self {
         Self { reference: "pulumi.json#/Any".to_owned(), ..Self::default() }
     }
 
-    /// A simple type.
     pub(super) fn simple(kind: &'static str) -> Self {
         Self { kind, ..Self::default() }
     }
 
-    /// A list.
     pub(super) fn array(items: Self) -> Self {
         Self { kind: "array", items: Some(Box::new(items)), ..Self::default() }
     }
 
-    /// A map.
     pub(super) fn map(values: Self) -> Self {
         Self { kind: "object", additional_properties: Some(Box::new(values)), ..Self::default() }
     }
 
-    /// An object with a name of its own.
+    /// A reference to a named type.
     pub(super) fn named(token: &str) -> Self {
         Self { reference: format!("#/types/{token}"), ..Self::default() }
     }
 }
 
 impl ObjectType {
-    /// An object of these properties.
     pub(super) fn new(properties: Properties, required: Vec<String>) -> Self {
         Self { kind: "object".to_owned(), properties, required, ..Self::default() }
     }

@@ -11,7 +11,7 @@ use super::types::Types;
 use crate::names::casing::upper_first;
 use crate::names::tokens::member_name;
 
-/// Describes a function. Objects among its arguments, and inside its answer, become types.
+/// Describes a function. Objects in its arguments and its result become types.
 pub(super) fn function(types: &mut Types<'_>, shape: &FunctionShape) -> Function {
     let name = member_name(&shape.token);
     let mut inputs = ObjectType::new(Properties::new(), Vec::new());
@@ -49,7 +49,7 @@ pub(super) fn function(types: &mut Types<'_>, shape: &FunctionShape) -> Function
     }
 }
 
-/// Names in it are not given in other languages: those of parameters are Terraform's.
+/// Names are not translated: those of parameters are Terraform's.
 fn documentation(text: &str, kind: TextKind) -> String {
     comment(&as_markdown(text, kind))
 }
@@ -64,12 +64,13 @@ fn type_of(types: &mut Types<'_>, of: &cty::Type, shape: &Shape, name: &str) -> 
             let described = object_type(types, object, shape, name);
             Type::named(&types.insert(name, described))
         }
-        // Whatever holds no object needs no names.
+        // Types without objects need no names.
         _ => types.type_of(shape),
     }
 }
 
-/// An object in a function's signature. Here an attribute is required unless the type says otherwise.
+/// An object in a function's signature, whose attributes are required unless the type marks them as
+/// optional.
 fn object_type(
     types: &mut Types<'_>,
     object: &cty::ObjectType,

@@ -1,24 +1,21 @@
-//! What the generators of SDKs are told beside the schema proper, a block for each language.
+//! Options for the SDK generators, one block per language.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-/// The generation of Terraform-based SDKs that the generators shall stay compatible with.
+/// The generation of Terraform-based SDKs to stay compatible with.
 const COMPATIBILITY: &str = "tfbridge20";
 
-/// What the blocks are made of.
+/// Inputs of the blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts<'a> {
-    /// The package's name.
     pub(super) package: &'a str,
-    /// The package's major version.
     pub(super) major: u64,
-    /// The package's description.
     pub(super) description: &'a str,
-    /// Who is presumed to own the provider's repository.
+    /// The assumed owner of the provider's repository.
     pub(super) organisation: &'a str,
-    /// Where the provider's repository is presumed to be; empty for a local provider.
+    /// The assumed URL of the provider's repository; empty for a local provider.
     pub(super) repository: &'a str,
 }
 
@@ -71,7 +68,7 @@ pub(super) fn blocks(facts: Facts<'_>) -> BTreeMap<&'static str, Value> {
     ])
 }
 
-/// The sentence that says where a package comes from.
+/// The sentence about a package's origin.
 pub(super) fn attribution(package: &str, organisation: &str) -> String {
     format!(
         "This Pulumi package is based on the [`{package}` Terraform \
@@ -79,7 +76,7 @@ pub(super) fn attribution(package: &str, organisation: &str) -> String {
     )
 }
 
-/// From its second major version on, a Go module has the version in its path.
+/// From major version 2 on, the path of a Go module contains the version.
 fn go_import_path(package: &str, major: u64) -> String {
     let version = if major > 1 { format!("v{major}/") } else { String::new() };
     format!("github.com/pulumi/pulumi-terraform-provider/sdks/go/{package}/{version}{package}")
@@ -87,7 +84,7 @@ fn go_import_path(package: &str, major: u64) -> String {
 
 fn readme(Facts { package, organisation, repository, .. }: Facts<'_>) -> String {
     let upstream = format!("https://github.com/{organisation}/terraform-provider-{package}");
-    // A repository of Pulumi's own is asked first.
+    // Pulumi's own repository comes first.
     let ask = if repository.contains("pulumi") {
         format!(
             "> first check the [`pulumi-{package}` repo]({repository}/issues); however, if that doesn't turn up \

@@ -1,4 +1,5 @@
-//! The members of a package: its resources, data sources, ephemeral resources and actions, and the provider itself.
+//! The members of a package: its resources, data sources, ephemeral resources and actions, and the
+//! provider itself.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ pub(super) fn config_variables(types: &mut Types<'_>, shape: &ResourceShape) -> 
     }
 }
 
-/// The provider as a resource. What it is given is what it has.
+/// The provider as a resource, whose inputs are also its outputs.
 pub(super) fn provider(types: &mut Types<'_>, package: &str, config: Option<&ResourceShape>) -> Resource {
     let inputs: Vec<_> = config.iter().flat_map(|shape| &shape.object.fields).filter(is_input).collect();
     types.declare_and_describe(Owner::Provider, "Provider", inputs.iter().copied());
@@ -48,13 +49,13 @@ pub(super) fn provider(types: &mut Types<'_>, package: &str, config: Option<&Res
     }
 }
 
-/// A resource, and what may be said of those that are to be listed.
+/// A resource, and its list configuration.
 pub(super) struct Managed {
     pub(super) shape: Arc<ResourceShape>,
     pub(super) list: Option<Result<ResourceShape, TokenError>>,
 }
 
-/// A resource, whose objects have been declared.
+/// A resource whose objects are declared.
 pub(super) fn resource(types: &Types<'_>, managed: &Managed) -> Resource {
     let Managed { shape, list } = managed;
     let name = member_name(&shape.token);
@@ -69,7 +70,7 @@ pub(super) fn resource(types: &Types<'_>, managed: &Managed) -> Resource {
     let mut state = Properties::new();
     for field in fields.iter().filter(is_property) {
         let property = types.top_property(field);
-        // What gets a name in any case need not be given one, and has one in the end.
+        // An autonamed property is optional as an input and always set as an output.
         if is_autonamed(field) || !is_optional(field, Side::Output) {
             resource.required.push(field.pulumi.clone());
         }
@@ -94,7 +95,7 @@ pub(super) fn resource(types: &Types<'_>, managed: &Managed) -> Resource {
     resource
 }
 
-/// A data source, whose objects have been declared.
+/// A data source whose objects are declared.
 pub(super) fn data_source(types: &Types<'_>, shape: &ResourceShape) -> Function {
     let name = member_name(&shape.token);
     let fields = &shape.object.fields;
@@ -114,7 +115,7 @@ pub(super) fn data_source(types: &Types<'_>, shape: &ResourceShape) -> Function 
     }
 }
 
-/// An ephemeral resource, whose objects have been declared. Nothing of it may be stored in the clear.
+/// An ephemeral resource whose objects are declared. Nothing of it may be stored in the clear.
 pub(super) fn ephemeral_resource(types: &Types<'_>, shape: &ResourceShape) -> Function {
     let mut function = data_source(types, shape);
     if let Some(Outputs::Object(outputs)) = &mut function.outputs {
@@ -125,8 +126,8 @@ pub(super) fn ephemeral_resource(types: &Types<'_>, shape: &ResourceShape) -> Fu
     function
 }
 
-/// An action, whose objects have been declared. It yields nothing; that it yields an object all the same lets programs
-/// give it what is known only later, and wait for it.
+/// An action whose objects are declared. Its result is an empty object, so that programs can pass
+/// unknown values and wait for it.
 pub(super) fn action(types: &Types<'_>, shape: &ResourceShape) -> Function {
     let outputs = ObjectType {
         description: format!("A collection of values returned by {}.\n", member_name(&shape.token)),

@@ -1,15 +1,15 @@
-//! Work on many things at once, in the order of the things.
+//! Ordered parallel mapping.
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::thread;
 
-/// Fewer things than this are not worth a thread.
+/// Fewer items than this are not worth a thread.
 const FEW: usize = 16;
 /// More threads than this would only wait for memory.
 const MOST_THREADS: usize = 8;
 
-/// What `work` makes of each of `items`, in their order.
+/// The results of `work` for `items`, in order.
 pub(in crate::package) fn in_parallel<Item: Sync, Made: Send>(
     items: &[Item],
     work: impl Fn(&Item) -> Made + Sync,

@@ -1,12 +1,12 @@
 //! Named types: every object below a property becomes a type of the package.
 //!
-//! A type's name says where it is: the resource's name and then, for each level, the property's in title case, in the
-//! singular where the property is a list. The same object is seen as input and as output, and what is required of it
-//! differs between the two; a type has only one list of required properties, so the other one goes into a hint for the
-//! generator of Node.js SDKs, as generators expect it.
+//! A type's name is its path: the resource's name and then, for each level, the property's in title
+//! case, in the singular for a list. The same object is used as input and as output with different
+//! required properties; a type has only one list of these, so the other one goes into a hint for
+//! the generator of Node.js SDKs, as generators expect it.
 //!
-//! Two different objects may come to the same name. Then the later one gets a number; the Go bridge lets one of them
-//! silently stand for both.
+//! If two different objects have the same name, the later one gets a number; the Go bridge silently
+//! merges them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -23,7 +23,7 @@ use super::raw;
 use crate::names::casing::title;
 use crate::names::inflector::singularize;
 
-/// What a type belongs to. It decides where the type lives, and which of its two sides is the main one.
+/// The owner of a type, which determines its module and its main side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     /// A resource: inputs are the main side.
@@ -36,20 +36,20 @@ pub(super) enum Owner {
     Config,
 }
 
-/// All named types of a package, as they are found.
+/// The named types of a package, as they are found.
 #[derive(Debug)]
 pub(super) struct Types<'a> {
     package: &'a Package,
     /// By token.
     types: Fragments,
-    /// The token of each object that has been found, by its place.
+    /// The token of each object, by address.
     tokens: HashMap<Place, String>,
-    /// The objects behind the tokens, by tokens in lower case: those must differ in more than case.
+    /// The objects by token in lower case: tokens must differ in more than case.
     claims: HashMap<String, Option<Claim>>,
 }
 
-/// Where an object is. Each place in a schema has its own object, so this is the object's address, as a number: it is only
-/// compared, and only while the object is there.
+/// An object's address as a number, which identifies it: each position in a schema has its own
+/// object. It is only compared, and only while the object exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Place(usize);
 
@@ -62,12 +62,13 @@ impl Place {
 #[derive(Debug)]
 struct Claim {
     owner: Owner,
-    /// What the object is like, but for its texts. The object itself is not kept: there are hundreds of thousands.
+    /// The object's structure without its texts. The object itself is not retained: there are
+    /// hundreds of thousands.
     likeness: Box<str>,
     token: String,
 }
 
-/// Objects that have just got their names.
+/// Objects that were just named.
 #[derive(Debug)]
 pub(super) struct Declared(Vec<Found>);
 
@@ -79,17 +80,16 @@ struct Found {
     in_inputs: bool,
 }
 
-/// Which side a property is looked at from.
+/// The side on which a property is described.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// A program gives it.
+    /// Set by a program.
     Input,
-    /// The provider gives it.
+    /// Set by the provider.
     Output,
 }
 
 impl Declared {
-    /// These objects and the others.
     pub(super) fn and(mut self, others: Self) -> Self {
         self.0.extend(others.0);
         self
@@ -101,8 +101,8 @@ impl<'a> Types<'a> {
         Self { package, types: BTreeMap::new(), tokens: HashMap::new(), claims: HashMap::new() }
     }
 
-    /// Names every object at and below `fields`, which are the properties of something called `name`. Those that are not yet
-    /// among the types are returned, to be described.
+    /// Names every object at and below `fields`, the properties of `name`. Returns those that are
+    /// not described yet.
     pub(super) fn declare<'f>(
         &mut self,
         owner: Owner,
@@ -112,7 +112,7 @@ impl<'a> Types<'a> {
         let mut found = Vec::new();
         for field in fields {
             let in_inputs = field.optional || field.required;
-            // A configuration variable's own type is called like the variable.
+            // A configuration variable's type is named after the variable.
             let name = match owner {
                 Owner::Config => field.pulumi.clone(),
                 Owner::Resource | Owner::Provider | Owner::DataSource => below(name, field),
@@ -122,7 +122,7 @@ impl<'a> Types<'a> {
         Declared(found)
     }
 
-    /// Describes objects that have their names.
+    /// Describes declared objects.
     pub(super) fn describe(&self, declared: &Declared) -> Vec<(String, Box<RawValue>)> {
         let describe = |found: &Found| {
             (found.token.clone(), raw(&self.object(&found.object, found.owner, found.in_inputs)))
@@ -130,12 +130,12 @@ impl<'a> Types<'a> {
         declared.0.iter().map(describe).collect()
     }
 
-    /// Takes in what was described.
+    /// Adds the descriptions.
     pub(super) fn add(&mut self, described: Vec<(String, Box<RawValue>)>) {
         self.types.extend(described);
     }
 
-    /// Does all of it for objects that are few.
+    /// Declares, describes and adds a few objects.
     pub(super) fn declare_and_describe<'f>(
         &mut self,
         owner: Owner,
@@ -146,12 +146,12 @@ impl<'a> Types<'a> {
         self.add(self.describe(&declared));
     }
 
-    /// The objects that were declared so far are about to go; others may come to be in their places.
+    /// Forgets the addresses of objects that are about to be freed, since others may reuse them.
     pub(super) fn forget_places(&mut self) {
         self.tokens.clear();
     }
 
-    /// Takes `name` in the package's main module for a type that is described already, and returns its token.
+    /// Claims `name` in the package's main module for a described type, and returns its token.
     pub(super) fn insert(&mut self, name: &str, described: ObjectType) -> String {
         let token = self.free_token("index", name);
         self.claims.insert(token.to_lowercase(), None);
@@ -159,7 +159,7 @@ impl<'a> Types<'a> {
         token
     }
 
-    /// What a property of this shape is. Objects in it have been declared.
+    /// The type of a property with this shape, whose objects are declared.
     pub(super) fn type_of(&self, shape: &Shape) -> Type {
         match shape {
             Shape::Bool => Type::simple("boolean"),
@@ -167,7 +167,7 @@ impl<'a> Types<'a> {
             Shape::String => Type::simple("string"),
             Shape::Dynamic => Type::any(),
             Shape::List(element) | Shape::Set(element) => Type::array(self.type_of(element)),
-            // Values of any type have always been described as text in maps, and SDKs rely on it.
+            // Dynamic values in maps have always been described as strings, and SDKs rely on it.
             Shape::Map(element) if matches!(**element, Shape::Dynamic) => Type::map(Type::simple("string")),
             Shape::Map(element) => Type::map(self.type_of(element)),
             Shape::FlattenedList(element) | Shape::FlattenedSet(element) => self.type_of(element),
@@ -178,7 +178,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// A property at the top of a resource, of a data source, of the provider, or of the configuration.
+    /// A top-level property of a resource, a data source, the provider, or the configuration.
     pub(super) fn top_property(&self, field: &Field) -> Property {
         let text = clean(self.package, &field.description, field.description_kind);
         let description = match (field.write_only, text.is_empty()) {
@@ -189,13 +189,12 @@ impl<'a> Types<'a> {
         self.property(field, description)
     }
 
-    /// What the provider says of a resource, a data source or its own configuration.
+    /// The description of a resource, a data source or the provider's configuration.
     pub(super) fn documentation(&self, shape: &ResourceShape) -> String {
         let block = &shape.schema.block;
         comment(&clean(self.package, &block.description, block.description_kind))
     }
 
-    /// All types.
     pub(super) fn finish(self) -> Fragments {
         self.types
     }
@@ -217,7 +216,8 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// Gives `object` the token for `name`, or a numbered one when a different object has that, and returns the name.
+    /// Claims the token of `name` for `object`, numbered if a different object has it, and returns
+    /// the name.
     fn claim(
         &mut self,
         owner: Owner,
@@ -293,12 +293,12 @@ impl<'a> Types<'a> {
     }
 }
 
-/// The Pulumi names of those fields that have to be there, in the order of Terraform's names.
+/// The Pulumi names of required fields, ordered by Terraform name.
 pub(super) fn required<'f>(fields: impl Iterator<Item = &'f Field>, side: Side) -> Vec<String> {
     fields.filter(|field| !is_optional(field, side)).map(|field| field.pulumi.clone()).collect()
 }
 
-/// Seen from this side, the field need not be there.
+/// Whether the field is optional on this side.
 pub(super) fn is_optional(field: &Field, side: Side) -> bool {
     match side {
         Side::Input => field.optional || field.computed,
@@ -306,7 +306,7 @@ pub(super) fn is_optional(field: &Field, side: Side) -> bool {
     }
 }
 
-/// What a type is called that is the property `field` of something called `name`.
+/// The name of the type of property `field` of `name`.
 fn below(name: &str, field: &Field) -> String {
     let several = matches!(field.shape, Shape::List(_) | Shape::Set(_));
     let singular = if several { singularize(&field.pulumi) } else { field.pulumi.clone() };
@@ -317,7 +317,7 @@ fn nodejs_hint(key: &str, names: BTreeSet<String>) -> Value {
     json!({ key: names })
 }
 
-/// A text that two objects have in common exactly if they are described the same, but for their texts.
+/// A text that is equal for two objects exactly if their descriptions are equal but for texts.
 fn likeness(object: &ObjectShape) -> String {
     let mut text = String::new();
     write_object(&mut text, object);
@@ -327,7 +327,7 @@ fn likeness(object: &ObjectShape) -> String {
 fn write_object(text: &mut String, object: &ObjectShape) {
     text.push('{');
     for field in &object.fields {
-        // Quotation marks tell where a name ends, whatever is in it.
+        // Quotation marks delimit names unambiguously.
         let _ = write!(text, "{:?}", field.pulumi);
         let flags = [
             (field.required, 'r'),
@@ -361,5 +361,5 @@ fn write_shape(text: &mut String, shape: &Shape) {
     }
 }
 
-/// Stands before the description of a property that is never read back.
+/// Prefix of the description of a property that is never read back.
 const WRITE_ONLY: &str = "**NOTE:** This field is write-only and its value will not be updated in state as part of read operations.\n";

@@ -1,9 +1,9 @@
-//! Which places of a resource change, as Pulumi's users know them.
+//! The changed property paths of a resource.
 //!
-//! The walk compares the prior object with the planned one, and names each place as a property path. Engines show the old
-//! value from the stored outputs and the new one from the program's inputs, both at that very path. So an index is that
-//! of the program's list for what comes or changes, and that of the stored list for what goes: a set has no other order
-//! that a user could know.
+//! Compares the prior object with the planned one. Engines show the old value from the stored
+//! outputs and the new one from the program's inputs, both at the same path. So an index is that of
+//! the program's list for additions and updates, and that of the stored list for deletions: for a
+//! set, a user sees no other order.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,11 @@ use crate::translate::property::{PropertyView, unwrap};
 use crate::translate::property_path::{PropertyPath, PropertyStep};
 use crate::translate::set_matching::match_elements;
 
-/// The changes that lead from `prior` to `planned`, which must be objects of the shape: each place once, and none that lies
-/// within another. Nothing differs where both are equal, sets in whatever order.
+/// The changes from `prior` to `planned`, which must be objects of the shape: each path once, and
+/// none within another. Sets are compared without order.
 ///
-/// `olds` are the stored outputs, `news` the program's inputs; they tell the places of elements, and nothing else.
+/// `olds` are the stored outputs, `news` the program's inputs, which determine the indices of
+/// elements.
 pub(super) fn changes(
     shape: &ObjectShape,
     prior: &Value,
@@ -33,7 +34,7 @@ pub(super) fn changes(
     walk.changes
 }
 
-/// Two of a kind: the old one, and the new one.
+/// The old one and the new one.
 type Both<T> = [T; 2];
 
 struct Walk {
@@ -75,7 +76,7 @@ impl Walk {
         if prior == planned && planned.is_wholly_known() {
             return;
         }
-        // A block that is not there is an empty list to Terraform, and nothing to a program.
+        // An absent block is an empty list for Terraform, and no property for a program.
         let [was_absent, will_be_absent] = values.map(|value| is_absent(value, is_block));
         match (was_absent, will_be_absent) {
             (true, true) => return,
@@ -102,7 +103,7 @@ impl Walk {
         }
     }
 
-    /// Maps, and objects that have no shape: by key.
+    /// Maps, and objects without a shape: by key.
     fn entries<'a>(
         &mut self,
         values: Both<&Value>,
@@ -128,7 +129,7 @@ impl Walk {
         }
     }
 
-    /// What brings its own type can be compared further if both sides have the same kind.
+    /// Dynamic values are compared in detail if both sides are of the same kind.
     fn dynamic(&mut self, values: Both<&Value>, properties: Both<Option<&Property>>) {
         match values.map(Value::inner) {
             [Value::Map(_) | Value::Object(_), Value::Map(_) | Value::Object(_)] => {
@@ -145,8 +146,8 @@ impl Walk {
         let [Some(prior), Some(planned)] = values.map(Value::elements) else {
             return self.note(ChangeKind::Update);
         };
-        let fates = elements::in_a_list(prior, planned);
-        self.elements(shape, [prior, planned], properties.map(list_of), fates);
+        let changes = elements::in_a_list(prior, planned);
+        self.elements(shape, [prior, planned], properties.map(list_of), changes);
     }
 
     fn set(&mut self, shape: &Shape, values: Both<&Value>, properties: Both<Option<&Property>>) {
@@ -155,8 +156,8 @@ impl Walk {
         };
         let lists = properties.map(list_of);
         let places = [match_elements(lists[0], prior, shape), match_elements(lists[1], planned, shape)];
-        let fates = elements::in_a_set([prior, planned], &places);
-        self.elements(shape, [prior, planned], lists, fates);
+        let changes = elements::in_a_set([prior, planned], &places);
+        self.elements(shape, [prior, planned], lists, changes);
     }
 
     fn elements(
@@ -164,14 +165,14 @@ impl Walk {
         shape: &Shape,
         values: Both<&[Value]>,
         lists: Both<&[Property]>,
-        fates: BTreeMap<usize, ElementChange>,
+        changes: BTreeMap<usize, ElementChange>,
     ) {
-        for (index, fate) in fates {
+        for (index, fate) in changes {
             let step = PropertyStep::Index(index);
             match fate {
-                ElementChange::Comes => self.note_at(step, ChangeKind::Add),
-                ElementChange::Goes => self.note_at(step, ChangeKind::Delete),
-                ElementChange::Changes { prior, planned } => {
+                ElementChange::Added => self.note_at(step, ChangeKind::Add),
+                ElementChange::Removed => self.note_at(step, ChangeKind::Delete),
+                ElementChange::Changed { prior, planned } => {
                     let values = [&values[0][prior], &values[1][planned]];
                     let properties = lists.map(|list| list.get(index));
                     self.step(step, shape, values, properties, false);
@@ -191,7 +192,7 @@ impl Walk {
     }
 }
 
-/// Whether Pulumi shows nothing for the value.
+/// Whether Pulumi shows no property for the value.
 fn is_absent(value: &Value, is_block: bool) -> bool {
     value.is_null() || (is_block && value.elements().is_some_and(<[Value]>::is_empty))
 }

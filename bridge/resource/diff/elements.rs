@@ -1,25 +1,26 @@
-//! What becomes of the elements of a list or a set.
+//! Changes of the elements of a list or a set.
 
 use std::collections::{BTreeMap, HashMap};
 
 use isthmus_cty::Value;
 
-/// What becomes of the element at one place.
+/// The change at one index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ElementChange {
-    /// There was none.
-    Comes,
-    /// There will be none.
-    Goes,
-    /// It becomes another one. Where the two are among the elements of their sides.
-    Changes { prior: usize, planned: usize },
+    Added,
+    Removed,
+    /// The indices of the element on both sides.
+    Changed {
+        prior: usize,
+        planned: usize,
+    },
 }
 
-/// More comparisons than this are not made to line up two lists: what is shown is then longer than it must be, but not
-/// wrong.
+/// Limit of comparisons to align two lists; beyond it, a diff may be longer than necessary but
+/// stays correct.
 const MAXIMUM_COMPARISONS: usize = 250_000;
 
-/// Elements of lists keep their order: the longest common part stays, by index everything else.
+/// Lists: the longest common subsequence stays, the rest is compared by index.
 pub(super) fn in_a_list(prior: &[Value], planned: &[Value]) -> BTreeMap<usize, ElementChange> {
     let common = |pairs: &mut dyn Iterator<Item = (&Value, &Value)>| {
         pairs.take_while(|(was, will_be)| is_unchanged(was, will_be)).count()
@@ -28,20 +29,20 @@ pub(super) fn in_a_list(prior: &[Value], planned: &[Value]) -> BTreeMap<usize, E
     let start = common(&mut prior.iter().zip(planned));
     let end = common(&mut prior.iter().rev().zip(planned.iter().rev())).min(shorter - start);
     let (before, after) = (&prior[start..prior.len() - end], &planned[start..planned.len() - end]);
-    let mut goes = vec![true; before.len()];
-    let mut comes = vec![true; after.len()];
+    let mut removed = vec![true; before.len()];
+    let mut added = vec![true; after.len()];
     for (was, will_be) in longest_common_subsequence(before, after) {
-        goes[was] = false;
-        comes[will_be] = false;
+        removed[was] = false;
+        added[will_be] = false;
     }
     let indices = |marks: Vec<bool>| {
         marks.into_iter().enumerate().filter(|(_, marked)| *marked).map(move |(index, _)| index + start)
     };
-    fates(indices(goes).map(|index| (index, index)), indices(comes).map(|index| (index, index)))
+    changes(indices(removed).map(|index| (index, index)), indices(added).map(|index| (index, index)))
 }
 
-/// Elements of sets are themselves wherever they stand: what is on both sides stays, and the others are told by their
-/// places (see [`crate::translate::set_matching::match_elements`]).
+/// Sets: elements on both sides stay, others are paired by index (see
+/// [`crate::translate::set_matching::match_elements`]).
 pub(super) fn in_a_set(sides: [&[Value]; 2], places: &[Vec<usize>; 2]) -> BTreeMap<usize, ElementChange> {
     let [prior, planned] = sides;
     let mut staying: HashMap<&Value, usize> = HashMap::with_capacity(planned.len());
@@ -49,7 +50,7 @@ pub(super) fn in_a_set(sides: [&[Value]; 2], places: &[Vec<usize>; 2]) -> BTreeM
         *staying.entry(element).or_default() += 1;
     }
     let mut stayed: HashMap<&Value, usize> = HashMap::new();
-    let goes: Vec<(usize, usize)> = (0..prior.len())
+    let removed: Vec<(usize, usize)> = (0..prior.len())
         .filter(|index| match staying.get_mut(&prior[*index]) {
             Some(count) if *count > 0 => {
                 *count -= 1;
@@ -60,7 +61,7 @@ pub(super) fn in_a_set(sides: [&[Value]; 2], places: &[Vec<usize>; 2]) -> BTreeM
         })
         .map(|index| (places[0][index], index))
         .collect();
-    let comes = (0..planned.len())
+    let added = (0..planned.len())
         .filter(|index| match stayed.get_mut(&planned[*index]) {
             Some(count) if *count > 0 && planned[*index].is_wholly_known() => {
                 *count -= 1;
@@ -69,28 +70,28 @@ pub(super) fn in_a_set(sides: [&[Value]; 2], places: &[Vec<usize>; 2]) -> BTreeM
             _ => true,
         })
         .map(|index| (places[1][index], index));
-    fates(goes.into_iter(), comes)
+    changes(removed.into_iter(), added)
 }
 
-/// Each of `goes` and `comes` is a place and an index among the elements of its side.
-fn fates(
-    goes: impl Iterator<Item = (usize, usize)>,
-    comes: impl Iterator<Item = (usize, usize)>,
+/// Each item of `removed` and `added` is an index to report and one among the elements of its side.
+fn changes(
+    removed: impl Iterator<Item = (usize, usize)>,
+    added: impl Iterator<Item = (usize, usize)>,
 ) -> BTreeMap<usize, ElementChange> {
-    let went: BTreeMap<usize, usize> = goes.collect();
-    let mut fates: BTreeMap<usize, ElementChange> =
-        went.keys().map(|place| (*place, ElementChange::Goes)).collect();
-    for (place, planned) in comes {
-        let fate = match went.get(&place) {
-            Some(&prior) => ElementChange::Changes { prior, planned },
-            None => ElementChange::Comes,
+    let removed: BTreeMap<usize, usize> = removed.collect();
+    let mut changes: BTreeMap<usize, ElementChange> =
+        removed.keys().map(|place| (*place, ElementChange::Removed)).collect();
+    for (place, planned) in added {
+        let fate = match removed.get(&place) {
+            Some(&prior) => ElementChange::Changed { prior, planned },
+            None => ElementChange::Added,
         };
-        fates.insert(place, fate);
+        changes.insert(place, fate);
     }
-    fates
+    changes
 }
 
-/// The pairs of equal elements of the longest sequence that both have, in order.
+/// The index pairs of the longest common subsequence, in order.
 fn longest_common_subsequence(before: &[Value], after: &[Value]) -> Vec<(usize, usize)> {
     if before.len().saturating_mul(after.len()) > MAXIMUM_COMPARISONS {
         let unchanged = |index: &usize| is_unchanged(&before[*index], &after[*index]);
@@ -98,7 +99,7 @@ fn longest_common_subsequence(before: &[Value], after: &[Value]) -> Vec<(usize, 
         return (0..shorter).filter(unchanged).map(|index| (index, index)).collect();
     }
     let width = after.len() + 1;
-    // lengths[i][j]: of the longest common part of before[i..] and after[j..].
+    // lengths[i][j]: of the longest common subsequence of before[i..] and after[j..].
     let mut lengths = vec![0u32; (before.len() + 1) * width];
     for i in (0..before.len()).rev() {
         for j in (0..after.len()).rev() {

@@ -20,7 +20,7 @@ fn thing() -> ResourceShape {
     )
 }
 
-fn told(olds: &Struct, news: &Struct, changes: &[(&str, ChangeKind, bool)]) -> Vec<String> {
+fn shown(olds: &Struct, news: &Struct, changes: &[(&str, ChangeKind, bool)]) -> Vec<String> {
     let changes = changes.iter().map(|&(place, kind, replaces)| (path(place), Change { kind, replaces }));
     let mut difference = Difference { changes: changes.collect(), delete_before_replace: false };
     difference.hide_keys_of_secrets(&thing().object, &[olds, news]);
@@ -39,18 +39,21 @@ fn keys_of_a_map_that_is_secret_are_not_told() {
     let nothing = Struct::default();
     let all = [("tags.sesame", Add, false), ("tags.other", Delete, true), ("headers.sesame", Update, false)];
     let open = bag(&[("tags", map())]);
-    assert_eq!(told(&open, &open, &all), ["Update headers", "Delete tags.other replaces", "Add tags.sesame"]);
+    assert_eq!(
+        shown(&open, &open, &all),
+        ["Update headers", "Delete tags.other replaces", "Add tags.sesame"]
+    );
     let marked = bag(&[("tags", secret(map()))]);
     for (olds, news) in [(&marked, &open), (&open, &marked), (&marked, &nothing)] {
-        assert_eq!(told(olds, news, &all), ["Update headers", "Update tags replaces"]);
+        assert_eq!(shown(olds, news, &all), ["Update headers", "Update tags replaces"]);
     }
-    // What comes or goes as a whole is told as that.
+    // Whole additions and deletions are reported as such.
     for kind in [Add, Delete, Update] {
-        assert_eq!(told(&nothing, &marked, &[("tags", kind, false)]), [format!("{kind:?} tags")]);
+        assert_eq!(shown(&nothing, &marked, &[("tags", kind, false)]), [format!("{kind:?} tags")]);
     }
-    // A secret within a map makes no secret of the map.
+    // A secret within a map does not make the map secret.
     let within = bag(&[("tags", object(&[("sesame", secret(text()))]))]);
-    assert_eq!(told(&within, &within, &[("tags.sesame", Update, false)]), ["Update tags.sesame"]);
+    assert_eq!(shown(&within, &within, &[("tags.sesame", Update, false)]), ["Update tags.sesame"]);
 }
 
 #[test]
@@ -64,6 +67,6 @@ fn places_and_names_of_the_schema_within_a_secret_are_told() {
         ("disks[0].label.sesame", ChangeKind::Update, false),
         ("extra[0].sesame", ChangeKind::Add, false),
     ];
-    let found = told(&secret_list, &Struct::default(), &changes);
+    let found = shown(&secret_list, &Struct::default(), &changes);
     assert_eq!(found, ["Update disks[0].label", "Update disks[0].mount", "Update extra[0]"]);
 }

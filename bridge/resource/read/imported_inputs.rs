@@ -1,9 +1,10 @@
-//! The inputs of a resource that was imported: those that a program would have to set for nothing to change.
+//! Inputs of an imported resource: those with which a program causes no change.
 //!
-//! A state does not tell what of it somebody has set. An empty text may be the program's, or the old SDK's word for
-//! nothing; a value may be the provider's own choice, which it refuses to be told. So the inputs are guessed from the
-//! schema, without what looks like nothing, and then the provider itself is the judge: what it complains about and would
-//! have chosen itself is taken out, and what its plan would change is put in. Terraform's users do that by hand.
+//! A state does not show which values were configured. An empty string may be configured, or the
+//! old SDK's form of null; a value may be the provider's default, which it rejects as input. So
+//! inputs are derived from the schema, without values that look unset, and then corrected by the
+//! provider: computed properties that fail validation are removed, and properties that its plan
+//! would change are added. Terraform's users do that by hand.
 
 use std::collections::BTreeSet;
 
@@ -17,13 +18,14 @@ use crate::resource::Target;
 use crate::translate::import::{Settable, inputs_after_import};
 use crate::translate::inputs::Unknowns;
 
-/// How often inputs are mended. What one round puts in may make another property known that the plan had left open.
+/// How often inputs are corrected. An added property may make another one known that the plan had
+/// left unknown.
 const ROUNDS: usize = 3;
 
 impl Target<'_> {
     /// The inputs for an `object` whose properties, with exact numbers, are `properties`.
     ///
-    /// It never fails: where the provider cannot judge, the guess is the answer.
+    /// It cannot fail: if the provider cannot plan, the uncorrected inputs are returned.
     pub(super) async fn inputs_of_imported(&self, object: &Object, properties: &Struct) -> Struct {
         let all = inputs_after_import(properties, &self.shape, Settable::All);
         let mut inputs = inputs_after_import(properties, &self.shape, Settable::Telling);
@@ -36,7 +38,7 @@ impl Target<'_> {
                 let settable = names.iter().filter_map(|name| Some((name.clone(), all.get(name)?.clone())));
                 settable.filter(|(name, value)| inputs.get(name) != Some(value)).collect()
             };
-            // What the plan leaves open may be so on account of the rest only.
+            // A property may be unknown only because of the others.
             let mut mended = missing(&differing.known);
             if mended.is_empty() {
                 mended = missing(&differing.open);
@@ -51,30 +53,29 @@ impl Target<'_> {
         inputs
     }
 
-    /// Properties that the provider complains about although it can choose them itself, such as one of two that exclude
-    /// each other.
+    /// Computed properties that the provider rejects, such as one of two that conflict.
     async fn refused_choices(&self, inputs: &Struct) -> Vec<String> {
         let Ok(config) = self.config(inputs, Unknowns::Keep) else { return Vec::new() };
         let Ok(resource) = self.provider.resource(&self.shape.terraform_type) else { return Vec::new() };
-        // Check warns when the inputs come back.
+        // Check warns when the inputs are used.
         match resource.validate(&config.value, &mut Vec::new()).await {
             Err(ProviderError::Diagnostics { diagnostics, .. }) => {
-                let check_failures = diagnostics.iter().filter(|complaint| complaint.is_error());
-                let fields = check_failures.filter_map(|complaint| self.field_of(complaint));
+                let check_failures = diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
+                let fields = check_failures.filter_map(|diagnostic| self.field_of(diagnostic));
                 fields.filter(|field| field.computed).map(|field| field.pulumi.clone()).collect()
             }
             Ok(()) | Err(_) => Vec::new(),
         }
     }
 
-    fn field_of(&self, complaint: &Diagnostic) -> Option<&Field> {
-        match complaint.path.0.first()? {
+    fn field_of(&self, diagnostic: &Diagnostic) -> Option<&Field> {
+        match diagnostic.path.0.first()? {
             PathStep::Attribute(name) => self.shape.object.terraform(name),
             PathStep::Key(_) | PathStep::Index(_) | PathStep::Element(_) => None,
         }
     }
 
-    /// What the provider would change for these inputs. `None`: it cannot tell.
+    /// The properties that the provider would change for these inputs; `None` if it cannot plan.
     async fn differing(&self, inputs: &Struct, object: &Object) -> Option<Differing> {
         let config = self.config(inputs, Unknowns::Keep).ok()?;
         let resource = self.provider.resource(&self.shape.terraform_type).ok()?;
@@ -91,10 +92,10 @@ impl Target<'_> {
     }
 }
 
-/// Properties at the top that a plan changes.
+/// Top-level properties that a plan changes.
 struct Differing {
-    /// To something known.
+    /// To a known value.
     known: BTreeSet<String>,
-    /// To something that is not.
+    /// To an unknown value.
     open: BTreeSet<String>,
 }

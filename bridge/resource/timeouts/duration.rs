@@ -1,11 +1,11 @@
-//! Durations as Go writes them, which is how every provider's library wants to read them.
+//! Durations in Go's notation, which every provider's library parses.
 
 use std::time::Duration;
 
-/// The longest time that Go has: 2^63 - 1 nanoseconds, which are 292 years.
+/// Go's longest duration: 2^63 - 1 nanoseconds, about 292 years.
 const LONGEST: u64 = i64::MAX.unsigned_abs();
 
-/// What an engine means by so many seconds: nothing by 0, nor by what is no time at all.
+/// A duration from an engine's seconds; `None` for 0 and values that are no duration.
 pub(super) fn of_seconds(seconds: f64) -> Option<Duration> {
     if seconds.is_nan() || seconds <= 0.0 {
         return None;
@@ -15,8 +15,8 @@ pub(super) fn of_seconds(seconds: f64) -> Option<Duration> {
         .filter(|time| !time.is_zero())
 }
 
-/// As Go's `Duration.String` has it: 1h30m0s, 2m0s, 1.5s, 250ms. Below a second the unit is the largest that leaves a number
-/// from 1.
+/// As Go's `Duration.String`: 1h30m0s, 2m0s, 1.5s, 250ms. Below a second, the largest unit with an
+/// integer part.
 pub(super) fn text(time: Duration) -> String {
     let (nanoseconds, seconds) = (time.subsec_nanos(), time.as_secs());
     match (seconds, nanoseconds) {
@@ -36,7 +36,7 @@ pub(super) fn text(time: Duration) -> String {
     }
 }
 
-/// `value` divided by ten to the power of `digits`, without zeros at its end.
+/// `value` divided by ten to the power of `digits`, without trailing zeros.
 fn decimal(value: u64, digits: u32) -> String {
     let unit = 10_u64.pow(digits);
     let fraction = format!("{:0width$}", value % unit, width = digits as usize);

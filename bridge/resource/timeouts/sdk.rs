@@ -1,8 +1,9 @@
-//! Timeouts where HashiCorp's SDK (version 2) keeps them.
+//! Timeouts in the private data of HashiCorp's SDK (version 2).
 //!
-//! It reads the block `timeouts` when it plans, fills in its defaults, and puts all of them into the private bytes under a
-//! key of its own, in nanoseconds. To make or change something it goes by the planned bytes; to delete or read something, for
-//! which it plans nothing, by those that were stored. So the state's block alone would tell it nothing.
+//! It reads the block `timeouts` when it plans, adds its defaults, and writes all of them, in
+//! nanoseconds, to the private data under its own key. Create and update use the planned private
+//! data; delete and read, for which it plans nothing, the stored one. So it ignores the block in
+//! the state.
 
 use std::time::Duration;
 
@@ -11,11 +12,12 @@ use isthmus_cty::json::Json;
 
 const KEY: &str = "e2bfb730-ecaa-11e6-8f88-34363bc7c4c0";
 
-/// Other members that only the SDK has.
+/// Other keys that only the SDK writes.
 const MARKS: [&str; 2] = ["schema_version", "_new_extra_shim"];
 
-/// The private bytes with a timeout of that operation; `None` if the SDK has not written them. The framework, whose bytes
-/// are a JSON object too, could not read them with the SDK's key among them. `null` is written by the SDK alone.
+/// The private data with a timeout of that operation; `None` if the SDK has not written it. The
+/// framework, whose private data is a JSON object too, fails to read it with the SDK's key. Only
+/// the SDK writes `null`.
 pub(super) fn with_timeout(private: &Bytes, operation: &str, time: Duration) -> Option<Bytes> {
     let mut members = match Json::parse(private).ok()? {
         Json::Null => Vec::new(),

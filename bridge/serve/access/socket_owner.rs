@@ -1,11 +1,12 @@
 //! The user that owns the socket at the other end of a loopback connection.
 //!
-//! Both ends of such a connection are sockets of this machine, and the kernel lists them with the user that each belongs
-//! to: by netlink (`sock_diag`), one socket by its two addresses; or in `/proc/net/tcp`, all of
-//! them, where seccomp or an older kernel refuses netlink.
+//! Both ends are sockets of this machine, which the kernel lists with their users: by netlink
+//! (`sock_diag`), one socket by its two addresses; or in `/proc/net/tcp`, all of them, where
+//! seccomp or an older kernel refuses netlink.
 //!
-//! A socket counts only while it is ESTABLISHED and has an inode. One that was closed with data still on the way is
-//! listed with user 0 and inode 0: without that rule, a client that sends and closes at once would be taken for root.
+//! A socket counts only while it is ESTABLISHED and has an inode. One that was closed with data in
+//! flight is listed with user 0 and inode 0: without that rule, a client that sends and closes at
+//! once would count as root.
 
 mod proc_net;
 mod sock_diag;
@@ -18,20 +19,19 @@ use tokio::net::TcpStream;
 use super::AccessDenied;
 use sock_diag::SockDiag;
 
-/// The state of a connection that both ends hold open.
 const ESTABLISHED: u8 = 1;
 
-/// The id that stands for every user without one in our user namespace, where the system does not say another.
+/// Default id of users without one in our user namespace.
 const OVERFLOW_USER: u32 = 65534;
 
-/// The addresses of a socket, as it sees them itself.
+/// The addresses of a socket, from its own side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ends {
     local: SocketAddr,
     remote: SocketAddr,
 }
 
-/// What the kernel lists of a socket.
+/// The kernel's entry of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Listed {
     state: u8,
@@ -39,33 +39,30 @@ struct Listed {
     inode: u64,
 }
 
-/// The owner of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// A user with an id of their own in our user namespace.
+    /// A user with an id in our user namespace.
     User(u32),
     /// Any of the users without one.
     Unmapped,
 }
 
-/// Looks up owners of sockets.
 #[derive(Debug)]
 pub(super) struct SocketOwners {
-    /// Or why there is none.
+    /// Or why it cannot be opened.
     diag: Result<Mutex<SockDiag>, String>,
     namespace: UserNamespace,
 }
 
-/// What ids mean in our user namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct UserNamespace {
     overflow: u32,
-    /// Every user has an id of their own, and the overflow id is that of one user.
+    /// Every user has an id, and the overflow id is a real user's.
     maps_everyone: bool,
 }
 
 impl SocketOwners {
-    /// Opens what is needed for looking up. Where that fails, so does each look.
+    /// Opens the netlink socket. If that fails, lookups by netlink fail.
     pub(super) fn open() -> Self {
         Self {
             diag: SockDiag::open().map(Mutex::new).map_err(|error| error.to_string()),
@@ -76,11 +73,11 @@ impl SocketOwners {
     /// The owner of the socket at the other end.
     ///
     /// # Errors
-    /// When there is no open socket, or the system does not let us look.
+    /// If there is no open socket, or the system denies the lookup.
     pub(super) async fn of_peer(&self, stream: &TcpStream) -> Result<Owner, AccessDenied> {
         let ends = peer_ends(stream)?;
         let listed = self.find(ends).await?.ok_or(AccessDenied::NoSocket)?;
-        // As long as our own end is connected, no other socket can have had these addresses meanwhile.
+        // While our own end is connected, no other socket can have these addresses.
         if peer_ends(stream)? != ends {
             return Err(AccessDenied::NoSocket);
         }
@@ -93,7 +90,7 @@ impl SocketOwners {
         if let Ok(Some(listed)) = netlink {
             return Ok(Some(listed));
         }
-        // What netlink does not find may also be there: a kernel without the module answers as if it were not.
+        // Without its module, the kernel's netlink answers that there is no such socket.
         let by_proc = tokio::task::spawn_blocking(move || proc_net::find(ends)).await;
         match (by_proc.map_err(|error| error.to_string()), netlink) {
             (Ok(Ok(listed)), _) => Ok(listed),
@@ -107,7 +104,7 @@ impl SocketOwners {
         }
     }
 
-    /// The answer is there as soon as the question is asked, so this never waits.
+    /// The kernel answers synchronously, so this never blocks.
     fn find_by_netlink(&self, ends: Ends) -> Result<Option<Listed>, String> {
         let mut diag = self.diag.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
         diag.find(ends).map_err(|error| error.to_string())
@@ -127,7 +124,7 @@ impl UserNamespace {
         Self::new(&read("/proc/self/uid_map"), &read("/proc/sys/kernel/overflowuid"))
     }
 
-    /// Where nothing can be read, the overflow id identifies no user.
+    /// If neither file can be read, the overflow id identifies no user.
     fn new(uid_map: &str, overflow: &str) -> Self {
         let lengths = uid_map.lines().filter_map(|line| line.split_whitespace().nth(2)?.parse::<u32>().ok());
         Self {
@@ -141,14 +138,15 @@ impl UserNamespace {
     }
 }
 
-/// The addresses of the socket at the other end, from its side. An error means that our end is not connected any more.
+/// The addresses of the socket at the other end, from its side. Fails if our end is not connected
+/// any more.
 fn peer_ends(stream: &TcpStream) -> Result<Ends, AccessDenied> {
     let address =
         |address: std::io::Result<SocketAddr>| address.map(canonical).map_err(|_| AccessDenied::NoSocket);
     Ok(Ends { local: address(stream.peer_addr())?, remote: address(stream.local_addr())? })
 }
 
-/// An IPv4 address that is written as an IPv6 one is the IPv4 address.
+/// Maps an IPv4-mapped IPv6 address to IPv4.
 fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }

@@ -1,6 +1,6 @@
-//! What a program should have set and has not.
+//! Required properties that a program does not set.
 //!
-//! Providers do say so themselves, but for the whole resource and in Terraform's names; Pulumi can point at the property.
+//! Providers report these too, but for the whole resource and with Terraform's names.
 
 use isthmus_proto::property::Struct;
 
@@ -8,16 +8,14 @@ use crate::package::shape::{Field, ObjectShape, Shape};
 use crate::translate::property::{self, PropertyView};
 use crate::translate::property_path::{PropertyPath, PropertyStep};
 
-/// A property that must be set and is not.
+/// A required property that is missing.
 #[derive(Clone, Debug)]
 pub(crate) struct Missing<'a> {
-    /// Where.
     pub path: PropertyPath,
-    /// What belongs there.
     pub field: &'a Field,
 }
 
-/// The properties that must be set and are not.
+/// Finds the required properties that are missing.
 pub(crate) fn missing_required<'a>(inputs: &Struct, shape: &'a ObjectShape) -> Vec<Missing<'a>> {
     let mut missing = Vec::new();
     let mut path = PropertyPath::default();
@@ -81,7 +79,7 @@ fn missing_in_value<'a>(
     }
 }
 
-/// Whether there are properties with names anywhere within values of `shape`.
+/// Whether values of `shape` may contain objects.
 pub(super) fn has_objects(shape: &Shape) -> bool {
     match shape {
         Shape::Object(_) => true,

@@ -1,4 +1,4 @@
-//! What a program sets although it should not: what is deprecated, and what only the provider fills.
+//! Properties that a program sets and should not: deprecated and read-only ones.
 
 use isthmus_cty::{AttributePath, PathStep};
 use isthmus_proto::property::{Struct, Value};
@@ -8,26 +8,26 @@ use crate::package::shape::{Field, ObjectShape, Shape};
 use crate::translate::property::{self, PropertyView};
 use crate::translate::property_path::{PropertyPath, PropertyStep};
 
-/// More are not reported: nobody reads them, and a list may be long.
+/// Limit of the result, as lists may be long.
 const MAXIMUM: usize = 100;
 
 /// A property that is set.
 #[derive(Clone, Debug)]
 pub(crate) struct SetProperty<'a> {
-    /// Where Terraform has it. An element of a set is named by its place in the program's list.
+    /// Its attribute path. An element of a set is named by its index in the program's list.
     pub attribute: AttributePath,
-    /// Where Pulumi has it.
+    /// Its property path.
     pub property: PropertyPath,
-    /// What belongs there.
     pub field: &'a Field,
 }
 
-/// The properties that are set (null is not) and deprecated, at every level but within one another; the first hundred.
+/// The deprecated properties that are set (null is not), at every level except within one another;
+/// the first hundred.
 pub(crate) fn deprecated<'a>(inputs: &Struct, shape: &'a ObjectShape) -> Vec<SetProperty<'a>> {
     find(inputs, shape, |field| field.deprecated.is_some())
 }
 
-/// The properties that are set (null is not) and that only the provider may set, at every level but within one another;
+/// The read-only properties that are set (null is not), at every level except within one another;
 /// the first hundred.
 pub(crate) fn read_only<'a>(inputs: &Struct, shape: &'a ObjectShape) -> Vec<SetProperty<'a>> {
     find(inputs, shape, |field| field.computed && !field.optional && !field.required && !field.is_block)
@@ -45,7 +45,7 @@ fn find<'a>(
 
 struct Walk<'a, Wanted> {
     is_wanted: Wanted,
-    /// Where the walk is, on both sides.
+    /// The current position, on both sides.
     attribute: Vec<PathStep>,
     property: Vec<PropertyStep>,
     found: Vec<SetProperty<'a>>,

@@ -1,4 +1,4 @@
-//! What becomes of a program's inputs, kind by kind.
+//! Translation of inputs, kind by kind.
 
 use isthmus_provider::schema::{Attribute, BlockNesting, ObjectNesting};
 
@@ -21,7 +21,7 @@ fn read(inputs: &Struct, shape: &ResourceShape, unknowns: Unknowns) -> Result<Co
     config_from_inputs(inputs, &shape.object, &shape.schema.block, unknowns)
 }
 
-/// What becomes of one property of one type.
+/// Translates one property of one type.
 fn value_of(attribute_type: Type, property: Property) -> Result<Value, String> {
     let shape = one("value", attribute_type);
     let name = shape.object.fields[0].pulumi.clone();

@@ -1,4 +1,4 @@
-//! Computing the delta while the schema is at hand.
+//! Computing the delta, with the schema.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,12 +12,12 @@ use crate::names::casing::pulumi_to_terraform;
 use crate::package::shape::{Field, ObjectShape, Shape};
 use crate::translate::property::{self, PropertyView};
 
-/// Both sides' name of the block that SDKs inject into resources with time limits.
+/// The block that SDKs add to resources with timeouts; the same name on both sides.
 const TIMEOUTS: &str = "timeouts";
 
-/// The delta between `outputs` and the JSON `raw` of the same state. Nothing may be unknown.
+/// The delta between `outputs` and the JSON `raw` of the same state, without unknown values.
 ///
-/// Rebuilding was tried: should the delta not give the JSON, the delta is the JSON.
+/// Rebuilding is verified; if it fails, the delta is the JSON.
 pub(super) fn compute(outputs: &Struct, raw: Json, shape: &ObjectShape) -> Delta {
     let has_timeouts = shape.terraform(TIMEOUTS).is_some_and(|field| field.pulumi == TIMEOUTS);
     let mut delta = match &raw {
@@ -25,7 +25,7 @@ pub(super) fn compute(outputs: &Struct, raw: Json, shape: &ObjectShape) -> Delta
         _ => None,
     };
     let mut raw = raw;
-    // Time limits that were not configured are no part of what is stored.
+    // Timeouts that were not configured are not stored.
     if has_timeouts
         && !outputs.contains_key(TIMEOUTS)
         && let (Json::Object(members), Some(delta)) = (&mut raw, &mut delta)
@@ -40,7 +40,7 @@ pub(super) fn compute(outputs: &Struct, raw: Json, shape: &ObjectShape) -> Delta
 }
 
 fn field_delta(property: &Property, raw: &Json, field: &Field) -> Delta {
-    // A block with something dynamic in it travels as a dynamic value of its own type.
+    // A block with dynamic parts is a dynamic value.
     match field.implied_type {
         Type::Dynamic => Delta::Replace(raw.clone()),
         _ => value_delta(property, raw, &field.shape),
@@ -131,7 +131,7 @@ fn object_delta(
     Some(delta)
 }
 
-/// Time limits keep their names to the letter.
+/// Timeouts keep their names unchanged.
 fn timeouts_delta(property: &Property, raw: &Json, shape: &Shape) -> Delta {
     let (Ok((PropertyView::Object(properties), _)), Json::Object(raw_members)) =
         (property::unwrap(property), raw)

@@ -1,4 +1,4 @@
-//! The delta itself, and the form in which it is stored.
+//! The delta and its stored form.
 
 use std::collections::BTreeMap;
 
@@ -9,82 +9,77 @@ use thiserror::Error;
 
 use crate::translate::property::{self, PropertyError, PropertyView};
 
-/// How deep JSON may be nested: the limit of the parser of JSON.
+/// Maximum depth: that of the JSON parser.
 const MAXIMUM_DEPTH: usize = 512;
 
-/// How a property value becomes Terraform's JSON again.
+/// How a property value becomes Terraform's JSON.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Delta {
-    /// The value is its own JSON: text, number, boolean, null, or a list of such.
+    /// The value is its own JSON: string, number, boolean, null, or a list of these.
     #[default]
     Natural,
-    /// Whatever the value is, this is the JSON.
+    /// This JSON, regardless of the value.
     Replace(Json),
-    /// The only element of a list, or none.
+    /// A flattened list with one element, or none.
     Pluralize(Box<Self>),
     /// A map, and deltas of its elements.
     Map(BTreeMap<String, Self>),
-    /// An object.
     Object(ObjectDelta),
     /// A list or set, and deltas of its elements.
     Array(BTreeMap<usize, Self>),
-    /// An asset. Nothing that is bridged here has any.
+    /// An asset, which no bridged resource has.
     Asset,
-    /// Text that stands for a number.
+    /// A string that represents a number.
     Number,
 }
 
-/// How an object becomes JSON again.
+/// How an object becomes JSON.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ObjectDelta {
     /// Properties that Terraform does not have.
     pub(super) ignored: Vec<String>,
-    /// Terraform's name by Pulumi's, where the rule of names does not give it.
+    /// Terraform names that do not follow the rule, by Pulumi name.
     pub(super) renamed: BTreeMap<String, String>,
-    /// Deltas by Pulumi's names. One for a property that is not there adds it.
+    /// Deltas by Pulumi name. One for a property that does not exist adds it.
     pub(super) properties: BTreeMap<String, Delta>,
 }
 
-/// What is stored is no delta.
+/// The stored delta is invalid.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum DeltaError {
-    /// A member of the wrong type.
+    /// A member has the wrong type.
     #[error("its {member:?} is not {expected}")]
     Member {
-        /// The member's name.
         member: &'static str,
-        /// What it should be.
+        /// The expected type.
         expected: &'static str,
     },
-    /// A special value that is none.
     #[error(transparent)]
     Property(#[from] PropertyError),
-    /// A number that JSON has no form for.
     #[error("it holds a number that is infinite or not a number")]
     Number,
-    /// Something that is not known yet, or another special value that is never stored.
+    /// An unknown, or another special value that is never stored.
     #[error("it holds a special value")]
     Special,
-    /// Nested deeper than any state.
     #[error("it is nested too deeply")]
     TooDeep,
 }
 
 impl Delta {
-    /// The form to store. `secrets`: mark what holds values.
+    /// The stored form. `secrets`: mark parts that contain values.
     pub(super) fn to_property(&self, secrets: bool) -> Property {
         let plain = self.to_plain();
         if secrets { marked(plain) } else { plain }
     }
 
-    /// Reads the stored form.
+    /// Parses the stored form.
     pub(super) fn from_property(property: &Property) -> Result<Self, DeltaError> {
         let members = match property::unwrap(property)?.0 {
             PropertyView::Null => return Ok(Self::Natural),
             PropertyView::Object(members) => members,
             _ => return Err(DeltaError::Member { member: "delta", expected: "an object" }),
         };
-        // Should there be several, the order is the one in which the Go bridge looks for them.
+        // In the Go bridge's order, if there are several members.
         if let Some(replace) = object(members, "replace")? {
             return replacement(replace).map(Self::Replace);
         }
@@ -179,8 +174,8 @@ impl ObjectDelta {
     }
 }
 
-/// Marks what holds values. An object is taken to hold some if it has a member `replace`, even if that is the name of a
-/// property: so the Go bridge does it.
+/// Marks parts that contain values: objects with a member `replace`, even if that is a property's
+/// name, as in the Go bridge.
 fn marked(property: Property) -> Property {
     match property {
         Property::Struct(members) if members.contains_key("replace") => {
@@ -193,8 +188,8 @@ fn marked(property: Property) -> Property {
     }
 }
 
-/// A property's numbers are doubles. JSON that they cannot hold exactly is also written as text, in a member that the Go
-/// bridge does not read: it then has what it would have had itself, and we lose nothing.
+/// Numbers of properties are doubles. JSON that exceeds these is also stored as text, in a member
+/// that the Go bridge ignores.
 fn replacement_members(raw: &Json) -> Struct {
     let mut members = Struct::from([("raw", json_property(raw))]);
     if json_from_property(members.get("raw").unwrap_or(&Property::Null), 0).as_ref() != Ok(raw) {
@@ -210,7 +205,7 @@ fn replacement(members: &Struct) -> Result<Json, DeltaError> {
         _ => None,
     };
     match exact {
-        // Somebody who edits the state edits what is readable.
+        // An edit of the state changes the readable part.
         Some(exact) if json_property(&exact) == property::without_secrets(raw)? => Ok(exact),
         _ => json_from_property(raw, 0),
     }
@@ -232,7 +227,7 @@ fn json_property(json: &Json) -> Property {
     }
 }
 
-/// Plain loops, because adapters would take several frames of the stack for each level.
+/// Plain loops: adapters would take several stack frames per level.
 fn json_from_property(property: &Property, depth: usize) -> Result<Json, DeltaError> {
     if depth > MAXIMUM_DEPTH {
         return Err(DeltaError::TooDeep);
@@ -260,7 +255,8 @@ fn json_from_property(property: &Property, depth: usize) -> Result<Json, DeltaEr
     })
 }
 
-/// A double as both bridges write it in JSON: the shortest decimal that identifies it, without an exponent.
+/// A double as both bridges write it in JSON: the shortest decimal that identifies it, without an
+/// exponent.
 pub(super) fn number_text(number: f64) -> Option<String> {
     number
         .is_finite()
@@ -268,7 +264,7 @@ pub(super) fn number_text(number: f64) -> Option<String> {
         .flatten()
 }
 
-/// The members of `deltas` that say anything, under one name; nothing if none does.
+/// The non-empty members of `deltas`, under one name; nothing if there are none.
 fn members_of<'a>(name: &'static str, deltas: impl Iterator<Item = (String, &'a Delta)>) -> Struct {
     let members: Struct = deltas
         .filter(|(_, delta)| **delta != Delta::Natural)
@@ -279,7 +275,7 @@ fn members_of<'a>(name: &'static str, deltas: impl Iterator<Item = (String, &'a 
 
 fn deltas(members: &Struct, name: &'static str) -> Result<BTreeMap<String, Delta>, DeltaError> {
     let Some(deltas) = object(members, name)? else { return Ok(BTreeMap::new()) };
-    // A plain loop, because adapters would take several frames of the stack for each level of a delta.
+    // A plain loop: adapters would take several stack frames per level of a delta.
     let mut read = BTreeMap::new();
     for (key, delta) in deltas.iter() {
         read.insert(key.to_owned(), Delta::from_property(delta)?);

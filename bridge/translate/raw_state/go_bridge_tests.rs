@@ -1,7 +1,8 @@
-//! What the Go bridge itself stored for real providers, read and written again.
+//! State that the Go bridge stored for real providers, read and written again.
 //!
-//! `testdata/go_bridge.json` holds the properties that version 3.136 of the Go bridge answered to Create for resources
-//! of the random provider and of the provider in `tests/provider`. Their schemas are repeated here.
+//! `testdata/go_bridge.json` has the properties that version 3.136 of the Go bridge returned from
+//! Create for resources of the random provider and of the provider in `tests/provider`. Their
+//! schemas are repeated here.
 
 use isthmus_cty::Type;
 use isthmus_cty::json::from_tree;
@@ -102,8 +103,8 @@ fn nested_thing() -> ResourceShape {
     shape("conformance_nested", 0, block(attributes, vec![]))
 }
 
-/// The Go bridge writes a null of the dynamic type as a wrapper around null, Terraform core (and this program) as null.
-/// Every reader takes both.
+/// The Go bridge writes a dynamic null as a wrapper around null, Terraform core (and isthmus) as
+/// null. Both are accepted.
 fn with_plain_nulls(property: Property) -> Property {
     match property {
         Property::Struct(members) if members == dynamic_null() => Property::Null,

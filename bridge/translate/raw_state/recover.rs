@@ -1,4 +1,4 @@
-//! Rebuilding Terraform's JSON from properties and delta, without any schema.
+//! Rebuilding Terraform's JSON from properties and delta, without a schema.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -11,37 +11,34 @@ use super::delta::{Delta, DeltaError, ObjectDelta, number_text};
 use crate::names::casing::pulumi_to_terraform;
 use crate::translate::property::{self, PropertyError, PropertyView};
 
-/// The delta does not fit the properties.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum RecoverError {
-    /// The delta itself cannot be read.
     #[error(
         "the state's `__pulumi_raw_state_delta` cannot be read; if the state was edited by hand, remove that key and run again"
     )]
     Delta(#[from] DeltaError),
-    /// The property is something else than when the delta was made.
+    /// The property is of another kind than when the delta was computed.
     #[error(
         "the state's `__pulumi_raw_state_delta` expects {expected} at `{path}` and finds {found}; \
          if the state was edited by hand, remove that key and run again"
     )]
     Mismatch {
-        /// Where, by Pulumi's names.
+        /// By Pulumi names.
         path: String,
-        /// What the delta is for.
+        /// The kind that the delta is for.
         expected: &'static str,
-        /// What the property is.
+        /// The kind of the property.
         found: &'static str,
     },
-    /// There is a delta for an element that is not there.
+    /// There is a delta for a missing element.
     #[error(
         "the state's `__pulumi_raw_state_delta` is for a longer list than there is at `{path}`; \
          if the state was edited by hand, remove that key and run again"
     )]
     Index {
-        /// Where, by Pulumi's names.
+        /// By Pulumi names.
         path: String,
     },
-    /// A special value that is none.
     #[error("the state's properties cannot be read")]
     Property(#[from] PropertyError),
 }
@@ -49,7 +46,7 @@ pub enum RecoverError {
 /// Rebuilds the state JSON of `properties` by the `delta` that is stored with them.
 ///
 /// # Errors
-/// When the delta was not made for these properties, as after somebody edited the state.
+/// If the delta is not for these properties, as after an edit of the state.
 pub fn recover(properties: &Struct, delta: &Property) -> Result<Json, RecoverError> {
     match Delta::from_property(delta)? {
         Delta::Object(delta) => recover_object(properties, &delta),
@@ -81,7 +78,7 @@ pub(super) fn recover_object(properties: &Struct, delta: &ObjectDelta) -> Result
     Ok(Json::Object(members.into_iter().collect()))
 }
 
-/// The properties that are the bridges' own at any level.
+/// Properties of the bridges, at any level.
 pub(super) fn is_reserved(name: &str) -> bool {
     matches!(name, "__meta" | "__defaults" | "__pulumi_raw_state_delta")
 }
@@ -139,7 +136,7 @@ fn recover_natural(view: &PropertyView<'_>) -> Result<Json, RecoverError> {
         },
         PropertyView::String(text) => Json::String((*text).to_owned()),
         PropertyView::List(elements) => {
-            // A plain loop, because adapters would take three frames of the stack for each level.
+            // A plain loop: adapters would take three stack frames per level.
             let mut recovered = Vec::with_capacity(elements.len());
             for (index, element) in elements.iter().enumerate() {
                 let (view, _) = property::unwrap(element)?;
@@ -147,7 +144,7 @@ fn recover_natural(view: &PropertyView<'_>) -> Result<Json, RecoverError> {
             }
             Json::Array(recovered)
         }
-        // Whether it is a map or an object, and so what its names are, only a delta could say.
+        // Only a delta shows whether it is a map or an object, which determines names.
         view => return Err(mismatch("", "a plain value", property::kind(view))),
     })
 }

@@ -1,4 +1,4 @@
-//! The state format, by its rules one by one and as a whole.
+//! The state format, rule by rule and as a whole.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ fn one(attribute: Attribute) -> ResourceShape {
     resource(block(vec![attribute], vec![]), IdRule::Missing)
 }
 
-/// The delta that is stored for a state, having checked that it gives the state's JSON back.
+/// The stored delta of a state, after checking that it yields the state's JSON.
 fn stored(state: &Value, shape: &ResourceShape) -> Property {
     let outputs = outputs_from_state(state, shape, OPTIONS).unwrap();
     let delta = raw_state_delta(&outputs, state, shape, false).unwrap().unwrap();
@@ -138,7 +138,7 @@ fn numbers_that_no_property_holds_are_exact_in_the_delta() {
     let delta = stored_for(Type::Number, number("9007199254740993"));
     assert_eq!(delta, properties(expected));
 
-    // What a user wrote over the readable number counts.
+    // A user's edit of the readable number takes precedence.
     let edited = properties(r#"{"obj":{"ps":{"n":{"replace":{"exact":"9007199254740993","raw":5}}}}}"#);
     assert_eq!(recover(&Struct::new(), &edited).unwrap(), json(r#"{"n":5}"#));
 
@@ -166,7 +166,7 @@ fn whatever_holds_values_is_marked_secret() {
     assert_eq!(delta, expected);
     assert_eq!(recover(&outputs, &delta).unwrap(), json(r#"{"a":null,"replace":"x"}"#));
 
-    // A property that is called `replace` is mistaken for such, and still read.
+    // A property named `replace` is confused with the member, and still read.
     let state = object_value(&[("a", Value::string("x")), ("replace", Value::Null)]);
     let outputs = outputs_from_state(&state, &shape, options).unwrap();
     let delta = raw_state_delta(&outputs, &state, &shape, true).unwrap().unwrap();
@@ -216,7 +216,7 @@ fn outputs_that_do_not_match_the_state_get_its_json_whole() {
 #[test]
 fn names_that_collide_lead_back_each_to_its_own() {
     use crate::translate::inputs::{Unknowns, config_from_inputs};
-    // Among them are names that are Pulumi's own, and what is kept beside the attributes.
+    // Including names that Pulumi or the bridges reserve.
     let names =
         ["a_b", "a__b", "aB", "a b", "pulumi", "pulumi_info", "urn", "id", "__meta", "__defaults", "x_"];
     let attributes = || names.iter().map(|name| attribute(name, Type::String)).collect::<Vec<_>>();
@@ -314,8 +314,8 @@ fn edited_state_is_read_by_the_schema_where_the_delta_does_not_fit() {
     assert_eq!(raw, json(r#"{"some_value":null}"#));
     assert!(matches!(source, RawStateSource::Schema), "{source:?}");
 
-    let nonsense = bag(&[("someValues", Property::Bool(true))]);
-    let error = stored_raw_state(&nonsense, &shape).unwrap_err().to_string();
+    let invalid = bag(&[("someValues", Property::Bool(true))]);
+    let error = stored_raw_state(&invalid, &shape).unwrap_err().to_string();
     assert!(error.contains("`someValues`: expected a list, found a boolean"), "{error}");
 }
 
@@ -413,7 +413,7 @@ proptest! {
         let mut bytes = bytes.iter();
         let delta = arbitrary(&mut bytes, 8);
         let outputs = bag(&[("a", arbitrary(&mut bytes, 4))]);
-        // Whichever it is, it neither panics nor hangs; and what is rebuilt is JSON.
+        // It neither panics nor hangs, and results are valid JSON.
         if let Ok(raw) = recover(&outputs, &delta) {
             prop_assert_eq!(Json::parse(raw.to_string().as_bytes()), Ok(raw));
         }

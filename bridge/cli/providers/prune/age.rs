@@ -1,4 +1,4 @@
-//! How long something was not used: a number of hours, days or weeks.
+//! Time since the last use: a number of hours, days or weeks.
 
 use std::str::FromStr;
 use std::time::{Duration, SystemTime};
@@ -25,7 +25,7 @@ impl FromStr for Age {
 }
 
 impl Age {
-    /// Whether it has passed since then. Of what nobody knows when it was used, it has not.
+    /// Whether it has passed; never for an unknown last use.
     pub(super) fn has_passed(self, since: Option<SystemTime>, now: SystemTime) -> bool {
         since.and_then(|since| now.duration_since(since).ok()).is_some_and(|passed| passed > self.0)
     }

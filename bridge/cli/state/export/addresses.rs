@@ -1,8 +1,8 @@
-//! What objects are called in a state that is written.
+//! Resource addresses in an exported state.
 //!
-//! The legacy engine names resources, but does not tell their provider; the store knows them by their ids. So an object has,
-//! in this order: the address that the user gives it, the one that it had in the state that it came from, or one that is
-//! made of its id.
+//! The legacy engine names resources without passing names to providers; the store identifies
+//! objects by id. So an object's address is the first of: the user's, that of the state it was
+//! imported from, or one derived from its id.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,10 +14,10 @@ use crate::cli::state::error::StateError;
 use crate::cli::state::record::Record;
 use crate::cli::state::selector::Selector;
 
-/// How much of an id becomes part of a name.
+/// Maximum length of an id's part of a name.
 const LONGEST: usize = 40;
 
-/// The addresses that the user gives, by the records' numbers.
+/// The user's addresses, by record number.
 #[derive(Debug, Default)]
 pub(super) struct Addresses(HashMap<i64, ObjectAddress>);
 
@@ -53,7 +53,7 @@ impl Addresses {
         Ok(Self(addresses))
     }
 
-    /// Gives each record an address.
+    /// Assigns an address to each record.
     pub(super) fn give(self, records: Vec<Record>) -> Vec<(ObjectAddress, Record)> {
         let mut addresses = self.0;
         let mut taken: std::collections::HashSet<ObjectAddress> = addresses.values().cloned().collect();
@@ -63,14 +63,14 @@ impl Addresses {
                 let given = addresses.remove(&record.number());
                 given.or_else(|| {
                     let own = record.object.address.clone()?;
-                    // Of two that come from different states, one has to give way.
+                    // Objects of different states may have the same address.
                     taken.insert(own.clone()).then_some(own)
                 })
             })
             .collect();
         let mut all = Vec::with_capacity(records.len());
         for (record, known) in records.into_iter().zip(known) {
-            let address = known.unwrap_or_else(|| made_up(&record, &taken));
+            let address = known.unwrap_or_else(|| derived(&record, &taken));
             taken.insert(address.clone());
             all.push((address, record));
         }
@@ -78,7 +78,7 @@ impl Addresses {
     }
 }
 
-fn made_up(record: &Record, taken: &std::collections::HashSet<ObjectAddress>) -> ObjectAddress {
+fn derived(record: &Record, taken: &std::collections::HashSet<ObjectAddress>) -> ObjectAddress {
     let deposed = record.object.address.as_ref().and_then(|address| address.deposed.clone());
     let base = name_of(&record.key.id);
     let mut name = base.clone();
@@ -93,7 +93,7 @@ fn made_up(record: &Record, taken: &std::collections::HashSet<ObjectAddress>) ->
     unreachable!("there are more numbers than records")
 }
 
-/// A name that resembles an id.
+/// A name derived from an id.
 fn name_of(id: &str) -> String {
     let is_part = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
     let name: String =

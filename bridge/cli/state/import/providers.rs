@@ -1,4 +1,4 @@
-//! The providers of a state, each started when its first object comes.
+//! The providers of a state, each started for its first object.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -19,18 +19,16 @@ use crate::lumirpc::plugin as lumi;
 use crate::package::parameters::EXECUTABLE_PREFIX;
 use crate::settings::Settings;
 
-/// How long a provider may take to end.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// The registry that states of Terraform name; OpenTofu takes it for its own where nothing speaks against that.
+/// The registry in states of Terraform; OpenTofu treats it as its own by default.
 const TERRAFORM_HOST: &str = "registry.terraform.io";
 
-/// A provider cannot be had.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(super) enum Unavailable {
     #[error(
-        "the provider {address} is neither in the cache of providers nor on PATH as {EXECUTABLE_PREFIX}{provider_type}; \
-         install it with `isthmus install {address}`, or name its program with --provider {provider_type}=FILE"
+        "the provider {address} is neither in the provider cache nor on PATH as {EXECUTABLE_PREFIX}{provider_type}; \
+         install it with `isthmus install {address}`, or name its binary with --provider {provider_type}=FILE"
     )]
     NotFound { address: String, provider_type: String },
     #[error("the provider {address} cannot be started from {file}", file = .file.display())]
@@ -50,7 +48,7 @@ pub(super) enum Unavailable {
     Installation(#[from] Arc<InstallationError>),
 }
 
-/// The providers that were needed so far.
+/// The providers started so far.
 #[derive(Debug)]
 pub(super) struct Providers<'a> {
     files: &'a [(String, String)],
@@ -61,7 +59,7 @@ pub(super) struct Providers<'a> {
 }
 
 impl<'a> Providers<'a> {
-    /// None yet. `files` and `packages` are what the user says of them, by type or address.
+    /// `files` and `packages` are the user's options, by type or address.
     pub(super) fn new(
         files: &'a [(String, String)],
         packages: &'a [(String, String)],
@@ -70,7 +68,7 @@ impl<'a> Providers<'a> {
         Self { files, packages, settings, log: EngineLog::start(None), known: HashMap::new() }
     }
 
-    /// The secrets of all objects that any of them has seen, which may not be printed.
+    /// The secrets of all objects so far, for redaction.
     pub(super) fn secrets(&self) -> &KnownSecrets {
         self.log.secrets()
     }
@@ -91,14 +89,14 @@ impl<'a> Providers<'a> {
         if let Some(warning) = daemon::unverified(file.clone()).await {
             warn(&warning);
         }
-        let package = said(self.packages, address, provider_type).unwrap_or(provider_type);
+        let package = option_for(self.packages, address, provider_type).unwrap_or(provider_type);
         lumi::start(package, file.clone(), self.settings, &self.log)
             .await
             .map_err(|error| Unavailable::Start { address: address.to_owned(), file, error: Arc::new(error) })
     }
 
     async fn file(&self, address: &str, provider_type: &str) -> Result<PathBuf, Unavailable> {
-        if let Some(file) = said(self.files, address, provider_type) {
+        if let Some(file) = option_for(self.files, address, provider_type) {
             return Ok(find_executable(Path::new(file)));
         }
         if let Some((address, version)) = cached(address) {
@@ -110,8 +108,8 @@ impl<'a> Providers<'a> {
         })
     }
 
-    /// A provider of the cache, as an installation of this very version finds it: where isthmus has not installed it, it is
-    /// compared with what its origin has.
+    /// Verifies a provider in the cache by installing its exact version: one that isthmus did not
+    /// install is compared with its origin.
     async fn verified(&self, address: &ProviderAddress, version: &Version) -> Result<PathBuf, Unavailable> {
         let installer = Installation::configured(self.settings).installer.map_err(Arc::new)?;
         let exactly = VersionConstraint::exactly(version);
@@ -122,7 +120,6 @@ impl<'a> Providers<'a> {
         Ok(installed.executable)
     }
 
-    /// Ends them all.
     pub(super) async fn end(self) {
         for provider in self.known.into_values().flatten() {
             provider.end(GRACE).await;
@@ -135,7 +132,7 @@ impl<'a> Providers<'a> {
 fn cached(address: &str) -> Option<(ProviderAddress, Version)> {
     let cache = ProviderCache::new(home::provider_cache().ok()?);
     let any = VersionConstraint::parse("").ok()?;
-    // A state of before Terraform 0.13 has only the type.
+    // A state from before Terraform 0.13 has only the type.
     let address = address.strip_prefix("-/").unwrap_or(address);
     let other = address.strip_prefix(TERRAFORM_HOST).map(|rest| format!("{DEFAULT_HOST}{rest}"));
     let addresses = [Some(address.to_owned()), other];
@@ -146,8 +143,8 @@ fn cached(address: &str) -> Option<(ProviderAddress, Version)> {
     })
 }
 
-/// What the user says of a provider: by its address, or else by its type.
-fn said<'a>(options: &'a [(String, String)], address: &str, provider_type: &str) -> Option<&'a str> {
+/// The value of an option for a provider: by its address, or else by its type.
+fn option_for<'a>(options: &'a [(String, String)], address: &str, provider_type: &str) -> Option<&'a str> {
     let by = |name: &str| options.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
     by(address).or_else(|| by(provider_type))
 }
@@ -160,8 +157,8 @@ mod tests {
     fn an_address_says_more_than_a_type() {
         let options = [("random", "one"), ("a.com/b/random", "two")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()));
-        assert_eq!(said(&options, "a.com/b/random", "random"), Some("two"));
-        assert_eq!(said(&options, "a.com/c/random", "random"), Some("one"));
-        assert_eq!(said(&options, "a.com/c/other", "other"), None);
+        assert_eq!(option_for(&options, "a.com/b/random", "random"), Some("two"));
+        assert_eq!(option_for(&options, "a.com/c/random", "random"), Some("one"));
+        assert_eq!(option_for(&options, "a.com/c/other", "other"), None);
     }
 }

@@ -46,7 +46,7 @@ fn port(number: i64) -> Value {
     object_value(&[("port", number.into())])
 }
 
-/// Compares two things of which only one attribute is not null.
+/// Compares two objects in which only one attribute is not null.
 fn compare(name: &str, was: Value, will_be: Value) -> Vec<String> {
     compare_with(name, was, will_be, &Struct::default(), &Struct::default())
 }
@@ -85,7 +85,7 @@ fn each_place_is_named_as_deep_as_both_sides_go() {
         ("title", "a".into(), "b".into(), vec!["~title"]),
         ("title", "a".into(), Value::unknown(), vec!["~title"]),
         ("title", Value::Null, Value::unknown(), vec!["+title"]),
-        // An attribute that is empty is not one that is null; a block that is empty is not there.
+        // An empty attribute differs from null; an empty block is absent.
         ("word", Value::Null, Value::list([]), vec!["+words"]),
         ("disk", Value::Null, Value::list([]), vec![]),
         ("disk", Value::list([]), Value::list([port(1)]), vec!["+disks"]),
@@ -161,7 +161,7 @@ fn an_element_that_the_provider_completes_is_known_by_what_the_program_wrote() {
     assert_eq!(compare_with("rule", was, will_be, &olds, &news), ["+rules[0]", "-rules[1]"]);
 }
 
-/// A set of sets of sets, as firewalls have them.
+/// Sets of sets of sets, as in firewalls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Node {
     name: u32,
@@ -193,7 +193,7 @@ impl Node {
         bag(&fields)
     }
 
-    /// Equal as sets are.
+    /// Equality of sets.
     fn is_same(&self, other: &Self) -> bool {
         let holds = |one: &Self, other: &Self| {
             one.children.iter().all(|child| other.children.iter().any(|twin| child.is_same(twin)))
@@ -205,7 +205,7 @@ impl Node {
         self.children.iter().any(|own| own.is_same(child))
     }
 
-    /// Keeps the first of children that are the same, as a set does.
+    /// Drops equal children, as a set does.
     fn deduplicate(&mut self) {
         let mut kept: Vec<Self> = Vec::new();
         for mut child in std::mem::take(&mut self.children) {
@@ -218,7 +218,7 @@ impl Node {
     }
 }
 
-/// Something done to the node that is found by following `route`, each number modulo what there is.
+/// An edit of the node found by following `route`, each number modulo the count of children.
 #[derive(Clone, Debug)]
 enum Edit {
     Rename(Vec<usize>, u32),
@@ -270,14 +270,14 @@ fn edits() -> impl Strategy<Value = Edit> {
     ]
 }
 
-/// Follows a path that was shown, and tells what is wrong with it: it must lead through what is on one side only.
+/// Follows a reported path and checks that it leads through what is on one side only.
 fn judge(was: &Node, will_be: &Node, steps: &[PropertyStep], kind: ChangeKind) -> Result<(), TestCaseError> {
     match steps {
         [PropertyStep::Name(name)] if name == "name" => {
             prop_assert_ne!(was.name, will_be.name);
             prop_assert_eq!(kind, ChangeKind::Update);
         }
-        // All of them came, or all of them went.
+        // All children were added, or all were removed.
         [PropertyStep::Name(_)] => match kind {
             ChangeKind::Add => prop_assert!(was.children.is_empty() && !will_be.children.is_empty()),
             ChangeKind::Delete => prop_assert!(will_be.children.is_empty() && !was.children.is_empty()),
@@ -327,7 +327,7 @@ proptest! {
             judge(&was, &will_be, &path.0, *kind)
                 .map_err(|error| TestCaseError::fail(format!("{kind:?} {path}: {error}\n{was:?}\n{will_be:?}")))?;
         }
-        // Whatever is on one side only is shown, at its own place.
+        // Children on one side only are reported at their own index.
         let wholly = found.contains_key(&PropertyPath::top("items"));
         for (own, other) in [(&was, &will_be), (&will_be, &was)] {
             for (index, child) in own.children.iter().enumerate().filter(|(_, child)| !other.has(child)) {

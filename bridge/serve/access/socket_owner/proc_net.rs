@@ -1,7 +1,8 @@
-//! One socket from the kernel's table as `/proc` has it: text, a line a socket.
+//! One socket from the kernel's tables in `/proc`: text, a line per socket.
 //!
-//! `/proc/self/net` is there where `/proc` shows nothing but processes (`subset=pid`), and lists the sockets of all users
-//! also where it hides their processes (`hidepid`). A socket for IPv6 that talks IPv4 stands in the table of IPv6.
+//! `/proc/self/net` exists where `/proc` shows only processes (`subset=pid`), and lists the sockets
+//! of all users where it hides their processes (`hidepid`). An IPv6 socket that communicates by
+//! IPv4 is in the IPv6 table.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader};
@@ -11,10 +12,10 @@ use super::{Ends, Listed, canonical};
 
 const TABLES: [&str; 2] = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
 
-/// What the kernel lists of the socket with these addresses, if anything.
+/// The kernel's entry of the socket with these addresses, if any.
 ///
 /// # Errors
-/// When a table cannot be read, and the socket is not in the other one.
+/// If a table cannot be read, and the socket is not in the other one.
 pub(super) fn find(ends: Ends) -> io::Result<Option<Listed>> {
     let mut failure = None;
     for table in TABLES {
@@ -40,7 +41,8 @@ fn find_in(table: &str, ends: Ends) -> io::Result<Option<Listed>> {
     Ok(None)
 }
 
-/// Takes a line apart: number, local address, remote address, state, queues, timer, retransmissions, user, timeout, inode.
+/// Parses a line: number, local address, remote address, state, queues, timer, retransmissions,
+/// user, timeout, inode.
 fn listed(line: &str) -> Option<(Ends, Listed)> {
     let mut fields = line.split_whitespace().skip(1);
     let ends = Ends { local: address(fields.next()?)?, remote: address(fields.next()?)? };
@@ -50,7 +52,7 @@ fn listed(line: &str) -> Option<(Ends, Listed)> {
     Some((ends, Listed { state, user, inode }))
 }
 
-/// An address is a number for each four bytes, as the machine reads them, and the port as one reads numbers.
+/// Parses an address, one number in host order per four bytes, and a port in usual notation.
 fn address(text: &str) -> Option<SocketAddr> {
     let (ip, port) = text.split_once(':')?;
     let (words, rest) = ip.as_bytes().as_chunks::<8>();

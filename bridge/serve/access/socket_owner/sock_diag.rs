@@ -1,7 +1,8 @@
-//! One socket from the kernel's table, by netlink: a request of 72 bytes and an answer of 88.
+//! One socket from the kernel's table, by netlink: a request of 72 bytes and a response of 88.
 //!
-//! The layouts are those of `linux/netlink.h`, `linux/sock_diag.h` and `linux/inet_diag.h`: numbers are in the machine's
-//! order, ports and addresses in the network's. The kernel answers while it takes the request, so receiving never waits.
+//! The layouts are those of `linux/netlink.h`, `linux/sock_diag.h` and `linux/inet_diag.h`: numbers
+//! are in host order, ports and addresses in network order. The kernel responds during the send, so
+//! receiving never blocks.
 
 use std::io::{self, Error, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -26,10 +27,10 @@ const NLMSG_ERROR: u16 = 2;
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const NLM_F_REQUEST: u16 = 1;
 const PROTOCOL_TCP: u8 = 6;
-/// The kernel looks for the addresses alone.
+/// Look up by addresses alone.
 const NO_COOKIE: [u8; 8] = [0xff; 8];
 
-/// A netlink socket for questions about sockets.
+/// A `sock_diag` netlink socket.
 #[derive(Debug)]
 pub(super) struct SockDiag {
     socket: OwnedFd,
@@ -37,10 +38,10 @@ pub(super) struct SockDiag {
 }
 
 impl SockDiag {
-    /// Opens it.
+    /// Opens the socket.
     ///
     /// # Errors
-    /// Where the kernel or a filter of system calls has none.
+    /// If the kernel or a filter of system calls denies it.
     pub(super) fn open() -> io::Result<Self> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket =
@@ -48,10 +49,10 @@ impl SockDiag {
         Ok(Self { socket, sequence: 0 })
     }
 
-    /// What the kernel lists of the socket with these addresses, if anything.
+    /// The kernel's entry of the socket with these addresses, if any.
     ///
     /// # Errors
-    /// When the kernel refuses to answer, or answers with something else.
+    /// If the kernel returns an error or an unexpected message.
     pub(super) fn find(&mut self, ends: Ends) -> io::Result<Option<Listed>> {
         self.sequence = self.sequence.wrapping_add(1);
         let request = request(ends, self.sequence);
@@ -64,7 +65,8 @@ impl SockDiag {
                 .and_then(|sender| SocketAddrNetlink::try_from(sender).ok())
                 .is_some_and(|sender| sender.pid() == 0);
             let message = buffer.get(..length).ok_or_else(|| invalid("an answer that is too long"))?;
-            // Another process may send to this socket, and an answer may be to a question that was given up.
+            // Another process may send to this socket, and a response may be to an abandoned
+            // request.
             if from_kernel && number(message, 8) == Some(self.sequence) {
                 return answer(message, ends);
             }
@@ -83,10 +85,10 @@ fn request(ends: Ends, sequence: u32) -> [u8; REQUEST] {
     request[4..6].copy_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
     request[6..8].copy_from_slice(&NLM_F_REQUEST.to_ne_bytes());
     request[8..12].copy_from_slice(&sequence.to_ne_bytes());
-    // Families have small numbers.
+    // Address families fit into a byte.
     request[16] = family.as_raw().to_le_bytes()[0];
     request[17] = PROTOCOL_TCP;
-    // In any state: the answer tells which.
+    // In any state, which the response contains.
     request[20..24].copy_from_slice(&u32::MAX.to_ne_bytes());
     let id = &mut request[24..];
     id[0..2].copy_from_slice(&ends.local.port().to_be_bytes());
@@ -104,7 +106,7 @@ fn write_address(place: &mut [u8], address: IpAddr) {
     }
 }
 
-/// What an answer says of the socket with these addresses.
+/// Parses the response about the socket with these addresses.
 fn answer(message: &[u8], ends: Ends) -> io::Result<Option<Listed>> {
     let kind = message.get(4..6).map(|kind| u16::from_ne_bytes([kind[0], kind[1]]));
     match kind {
@@ -119,14 +121,14 @@ fn answer(message: &[u8], ends: Ends) -> io::Result<Option<Listed>> {
         Some(SOCK_DIAG_BY_FAMILY) if message.len() >= ANSWER => {
             let listed =
                 listed(&message[HEADER..]).ok_or_else(|| invalid("an address of no known family"))?;
-            // The kernel may answer with a listening socket instead.
+            // The kernel may return a listening socket instead.
             Ok((listed.0 == ends).then_some(listed.1))
         }
         Some(_) | None => Err(invalid("a message of another type")),
     }
 }
 
-/// Takes an `inet_diag_msg` apart.
+/// Parses an `inet_diag_msg`.
 fn listed(message: &[u8]) -> Option<(Ends, Listed)> {
     let (family, id) = (u16::from(*message.first()?), message.get(4..4 + ID)?);
     let address = |port: usize, place: usize| {
@@ -145,7 +147,7 @@ fn listed(message: &[u8]) -> Option<(Ends, Listed)> {
     Some((ends, Listed { state: *message.get(1)?, user, inode: u64::from(inode) }))
 }
 
-/// A number in the machine's order.
+/// A number in host order.
 fn number(message: &[u8], place: usize) -> Option<u32> {
     message.get(place..)?.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes))
 }

@@ -1,4 +1,5 @@
-//! What a user is told of an operation that was broken off: what took how long, what is known of it, and what to do.
+//! Messages about interrupted operations: what took how long, what is known of the outcome, and
+//! what to do.
 
 use isthmus_provider::{Interruption, Limit, ProviderError};
 
@@ -6,22 +7,22 @@ use super::duration::text as go_text;
 use super::{Operation, Target};
 use crate::resource::OperationError;
 
-/// What the reader can do about a change of which nobody knows whether it was made.
+/// What a user can do about an unknown outcome.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Remedy {
-    /// Look, with today's command line.
+    /// Compare, with today's command line.
     Refresh,
-    /// Try again. The legacy engine neither refreshes nor imports; the store knows what there was.
+    /// Retry. The legacy engine neither refreshes nor imports; the state store has the prior state.
     Repeat,
 }
 
 impl Target<'_> {
-    /// An error of the operation in words about time, if that is what it is about.
+    /// Rewords an error that is caused by a time limit.
     pub(crate) fn explained(&self, error: OperationError, limit: &Limit) -> OperationError {
         self.explained_with(Remedy::Refresh, error, limit)
     }
 
-    /// The same for readers who have that remedy.
+    /// The same with another remedy.
     pub(crate) fn explained_with(
         &self,
         remedy: Remedy,
@@ -42,7 +43,7 @@ impl Target<'_> {
                 _ => match self.stopped_for_time(limit) {
                     Some((reason, cut)) => {
                         let text = format!("{reason}, and the provider was asked to stop: {text}");
-                        // What it complains of then, it complains of because of that.
+                        // Its diagnostics result from the stop.
                         let error = match *error {
                             ProviderError::Diagnostics { operation, .. } => {
                                 let provider = self.provider.name().to_owned();
@@ -70,14 +71,14 @@ impl Target<'_> {
         }
     }
 
-    /// Whether the provider was asked to stop because time ran out.
+    /// Whether the provider was stopped because of the time limit.
     fn stopped_for_time(&self, limit: &Limit) -> Option<(String, Interruption)> {
         let cut = Interruption::TimedOut(self.timeouts.allowed.filter(|_| limit.asked_to_stop())?);
         Some((self.what_happened(cut), cut))
     }
 
     fn what_happened(&self, cut: Interruption) -> String {
-        let doing = match self.timeouts.operation {
+        let activity = match self.timeouts.operation {
             Some(Operation::Create) => "creating this resource",
             Some(Operation::Read) => "reading this resource",
             Some(Operation::Update) => "updating this resource",
@@ -87,10 +88,10 @@ impl Target<'_> {
         match (cut, self.timeouts.operation) {
             (Interruption::TimedOut(time), Some(operation)) => {
                 let (key, time) = (operation.key(), go_text(time));
-                format!("{doing} took longer than the {time} that `customTimeouts.{key}` allows")
+                format!("{activity} took longer than the {time} that `customTimeouts.{key}` allows")
             }
-            (Interruption::TimedOut(time), None) => format!("{doing} took longer than {}", go_text(time)),
-            (Interruption::BrokenOff(_), _) => format!("{doing} was cancelled"),
+            (Interruption::TimedOut(time), None) => format!("{activity} took longer than {}", go_text(time)),
+            (Interruption::BrokenOff(_), _) => format!("{activity} was cancelled"),
         }
     }
 
@@ -130,10 +131,9 @@ impl Target<'_> {
     }
 }
 
-/// How the call ended.
 fn ended(provider: &str, operation: &str, cut: Interruption, during: bool, asked: bool) -> String {
     match (during, cut) {
-        (false, _) => format!("The provider {provider} was not asked for {operation} any more"),
+        (false, _) => format!("The provider {provider} was no longer called for {operation}"),
         (true, Interruption::TimedOut(_)) if asked => {
             format!(
                 "The provider {provider} was asked to stop and did not, so its {operation} was broken off"
