@@ -124,12 +124,12 @@ impl Daemon {
 
     /// Stops the calls of all sessions.
     pub(crate) async fn cancel(&self) {
-        let mut asking = JoinSet::new();
+        let mut cancellations = JoinSet::new();
         for session in self.open_sessions() {
-            asking.spawn(async move { session.cancel().await });
+            cancellations.spawn(async move { session.cancel().await });
         }
         // Concurrently, because a provider may take long to answer.
-        asking.join_all().await;
+        cancellations.join_all().await;
     }
 
     /// Interrupts all calls: each returns what is known of its outcome.

@@ -22,7 +22,7 @@ use crate::translate::property::{PropertyView, classify, contains_secret, secret
 
 /// The engine's options for results.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct ResultOptions {
     /// It accepts secrets.
     keep_secrets: bool,
     /// Results may be unknown in a preview.
@@ -53,12 +53,12 @@ pub(crate) async fn invoke(
 ) -> Result<Struct, OperationError> {
     let Invocation { session, instance, provider, token, arguments, preview } = invocation;
     let outputs = session.accepts_outputs_of_invokes();
-    let asked = Asked { keep_secrets: session.accepts_secrets(), preview, outputs };
+    let result_options = ResultOptions { keep_secrets: session.accepts_secrets(), preview, outputs };
     let package = &instance.package;
     let result = match Kind::of(package, token)? {
         Kind::DataSource => {
             let shape = package.data_source_by_token(token)?;
-            data_source::read(instance, provider, shape, arguments, asked, warnings).await?
+            data_source::read(instance, provider, shape, arguments, result_options, warnings).await?
         }
         Kind::Function => {
             let shape = package.function_by_token(token)?;
@@ -72,10 +72,10 @@ pub(crate) async fn invoke(
             action::carry_out(invocation, package.action(terraform)?, warnings).await?
         }
     };
-    let is_secret =
-        asked.keep_secrets && arguments.values().any(|argument| contains_secret(argument) == Ok(true));
+    let is_secret = result_options.keep_secrets
+        && arguments.values().any(|argument| contains_secret(argument) == Ok(true));
     let result = if is_secret { all_secret(result) } else { result };
-    Ok(if asked.outputs {
+    Ok(if result_options.outputs {
         outputs::with_dependencies(result, arguments)
     } else {
         outputs::as_far_as_known(result, arguments)

@@ -202,8 +202,8 @@ impl ResourceProvider for PulumiService {
             report(&session, &instance, &warnings, request.urn.as_deref().unwrap_or_default()).await;
             configured.map_err(status::of_operation)?;
             // In the background: it must not delay the response.
-            let (asking, daemon) = (Arc::clone(&session), Arc::clone(session.daemon()));
-            daemon.spawn(async move { asking.warn_of_stale_sdk().await });
+            let (background, daemon) = (Arc::clone(&session), Arc::clone(session.daemon()));
+            daemon.spawn(async move { background.warn_of_stale_sdk().await });
             if let Some(stack) = request.urn.as_deref().and_then(|urn| Urn(urn).stack()) {
                 let (stack, daemon) = (stack.to_owned(), Arc::clone(session.daemon()));
                 let reporting = async move {
@@ -389,13 +389,13 @@ impl ResourceProvider for PulumiService {
         };
         let mut warnings = OperationWarnings::default();
         let provider = instance.provider.within(&crate::serve::limit(&session, &call));
-        let begun = list::begin_list(&instance, &provider, query, &mut warnings).await;
+        let started = list::begin_list(&instance, &provider, query, &mut warnings).await;
         report(&session, &instance, &warnings, "").await;
-        let begun = begun.map_err(status::of_operation)?;
+        let started = started.map_err(status::of_operation)?;
         let (results, stream) = listing::results();
         let daemon = Arc::clone(session.daemon());
         daemon.spawn(async move {
-            match begun {
+            match started {
                 list::Started::Unknown => results.computed(),
                 list::Started::Page(page) => {
                     let interrupted = call.interrupted();

@@ -23,9 +23,11 @@ use crate::resource::{self, OperationWarnings};
 use crate::status::RequestError;
 
 pub(crate) use access::own_connections;
-pub(crate) use listener::LARGEST_MESSAGE;
 pub(crate) use listener::{Listener, ServeError};
 pub(crate) use redacted::redacted_status;
+
+/// The largest message in either direction, in bytes: 400 MiB, the engine's own limit.
+pub(crate) const LARGEST_MESSAGE: usize = 400 * 1024 * 1024;
 
 /// The session of a call's connection, unless settings are invalid: then nothing is served.
 pub(crate) fn session_of<Message>(request: &Request<Message>) -> Result<Arc<Session>, Status> {

@@ -39,7 +39,7 @@ pub(crate) struct Instance {
     /// The configuration that was checked last, used before one is applied.
     checked: StdMutex<Option<Value>>,
     /// The calls that were stopped last.
-    asked: StdMutex<Option<CallSnapshot>>,
+    stopping: StdMutex<Option<CallSnapshot>>,
 }
 
 impl Instance {
@@ -61,7 +61,7 @@ impl Instance {
             plans: PlanMemory::default(),
             config: Mutex::new(None),
             checked: StdMutex::default(),
-            asked: StdMutex::default(),
+            stopping: StdMutex::default(),
         }
     }
 
@@ -121,8 +121,8 @@ impl Instance {
     }
 
     /// Records that `calls` are stopped, and returns those of the previous time.
-    pub(super) fn asked(&self, calls: &CallSnapshot) -> Option<CallSnapshot> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).replace(calls.clone())
+    pub(super) fn replace_stopping(&self, calls: &CallSnapshot) -> Option<CallSnapshot> {
+        self.stopping.lock().unwrap_or_else(PoisonError::into_inner).replace(calls.clone())
     }
 
     /// Stops `calls` if any is in progress.
@@ -144,12 +144,12 @@ impl Instance {
     pub(crate) async fn end(&self, stop_grace_period: Duration) {
         let calls = self.calls.snapshot();
         self.listings.drop_all();
-        let asked = async {
+        let stopping = async {
             // A provider that does not answer is ended too.
             let _ = self.stop(&calls).await;
             self.stopped(&calls).await;
         };
-        if tokio::time::timeout(stop_grace_period, asked).await.is_err() {
+        if tokio::time::timeout(stop_grace_period, stopping).await.is_err() {
             calls.interrupt();
             // Bounds the wait for calls that block outside the provider.
             let _ = tokio::time::timeout(stop_grace_period, calls.ended()).await;

@@ -15,9 +15,9 @@ use crate::settings::foreign::{LOG_VARIABLES, LogLevel};
 /// [`LogFile`] if there is one.
 pub(super) fn sink(log: EngineLog, calls: Calls) -> LogSink {
     let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let asked = LOG_VARIABLES.iter().find_map(set).unwrap_or_default();
-    let wanted = level(&asked);
-    let file = wanted.and_then(|_| open_file(&asked, &log));
+    let requested = LOG_VARIABLES.iter().find_map(set).unwrap_or_default();
+    let wanted = level(&requested);
+    let file = wanted.and_then(|_| open_file(&requested, &log));
     // Providers trace every step of every call; unless they are requested, those lines are not even
     // parsed.
     let least = wanted.unwrap_or(Level::Debug).min(Level::Debug);
@@ -36,8 +36,8 @@ pub(super) fn sink(log: EngineLog, calls: Calls) -> LogSink {
     sink.redacting(secrets)
 }
 
-fn open_file(asked: &str, log: &EngineLog) -> Option<LogFile> {
-    let format = if asked.eq_ignore_ascii_case("json") { Format::Json } else { Format::Text };
+fn open_file(requested: &str, log: &EngineLog) -> Option<LogFile> {
+    let format = if requested.eq_ignore_ascii_case("json") { Format::Json } else { Format::Text };
     LogFile::of_environment(format).unwrap_or_else(|error| {
         let message = isthmus_common::error_chain(&error);
         log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });

@@ -117,8 +117,8 @@ async fn find(
     let installation = blocking(move || Installation::configured(&settings)).await;
     warnings.extend(installation.warnings);
     let installer = installation.installer?;
-    let (asked, wanted) = (installer.clone(), address.clone());
-    if let Some(overridden) = blocking(move || asked.overridden(&wanted)).await.map_err(install_error)? {
+    let (lookup, wanted) = (installer.clone(), address.clone());
+    if let Some(overridden) = blocking(move || lookup.overridden(&wanted)).await.map_err(install_error)? {
         warnings.push(overridden.warning);
         let version = constraint.only_version().map_or_else(|| LOCAL_VERSION.to_owned(), ToString::to_string);
         return Ok(Found { version, program: Program::File(overridden.executable) });

@@ -298,7 +298,7 @@ impl Session {
         let Some(instance) = instance else { return };
         let calls = instance.calls.snapshot();
         let leases = instance.leases.until_now();
-        if let Some(stopped_twice) = instance.asked(&calls) {
+        if let Some(stopped_twice) = instance.replace_stopping(&calls) {
             let stop_grace_period = self.daemon.stop_grace_period();
             self.daemon.spawn(async move { stopped_twice.interrupt_after(stop_grace_period).await });
         }

@@ -89,12 +89,12 @@ pub(crate) async fn start(
         }
     };
     let observer = provider_log::observer(settings, log, calls.clone());
-    let (provider, news) = Provider::start(source.name.clone(), plugin, observer, known, warnings).await?;
+    let (provider, update) = Provider::start(source.name.clone(), plugin, observer, known, warnings).await?;
     if let Err(fault) = provider.catalogue().provider() {
         provider.shutdown().await;
         return Err(StartError::Schema { name: source.name.clone(), source: fault });
     }
-    Ok((provider, news))
+    Ok((provider, update))
 }
 
 /// Origin of a provider binary.

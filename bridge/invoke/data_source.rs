@@ -8,7 +8,7 @@ use std::sync::Arc;
 use isthmus_proto::property::Struct;
 use isthmus_provider::{DataSourceAnswer, Provider, rules};
 
-use super::{Asked, digits, refusal, remember};
+use super::{ResultOptions, digits, refusal, remember};
 use crate::daemon::Instance;
 use crate::package::shape::ResourceShape;
 use crate::resource::{OperationError, OperationWarnings, Target, Timeouts, describe};
@@ -21,18 +21,19 @@ pub(super) async fn read(
     provider: &Provider,
     shape: Arc<ResourceShape>,
     arguments: &Struct,
-    asked: Asked,
+    result_options: ResultOptions,
     warnings: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let target = Target {
         provider,
         shape,
         package: instance.package.identity(),
-        keep_secrets: asked.keep_secrets,
+        keep_secrets: result_options.keep_secrets,
         timeouts: Timeouts::default(),
         memory: None,
     };
-    let config = target.config(arguments, if asked.preview { Unknowns::Keep } else { Unknowns::Reject })?;
+    let config =
+        target.config(arguments, if result_options.preview { Unknowns::Keep } else { Unknowns::Reject })?;
     if !config.value.is_wholly_known() {
         return not_known_yet(&target, &config);
     }
@@ -43,7 +44,7 @@ pub(super) async fn read(
     remember(&mut diagnostics, &target, warnings);
     let answer = read.map_err(|error| refusal(&target, arguments, error))?;
     match answer {
-        DataSourceAnswer::Deferred(deferral) if asked.preview => {
+        DataSourceAnswer::Deferred(deferral) if result_options.preview => {
             let subject = format!("reading the data source {type_name}");
             let meanwhile = "Until then its results are unknown, and an update fails.";
             warnings.texts.push(describe(&deferral.warning(&subject, meanwhile), &target.shape.object));
@@ -57,8 +58,11 @@ pub(super) async fn read(
                     .texts
                     .push(digits::warning(&format!("`{property}`"), &format!("data source {type_name}")));
             }
-            let options =
-                OutputOptions { keep_secrets: asked.keep_secrets, secrets: &config.secrets, unknowns: false };
+            let options = OutputOptions {
+                keep_secrets: result_options.keep_secrets,
+                secrets: &config.secrets,
+                unknowns: false,
+            };
             Ok(outputs_from_state(&state, &target.shape, options)?)
         }
     }

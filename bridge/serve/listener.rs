@@ -12,6 +12,7 @@ use tonic::body::Body;
 use tonic::transport::Server;
 use tower::util::MapResponseLayer;
 
+use super::LARGEST_MESSAGE;
 use super::accept::AcceptPacer;
 use super::access::AccessPolicy;
 use super::connection::Connection;
@@ -21,9 +22,6 @@ use super::rejection::of_undecodable;
 use crate::daemon::{Daemon, Session};
 use crate::lumirpc::LumiService;
 use crate::pulumirpc::PulumiService;
-
-/// The largest message in either direction, in bytes: 400 MiB, the engine's own limit.
-pub(crate) const LARGEST_MESSAGE: usize = 400 * 1024 * 1024;
 
 /// Flow control window in bytes. Schemas have megabytes, and the connection is local.
 const WINDOW: u32 = 8 * 1024 * 1024;

@@ -264,9 +264,9 @@ mod tests {
         let (accepted, dialled) = connection(LOOPBACK, LOOPBACK).await.expect("a connection");
         let mut times = Vec::new();
         for _ in 0..101 {
-            let begun = Instant::now();
+            let start = Instant::now();
             owners.of_peer(&accepted).await.expect("its owner");
-            times.push(begun.elapsed());
+            times.push(start.elapsed());
         }
         times.sort();
         assert!(times[50].as_micros() < 1000, "the median is {:?}", times[50]);
