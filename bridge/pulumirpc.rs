@@ -37,7 +37,7 @@ use crate::settings::WriteOnly;
 use crate::status::{self, RequestError};
 use crate::urn::Urn;
 use messages::{autonaming_mode, difference, failures, paths, strict_version};
-use work::Work;
+use work::{Work, parameterized};
 
 /// The largest text in a response, beside a few bytes of encoding.
 const LARGEST_TEXT: usize = LARGEST_MESSAGE - 64;
@@ -513,12 +513,6 @@ async fn chosen(session: &Arc<Session>) -> Result<Option<Arc<Instance>>, Status>
         Err(SessionError::NotParameterized) => Ok(None),
         Err(error) => Err(status::of_session(error)),
     }
-}
-
-async fn parameterized<Message>(request: &Request<Message>) -> Result<(Arc<Session>, Arc<Instance>), Status> {
-    let session = session(request)?;
-    let instance = session.instance().await.map_err(status::of_session)?;
-    Ok((session, instance))
 }
 
 /// The plugin's own package has a provider resource too, without settings.

@@ -6,10 +6,9 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::{Limit, Provider};
 use tonic::{Request, Status};
 
-use super::parameterized;
 use crate::daemon::{Call, Instance, Session};
 use crate::resource::{Memory, OperationError, OperationWarnings, Target, Timeouts};
-use crate::serve::{limit, show_warnings};
+use crate::serve::{limit, session_of, show_warnings};
 use crate::status::{self, RequestError};
 use crate::urn::Urn;
 
@@ -99,4 +98,12 @@ impl Work {
         show_warnings(&self.session, &warnings, &target.shape.object, &self.urn).await;
         outcome.map_err(status::of_operation)
     }
+}
+
+pub(super) async fn parameterized<Message>(
+    request: &Request<Message>,
+) -> Result<(Arc<Session>, Arc<Instance>), Status> {
+    let session = session_of(request)?;
+    let instance = session.instance().await.map_err(status::of_session)?;
+    Ok((session, instance))
 }

@@ -79,7 +79,6 @@ const REMAINING: &[(&str, &[&str])] = &[
             "package::schema::types",
         ],
     ),
-    ("bridge", &["pulumirpc", "pulumirpc::work", "serve::listener"]),
     (
         "bridge",
         &[

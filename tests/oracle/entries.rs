@@ -1,4 +1,4 @@
-//! Every deliberate difference from the Go bridge, in the words that users read.
+//! Every deliberate difference from the Go bridge, as the page shows it.
 
 use crate::compare::OUTCOME;
 use crate::rules::Side::{Like, Nothing, Something};
@@ -150,7 +150,7 @@ const CHOICE: &[Entry] = &[
         id: "missing-file",
         what: "a file that is no provider",
         go_bridge: "names the directory, or a go-plugin error",
-        isthmus: "names the file, says what is wrong with it (missing, a directory, not executable, no provider, another platform) and what to do; one that is not called `terraform-provider-NAME` is taken with `--provider-name`",
+        isthmus: "names the file, what is wrong with it, and what to do; with `--provider-name` a file may have any name",
         why: "the path is most often misspelt",
         back: NONE,
         shown: Shown::InAnswers(&[
@@ -266,9 +266,9 @@ const CHOICE: &[Entry] = &[
         id: "newest",
         what: "which version is the newest that satisfies a constraint",
         go_bridge: "the newest in the cache, if any there satisfies it",
-        isthmus: "the newest that is published, which is remembered for a quarter of an hour; that of the cache when nobody can be \
-                  asked, with a warning. A version that is named is taken out of the cache without asking",
-        why: "what a machine has fetched once must not decide what a new project gets",
+        isthmus: "the newest published one, cached for a quarter of an hour; the newest installed one when no \
+                  registry is reachable",
+        why: "a cache must not decide on a new project's version",
         back: "name the version",
         shown: Shown::Elsewhere("tests/contract/installing.rs"),
     },
@@ -336,16 +336,16 @@ const CHOICE: &[Entry] = &[
         what: "`--fullDocs`, `--upstreamRepoPath`, `--indexDocOutDir`",
         go_bridge: "documentation from the provider's repository goes into the schema",
         isthmus: "accepted, with a warning that they have no effect",
-        why: "what Terraform shows comes from the provider's schema; a repository's pages are on the list",
+        why: "documentation comes from the provider's schema",
         back: "use the Go bridge for `pulumi package get-schema`",
         shown: Shown::Elsewhere("tests/contract/providers/parameterize.rs"),
     },
     Entry {
         id: "running-providers",
-        what: "two keys for one provider in `PULUMI_BRIDGE_REATTACH_PROVIDERS`; `TF_REATTACH_PROVIDERS`",
-        go_bridge: "either is taken; is not read",
-        isthmus: "an error; is read as Terraform reads it, and such a provider has version 0.0.0",
-        why: "chance must not choose; a provider under a debugger is started with Terraform's variable",
+        what: "`TF_REATTACH_PROVIDERS`; two keys of one provider in `PULUMI_BRIDGE_REATTACH_PROVIDERS`",
+        go_bridge: "not read; either is taken",
+        isthmus: "read as by Terraform, the provider's version is 0.0.0; an error",
+        why: "providers under a debugger print Terraform's variable",
         back: NONE,
         shown: Shown::Elsewhere("bridge/daemon/reattach.rs"),
     },
@@ -620,8 +620,8 @@ const PACKAGES: &[Entry] = &[
         id: "ephemeral-resources",
         what: "ephemeral resources",
         go_bridge: "are not in packages",
-        isthmus: "are functions `ephemeralX`, whose results are secret; what one has opened is renewed while it is needed, and closed on Cancel or at the end of the connection",
-        why: "Pulumi has nothing else that is read, kept alive and never stored",
+        isthmus: "are functions `ephemeralX` with secret results; renewed, and closed on Cancel or at the end of the connection",
+        why: "Pulumi has no ephemeral resources",
         back: "`--exclude` their Terraform names",
         shown: Shown::InAnswers(&[
             Rule {
@@ -642,8 +642,8 @@ const PACKAGES: &[Entry] = &[
         id: "actions",
         what: "actions",
         go_bridge: "are not in packages",
-        isthmus: "are functions `actionX`, which are refused in previews and by engines before 3.206, which do not tell a preview from an update; progress is shown as it is made, and an action that breaks off is answered UNKNOWN",
-        why: "an action changes something and leaves nothing to be stored, so it is no resource",
+        isthmus: "are functions `actionX`, refused in previews and for engines before 3.206, which do not mark previews; an interrupted action is UNKNOWN",
+        why: "an action has no state, so it is not a resource",
         back: "`--exclude` their Terraform names",
         shown: Shown::InAnswers(&[
             Rule {
@@ -772,10 +772,10 @@ const INPUTS: &[Entry] = &[
     },
     Entry {
         id: "schema-first",
-        what: "what a provider's schema alone tells to be wrong: what is missing, a property that only the provider sets, too few or too many blocks",
-        go_bridge: "the provider is asked, which answers in Terraform's names, and often with the first mistake only",
-        isthmus: "told at once, by property, before the provider is asked",
-        why: "all mistakes are shown together, in the names that the program has",
+        what: "inputs that violate the schema: missing or read-only properties, numbers of blocks",
+        go_bridge: "reported by the provider, in Terraform's names, often the first only",
+        isthmus: "all reported by property, before the provider is called",
+        why: "all errors at once, in the program's names",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Check"],
@@ -940,10 +940,10 @@ const INPUTS: &[Entry] = &[
 const FAILURES: &[Entry] = &[
     Entry {
         id: "quoted-secrets",
-        what: "a secret that a provider quotes: in diagnostics, warnings, statuses, log lines, the trace of a panic",
+        what: "a secret in a provider's diagnostics, statuses, log lines or panics",
         go_bridge: "is printed",
-        isthmus: "`[secret]` in its place, also of its JSON, Go-quoted, URL and base64 forms, of each text of at least 8 characters in a secret JSON document, and of the password in a secret URL; not of what the provider makes up within a call, in lines that it logs (`TF_LOG`) before the call is answered",
-        why: "nothing that is secret belongs on a terminal, or in the log of a build; that a made-up value is secret is known from the answer",
+        isthmus: "`[secret]`, also for its JSON, Go-quoted, URL and base64 forms; not for values generated within a call, in lines logged before its answer",
+        why: "secrets must not appear on a terminal or in build logs",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Invoke"],
@@ -1038,10 +1038,10 @@ const PROVIDERS: &[Entry] = &[
     },
     Entry {
         id: "deferral",
-        what: "what a provider puts off (deferred actions)",
-        go_bridge: "not offered to providers; an answer that is put off is taken for a plan",
-        isthmus: "a preview shows results as unknown with a warning that says what must be known first, an update fails and changes nothing, a refresh keeps the state, an import fails",
-        why: "as in Terraform with deferred actions; the end of a resource cannot be put off",
+        what: "deferred actions",
+        go_bridge: "not offered; a deferred response is used as a plan",
+        isthmus: "a preview has unknown results and a warning with the reason; an update or import fails; a refresh keeps the state",
+        why: "as in Terraform with deferred actions",
         back: NONE,
         shown: Shown::Elsewhere("tests/contract/changes/deferrals.rs"),
     },
@@ -1213,8 +1213,8 @@ const USERS: &[Entry] = &[
         id: "order-of-replacement",
         what: "the order of a replacement",
         go_bridge: "the new object is created first",
-        isthmus: "the old one is deleted first when every required text of the resource that is no secret stays the same, as a file's path does, or the `name` that a program gave it",
-        why: "a file whose content changed would be gone after the update",
+        isthmus: "the old object is deleted first if all required, non-sensitive strings are unchanged (a file's path), or the program's `name`",
+        why: "a changed file would be gone after the update",
         back: "the resource option `deleteBeforeReplace: false`",
         shown: Shown::Elsewhere("tests/contract/changes/differences.rs"),
     },

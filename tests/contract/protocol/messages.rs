@@ -86,7 +86,7 @@ on_both_protocols! {
         let (host, session) = setup.session().await?;
         session.faulty().make(&json!({"mode": "flood", "size": 3})).await?;
         let warning = host.engine.line("a warning", |line| line.severity == Severity::Warning).await;
-        assert!(warning.message.contains("/nowhere/provider.log, which TF_LOG_PATH names: "), "{warning:?}");
+        assert!(warning.message.contains("/nowhere/provider.log (TF_LOG_PATH): "), "{warning:?}");
         let line = host.engine.line("a line of the provider's", |line| line.message.contains("one of many")).await;
         assert_eq!(line.severity, Severity::Info);
     }

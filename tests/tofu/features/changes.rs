@@ -47,7 +47,7 @@ pub(crate) const FEATURES: &[Feature] = &[
     ),
     scenario!(
         "an unknown value inside of a list of objects, in a preview",
-        "the rest of it is known all the same",
+        "the rest is known",
         unknown_inside
     ),
     scenario!(
@@ -264,7 +264,7 @@ async fn unknown_inside(life: &mut Life) -> Outcome {
     let (unknown, known) = (unknowns(&disk["label"]) == 1, disk["size"] == 22);
     let facts = [
         Fact::Is(if known { "what is known is shown" } else { "what is known is not shown" }),
-        Fact::Counted("unknown places in the preview", unknowns(&seen.planned)),
+        Fact::Counted("unknown in the preview", unknowns(&seen.planned)),
     ];
     Outcome::whole_if(unknown && known, facts)
 }

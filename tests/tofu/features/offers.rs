@@ -16,7 +16,7 @@ use crate::kinds::Provider;
 pub(crate) const FEATURES: &[Feature] = &[
     scenario!(
         "a data source, one of whose arguments is unknown in a preview",
-        "what is not known cannot be asked for",
+        "unknown arguments cannot be sent",
         unknown_argument
     ),
     scenario!("a function with any number of arguments", "providers have them", variadic_function),

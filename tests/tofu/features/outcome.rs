@@ -89,7 +89,7 @@ impl fmt::Display for Fact {
             },
             Self::Shows(places) if places.is_empty() => formatter.write_str("shows nothing"),
             Self::Shows(places) => {
-                const MOST: usize = 5;
+                const MOST: usize = 2;
                 let named: Vec<String> = places.iter().take(MOST).map(|place| code(place)).collect();
                 write!(formatter, "shows {}", named.join(", "))?;
                 if places.len() > MOST {
@@ -114,32 +114,31 @@ impl fmt::Display for Fact {
 impl fmt::Display for When {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::Preview => "in the preview",
-            Self::Update => "in the update",
-            Self::Refresh => "in the refresh",
-            Self::Import => "in the import",
+            Self::Preview => "in preview",
+            Self::Update => "in update",
+            Self::Refresh => "in refresh",
+            Self::Import => "in import",
         })
     }
 }
 
 /// Something of a program, in a cell.
 fn code(text: &str) -> String {
-    format!("`{}`", one_line(text).replace('`', "'"))
+    format!("`{}`", shortened(&one_line(text), 40).replace('`', "'"))
 }
 
-/// The beginning of what was said, in a cell.
+/// The beginning of a message, in a cell.
 fn quoted(text: &str) -> String {
-    const LONGEST: usize = 110;
-    let line = one_line(text);
-    let line = line.replace('<', "&lt;");
-    let short = match line.char_indices().nth(LONGEST) {
-        Some((end, _)) => {
-            let end = line[..end].rfind(' ').unwrap_or(end);
-            format!("{}…", &line[..end])
-        }
-        None => line,
-    };
-    format!("“{}”", short.replace('*', "\\*"))
+    let line = one_line(text).replace('<', "&lt;");
+    format!("“{}”", shortened(&line, 28).replace('*', "\\*"))
+}
+
+/// At most so many characters of a line, up to the end of a word.
+fn shortened(line: &str, longest: usize) -> String {
+    match line.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", &line[..line[..end].rfind(' ').unwrap_or(end)]),
+        None => line.to_owned(),
+    }
 }
 
 /// Without what would break a cell, and without what is another one in each run: directories, ports.

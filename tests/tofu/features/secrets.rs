@@ -24,7 +24,7 @@ pub(crate) const FEATURES: &[Feature] = &[
     scenario!("a write-only attribute", "it reaches the provider and is not in what is read", write_only),
     scenario!(
         "a write-only attribute that the schema does not call sensitive",
-        "nobody writes a secret into such an attribute to have it stored",
+        "a write-only value must not be stored",
         write_only_and_open
     ),
     scenario!(

@@ -38,7 +38,7 @@ pub(crate) const FEATURES: &[Feature] = &[
     ),
     scenario!(
         "private data of a plan, in the creation of a replacement",
-        "it may say what the new object takes over",
+        "it may be needed by the new object",
         private_data_of_a_replacement
     ),
 ];

@@ -16,7 +16,7 @@ use crate::kinds::Provider;
 pub(crate) const FEATURES: &[Feature] = &[
     scenario!(
         "`customTimeouts` of a resource with a block `timeouts`",
-        "the option is there to have an effect; in OpenTofu's program the block has it",
+        "in OpenTofu's program the block has it",
         in_a_block
     ),
     scenario!("`customTimeouts` of a resource with an attribute `timeouts`", "the same", in_an_attribute),
