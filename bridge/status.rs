@@ -111,7 +111,7 @@ pub(super) fn of_operation(error: OperationError) -> Status {
 fn of_provider(error: &ProviderError, text: String) -> Status {
     match error {
         ProviderError::Interruption { cut: Interruption::TimedOut(_), .. } => Status::deadline_exceeded(text),
-        ProviderError::Interruption { cut: Interruption::BrokenOff(_), .. } => Status::cancelled(text),
+        ProviderError::Interruption { cut: Interruption::Cancelled(_), .. } => Status::cancelled(text),
         _ => Status::aborted(text),
     }
 }

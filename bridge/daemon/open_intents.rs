@@ -31,8 +31,8 @@ impl Daemon {
             }
             let open = intents.into_iter().filter(|open| concerns(&open.intent));
             let (unconfirmed, open): (Vec<_>, Vec<_>) =
-                open.partition(|open| matches!(open.condition, Condition::Unanswered));
-            for open in open.iter().filter(|open| !matches!(open.condition, Condition::UnderWay)) {
+                open.partition(|open| matches!(open.condition, Condition::Unconfirmed));
+            for open in open.iter().filter(|open| !matches!(open.condition, Condition::InProgress)) {
                 let (report, number) = (open.report(), open.number.0);
                 let what_to_do = format!(
                     "Compare the provider's objects with the engine's state and correct either. `isthmus state dismiss \

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use isthmus_provider::{Limit, Provider};
-use isthmus_state::Unanswered;
+use isthmus_state::Unconfirmed;
 use tonic::{Request, Status};
 
 use super::stored_resource::{StoredResource, StoredResourceError};
@@ -73,11 +73,11 @@ impl Work {
 
     /// Records that the engine has the answer. If this process is killed first, the next one
     /// reports the object.
-    pub(super) fn confirm_answer(&self, unconfirmed: Unanswered) {
+    pub(super) fn confirm_answer(&self, unconfirmed: Unconfirmed) {
         self.session.daemon().spawn(async move {
             tokio::time::sleep(ANSWERED_AFTER).await;
             // On failure the next start reports the object needlessly.
-            unconfirmed.answered().await.ok();
+            unconfirmed.confirm().await.ok();
         });
     }
 

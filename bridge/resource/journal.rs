@@ -105,7 +105,7 @@ impl Target<'_> {
         let (key, journal) = self.journal_key()?;
         let found = async {
             let Some(journal) = journal.existing().await? else { return Ok(None) };
-            Ok::<_, JournalError>(journal.remnants().find(&key, &digest(sent)).await?)
+            Ok::<_, JournalError>(journal.failed_delete_states().find(&key, &digest(sent)).await?)
         };
         match found.await {
             // It can be decoded, unless a newer version wrote it.
@@ -142,7 +142,7 @@ impl Target<'_> {
                 .map_err(|error| isthmus_common::error_chain(&error))?;
             let left = Bytes::from(properties.encode_to_vec());
             let journal = journal.opened().await.map_err(|error| isthmus_common::error_chain(&error))?;
-            let kept = journal.remnants().keep(&key, &digest(sent), left).await;
+            let kept = journal.failed_delete_states().keep(&key, &digest(sent), left).await;
             kept.map_err(|error| isthmus_common::error_chain(&error))
         };
         if let Err(reason) = kept.await {
@@ -180,7 +180,7 @@ impl Target<'_> {
     ) {
         let forgotten = async {
             let Some(journal) = journal.existing().await? else { return Ok(()) };
-            Ok::<_, JournalError>(journal.remnants().forget(key, &digest(sent)).await?)
+            Ok::<_, JournalError>(journal.failed_delete_states().forget(key, &digest(sent)).await?)
         };
         if let Err(error) = forgotten.await {
             let summary = "Failed to remove what an earlier failed deletion has left";

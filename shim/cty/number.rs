@@ -54,7 +54,7 @@ pub enum NumberError {
     /// It does not have a number's form.
     #[error("a number is required: digits with an optional sign, fraction and exponent")]
     Syntax,
-    /// Its text without exponent would be longer than [`MAXIMUM_DIGITS`].
+    /// Its text without exponent would be longer than 10,000 digits.
     #[error("the number is too large or too precise: at most {MAXIMUM_DIGITS} digits are supported")]
     TooManyDigits,
 }
@@ -78,7 +78,7 @@ impl Number {
     /// of ten, `p` of two); or `Inf`. Prefixes of other bases, underscores and blanks are refused.
     ///
     /// # Errors
-    /// [`NumberError::Syntax`] for anything else, [`NumberError::TooManyDigits`] beyond [`MAXIMUM_DIGITS`].
+    /// [`NumberError::Syntax`] for anything else, [`NumberError::TooManyDigits`] beyond 10,000 digits.
     pub fn from_decimal(text: &str) -> Result<Self, NumberError> {
         if let Some(small) = small_integer(text) {
             return Ok(Self(Repr::Int(small)));

@@ -244,7 +244,7 @@ impl Caller<'_> {
         };
         let alone = match cut {
             Interruption::TimedOut(_) => entered.and_then(InFlight::hold_if_alone),
-            Interruption::BrokenOff(_) => None,
+            Interruption::Cancelled(_) => None,
         };
         let Some(held) = alone else { return Err(cut) };
         let stop = async move {

@@ -255,13 +255,13 @@ fn bullets(violations: &[Violation]) -> String {
 fn cut_short(during: bool, cut: &Interruption, operation: &str) -> String {
     match (during, cut) {
         (true, Interruption::TimedOut(time)) => format!("had not answered {operation} after {time:?}"),
-        (true, Interruption::BrokenOff(stop_grace_period)) => {
+        (true, Interruption::Cancelled(stop_grace_period)) => {
             format!("was asked to stop, and had not answered {operation} {stop_grace_period:?} later")
         }
         (false, Interruption::TimedOut(time)) => {
             format!("was not asked for {operation}: {time:?} were over by then")
         }
-        (false, Interruption::BrokenOff(_)) => {
+        (false, Interruption::Cancelled(_)) => {
             format!("was not asked for {operation}: nobody waits for it any more")
         }
     }

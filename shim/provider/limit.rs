@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 pub struct Limit {
     stop_grace_period: Duration,
     deadline: Arc<OnceLock<Deadline>>,
-    broken_off: CancellationToken,
+    cancelled: CancellationToken,
     asked_to_stop: Arc<AtomicBool>,
 }
 
@@ -37,13 +37,13 @@ pub enum Interruption {
     /// The operation took longer than this.
     TimedOut(Duration),
     /// Nobody waits any longer: the provider was asked to stop, and did not within this time.
-    BrokenOff(Duration),
+    Cancelled(Duration),
 }
 
 impl Limit {
-    /// Calls end when `broken_off` does. A provider that is asked to stop may take `grace` to answer.
-    pub fn new(broken_off: CancellationToken, stop_grace_period: Duration) -> Self {
-        Self { stop_grace_period, broken_off, ..Self::default() }
+    /// Calls end when `cancelled` does. A provider that is asked to stop may take `grace` to answer.
+    pub fn new(cancelled: CancellationToken, stop_grace_period: Duration) -> Self {
+        Self { stop_grace_period, cancelled, ..Self::default() }
     }
 
     /// Sets a deadline, once: so long from now. A time beyond what a clock holds is none.
@@ -60,8 +60,8 @@ impl Limit {
 
     /// Whether it is too late to begin a call.
     pub(super) fn has_passed(&self) -> Option<Interruption> {
-        if self.broken_off.is_cancelled() {
-            return Some(Interruption::BrokenOff(self.stop_grace_period));
+        if self.cancelled.is_cancelled() {
+            return Some(Interruption::Cancelled(self.stop_grace_period));
         }
         let deadline = self.deadline.get().filter(|deadline| deadline.at <= Instant::now())?;
         Some(Interruption::TimedOut(deadline.after))
@@ -79,7 +79,7 @@ impl Limit {
             }
         };
         tokio::select! {
-            () = self.broken_off.cancelled() => Interruption::BrokenOff(self.stop_grace_period),
+            () = self.cancelled.cancelled() => Interruption::Cancelled(self.stop_grace_period),
             cut = deadline => cut,
         }
     }
@@ -88,7 +88,7 @@ impl Limit {
     pub(super) async fn grace_is_over(&self) {
         self.asked_to_stop.store(true, Ordering::Relaxed);
         tokio::select! {
-            () = self.broken_off.cancelled() => {}
+            () = self.cancelled.cancelled() => {}
             () = tokio::time::sleep(self.stop_grace_period) => {}
         }
     }
@@ -190,12 +190,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_deadline_holds_for_every_clone_of_a_limit() {
-        let broken_off = CancellationToken::new();
-        let limit = Limit::new(broken_off.clone(), Duration::from_secs(1));
+        let cancelled = CancellationToken::new();
+        let limit = Limit::new(cancelled.clone(), Duration::from_secs(1));
         let clone = limit.clone();
         limit.at_most(Duration::ZERO);
         assert_eq!(clone.comes().await, Interruption::TimedOut(Duration::ZERO));
-        broken_off.cancel();
-        assert_eq!(clone.has_passed(), Some(Interruption::BrokenOff(Duration::from_secs(1))));
+        cancelled.cancel();
+        assert_eq!(clone.has_passed(), Some(Interruption::Cancelled(Duration::from_secs(1))));
     }
 }

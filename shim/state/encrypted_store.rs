@@ -8,13 +8,13 @@ use prost::Message as _;
 
 use super::encryption::CipherKey;
 use super::error::{EncryptedStoreError, Fault};
+use super::failed_delete_states::FailedDeleteStates;
 use super::journal::Journal;
 use super::key::KeySource;
 use super::key_error::KeyError;
 use super::keyring;
 use super::location::StoreAddress;
 use super::postgres::PostgresStore;
-use super::remnants::Remnants;
 use super::rotation::{Rotated, Rotation};
 use super::saved::{Envelope, Saved};
 use super::sealed_store::SealedStore;
@@ -134,8 +134,8 @@ impl EncryptedStore {
     }
 
     /// What failed deletions have left.
-    pub fn remnants(&self) -> Remnants<'_> {
-        Remnants::of(&self.sealed)
+    pub fn failed_delete_states(&self) -> FailedDeleteStates<'_> {
+        FailedDeleteStates::of(&self.sealed)
     }
 
     /// Encrypts everything anew, for the user's new key. The state store is one that was opened with the old key; after a

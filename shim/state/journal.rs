@@ -8,7 +8,7 @@
 //! Each intent has a lease. It tells others that somebody is at it, keeps two processes from changing one object at once,
 //! and its *fence* keeps a process that slept for too long from storing what another one has overtaken.
 //!
-//! Beside intents stand *remnants* (`super::remnants`): what failed deletions have left.
+//! Beside intents are the states that failed deletions have left (`super::failed_delete_states`).
 
 mod guard;
 mod intent;
@@ -28,7 +28,7 @@ use super::store::{
 use super::tombstones::{Tombstones, milliseconds};
 use intent::{Ended, Entry};
 
-pub use guard::{IntentGuard, Unanswered};
+pub use guard::{IntentGuard, Unconfirmed};
 pub use intent::{Condition, Intent, OpenIntent, OpenIntents, OperationKind};
 
 /// The journal of a state store.
@@ -74,7 +74,7 @@ impl Journal {
             holder: holder.text(),
             lease_name: lease_name.clone(),
             ended: None,
-            unanswered: None,
+            unconfirmed: None,
         };
         let plain = entry.encode_to_vec();
         let mut over = None;
@@ -167,10 +167,10 @@ impl Journal {
         let since = UNIX_EPOCH + Duration::from_millis(entry.since);
         let condition = match entry.ended {
             // Its process has a moment left to hand the answer over; of one elsewhere nobody knows more than its age.
-            None if entry.unanswered.is_some() => {
+            None if entry.unconfirmed.is_some() => {
                 let is_over = holder.as_ref().is_some_and(Holder::has_ended)
                     || since.elapsed().is_ok_and(|age| age > LEASE);
-                if is_over { Condition::Unanswered } else { Condition::UnderWay }
+                if is_over { Condition::Unconfirmed } else { Condition::InProgress }
             }
             Some(Ended { text, object: left }) => {
                 Condition::Ended { text, object: object(left)?.map(Box::new) }
@@ -179,14 +179,14 @@ impl Journal {
                 let held = self.sealed.store.held(&entry.lease_name).await?;
                 let is_at_it = held.is_some_and(|held| held.holder == entry.holder && !held.is_over)
                     && !holder.as_ref().is_some_and(Holder::has_ended);
-                if is_at_it { Condition::UnderWay } else { Condition::Interrupted }
+                if is_at_it { Condition::InProgress } else { Condition::Interrupted }
             }
         };
         Ok(OpenIntent {
             number: record.place.number,
             intent: Intent {
                 intention: OperationKind::of(entry.intention),
-                key: match entry.unanswered {
+                key: match entry.unconfirmed {
                     Some(id) => StoreKey { id, ..record.key.clone() },
                     None => record.key.clone(),
                 },

@@ -13,6 +13,7 @@ mod checksum;
 mod encrypted_store;
 mod encryption;
 mod error;
+mod failed_delete_states;
 mod holder;
 mod journal;
 mod key;
@@ -22,7 +23,6 @@ mod lazy_store;
 mod location;
 mod postgres;
 mod record;
-mod remnants;
 mod rotation;
 mod saved;
 mod sealed_store;
@@ -43,15 +43,15 @@ pub use addresses::{
 };
 pub use encrypted_store::{EncryptedStore, SavedPage};
 pub use error::{EncryptedStoreError, Fault};
+pub use failed_delete_states::FailedDeleteStates;
 pub use journal::{
-    Condition, Intent, IntentGuard, Journal, OpenIntent, OpenIntents, OperationKind, Unanswered,
+    Condition, Intent, IntentGuard, Journal, OpenIntent, OpenIntents, OperationKind, Unconfirmed,
 };
 pub use key::KeySource;
 pub use key_error::KeyError;
 pub use lazy_store::LazyEncryptedStore;
 pub use location::{ServerAddress, StoreAddress};
 pub use record::{RecordError, SavedObject, Status};
-pub use remnants::Remnants;
 pub use rotation::Rotated;
 pub use saved::{Saved, Sent};
 pub use store::{RecordNumber, RecordRef, StoreError, StoreKey};

@@ -311,7 +311,7 @@ impl Store for PostgresStore {
         let server = Arc::clone(&self.server);
         let location = self.location();
         let done = self.runtime.spawn(async move { server.commit(batch).await });
-        Box::pin(async move { done.await.map_err(|_| StoreError::BrokenOff { location })? })
+        Box::pin(async move { done.await.map_err(|_| StoreError::Interrupted { location })? })
     }
 
     fn held<'a>(&'a self, name: &'a str) -> Pending<'a, Option<HeldLease>> {

@@ -128,7 +128,7 @@ impl<'a> Rotation<'a> {
     /// Walks through all records until none is left that has another key.
     async fn encrypt_all(&self, target: &CipherKey) -> Result<u64, EncryptedStoreError> {
         let mut records = 0;
-        for kind in [Kind::Object, Kind::Intent, Kind::Remnant, Kind::Tombstone] {
+        for kind in [Kind::Object, Kind::Intent, Kind::FailedDeleteState, Kind::Tombstone] {
             loop {
                 let changed = self.encrypt_kind(kind, target).await?;
                 records += changed.len() as u64;

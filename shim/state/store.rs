@@ -23,7 +23,7 @@ pub(super) enum Kind {
     /// Something that was begun, and of which it is not known how it ended.
     Intent = 2,
     /// What a failed operation has left, and an engine cannot be told.
-    Remnant = 3,
+    FailedDeleteState = 3,
     /// A key that records are encrypted with, itself encrypted.
     Key = 4,
     /// A completed deletion, so that its repetition is recognized.
@@ -32,14 +32,15 @@ pub(super) enum Kind {
 
 impl Kind {
     /// All of them.
-    pub(super) const ALL: [Self; 5] = [Self::Object, Self::Intent, Self::Remnant, Self::Key, Self::Tombstone];
+    pub(super) const ALL: [Self; 5] =
+        [Self::Object, Self::Intent, Self::FailedDeleteState, Self::Key, Self::Tombstone];
 
     /// Its table.
     pub(super) fn table(self) -> &'static str {
         match self {
             Self::Object => "objects",
             Self::Intent => "intents",
-            Self::Remnant => "remnants",
+            Self::FailedDeleteState => "failed_delete_states",
             Self::Key => "keys",
             Self::Tombstone => "tombstones",
         }

@@ -114,7 +114,7 @@ pub enum StoreError {
     },
     /// The work broke off.
     #[error("the work on the store {location} broke off")]
-    BrokenOff {
+    Interrupted {
         /// Where.
         location: String,
     },

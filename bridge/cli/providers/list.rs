@@ -92,7 +92,7 @@ fn as_json(cache: &ProviderCache, inventory: &Inventory) -> String {
                 "platform": package.platform.to_string(),
                 "verification": package.verification.as_ref().map(verification::as_json),
                 "size": package.size,
-                "folder": package.folder,
+                "directory": package.folder,
                 "program": package.executable,
             })
         })
@@ -108,7 +108,7 @@ fn as_json(cache: &ProviderCache, inventory: &Inventory) -> String {
         .map(|unfinished| json!({ "path": unfinished.path, "size": unfinished.size }))
         .collect();
     let all = json!({
-        "folder": cache.root(),
+        "directory": cache.root(),
         "packages": packages,
         "skipped": skipped,
         "unfinished": unfinished,

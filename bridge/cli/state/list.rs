@@ -74,7 +74,7 @@ impl List {
         } else {
             // Unconfirmed creations are among the objects already.
             let mut intents = intents;
-            intents.retain(|open| !matches!(open.condition, Condition::Unanswered));
+            intents.retain(|open| !matches!(open.condition, Condition::Unconfirmed));
             print(&(as_table(&found) + &intents_text(&intents)));
         }
         Ok(Outcome::of(is_whole))
@@ -110,14 +110,14 @@ fn intents_json(intents: &[OpenIntent]) -> String {
     let object = |open: &OpenIntent| {
         let key = &open.intent.key;
         let condition = match &open.condition {
-            Condition::UnderWay => "under way",
+            Condition::InProgress => "in progress",
             Condition::Interrupted => "interrupted",
-            Condition::Unanswered => "unanswered",
+            Condition::Unconfirmed => "unconfirmed",
             Condition::Ended { .. } => "ended",
         };
         Json::Object(vec![
             ("number".to_owned(), Json::Number(open.number.0.to_string())),
-            ("intention".to_owned(), text(open.intent.intention.noun())),
+            ("operation".to_owned(), text(open.intent.intention.noun())),
             ("package".to_owned(), text(&key.package)),
             ("type".to_owned(), text(&key.type_name)),
             ("id".to_owned(), text(&key.id)),

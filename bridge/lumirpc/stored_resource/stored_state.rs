@@ -12,7 +12,7 @@ use bytes::Bytes;
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Diagnostic, Object};
 use isthmus_state::{
-    Deletion, Intent, IntentGuard, OpenIntent, OperationKind, RecordRef, Saved, Status, StoreKey, Unanswered,
+    Deletion, Intent, IntentGuard, OpenIntent, OperationKind, RecordRef, Saved, Status, StoreKey, Unconfirmed,
 };
 use prost::Message as _;
 
@@ -41,7 +41,7 @@ pub(crate) struct Created {
     pub id: String,
     pub outputs: Struct,
     /// Records that the engine has the answer.
-    pub unconfirmed: Unanswered,
+    pub unconfirmed: Unconfirmed,
 }
 
 /// An id chosen for a resource.
@@ -251,7 +251,7 @@ impl<'a> StoredState<'a> {
         intent.supersede(
             self.resource.superseded(id, &reported).await.map_err(|error| error.after("made", &key))?,
         );
-        let stored = intent.store_unanswered(&key, &saved, own.beside.as_deref()).await;
+        let stored = intent.store_unconfirmed(&key, &saved, own.beside.as_deref()).await;
         let stored = stored.map_err(|error| StoredResourceError::from(error).after("made", &key))?;
         Ok(stored.map(|(_, unconfirmed)| Created { id: id.clone(), outputs, unconfirmed }))
     }

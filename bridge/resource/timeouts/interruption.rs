@@ -91,14 +91,14 @@ impl Target<'_> {
                 format!("{activity} took longer than the {time} that `customTimeouts.{key}` allows")
             }
             (Interruption::TimedOut(time), None) => format!("{activity} took longer than {}", go_text(time)),
-            (Interruption::BrokenOff(_), _) => format!("{activity} was cancelled"),
+            (Interruption::Cancelled(_), _) => format!("{activity} was cancelled"),
         }
     }
 
     fn what_to_do(&self, cut: Interruption, outcome_unknown: bool, remedy: Remedy) -> String {
         let again = match cut {
             Interruption::TimedOut(_) => "raise the timeout, and run this again",
-            Interruption::BrokenOff(_) => "run this again",
+            Interruption::Cancelled(_) => "run this again",
         };
         if !outcome_unknown {
             return format!("Nothing was changed by it: {again}");
@@ -143,7 +143,7 @@ fn ended(provider: &str, operation: &str, cut: Interruption, during: bool, asked
             "The provider {provider} was busy with other resources too, which asking it to stop would have ended; so only \
              its {operation} was broken off"
         ),
-        (true, Interruption::BrokenOff(stop_grace_period)) => {
+        (true, Interruption::Cancelled(stop_grace_period)) => {
             let stop_grace_period = go_text(stop_grace_period);
             format!(
                 "The provider {provider} was asked to stop and had not {stop_grace_period} later, so its {operation} was broken off"

@@ -35,7 +35,7 @@ pub struct IntentGuard {
 
 /// An object that was made and stored, while the answer is on its way. When it is dropped, the intent stays open.
 #[derive(Debug)]
-pub struct Unanswered {
+pub struct Unconfirmed {
     sealed: SealedStore,
     number: RecordNumber,
 }
@@ -119,7 +119,7 @@ impl IntentGuard {
     }
 
     /// The object was made, and is stored as a new one. The intent goes only when the engine has the answer
-    /// ([`Unanswered::answered`]): if this process ends before, it tells the next one under which id the object is, because
+    /// ([`Unconfirmed::confirm`]): if this process ends before, it tells the next one under which id the object is, because
     /// the engine may ask for the same again.
     ///
     /// `beside` are the records that the key has already, newest first, when the id was chosen because of them. `None`:
@@ -127,14 +127,14 @@ impl IntentGuard {
     ///
     /// # Errors
     /// As of [`Self::store`].
-    pub async fn store_unanswered(
+    pub async fn store_unconfirmed(
         &mut self,
         key: &StoreKey,
         saved: &Saved,
         beside: Option<&[RecordRef]>,
-    ) -> Result<Option<(RecordRef, Unanswered)>, EncryptedStoreError> {
+    ) -> Result<Option<(RecordRef, Unconfirmed)>, EncryptedStoreError> {
         let object = Envelope::from(saved).encode_to_vec();
-        self.entry.unanswered = Some(key.id.clone());
+        self.entry.unconfirmed = Some(key.id.clone());
         let entry = self.entry.encode_to_vec();
         let (place, intent, lease) = (self.place, self.key.clone(), self.lease.clone());
         let newest = |known: &[RecordRef]| known.first().map_or(RecordNumber(0), |newest| newest.number);
@@ -157,13 +157,13 @@ impl IntentGuard {
             })
             .await;
         if !matches!(committed, Ok(Committed::Done { .. })) {
-            self.entry.unanswered = None;
+            self.entry.unconfirmed = None;
         }
         match committed? {
             Committed::Done { places, .. } => {
                 self.lease = None;
                 let stored = *places.first().expect("what was stored has a place");
-                Ok(Some((stored, Unanswered { sealed: self.sealed.clone(), number: place.number })))
+                Ok(Some((stored, Unconfirmed { sealed: self.sealed.clone(), number: place.number })))
             }
             Committed::Refused(Refusal::Changed { kind: Kind::Object, .. } | Refusal::Newer { .. }) => {
                 Ok(None)
@@ -260,12 +260,12 @@ impl IntentGuard {
     }
 }
 
-impl Unanswered {
+impl Unconfirmed {
     /// The engine has the answer. Waits for no disk, as [`IntentGuard::end`].
     ///
     /// # Errors
     /// When the journal cannot be written; the intent stays open.
-    pub async fn answered(self) -> Result<(), EncryptedStoreError> {
+    pub async fn confirm(self) -> Result<(), EncryptedStoreError> {
         let remove = Change::remove(Kind::Intent, self.number);
         self.sealed.store.commit(Batch::of(remove).soon()).await?;
         Ok(())

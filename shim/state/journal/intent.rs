@@ -62,11 +62,11 @@ pub struct OpenIntents {
 #[derive(Clone, Debug)]
 pub enum Condition {
     /// Somebody is at it.
-    UnderWay,
+    InProgress,
     /// Whoever was at it has ended, or is not heard of: nobody knows what happened.
     Interrupted,
     /// The object was made and is stored, but whoever made it ended before anybody could know that the engine was told.
-    Unanswered,
+    Unconfirmed,
     /// It has ended, but its outcome could not be put where it belongs, or nobody knows what it is.
     Ended {
         /// What is known of it.
@@ -98,7 +98,7 @@ pub(super) struct Entry {
     pub(super) ended: Option<Ended>,
     /// The id of the object that was made and stored, while nobody knows that the engine was told.
     #[prost(string, optional, tag = "9")]
-    pub(super) unanswered: Option<String>,
+    pub(super) unconfirmed: Option<String>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -157,12 +157,12 @@ impl OpenIntent {
             (false, false) => format!("{subject} ({key})"),
         };
         match &self.condition {
-            Condition::UnderWay => format!("the {noun} of {what} is under way ({})", self.holder),
+            Condition::InProgress => format!("the {noun} of {what} is in progress ({})", self.holder),
             Condition::Interrupted => format!(
                 "the {noun} of {what} was begun by {} and never ended: nobody knows whether it has happened",
                 self.holder
             ),
-            Condition::Unanswered => format!(
+            Condition::Unconfirmed => format!(
                 "{what} was made by {} and is in the store, but that ended before it could know that the engine was told",
                 self.holder
             ),

@@ -70,7 +70,7 @@ impl Writer {
             if let Some((queue, job)) = waiting {
                 queue.send(job).await.ok();
             }
-            answered.await.map_err(|_| StoreError::BrokenOff { location })?
+            answered.await.map_err(|_| StoreError::Interrupted { location })?
         })
     }
 }

@@ -12,7 +12,7 @@ use crate::{
 over_each_store! {
     an_intent_is_there_from_its_beginning_to_its_end,
     an_object_is_stored_with_the_end_of_its_intent,
-    an_object_is_unanswered_until_the_engine_has_the_answer,
+    an_object_is_unconfirmed_until_the_engine_has_the_answer,
     an_intent_without_an_end_is_interrupted_when_its_process_has_ended,
     nobody_else_changes_an_object_that_is_being_changed,
     who_was_killed_is_overtaken_at_once,
@@ -77,9 +77,9 @@ async fn an_intent_is_there_from_its_beginning_to_its_end(world: &World) {
     assert_eq!(open.intent.prior.as_ref().map(result).as_deref(), Some("before"));
     assert_eq!(open.intent.companion, "inputs");
     assert!(open.since.elapsed().is_ok_and(|age| age.as_secs() < 60), "{:?}", open.since);
-    assert!(matches!(open.condition, Condition::UnderWay), "{open:?}");
+    assert!(matches!(open.condition, Condition::InProgress), "{open:?}");
     let report = open.report();
-    assert!(report.contains("the update of urn:pulumi:dev") && report.contains("is under way"), "{report}");
+    assert!(report.contains("the update of urn:pulumi:dev") && report.contains("is in progress"), "{report}");
     begun.end().await.expect("ended");
     assert!(theirs.journal().open_intents().await.expect("intents").intents.is_empty());
 }
@@ -98,27 +98,27 @@ async fn an_object_is_stored_with_the_end_of_its_intent(world: &World) {
     assert!(conditions(&store).await.is_empty());
 }
 
-async fn an_object_is_unanswered_until_the_engine_has_the_answer(world: &World) {
+async fn an_object_is_unconfirmed_until_the_engine_has_the_answer(world: &World) {
     let store = world.encrypted_store().await;
     let mut begun = begin(&store, OperationKind::Create, "", None).await;
-    let (place, unanswered) = begun
-        .store_unanswered(&key("a"), &saved("one"), None)
+    let (place, unconfirmed) = begun
+        .store_unconfirmed(&key("a"), &saved("one"), None)
         .await
         .expect("stored")
         .expect("nobody else has");
     assert_eq!(results(&store, "a").await, ["one"]);
-    assert!(matches!(conditions(&store).await[..], [Condition::UnderWay]), "its process is still there");
+    assert!(matches!(conditions(&store).await[..], [Condition::InProgress]), "its process is still there");
     let again = store.journal().begin(intent(OperationKind::Update, "a"), Some(place.number)).await;
     again.expect("nobody is at it").end().await.expect("ended");
-    unanswered.answered().await.expect("noted");
+    unconfirmed.confirm().await.expect("noted");
     assert!(conditions(&store).await.is_empty());
 
     let mut begun = begin(&store, OperationKind::Create, "", None).await;
     begun.outlive_its_holder();
-    drop(begun.store_unanswered(&key("b"), &saved("two"), None).await.expect("stored"));
+    drop(begun.store_unconfirmed(&key("b"), &saved("two"), None).await.expect("stored"));
     let open = world.encrypted_store().await.journal().open_intents().await.expect("intents").intents;
     let [open] = &open[..] else { panic!("one intent, not {open:?}") };
-    assert!(matches!(open.condition, Condition::Unanswered), "{open:?}");
+    assert!(matches!(open.condition, Condition::Unconfirmed), "{open:?}");
     assert_eq!((&open.intent.key, &open.intent.companion[..]), (&key("b"), &b"inputs"[..]));
     assert!(
         open.report().contains("\"b\"") && open.report().contains("is in the store"),
@@ -142,7 +142,7 @@ async fn an_intent_without_an_end_is_interrupted_when_its_process_has_ended(worl
     loop {
         match &conditions(&store).await[..] {
             [Condition::Interrupted] => break,
-            [Condition::UnderWay] => tokio::task::yield_now().await,
+            [Condition::InProgress] => tokio::task::yield_now().await,
             other => panic!("one open intent, not {other:?}"),
         }
     }
@@ -257,24 +257,24 @@ async fn of_two_that_choose_one_key_in_the_same_moment_one_is_refused(world: &Wo
         let mut other = begin(&theirs, OperationKind::Create, "", None).await;
         let (none, result) = (key("none"), saved("x"));
         let (first, second) = tokio::join!(
-            one.store_unanswered(&none, &result, Some(&known.0)),
-            other.store_unanswered(&none, &result, Some(&known.1)),
+            one.store_unconfirmed(&none, &result, Some(&known.0)),
+            other.store_unconfirmed(&none, &result, Some(&known.1)),
         );
         let (first, second) = (first.expect("an answer"), second.expect("an answer"));
         assert_eq!(usize::from(first.is_some()) + usize::from(second.is_some()), 1, "round {round}");
         let mut refused = if first.is_some() { other } else { one };
         assert_eq!(seen(&ours).await.len(), 2 * round + 1, "what was refused is not there");
         let known = seen(&ours).await;
-        let again = refused.store_unanswered(&none, &result, Some(&known)).await.expect("an answer");
-        again.expect("it knows of the other now").1.answered().await.expect("answered");
+        let again = refused.store_unconfirmed(&none, &result, Some(&known)).await.expect("an answer");
+        again.expect("it knows of the other now").1.confirm().await.expect("answered");
     }
     // A record that was looked at and has changed, too.
     let known = seen(&ours).await;
     ours.replace(known[0], &key("none"), &saved("changed")).await.expect("replaced");
     let mut begun = begin(&theirs, OperationKind::Create, "", None).await;
-    let stored = begun.store_unanswered(&key("none"), &saved("x"), Some(&known)).await.expect("an answer");
+    let stored = begun.store_unconfirmed(&key("none"), &saved("x"), Some(&known)).await.expect("an answer");
     assert!(stored.is_none(), "the choice was made by what is not so any more");
-    begun.store_unanswered(&key("none"), &saved("x"), None).await.expect("an answer").expect("stored");
+    begun.store_unconfirmed(&key("none"), &saved("x"), None).await.expect("an answer").expect("stored");
 }
 
 async fn intents_of_a_resource_are_read_without_those_of_others(world: &World) {

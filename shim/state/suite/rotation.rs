@@ -38,7 +38,7 @@ async fn after_a_rotation_only_the_new_key_opens_the_store(world: &World) {
     for id in ["a", "b", "c"] {
         old.add(&key(id), &saved(id)).await.expect("kept");
     }
-    old.remnants().keep(&key("r"), &[1; 32], "left".into()).await.expect("kept");
+    old.failed_delete_states().keep(&key("r"), &[1; 32], "left".into()).await.expect("kept");
     let deletion = Deletion { properties: [2; 32], inputs: None, at: std::time::UNIX_EPOCH };
     old.tombstones().add(&key("t"), &deletion).await.expect("kept");
     let intent = Intent {
@@ -57,7 +57,10 @@ async fn after_a_rotation_only_the_new_key_opens_the_store(world: &World) {
     for id in ["a", "b", "c"] {
         assert_eq!(results(&new, id).await, [id]);
     }
-    assert_eq!(new.remnants().find(&key("r"), &[1; 32]).await.expect("an answer"), Some("left".into()));
+    assert_eq!(
+        new.failed_delete_states().find(&key("r"), &[1; 32]).await.expect("an answer"),
+        Some("left".into())
+    );
     let tombstones = new.tombstones().find(&key("t"), std::time::UNIX_EPOCH).await.expect("tombstones");
     assert_eq!(tombstones.iter().map(|tombstone| &tombstone.deletion).collect::<Vec<_>>(), [&deletion]);
     assert_eq!(new.journal().open_intents().await.expect("intents").intents.len(), 1);
@@ -91,7 +94,7 @@ impl Store for Breaking {
         let left =
             self.commits_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
         if left.is_err() {
-            return Box::pin(async { Err(StoreError::BrokenOff { location: "killed".to_owned() }) });
+            return Box::pin(async { Err(StoreError::Interrupted { location: "killed".to_owned() }) });
         }
         self.store.commit(batch)
     }

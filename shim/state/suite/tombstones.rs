@@ -120,9 +120,9 @@ async fn an_object_that_is_stored_removes_the_tombstones_that_it_supersedes(worl
     }
     let mut begun = begin(&store, OperationKind::Create, "", None).await;
     begun.supersede(numbers(1).await);
-    let stored = begun.store_unanswered(&key("web"), &saved("a"), None).await.expect("stored");
-    let (place, unanswered) = stored.expect("nothing else has the id");
-    unanswered.answered().await.expect("answered");
+    let stored = begun.store_unconfirmed(&key("web"), &saved("a"), None).await.expect("stored");
+    let (place, unconfirmed) = stored.expect("nothing else has the id");
+    unconfirmed.confirm().await.expect("answered");
     assert_eq!(
         deletions(&store, "web", start).await,
         [deletion(4, start), deletion(3, start), deletion(2, start)]

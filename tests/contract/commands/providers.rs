@@ -107,7 +107,7 @@ fn what_is_in_the_cache_is_listed_with_who_vouches_for_it() {
             "platform": platform.to_string(),
             "verification": { "kind": "signed", "key": KEY },
             "size": 1234,
-            "folder": program.parent().expect("a directory"),
+            "directory": program.parent().expect("a directory"),
             "program": program,
         })
     );

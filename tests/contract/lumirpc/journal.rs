@@ -20,7 +20,7 @@ async fn open_intents(home: &Path) -> Vec<OpenIntent> {
 /// What nobody knows the end of. The engine kills its plugin so soon after an answer that it may not have noted that it gave it.
 async fn interrupted(home: &Path) -> Vec<String> {
     let open = open_intents(home).await.into_iter();
-    let open = open.filter(|open| !matches!(open.condition, Condition::Unanswered));
+    let open = open.filter(|open| !matches!(open.condition, Condition::Unconfirmed));
     open.map(|open| open.report()).collect()
 }
 
@@ -45,7 +45,7 @@ async fn a_creation_that_was_killed_is_listed_and_reported_at_the_next_start() {
     let open =
         tokio::time::timeout(PATIENCE, is_open).await.expect("an intent, before the provider has answered");
     assert_eq!((open.intent.intention, open.intent.subject.as_str()), (OperationKind::Create, "stuck"));
-    assert!(matches!(open.condition, Condition::UnderWay), "{open:?}");
+    assert!(matches!(open.condition, Condition::InProgress), "{open:?}");
     plugin.kill().await;
     creating.await.expect("the call").expect_err("nobody answers");
 

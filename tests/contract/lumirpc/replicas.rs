@@ -54,7 +54,7 @@ async fn plugins_on_several_machines_keep_their_objects_in_one_database() {
         assert_eq!(state_store.list(None).await.expect("records").len(), MACHINES * 3, "after {days}");
         // Its engine ends a plugin so soon after an answer that it may not have noted that it gave it.
         let open = state_store.journal().open_intents().await.expect("the journal").intents;
-        let is_answered = |open: &OpenIntent| matches!(open.condition, Condition::Unanswered);
+        let is_answered = |open: &OpenIntent| matches!(open.condition, Condition::Unconfirmed);
         assert!(open.iter().all(is_answered), "{open:?}");
     }
     for engine in &mut engines {

@@ -287,7 +287,7 @@ async fn changes_whose_end_is_not_known_are_listed() {
     assert!(listed.contains("the creation of the dog (random_pet of package random)"), "{listed}");
     let listed = isthmus(folder.path(), &["state", "list", "--intents", "--json"]).well().stdout;
     let listed: Json = serde_json::from_str(&listed).expect("JSON");
-    assert_eq!((&listed[0]["intention"], &listed[0]["subject"]), (&json!("creation"), &json!("the dog")));
+    assert_eq!((&listed[0]["operation"], &listed[0]["subject"]), (&json!("creation"), &json!("the dog")));
     let others = isthmus(folder.path(), &["state", "list", "--intents", "--type", "random_id"]).well().stdout;
     assert_eq!(others, "");
 }

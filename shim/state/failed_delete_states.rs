@@ -19,7 +19,7 @@ const MOST: usize = 8;
 
 /// A remnant as it is encrypted. The digest is inside: from one that anybody can read, a short secret could be guessed.
 #[derive(Clone, PartialEq, prost::Message)]
-struct Remnant {
+struct FailedDeleteState {
     #[prost(bytes = "vec", tag = "1")]
     sent: Vec<u8>,
     #[prost(bytes = "bytes", tag = "2")]
@@ -28,11 +28,11 @@ struct Remnant {
 
 /// What failed deletions have left.
 #[derive(Debug)]
-pub struct Remnants<'a> {
+pub struct FailedDeleteStates<'a> {
     sealed: &'a SealedStore,
 }
 
-impl<'a> Remnants<'a> {
+impl<'a> FailedDeleteStates<'a> {
     pub(super) fn of(sealed: &'a SealedStore) -> Self {
         Self { sealed }
     }
@@ -42,7 +42,7 @@ impl<'a> Remnants<'a> {
     /// # Errors
     /// When the store fails, or a remnant cannot be decrypted.
     pub async fn find(&self, key: &StoreKey, sent: &Sent) -> Result<Option<Bytes>, EncryptedStoreError> {
-        for record in self.sealed.store.find(Kind::Remnant, key).await? {
+        for record in self.sealed.store.find(Kind::FailedDeleteState, key).await? {
             let remnant = self.remnant_in(&record).await?;
             if remnant.sent == sent {
                 return Ok(Some(remnant.left));
@@ -56,20 +56,20 @@ impl<'a> Remnants<'a> {
     /// # Errors
     /// When the store fails.
     pub async fn keep(&self, key: &StoreKey, sent: &Sent, left: Bytes) -> Result<(), EncryptedStoreError> {
-        let plain = Remnant { sent: sent.to_vec(), left }.encode_to_vec();
+        let plain = FailedDeleteState { sent: sent.to_vec(), left }.encode_to_vec();
         let mut removed = Vec::new();
         let mut others = 0;
-        for record in self.sealed.store.find(Kind::Remnant, key).await? {
+        for record in self.sealed.store.find(Kind::FailedDeleteState, key).await? {
             // What cannot be read any more is of no use to anybody.
             let is_same = self.remnant_in(&record).await.map_or(true, |remnant| remnant.sent == sent);
             others += usize::from(!is_same);
             if is_same || others >= MOST {
-                removed.push(Change::remove(Kind::Remnant, record.place.number));
+                removed.push(Change::remove(Kind::FailedDeleteState, record.place.number));
             }
         }
         self.sealed
             .write(|cipher| {
-                let mut batch = Batch::of(cipher.add(Kind::Remnant, key, &plain));
+                let mut batch = Batch::of(cipher.add(Kind::FailedDeleteState, key, &plain));
                 batch.changes.extend(removed.iter().cloned());
                 batch
             })
@@ -83,9 +83,9 @@ impl<'a> Remnants<'a> {
     /// When the store fails.
     pub async fn forget(&self, key: &StoreKey, sent: &Sent) -> Result<(), EncryptedStoreError> {
         let mut changes = Vec::new();
-        for record in self.sealed.store.find(Kind::Remnant, key).await? {
+        for record in self.sealed.store.find(Kind::FailedDeleteState, key).await? {
             if self.remnant_in(&record).await?.sent == sent {
-                changes.push(Change::remove(Kind::Remnant, record.place.number));
+                changes.push(Change::remove(Kind::FailedDeleteState, record.place.number));
             }
         }
         if !changes.is_empty() {
@@ -94,8 +94,8 @@ impl<'a> Remnants<'a> {
         Ok(())
     }
 
-    async fn remnant_in(&self, record: &SealedRecord) -> Result<Remnant, EncryptedStoreError> {
-        self.sealed.decoded(Kind::Remnant, record).await
+    async fn remnant_in(&self, record: &SealedRecord) -> Result<FailedDeleteState, EncryptedStoreError> {
+        self.sealed.decoded(Kind::FailedDeleteState, record).await
     }
 }
 
@@ -116,22 +116,31 @@ mod tests {
     async fn what_is_left_is_found_by_what_was_sent() {
         let folder = tempfile::tempdir().expect("a directory");
         let encrypted_store = EncryptedStore::open(folder.path(), None).await.expect("a state store");
-        encrypted_store.remnants().keep(&key(), &[1; 32], left("one")).await.expect("kept");
-        encrypted_store.remnants().keep(&key(), &[2; 32], left("two")).await.expect("kept");
-        encrypted_store.remnants().keep(&key(), &[1; 32], left("uno")).await.expect("kept");
+        encrypted_store.failed_delete_states().keep(&key(), &[1; 32], left("one")).await.expect("kept");
+        encrypted_store.failed_delete_states().keep(&key(), &[2; 32], left("two")).await.expect("kept");
+        encrypted_store.failed_delete_states().keep(&key(), &[1; 32], left("uno")).await.expect("kept");
 
         let again = EncryptedStore::open(folder.path(), None).await.expect("the same state store");
-        assert_eq!(again.remnants().find(&key(), &[1; 32]).await.expect("an answer"), Some(left("uno")));
-        assert_eq!(again.remnants().find(&key(), &[2; 32]).await.expect("an answer"), Some(left("two")));
-        assert_eq!(again.remnants().find(&key(), &[3; 32]).await.expect("an answer"), None);
-        let other = StoreKey { id: "urn b".to_owned(), ..key() };
-        assert_eq!(again.remnants().find(&other, &[1; 32]).await.expect("an answer"), None);
-
-        again.remnants().forget(&key(), &[1; 32]).await.expect("forgotten");
-        again.remnants().forget(&key(), &[1; 32]).await.expect("forgotten already");
-        assert_eq!(encrypted_store.remnants().find(&key(), &[1; 32]).await.expect("an answer"), None);
         assert_eq!(
-            encrypted_store.remnants().find(&key(), &[2; 32]).await.expect("an answer"),
+            again.failed_delete_states().find(&key(), &[1; 32]).await.expect("an answer"),
+            Some(left("uno"))
+        );
+        assert_eq!(
+            again.failed_delete_states().find(&key(), &[2; 32]).await.expect("an answer"),
+            Some(left("two"))
+        );
+        assert_eq!(again.failed_delete_states().find(&key(), &[3; 32]).await.expect("an answer"), None);
+        let other = StoreKey { id: "urn b".to_owned(), ..key() };
+        assert_eq!(again.failed_delete_states().find(&other, &[1; 32]).await.expect("an answer"), None);
+
+        again.failed_delete_states().forget(&key(), &[1; 32]).await.expect("forgotten");
+        again.failed_delete_states().forget(&key(), &[1; 32]).await.expect("forgotten already");
+        assert_eq!(
+            encrypted_store.failed_delete_states().find(&key(), &[1; 32]).await.expect("an answer"),
+            None
+        );
+        assert_eq!(
+            encrypted_store.failed_delete_states().find(&key(), &[2; 32]).await.expect("an answer"),
             Some(left("two"))
         );
     }
@@ -141,14 +150,23 @@ mod tests {
         let folder = tempfile::tempdir().expect("a directory");
         let encrypted_store = EncryptedStore::open(folder.path(), None).await.expect("a state store");
         for sent in 0..10 {
-            encrypted_store.remnants().keep(&key(), &[sent; 32], left("something")).await.expect("kept");
+            encrypted_store
+                .failed_delete_states()
+                .keep(&key(), &[sent; 32], left("something"))
+                .await
+                .expect("kept");
         }
         assert_eq!(
-            encrypted_store.sealed.store.find(Kind::Remnant, &key()).await.expect("records").len(),
+            encrypted_store.sealed.store.find(Kind::FailedDeleteState, &key()).await.expect("records").len(),
             MOST
         );
-        assert_eq!(encrypted_store.remnants().find(&key(), &[1; 32]).await.expect("an answer"), None);
-        assert!(encrypted_store.remnants().find(&key(), &[2; 32]).await.expect("an answer").is_some());
+        assert_eq!(
+            encrypted_store.failed_delete_states().find(&key(), &[1; 32]).await.expect("an answer"),
+            None
+        );
+        assert!(
+            encrypted_store.failed_delete_states().find(&key(), &[2; 32]).await.expect("an answer").is_some()
+        );
     }
 
     #[tokio::test]
@@ -156,7 +174,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a directory");
         let encrypted_store = EncryptedStore::open(folder.path(), None).await.expect("a state store");
         encrypted_store
-            .remnants()
+            .failed_delete_states()
             .keep(&key(), b"a digest of all that was sent!!!", left("hunter2"))
             .await
             .expect("kept");
