@@ -5,7 +5,7 @@
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use rusqlite::{Connection, TransactionBehavior};
@@ -77,15 +77,26 @@ impl Writer {
 
 impl Drop for Writer {
     /// What was handed over is written before the program ends, as a runtime waits for its blocking threads; the thread
-    /// that drops this does not wait, since other tasks run on it.
+    /// that drops this waits until one of these has taken over, and not for the disk, since other tasks run on it.
     fn drop(&mut self) {
         self.queue = None;
         let Some(thread) = self.thread.take() else { return };
-        // A thread that panicked has reported it already.
-        let wait = || drop(thread.join());
-        match Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn_blocking(wait)),
-            Err(_) => wait(),
+        let thread = Arc::new(Mutex::new(Some(thread)));
+        let wait = {
+            let thread = Arc::clone(&thread);
+            // A thread that panicked has reported it already.
+            move || drop(thread.lock().unwrap_or_else(PoisonError::into_inner).take().map(JoinHandle::join))
+        };
+        let Ok(runtime) = Handle::try_current() else { return wait() };
+        let (started, has_started) = std::sync::mpsc::channel();
+        let waits = wait.clone();
+        drop(runtime.spawn_blocking(move || {
+            started.send(()).ok();
+            waits();
+        }));
+        // A runtime that shuts down drops what it has not started, and with it the sender. It runs no other tasks then.
+        if has_started.recv().is_err() {
+            wait();
         }
     }
 }
