@@ -101,6 +101,7 @@ impl StoredResource<'_> {
         let mut replaces: Vec<String> = replacing
             .map(|(path, _)| path.top_level().filter(|name| *name != resource::META).unwrap_or(ID).to_owned())
             .collect();
+        replaces.sort();
         replaces.dedup();
         Ok(replaces)
     }

@@ -136,7 +136,7 @@ fn a_stack_that_was_made_with_the_go_bridge_finds_this_program_in_its_place() {
     // The SDK is made anew for a newer plugin; the stack still names the one that it was made with.
     name_in_sdk(&project, "1.2.0-rc1");
     let (succeeded, said) = install_plugin(&project, &[]);
-    assert!(!succeeded && said.contains(MADE_WITH) && said.contains("with --force it is replaced"), "{said}");
+    assert!(!succeeded && said.contains(MADE_WITH) && said.contains("replace it with --force"), "{said}");
     assert!(!plugin(&project, "1.2.0-rc1").exists(), "{said}");
     let (succeeded, said) = install_plugin(&project, &["--force"]);
     assert!(succeeded, "{said}");
@@ -194,10 +194,7 @@ fn stacks_can_be_given_to_the_installation_where_the_command_line_cannot_be_aske
     let mut alone = project.at_home(env!("CARGO_BIN_EXE_isthmus"));
     let output = alone.args(["install", "--plugin"]).output().expect("it starts");
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.success() && said.contains("warning: the Pulumi CLI cannot be asked for the stacks"),
-        "{said}"
-    );
+    assert!(output.status.success() && said.contains("warning: failed to list the stacks"), "{said}");
     assert!(said.contains("there is no `pulumi` on PATH"), "{said}");
     project.destroy();
 }

