@@ -184,7 +184,7 @@ const CHOICE: &[Entry] = &[
         shown: Shown::InAnswers(&[Rule {
             calls: &["Parameterize"],
             path: &[OUTCOME],
-            ours: Like(r#".*\\"a/b\\" cannot be the name of a Pulumi package: it may hold letters .*"#),
+            ours: Like(r#".*invalid Pulumi package name \\"a/b\\": it may hold letters .*"#),
             theirs: Like(r#"\{"name":"a/b","version":"0\.0\.0"\}"#),
         }]),
     },
