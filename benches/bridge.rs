@@ -213,11 +213,11 @@ async fn greet(
     engine: &EngineService,
     spec: &BridgeSpec,
 ) -> anyhow::Result<()> {
-    let folder = spec.home.to_string_lossy().into_owned();
+    let directory = spec.home.to_string_lossy().into_owned();
     let handshake = ProviderHandshakeRequest {
         engine_address: engine.address(),
-        root_directory: Some(folder.clone()),
-        program_directory: Some(folder),
+        root_directory: Some(directory.clone()),
+        program_directory: Some(directory),
         configure_with_urn: true,
         supports_views: true,
         supports_refresh_before_update: true,

@@ -141,8 +141,8 @@ pub(crate) fn workspace() -> &'static Path {
 
 /// Where the tests look for the Go programs, too.
 fn in_tools(name: &str) -> PathBuf {
-    let folder = std::env::var_os("ISTHMUS_TOOLS_DIR");
-    folder.map_or_else(|| workspace().join("target/tools"), PathBuf::from).join(name)
+    let directory = std::env::var_os("ISTHMUS_TOOLS_DIR");
+    directory.map_or_else(|| workspace().join("target/tools"), PathBuf::from).join(name)
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {

@@ -51,9 +51,9 @@ impl Files {
     /// # Errors
     /// When there are results of that name: they are not overwritten.
     pub(crate) fn reserve(date: &str, label: &str) -> anyhow::Result<Self> {
-        let folder = workspace().join("benches/results");
-        fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-        let path = |extension: &str| folder.join(format!("{date}-{label}.{extension}"));
+        let directory = workspace().join("benches/results");
+        fs::create_dir_all(&directory).with_context(|| format!("{} cannot be made", directory.display()))?;
+        let path = |extension: &str| directory.join(format!("{date}-{label}.{extension}"));
         let files = Self { json: path("json"), table: path("md") };
         for path in [&files.json, &files.table] {
             if path.exists() {

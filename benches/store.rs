@@ -106,21 +106,21 @@ pub(crate) async fn run(
 
 async fn measure(database: Database, objects: u64) -> anyhow::Result<Measured> {
     // Beside the sources and not in the system's temporary directory, which may be in memory.
-    let folder = tempfile::Builder::new()
+    let directory = tempfile::Builder::new()
         .prefix("store-bench-")
         .tempdir_in(crate::options::workspace().join("target"))?;
     let (server, address) = match database {
-        Database::Sqlite => (None, StoreAddress::in_folder(folder.path())),
+        Database::Sqlite => (None, StoreAddress::in_directory(directory.path())),
         Database::Postgres => {
             let server = PostgresServer::start(None, true).map_err(|reason| anyhow!(reason))?;
             let address = StoreAddress::parse(&server.address("postgres"))?;
             (Some(server), address)
         }
     };
-    let key = KeySource::Folder(folder.path().to_owned());
+    let key = KeySource::Directory(directory.path().to_owned());
     let disk = || match &server {
-        None => size_of(folder.path()),
-        Some(server) => size_of(&server.folder),
+        None => size_of(directory.path()),
+        Some(server) => size_of(&server.directory),
     };
     let state_store = EncryptedStore::connect(&address, &key).await?;
     let mut quarters = Vec::new();
@@ -279,8 +279,8 @@ fn object(number: u64) -> Saved {
     }
 }
 
-fn size_of(folder: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+fn size_of(directory: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(directory) else { return 0 };
     entries
         .filter_map(Result::ok)
         .map(|entry| match entry.metadata() {

@@ -34,7 +34,7 @@ pub(crate) struct Tools {
     pub(crate) sandbox: PathBuf,
     /// What they are, for the record.
     pub(crate) programs: Vec<Program>,
-    _folder: TempDir,
+    _directory: TempDir,
 }
 
 /// One program, so that a result can be told from that of another build.
@@ -93,8 +93,8 @@ impl Tools {
         if !missing.is_empty() {
             bail!("programs are missing (or give their places by options, see --help):{missing}");
         }
-        let folder = TempDir::with_prefix("isthmus-benches-").context("no temporary directory")?;
-        let isthmus = folder.path().join(PLUGIN_FOLDER).join(PLUGIN);
+        let directory = TempDir::with_prefix("isthmus-benches-").context("no temporary directory")?;
+        let isthmus = directory.path().join(PLUGIN_FOLDER).join(PLUGIN);
         if chosen(Contestant::Isthmus) {
             place(&options.isthmus, &isthmus)?;
         }
@@ -105,7 +105,7 @@ impl Tools {
             time: absolute(&options.time_provider)?,
             sandbox: absolute(&options.sandbox)?,
             programs,
-            _folder: folder,
+            _directory: directory,
         })
     }
 }
@@ -126,8 +126,8 @@ impl Program {
 /// Puts the file under another name: by a link where the file system allows it, else as a copy.
 fn place(from: &Path, to: &Path) -> anyhow::Result<()> {
     let failed = || format!("{} cannot be put at {}", from.display(), to.display());
-    if let Some(folder) = to.parent() {
-        fs::create_dir_all(folder).with_context(failed)?;
+    if let Some(directory) = to.parent() {
+        fs::create_dir_all(directory).with_context(failed)?;
     }
     if fs::hard_link(from, to).is_err() {
         fs::copy(from, to).with_context(failed)?;

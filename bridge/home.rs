@@ -56,21 +56,21 @@ pub(crate) fn home(settings: &Settings) -> Result<PathBuf, StateDirectoryError> 
 pub(crate) fn state_store(settings: &Settings) -> Result<LazyEncryptedStore, StateDirectoryError> {
     let address = match &settings.store {
         Some(address) => address.clone(),
-        None => StoreAddress::in_folder(&home(settings)?),
+        None => StoreAddress::in_directory(&home(settings)?),
     };
     let key = match &settings.key {
         Some(key) => key.clone(),
-        None => KeySource::Folder(home(settings)?),
+        None => KeySource::Directory(home(settings)?),
     };
     Ok(LazyEncryptedStore::new(address, key))
 }
 
 /// The directory of unpacked providers, which is shared with the Go bridge.
 pub(crate) fn provider_cache() -> Result<PathBuf, NoProviderCache> {
-    provider_folder(|name| std::env::var_os(name)).ok_or(NoProviderCache)
+    provider_directory(|name| std::env::var_os(name)).ok_or(NoProviderCache)
 }
 
-fn provider_folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+fn provider_directory(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let configured = variable(PROVIDER_CACHE).filter(|value| !value.is_empty()).map(PathBuf::from);
     configured.or_else(|| Some(pulumi_home(variable)?.join("dynamic_tf_plugins")))
 }
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_folder_is_in_the_pulumi_home_unless_it_is_configured() {
+    fn the_directory_is_in_the_pulumi_home_unless_it_is_configured() {
         let find = |configured: Option<&str>, variables: &[(&str, &str)]| {
             let settings = Settings { home: configured.map(PathBuf::from), ..Settings::default() };
             directory(&settings, |name| {
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn providers_are_in_the_pulumi_home_unless_it_is_configured() {
         let find = |variables: &[(&str, &str)]| {
-            provider_folder(|name| {
+            provider_directory(|name| {
                 variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
             })
         };

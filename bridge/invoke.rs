@@ -36,9 +36,8 @@ struct ResultOptions {
 pub(crate) struct Invocation<'a> {
     pub session: &'a Arc<Session>,
     pub instance: &'a Arc<Instance>,
-    /// A handle of it, whose calls end when nobody waits for this.
+    /// A handle of it, whose calls end with this invocation's limit.
     pub provider: &'a Provider,
-    /// What is invoked.
     pub token: &'a str,
     pub arguments: &'a Struct,
     /// Whether it is part of a preview, if the engine marks these.

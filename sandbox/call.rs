@@ -20,7 +20,7 @@ use crate::wire;
 pub(crate) struct Call {
     type_name: Arc<str>,
     kind: Type,
-    folder: Option<PathBuf>,
+    directory: Option<PathBuf>,
     cancelled: CancellationToken,
     runtime: Handle,
     #[cfg_attr(not(feature = "misbehaviour"), expect(dead_code, reason = "only resources of tests print"))]
@@ -66,7 +66,7 @@ impl Call {
     pub(crate) fn new(
         type_name: &str,
         kind: Type,
-        folder: Option<PathBuf>,
+        directory: Option<PathBuf>,
         cancelled: CancellationToken,
         runtime: Handle,
         stdio: Arc<Stdio>,
@@ -74,7 +74,7 @@ impl Call {
         Self {
             type_name: Arc::from(type_name),
             kind,
-            folder,
+            directory,
             cancelled,
             runtime,
             stdio,
@@ -159,11 +159,11 @@ impl Call {
     }
 
     fn objects(&self) -> Result<Objects, Diagnostic> {
-        let Some(folder) = &self.folder else {
+        let Some(directory) = &self.directory else {
             let detail = "ConfigureProvider has to be called before resources and data sources are used.";
             return Err(Diagnostic::error("The sandbox is not configured", detail));
         };
-        Ok(Objects::open(folder)?)
+        Ok(Objects::open(directory)?)
     }
 
     /// With line breaks, for whoever edits the file; unless that would change a number, which JSON's readers round.

@@ -114,8 +114,8 @@ mod tests {
 
     #[test]
     fn calls_are_read_back_in_order() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let path = folder.path().join("calls");
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("calls");
         let first = CallRecord { prior_null: Some(true), ..CallRecord::of("PlanResourceChange") };
         let second =
             CallRecord { type_name: Some("sandbox_note".to_owned()), ..CallRecord::of("ReadResource") };

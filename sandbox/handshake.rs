@@ -27,7 +27,7 @@ pub(crate) struct Environment {
     /// `PLUGIN_CLIENT_CERT`: the client's certificate in PEM; with it, TLS is spoken.
     pub client_certificate: Option<String>,
     /// The directory for the socket: `PLUGIN_UNIX_SOCKET_DIR`, else that for temporary files.
-    pub socket_folder: PathBuf,
+    pub socket_directory: PathBuf,
 }
 
 /// The line that a plugin answers with.
@@ -50,7 +50,7 @@ impl Environment {
             magic_cookie: set(cookie).as_deref() == Some(value),
             protocol_versions: set("PLUGIN_PROTOCOL_VERSIONS"),
             client_certificate: set("PLUGIN_CLIENT_CERT"),
-            socket_folder: set("PLUGIN_UNIX_SOCKET_DIR").map_or_else(std::env::temp_dir, PathBuf::from),
+            socket_directory: set("PLUGIN_UNIX_SOCKET_DIR").map_or_else(std::env::temp_dir, PathBuf::from),
         }
     }
 }

@@ -145,7 +145,7 @@ pub enum Handshake {
     ExitBefore,
     /// The process ends with status 0 right after the line.
     ExitAfter,
-    /// The line names a socket on which nobody listens.
+    /// The line names a socket without a listener.
     DeadSocket,
 }
 

@@ -14,7 +14,7 @@ use crate::diagnostics::Diagnostic;
 /// The directory of objects.
 #[derive(Clone, Debug)]
 pub(crate) struct Objects {
-    folder: PathBuf,
+    directory: PathBuf,
 }
 
 /// What went wrong with an object's file.
@@ -40,11 +40,11 @@ pub(crate) enum ObjectsError {
 
 impl Objects {
     /// Opens a directory, and makes it if it is not there.
-    pub(crate) fn open(folder: &Path) -> Result<Self, ObjectsError> {
+    pub(crate) fn open(directory: &Path) -> Result<Self, ObjectsError> {
         // Other users may not change the objects, even under a umask of 000.
-        let created = fs::DirBuilder::new().recursive(true).mode(0o755).create(folder);
-        created.map_err(failed("make the directory", folder))?;
-        Ok(Self { folder: folder.to_owned() })
+        let created = fs::DirBuilder::new().recursive(true).mode(0o755).create(directory);
+        created.map_err(failed("make the directory", directory))?;
+        Ok(Self { directory: directory.to_owned() })
     }
 
     /// The content of an object's file; `None` when there is none.
@@ -61,7 +61,7 @@ impl Objects {
     pub(crate) fn write(&self, type_name: &str, id: &str, content: &[u8]) -> Result<(), ObjectsError> {
         let path = self.path(type_name, id)?;
         let fail = failed("write", &path);
-        let mut file = match tempfile::NamedTempFile::new_in(&self.folder) {
+        let mut file = match tempfile::NamedTempFile::new_in(&self.directory) {
             Ok(file) => file,
             Err(error) => return Err(fail(error)),
         };
@@ -81,8 +81,8 @@ impl Objects {
 
     /// The ids of all objects of a type, sorted.
     pub(crate) fn ids(&self, type_name: &str) -> Result<Vec<String>, ObjectsError> {
-        let fail = failed("list", &self.folder);
-        let entries = match fs::read_dir(&self.folder) {
+        let fail = failed("list", &self.directory);
+        let entries = match fs::read_dir(&self.directory) {
             Ok(entries) => entries,
             Err(error) => return Err(fail(error)),
         };
@@ -101,7 +101,7 @@ impl Objects {
         if !is_id(id) {
             return Err(ObjectsError::BadId { id: id.to_owned() });
         }
-        Ok(self.folder.join(format!("{type_name}.{id}.json")))
+        Ok(self.directory.join(format!("{type_name}.{id}.json")))
     }
 }
 
@@ -128,8 +128,8 @@ mod tests {
 
     #[test]
     fn an_object_is_there_until_it_is_removed() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let objects = Objects::open(folder.path()).expect("a directory that exists");
+        let directory = tempfile::tempdir().expect("a directory");
+        let objects = Objects::open(directory.path()).expect("a directory that exists");
 
         assert_eq!(objects.read("sandbox_note", "a").expect("readable"), None);
         objects.write("sandbox_note", "a", b"{}").expect("writable");
@@ -141,8 +141,8 @@ mod tests {
 
     #[test]
     fn only_objects_of_the_type_are_listed() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let objects = Objects::open(folder.path()).expect("a directory that exists");
+        let directory = tempfile::tempdir().expect("a directory");
+        let objects = Objects::open(directory.path()).expect("a directory that exists");
         for (type_name, id) in [("sandbox_note", "b"), ("sandbox_note", "a"), ("sandbox_notebook", "c")] {
             objects.write(type_name, id, b"{}").expect("writable");
         }
@@ -150,9 +150,9 @@ mod tests {
     }
 
     #[test]
-    fn an_id_cannot_lead_out_of_the_folder() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let objects = Objects::open(folder.path()).expect("a directory that exists");
+    fn an_id_cannot_lead_out_of_the_directory() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let objects = Objects::open(directory.path()).expect("a directory that exists");
         for id in ["../escape", "", "a/b", "a.b", &"x".repeat(65)] {
             assert!(matches!(objects.read("sandbox_note", id), Err(ObjectsError::BadId { .. })), "{id:?}");
         }

@@ -44,7 +44,7 @@ pub struct Provider {
 
 #[derive(Clone, Debug, Default)]
 struct Configuration {
-    folder: Option<PathBuf>,
+    directory: Option<PathBuf>,
     unknown: bool,
 }
 
@@ -187,14 +187,15 @@ impl Provider {
         }
         let object = Object::from_value(config).unwrap_or_default();
         let unknown = matches!(object.value("directory"), Value::Unknown(_));
-        let folder = object.text("directory").map(PathBuf::from).or_else(|| self.switches.directory.clone());
-        if folder.is_none() && !unknown {
+        let directory =
+            object.text("directory").map(PathBuf::from).or_else(|| self.switches.directory.clone());
+        if directory.is_none() && !unknown {
             let detail =
                 "Set the attribute directory, or the environment variable SANDBOX_DIR, to a directory.";
             return Diagnostic::error("Nowhere to keep objects", detail).at(at("directory")).into();
         }
-        let folder = folder.filter(|_| !unknown);
-        if self.configuration.set(Configuration { folder, unknown }).is_err() {
+        let directory = directory.filter(|_| !unknown);
+        if self.configuration.set(Configuration { directory, unknown }).is_err() {
             let detail = "A provider process is configured once; start another for another configuration.";
             return Diagnostic::error("The sandbox is configured already", detail).into();
         }
@@ -213,8 +214,8 @@ impl Provider {
         cancelled: CancellationToken,
         runtime: Handle,
     ) -> Call {
-        let folder = self.configuration.get().and_then(|configuration| configuration.folder.clone());
-        Call::new(type_name, kind.clone(), folder, cancelled, runtime, Arc::clone(&self.stdio))
+        let directory = self.configuration.get().and_then(|configuration| configuration.directory.clone());
+        Call::new(type_name, kind.clone(), directory, cancelled, runtime, Arc::clone(&self.stdio))
     }
 
     /// Looks up data. The call is one about the data source.

@@ -108,7 +108,7 @@ async fn serve_process(environment: &Environment, switches: Switches) -> Result<
     let encrypted = tls.is_some();
     let acceptor = tls.map(|config| TlsAcceptor::from(Arc::new(config)));
 
-    let socket = Socket::bind(&environment.socket_folder)?;
+    let socket = Socket::bind(&environment.socket_directory)?;
     let provider = Arc::new(Provider::new(protocol, switches).map_err(ServeError::Calls)?);
 
     #[cfg(feature = "misbehaviour")]
@@ -252,10 +252,10 @@ struct Socket {
 }
 
 impl Socket {
-    fn bind(folder: &Path) -> Result<Self, ServeError> {
+    fn bind(directory: &Path) -> Result<Self, ServeError> {
         let digits = random::text(10, b"0123456789");
         let digits = digits.map_err(|diagnostic| ServeError::SocketName(diagnostic.summary))?;
-        let path = folder.join(format!("plugin{digits}"));
+        let path = directory.join(format!("plugin{digits}"));
         match UnixListener::bind(&path) {
             Ok(listener) => Ok(Self { listener, path }),
             Err(source) => Err(ServeError::Socket { socket: path, source }),

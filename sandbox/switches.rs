@@ -137,8 +137,8 @@ mod tests {
 
     #[test]
     fn a_file_holds_more_switches_and_may_be_missing() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let path = folder.path().join("switches");
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("switches");
         let read = || Switches::read([("SANDBOX_FILE".to_owned(), path.display().to_string())].into_iter());
         assert_eq!(read().expect("no file, no switches").misbehaviour.schema, SchemaAnswer::Good);
         std::fs::write(&path, "SANDBOX_SCHEMA=warn\n\nSANDBOX_LEGACY=true\n").expect("a file");

@@ -251,10 +251,10 @@ fn stdin_is_a_pipe() -> bool {
 /// The version of the directory `resource-terraform-provider-vX` that the executable is in, or
 /// [`PLUGIN_VERSION`].
 pub(crate) fn plugin_version() -> semver::Version {
-    std::env::current_exe().ok().and_then(|program| version_of_folder(&program)).unwrap_or(PLUGIN_VERSION)
+    std::env::current_exe().ok().and_then(|program| version_of_directory(&program)).unwrap_or(PLUGIN_VERSION)
 }
 
-fn version_of_folder(program: &Path) -> Option<semver::Version> {
+fn version_of_directory(program: &Path) -> Option<semver::Version> {
     let directory = program.parent()?.file_name()?.to_str()?;
     semver::Version::parse(directory.strip_prefix("resource-terraform-provider-v")?).ok()
 }
@@ -298,8 +298,8 @@ mod tests {
     }
 
     #[test]
-    fn the_version_is_that_of_the_plugin_folder() {
-        let version = |path| version_of_folder(Path::new(path));
+    fn the_version_is_that_of_the_plugin_directory() {
+        let version = |path| version_of_directory(Path::new(path));
         assert_eq!(
             version(
                 "/home/.pulumi/plugins/resource-terraform-provider-v1.2.0/pulumi-resource-terraform-provider"

@@ -194,6 +194,6 @@ mod tests {
         assert!(!later.interrupted().is_cancelled());
         calls.close();
         assert!(later.interrupted().is_cancelled());
-        assert!(calls.begin("urn:d").interrupted().is_cancelled(), "nobody waits for it");
+        assert!(calls.begin("urn:d").interrupted().is_cancelled(), "the connection is closed");
     }
 }

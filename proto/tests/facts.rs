@@ -19,8 +19,8 @@ pub(super) fn ours() -> FileDescriptorSet {
 
 /// A contract from `testdata/`.
 pub(super) fn testdata(name: &str) -> FileDescriptorSet {
-    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    protox::compile([format!("testdata/{name}")], [crate_folder]).expect("the contract is sound")
+    let crate_directory = Path::new(env!("CARGO_MANIFEST_DIR"));
+    protox::compile([format!("testdata/{name}")], [crate_directory]).expect("the contract is sound")
 }
 
 /// Everything that the contracts say in one package.

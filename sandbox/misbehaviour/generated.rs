@@ -222,7 +222,7 @@ static SERVICES: LazyLock<Vec<&str>> = LazyLock::new(|| {
 static THINGS: LazyLock<Vec<&str>> = LazyLock::new(|| {
     "instance bucket policy attachment group rule endpoint gateway table index topic subscription role \
      user key alias image snapshot volume disk template schedule job trigger stage route peer zone \
-     record listener target pool node service task version layer account organization project folder \
+     record listener target pool node service task version layer account organization project directory \
      quota report dashboard alarm filter metric channel workspace association"
         .split_whitespace()
         .collect()

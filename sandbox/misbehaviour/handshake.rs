@@ -38,8 +38,8 @@ pub(crate) fn answer(line: &Line<'_>, handshake: Handshake) -> io::Result<Then> 
             format!("1|{protocol}|unix|{socket}|grpc|{}", "not base64! ".repeat(10))
         }
         Handshake::DeadSocket => {
-            let nobody = line.socket.with_extension("nobody");
-            Line { socket: &nobody, ..*line }.render()
+            let dead = line.socket.with_extension("dead");
+            Line { socket: &dead, ..*line }.render()
         }
         Handshake::Noise => format!("starting up...\n[DEBUG] reading settings\n\n{good}"),
         Handshake::Trickle => {

@@ -138,8 +138,8 @@ mod tests {
 
     #[test]
     fn a_request_is_read_back_without_its_frame() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let path = folder.path().join("requests");
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("requests");
         let requests = Requests::open(&path).expect("a new file");
 
         requests.append("/service/Method", b"\0\0\0\0\x03abc").expect("it is written");

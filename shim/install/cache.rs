@@ -24,9 +24,9 @@ pub use inventory::{CachedPackage, Inventory};
 pub use record::{AlteredError, UnverifiedReason, Verification, check_program};
 pub use removal::{Removal, RunningPrograms};
 
-use crate::executable::find_in_folder;
+use crate::executable::find_in_directory;
 use crate::{Platform, ProviderAddress, VersionConstraint};
-use lock::FolderLock;
+use lock::DirectoryLock;
 
 /// What the names of providers' programs start with.
 const PROGRAM_PREFIX: &str = "terraform-provider-";
@@ -53,7 +53,7 @@ pub struct CachedProvider {
 pub struct NotCached {
     pub address: ProviderAddress,
     pub constraint: VersionConstraint,
-    pub folder: PathBuf,
+    pub directory: PathBuf,
     pub expected: PathBuf,
     pub versions: Vec<Version>,
     pub skipped: Vec<Skipped>,
@@ -90,13 +90,13 @@ impl ProviderCache {
     }
 
     /// Where the versions of a provider lie.
-    pub fn provider_folder(&self, address: &ProviderAddress) -> PathBuf {
+    pub fn provider_directory(&self, address: &ProviderAddress) -> PathBuf {
         self.root.join(address.host()).join(address.namespace()).join(address.provider_type())
     }
 
     /// Where a version of a provider lies unpacked.
-    pub(crate) fn package_folder(&self, address: &ProviderAddress, version: &Version) -> PathBuf {
-        self.provider_folder(address).join(version.to_string()).join(self.platform.to_string())
+    pub(crate) fn package_directory(&self, address: &ProviderAddress, version: &Version) -> PathBuf {
+        self.provider_directory(address).join(version.to_string()).join(self.platform.to_string())
     }
 
     /// The newest version of a provider that will do.
@@ -108,10 +108,10 @@ impl ProviderCache {
         address: &ProviderAddress,
         constraint: &VersionConstraint,
     ) -> Result<CachedProvider, Box<NotCached>> {
-        let folder = self.provider_folder(address);
+        let directory = self.provider_directory(address);
         let mut packages = Vec::new();
         let mut skipped = Vec::new();
-        match std::fs::read_dir(&folder) {
+        match std::fs::read_dir(&directory) {
             Ok(entries) => {
                 for entry in entries.filter_map(Result::ok) {
                     match self.look_at(address, &entry.path()) {
@@ -134,8 +134,8 @@ impl ProviderCache {
         Err(Box::new(NotCached {
             address: address.clone(),
             constraint: constraint.clone(),
-            expected: folder.join(version).join(self.platform.to_string()),
-            folder,
+            expected: directory.join(version).join(self.platform.to_string()),
+            directory,
             versions: packages.into_iter().map(|package| package.version).collect(),
             skipped,
         }))
@@ -149,7 +149,7 @@ impl ProviderCache {
             return match self.packed_version(address, name) {
                 Some(version) => Err(format!(
                     "it is still packed; unpack it into {}",
-                    self.package_folder(address, &version).display()
+                    self.package_directory(address, &version).display()
                 )),
                 None if Version::parse(name).is_ok() => Err("it is not a directory".to_owned()),
                 // Lock files, checksums, archives for other machines.
@@ -158,24 +158,26 @@ impl ProviderCache {
         }
         let version =
             Version::parse(name).map_err(|error| format!("it is not named by a version: {error}"))?;
-        let folder = path.join(self.platform.to_string());
-        if !folder.is_dir() {
+        let directory = path.join(self.platform.to_string());
+        if !directory.is_dir() {
             return Err(match platforms(path) {
-                _ if folder.symlink_metadata().is_ok() => {
+                _ if directory.symlink_metadata().is_ok() => {
                     format!("{} in it is not a directory", self.platform)
                 }
                 // What was removed has left its lock there.
-                Ok(others) if others.is_empty() && FolderLock::path_of(&folder).exists() => return Ok(None),
+                Ok(others) if others.is_empty() && DirectoryLock::path_of(&directory).exists() => {
+                    return Ok(None);
+                }
                 Ok(others) if others.is_empty() => "it is empty".to_owned(),
                 Ok(others) => format!("it is for {}, not for {}", others.join(", "), self.platform),
                 Err(error) => error.to_string(),
             });
         }
         let program = format!("{PROGRAM_PREFIX}{}", address.provider_type());
-        match find_in_folder(&folder, &program) {
+        match find_in_directory(&directory, &program) {
             Ok(Some(executable)) => Ok(Some(CachedProvider { version, executable })),
-            Ok(None) => Err(format!("there is no {program} in {}", folder.display())),
-            Err(error) => Err(format!("{}: {error}", folder.display())),
+            Ok(None) => Err(format!("there is no {program} in {}", directory.display())),
+            Err(error) => Err(format!("{}: {error}", directory.display())),
         }
     }
 
@@ -225,8 +227,8 @@ fn more(formatter: &mut fmt::Formatter<'_>, count: usize) -> fmt::Result {
 }
 
 /// The directories in a version's directory.
-fn platforms(folder: &Path) -> io::Result<Vec<String>> {
-    let entries = std::fs::read_dir(folder)?.filter_map(Result::ok).filter(|entry| entry.path().is_dir());
+fn platforms(directory: &Path) -> io::Result<Vec<String>> {
+    let entries = std::fs::read_dir(directory)?.filter_map(Result::ok).filter(|entry| entry.path().is_dir());
     let names = entries.map(|entry| shown(&entry.file_name()));
     // What somebody is still unpacking.
     let mut names: Vec<String> = names.filter(|name| !name.starts_with('.')).collect();
@@ -252,23 +254,23 @@ mod tests {
     const PLATFORM: Platform = Platform { os: "linux", arch: "amd64" };
 
     struct Fixture {
-        folder: tempfile::TempDir,
+        directory: tempfile::TempDir,
     }
 
     impl Fixture {
         fn new() -> Self {
-            Self { folder: tempfile::tempdir().expect("a directory") }
+            Self { directory: tempfile::tempdir().expect("a directory") }
         }
 
         fn cache(&self) -> ProviderCache {
-            ProviderCache::for_platform(self.folder.path(), PLATFORM)
+            ProviderCache::for_platform(self.directory.path(), PLATFORM)
         }
 
         fn path(&self, path: &str) -> PathBuf {
-            self.folder.path().join("registry.opentofu.org/hashicorp/random").join(path)
+            self.directory.path().join("registry.opentofu.org/hashicorp/random").join(path)
         }
 
-        fn folder(&self, path: &str) -> PathBuf {
+        fn directory(&self, path: &str) -> PathBuf {
             fs::create_dir_all(self.path(path)).expect("a directory in a new directory");
             self.path(path)
         }
@@ -315,11 +317,11 @@ mod tests {
     #[test]
     fn a_missing_version_is_reported_with_all_that_helps() {
         let cache = Fixture::new();
-        let folder = cache.path("").display().to_string();
-        let folder = folder.trim_end_matches('/');
+        let directory = cache.path("").display().to_string();
+        let directory = directory.trim_end_matches('/');
         assert_eq!(cache.missing(""), "the cache has no hashicorp/random");
         let help = cache.find("").expect_err("it is not there").help();
-        assert_eq!(help, format!("or unpack the provider into {folder}/VERSION/linux_amd64"));
+        assert_eq!(help, format!("or unpack the provider into {directory}/VERSION/linux_amd64"));
         cache.version("3.9.0");
         cache.version("3.10.0");
         assert_eq!(
@@ -327,7 +329,7 @@ mod tests {
             "the cache has no hashicorp/random that satisfies \"= 4.0\", only 3.10.0, 3.9.0"
         );
         let help = cache.find("= 4.0").expect_err("it is not there").help();
-        assert_eq!(help, format!("or unpack the provider into {folder}/4.0.0/linux_amd64"));
+        assert_eq!(help, format!("or unpack the provider into {directory}/4.0.0/linux_amd64"));
         for minor in 11..40 {
             cache.version(&format!("3.{minor}.0"));
         }
@@ -337,15 +339,15 @@ mod tests {
     #[test]
     fn what_cannot_be_used_is_passed_over_and_told() {
         let cache = Fixture::new();
-        cache.folder("1.0.0/linux_amd64");
-        cache.folder("1.1.0");
-        cache.folder("1.2.0/darwin_arm64");
+        cache.directory("1.0.0/linux_amd64");
+        cache.directory("1.1.0");
+        cache.directory("1.2.0/darwin_arm64");
         cache.file("1.3.0/linux_amd64");
         cache.file("1.4.0");
-        cache.folder("1.5.0/linux_amd64/terraform-provider-random_v1.5.0");
+        cache.directory("1.5.0/linux_amd64/terraform-provider-random_v1.5.0");
         cache.file("1.6.0/linux_amd64/terraform-provider-randomizer");
-        cache.folder("v1.7.0/linux_amd64");
-        cache.folder("1.8/linux_amd64");
+        cache.directory("v1.7.0/linux_amd64");
+        cache.directory("1.8/linux_amd64");
         cache.file("terraform-provider-random_1.9.0_linux_amd64.zip");
         cache.file("Terraform-Provider-Random_1.9.1_Linux_AMD64.zip");
         cache.file("terraform-provider-random_1.9.2_darwin_arm64.zip");
@@ -392,32 +394,32 @@ mod tests {
         let cache = Fixture::new();
         let elsewhere = Fixture::new();
         elsewhere.version("3.0.0");
-        cache.folder("3.0.0");
+        cache.directory("3.0.0");
         symlink(elsewhere.path("3.0.0/linux_amd64"), cache.path("3.0.0/linux_amd64")).expect("a link");
         assert_eq!(cache.found(""), "3.0.0");
     }
 
     #[test]
-    fn a_root_that_is_no_folder_is_told() {
+    fn a_root_that_is_no_directory_is_told() {
         let cache = Fixture::new();
-        fs::write(cache.folder.path().join("registry.opentofu.org"), "").expect("a file");
+        fs::write(cache.directory.path().join("registry.opentofu.org"), "").expect("a file");
         assert!(cache.missing("").contains("Not a directory"), "{}", cache.missing(""));
     }
 
     #[test]
     fn absurd_names_are_shown_short_and_without_control_characters() {
         let cache = Fixture::new();
-        cache.folder(&format!("\u{1b}[31m\n{}", "x".repeat(200)));
+        cache.directory(&format!("\u{1b}[31m\n{}", "x".repeat(200)));
         let error = cache.missing("");
         assert!(error.contains("\\u{1b}[31m\\nxxx") && error.len() < 800, "{error}");
     }
 
     #[test]
-    fn a_provider_of_a_registry_on_another_port_has_a_folder_of_its_own() {
+    fn a_provider_of_a_registry_on_another_port_has_a_directory_of_its_own() {
         let cache = ProviderCache::for_platform("/cache", PLATFORM);
         let address = ProviderAddress::parse("Example.com:8443/a/b").expect("an address");
         assert_eq!(
-            cache.package_folder(&address, &Version::new(1, 2, 3)),
+            cache.package_directory(&address, &Version::new(1, 2, 3)),
             Path::new("/cache/example.com:8443/a/b/1.2.3/linux_amd64")
         );
     }

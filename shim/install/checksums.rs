@@ -132,8 +132,8 @@ mod tests {
 
     #[test]
     fn a_file_is_summed_up_as_others_do() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let path = folder.path().join("a");
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("a");
         std::fs::write(&path, "abc").expect("a file");
         assert_eq!(
             FileSum::of_file(&path).expect("it can be read").to_string(),

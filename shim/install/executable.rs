@@ -13,20 +13,20 @@ pub fn find_executable(prefix: &Path) -> PathBuf {
     if prefix.is_file() {
         return prefix.to_owned();
     }
-    let (Some(folder), Some(name)) = (prefix.parent(), prefix.file_name().and_then(|name| name.to_str()))
+    let (Some(directory), Some(name)) = (prefix.parent(), prefix.file_name().and_then(|name| name.to_str()))
     else {
         return prefix.to_owned();
     };
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    find_in_folder(folder, name).ok().flatten().unwrap_or_else(|| prefix.to_owned())
+    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+    find_in_directory(directory, name).ok().flatten().unwrap_or_else(|| prefix.to_owned())
 }
 
 /// The program in a directory whose name is `name`, or goes on behind it with `_` or `.`.
 ///
 /// The lexically first one counts, as Terraform has it, but files that may be executed go before the archives and checksums
 /// that lie beside them.
-pub(super) fn find_in_folder(folder: &Path, name: &str) -> std::io::Result<Option<PathBuf>> {
-    let candidates = std::fs::read_dir(folder)?
+pub(super) fn find_in_directory(directory: &Path, name: &str) -> std::io::Result<Option<PathBuf>> {
+    let candidates = std::fs::read_dir(directory)?
         .filter_map(Result::ok)
         .filter(|entry| {
             let file = entry.file_name();
@@ -52,43 +52,43 @@ fn is_executable(path: &Path) -> bool {
 mod tests {
     use super::*;
 
-    fn folder(files: &[&str]) -> tempfile::TempDir {
-        let folder = tempfile::tempdir().expect("a directory");
+    fn directory(files: &[&str]) -> tempfile::TempDir {
+        let directory = tempfile::tempdir().expect("a directory");
         for file in files {
-            std::fs::write(folder.path().join(file), "").expect("a file");
+            std::fs::write(directory.path().join(file), "").expect("a file");
         }
-        folder
+        directory
     }
 
     #[test]
     fn a_file_may_carry_its_version_behind_the_name() {
-        let folder =
-            folder(&["terraform-provider-random_v3.6.0_x5", "terraform-provider-randomizer", "README.md"]);
-        let found = find_executable(&folder.path().join("terraform-provider-random"));
-        assert_eq!(found, folder.path().join("terraform-provider-random_v3.6.0_x5"));
+        let directory =
+            directory(&["terraform-provider-random_v3.6.0_x5", "terraform-provider-randomizer", "README.md"]);
+        let found = find_executable(&directory.path().join("terraform-provider-random"));
+        assert_eq!(found, directory.path().join("terraform-provider-random_v3.6.0_x5"));
     }
 
     #[cfg(unix)]
     #[test]
     fn what_can_be_executed_goes_before_what_lies_beside_it() {
         use std::os::unix::fs::PermissionsExt as _;
-        let folder = folder(&["terraform-provider-random.zip", "terraform-provider-random_v3.6.0"]);
-        let program = folder.path().join("terraform-provider-random_v3.6.0");
+        let directory = directory(&["terraform-provider-random.zip", "terraform-provider-random_v3.6.0"]);
+        let program = directory.path().join("terraform-provider-random_v3.6.0");
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
-        assert_eq!(find_executable(&folder.path().join("terraform-provider-random")), program);
+        assert_eq!(find_executable(&directory.path().join("terraform-provider-random")), program);
     }
 
     #[test]
     fn a_file_of_exactly_that_name_comes_first() {
-        let folder = folder(&["terraform-provider-random.exe", "terraform-provider-random"]);
-        let wanted = folder.path().join("terraform-provider-random");
+        let directory = directory(&["terraform-provider-random.exe", "terraform-provider-random"]);
+        let wanted = directory.path().join("terraform-provider-random");
         assert_eq!(find_executable(&wanted), wanted);
     }
 
     #[test]
     fn what_is_not_there_is_left_to_the_launcher_to_complain_about() {
-        let folder = folder(&[]);
-        let wanted = folder.path().join("terraform-provider-random");
+        let directory = directory(&[]);
+        let wanted = directory.path().join("terraform-provider-random");
         assert_eq!(find_executable(&wanted), wanted);
     }
 }

@@ -24,7 +24,7 @@ const LARGEST: u64 = 8 << 30;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PackageForm {
     /// Unpacked.
-    Folder(PathBuf),
+    Directory(PathBuf),
     /// As a ZIP file.
     Archive(PathBuf),
 }
@@ -91,7 +91,7 @@ impl PackageHash {
     /// When it cannot be read, or is none.
     pub fn of_contents(package: &PackageForm) -> Result<Self, SumError> {
         let sums = match package {
-            PackageForm::Folder(path) => sums_of_folder(path),
+            PackageForm::Directory(path) => sums_of_directory(path),
             PackageForm::Archive(path) => sums_of_archive(path),
         };
         let of_all = sums.and_then(|sums| of_sums(&sums));
@@ -123,7 +123,7 @@ impl PackageForm {
     /// Where it is.
     pub fn path(&self) -> &Path {
         match self {
-            Self::Folder(path) | Self::Archive(path) => path,
+            Self::Directory(path) | Self::Archive(path) => path,
         }
     }
 
@@ -168,13 +168,13 @@ fn of_sums(sums: &BTreeMap<Vec<u8>, [u8; 32]>) -> io::Result<PackageHash> {
     Ok(PackageHash(format!("h1:{}", STANDARD.encode(all.finalize()))))
 }
 
-fn sums_of_folder(folder: &Path) -> io::Result<BTreeMap<Vec<u8>, [u8; 32]>> {
+fn sums_of_directory(directory: &Path) -> io::Result<BTreeMap<Vec<u8>, [u8; 32]>> {
     let mut sums = BTreeMap::new();
     let mut left = LARGEST;
     // Depth is bounded by the length of paths, so an explicit stack is for the program's own.
-    let mut folders = vec![(folder.to_owned(), Vec::new())];
-    while let Some((folder, name)) = folders.pop() {
-        for entry in std::fs::read_dir(&folder)? {
+    let mut directories = vec![(directory.to_owned(), Vec::new())];
+    while let Some((directory, name)) = directories.pop() {
+        for entry in std::fs::read_dir(&directory)? {
             let entry = entry?;
             let mut name = name.clone();
             if !name.is_empty() {
@@ -182,7 +182,7 @@ fn sums_of_folder(folder: &Path) -> io::Result<BTreeMap<Vec<u8>, [u8; 32]>> {
             }
             name.extend_from_slice(entry.file_name().as_encoded_bytes());
             if entry.file_type()?.is_dir() {
-                folders.push((entry.path(), name));
+                directories.push((entry.path(), name));
             } else {
                 let file = File::open(entry.path())?;
                 // Devices and pipes never end.
@@ -191,7 +191,7 @@ fn sums_of_folder(folder: &Path) -> io::Result<BTreeMap<Vec<u8>, [u8; 32]>> {
                 }
                 sums.insert(name, sum_of(file, &mut left)?);
             }
-            if sums.len() + folders.len() > MOST_FILES {
+            if sums.len() + directories.len() > MOST_FILES {
                 return Err(invalid(format!("there are more than {MOST_FILES} files in it")));
             }
         }
@@ -249,14 +249,14 @@ mod tests {
 
     const FILES: [(&str, &str); 3] = [("b", "two\n"), ("a/c", "three\n"), ("a.txt", "")];
 
-    fn folder() -> tempfile::TempDir {
-        let folder = tempfile::tempdir().expect("a directory");
+    fn directory() -> tempfile::TempDir {
+        let directory = tempfile::tempdir().expect("a directory");
         for (name, text) in FILES {
-            let path = folder.path().join(name);
+            let path = directory.path().join(name);
             fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
             fs::write(path, text).expect("a file");
         }
-        folder
+        directory
     }
 
     fn archive(files: &[(&str, &str)]) -> tempfile::NamedTempFile {
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_and_an_archive_of_the_same_files_have_one_sum_of_contents() {
+    fn a_directory_and_an_archive_of_the_same_files_have_one_sum_of_contents() {
         // sha256sum of "HASH  a.txt\nHASH  a/c\nHASH  b\n", as Go's golang.org/x/mod/sumdb/dirhash makes it.
         let lines = format!(
             "{}  a.txt\n{}  a/c\n{}  b\n",
@@ -280,17 +280,17 @@ mod tests {
             hex::encode(Sha256::digest("two\n")),
         );
         let expected = format!("h1:{}", STANDARD.encode(Sha256::digest(lines)));
-        let (folder, archive) = (folder(), archive(&FILES));
+        let (directory, archive) = (directory(), archive(&FILES));
         let of = |package| {
             PackageHash::of_contents(&package).unwrap_or_else(|error| panic!("{error:?}")).to_string()
         };
-        assert_eq!(of(PackageForm::Folder(folder.path().into())), expected);
+        assert_eq!(of(PackageForm::Directory(directory.path().into())), expected);
         assert_eq!(of(PackageForm::Archive(archive.path().into())), expected);
-        fs::write(folder.path().join("b"), "two").expect("a file");
-        assert_ne!(of(PackageForm::Folder(folder.path().into())), expected);
+        fs::write(directory.path().join("b"), "two").expect("a file");
+        assert_ne!(of(PackageForm::Directory(directory.path().into())), expected);
         let empty = tempfile::tempdir().expect("a directory");
         assert_eq!(
-            of(PackageForm::Folder(empty.path().into())),
+            of(PackageForm::Directory(empty.path().into())),
             "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
         );
     }
@@ -312,9 +312,9 @@ mod tests {
             Some(&contents)
         );
         // What has been unpacked has no archive's sum.
-        let folder = folder();
+        let directory = directory();
         assert_eq!(
-            PackageForm::Folder(folder.path().into()).first_match([&whole]).expect("it can be read"),
+            PackageForm::Directory(directory.path().into()).first_match([&whole]).expect("it can be read"),
             None
         );
         assert!(PackageHash::parse("x").is_err() && PackageHash::parse(":x").is_err());
@@ -328,11 +328,11 @@ mod tests {
         };
         let file = tempfile::NamedTempFile::new().expect("a file");
         assert!(reason(PackageForm::Archive(file.path().into())).contains("cannot be summed up: "));
-        assert!(reason(PackageForm::Folder(file.path().into())).contains("cannot be summed up: "));
+        assert!(reason(PackageForm::Directory(file.path().into())).contains("cannot be summed up: "));
         let broken = archive(&[("a\nb", "")]);
         assert!(reason(PackageForm::Archive(broken.path().into())).contains("has a line break"));
-        let folder = folder();
-        std::os::unix::fs::symlink("nowhere", folder.path().join("link")).expect("a link");
-        assert!(reason(PackageForm::Folder(folder.path().into())).contains("cannot be summed up: "));
+        let directory = directory();
+        std::os::unix::fs::symlink("nowhere", directory.path().join("link")).expect("a link");
+        assert!(reason(PackageForm::Directory(directory.path().into())).contains("cannot be summed up: "));
     }
 }

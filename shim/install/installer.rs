@@ -28,7 +28,7 @@ use isthmus_common::blocking;
 use isthmus_common::permissions::create_directories;
 use semver::Version;
 
-use crate::cache::lock::FolderLock;
+use crate::cache::lock::DirectoryLock;
 use crate::cache::record::{Record, seconds};
 use crate::cache::staging::{Staging, remove_abandoned};
 use crate::cache::{CachedProvider, NotCached};
@@ -149,12 +149,12 @@ impl Installer {
         address: &ProviderAddress,
         version: &Version,
         platform: Platform,
-        folder: &Path,
+        directory: &Path,
         listener: Listener<'_>,
     ) -> Result<Delivery, Box<InstallError>> {
         let receiver = Receiver { address, version, policy: self.policy, listener };
         let (offer, place) = self.origins.offer(address, version, platform).await?;
-        receiver.take(offer, place, folder.join("archive.zip")).await
+        receiver.take(offer, place, directory.join("archive.zip")).await
     }
 
     /// The versions of a provider that there are, best source first where several have one.
@@ -242,14 +242,14 @@ impl Installer {
         address: &ProviderAddress,
         found: &CachedProvider,
     ) -> Result<Option<Installed>, Box<InstallError>> {
-        let folder = self.cache.package_folder(address, &found.version);
-        let (path, executable) = (Record::path_of(&folder), found.executable.clone());
+        let directory = self.cache.package_directory(address, &found.version);
+        let (path, executable) = (Record::path_of(&directory), found.executable.clone());
         let checked = blocking(move || {
             let Some(mut record) = Record::read(&path) else { return Ok(None) };
             record.check(&executable, &path).map(|()| Some(record))
         });
         let Some(record) = checked.await? else { return Ok(None) };
-        self.check_lock(address, PackageForm::Folder(folder), record.archive_sum()).await?;
+        self.check_lock(address, PackageForm::Directory(directory), record.archive_sum()).await?;
         Ok(Some(Installed::cached(address, found.clone(), record.verification)))
     }
 
@@ -290,8 +290,8 @@ impl Installer {
             FailureClass::Unreachable => UnverifiedReason::Unreachable(error.to_string()),
             FailureClass::Absent => UnverifiedReason::Absent(error.to_string()),
         };
-        let folder = self.cache.package_folder(address, &found.version);
-        let path = Record::path_of(&folder);
+        let directory = self.cache.package_directory(address, &found.version);
+        let path = Record::path_of(&directory);
         if self.policy.enforce_validation {
             let record = blocking(move || Record::read(&path)).await;
             let is_unsigned = record.is_some_and(|record| record.verification == Verification::Unsigned);
@@ -302,12 +302,12 @@ impl Installer {
                 error,
             }));
         }
-        self.check_lock(address, PackageForm::Folder(folder), None).await?;
+        self.check_lock(address, PackageForm::Directory(directory), None).await?;
         let verification = Verification::Unverified { since: seconds(self.origins.now()), reason };
         let (recorded, executable) = (verification.clone(), found.executable.clone());
         blocking(move || {
             // In a cache that cannot be written it is the same at each start; its programs are not read for nothing.
-            if path.parent().is_some_and(|folder| tempfile::tempfile_in(folder).is_ok()) {
+            if path.parent().is_some_and(|directory| tempfile::tempfile_in(directory).is_ok()) {
                 let _ = Record::of(&executable, None, recorded).and_then(|record| record.write(&path));
             }
         })
@@ -322,14 +322,15 @@ impl Installer {
         version: &Version,
         listener: Listener<'_>,
     ) -> Result<Installed, Box<InstallError>> {
-        let package_folder = self.cache.package_folder(address, version);
-        let folder = package_folder.parent().unwrap_or(&package_folder).to_owned();
-        let write = |source| Box::new(InstallError::Write { path: folder.clone(), source });
-        let created = folder.clone();
+        let package_directory = self.cache.package_directory(address, version);
+        let directory = package_directory.parent().unwrap_or(&package_directory).to_owned();
+        let write = |source| Box::new(InstallError::Write { path: directory.clone(), source });
+        let created = directory.clone();
         blocking(move || create_directories(&created)).await.map_err(write)?;
         let waiting =
             || listener(InstallEvent::Waiting { address: address.clone(), version: version.clone() });
-        let lock = FolderLock::take(&FolderLock::path_of(&package_folder), waiting).await.map_err(write)?;
+        let lock =
+            DirectoryLock::take(&DirectoryLock::path_of(&package_directory), waiting).await.map_err(write)?;
         let before = self.find(address, version).await.ok();
         if let Some(found) = &before
             && let Some(installed) = self.checked(address, found).await?
@@ -338,7 +339,7 @@ impl Installer {
             return Ok(installed);
         }
         let platform = self.cache.platform();
-        let parent = folder.clone();
+        let parent = directory.clone();
         let staging = blocking(move || {
             remove_abandoned(&parent, platform);
             Staging::create_in(&parent, platform)
@@ -348,8 +349,8 @@ impl Installer {
         self.check_lock(address, delivery.package.clone(), None).await?;
         let place = Place {
             program: format!("terraform-provider-{}", address.provider_type()),
-            record: Record::path_of(&package_folder),
-            package: package_folder,
+            record: Record::path_of(&package_directory),
+            package: package_directory,
             before: before.map(|found| found.executable),
         };
         let Delivery { package, verification, mut warnings, .. } = delivery;
@@ -362,7 +363,7 @@ impl Installer {
         });
         let Placed { executable, kept } = placed.await?;
         if let Some(kept) = kept {
-            let place = self.cache.package_folder(address, version);
+            let place = self.cache.package_directory(address, version);
             warnings.push(format!(
                 "replaced {}, which differs from {address} {version}; its previous content is in {}",
                 place.display(),

@@ -10,14 +10,14 @@ use std::io::{self, Read, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use isthmus_common::permissions::{DIRECTORY, FILE as FILE_MODE, create_directories};
+use isthmus_common::permissions::{DIRECTORY, FILE, create_directories};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
 /// The bits of a mode that say what kind of file it is, and the two kinds that may be unpacked.
 const KIND: u32 = 0o170_000;
-const FILE: u32 = 0o100_000;
-const FOLDER: u32 = 0o040_000;
+const FILE_KIND: u32 = 0o100_000;
+const DIRECTORY_KIND: u32 = 0o040_000;
 /// The bits of a mode that say that a file is a program.
 const PROGRAM: u32 = 0o111;
 /// Archives made on Windows have no modes, so a provider's program is known by its name too.
@@ -88,7 +88,7 @@ impl Default for UnpackLimits {
 }
 
 /// Unpacks an archive into an empty directory that nobody else writes to.
-pub(crate) fn unpack(archive: &Path, folder: &Path, limits: &UnpackLimits) -> Result<(), UnpackError> {
+pub(crate) fn unpack(archive: &Path, directory: &Path, limits: &UnpackLimits) -> Result<(), UnpackError> {
     let unreadable = |source| UnpackError::Archive { path: archive.to_owned(), source };
     let refused = |fault| UnpackError::Refused { path: archive.to_owned(), fault };
     let file = File::open(archive).map_err(|error| unreadable(ZipError::Io(error)))?;
@@ -110,28 +110,28 @@ pub(crate) fn unpack(archive: &Path, folder: &Path, limits: &UnpackLimits) -> Re
         if entry.encrypted() {
             return Err(refused(UnpackFault::Encrypted(shown(&name))));
         }
-        let is_folder = name.ends_with('/');
+        let is_directory = name.ends_with('/');
         let mode = entry.unix_mode();
         let kind = mode.map_or(0, |mode| mode & KIND);
-        let expected = if is_folder { FOLDER } else { FILE };
+        let expected = if is_directory { DIRECTORY_KIND } else { FILE_KIND };
         if entry.is_symlink() || !(kind == 0 || kind == expected) {
             return Err(refused(UnpackFault::Kind(shown(&name))));
         }
-        if !names.take(&parts, is_folder) {
+        if !names.take(&parts, is_directory) {
             return Err(refused(UnpackFault::Twice(shown(&name))));
         }
-        let path: PathBuf = folder.join(parts.iter().collect::<PathBuf>());
+        let path: PathBuf = directory.join(parts.iter().collect::<PathBuf>());
         let write = |source| UnpackError::Write { path: path.clone(), source };
-        let parent = if is_folder { Some(path.as_path()) } else { path.parent() };
+        let parent = if is_directory { Some(path.as_path()) } else { path.parent() };
         if let Some(parent) = parent {
             create_directories(parent).map_err(write)?;
         }
-        if is_folder {
+        if is_directory {
             continue;
         }
         let last = parts.last().copied().unwrap_or_default();
         let program = mode.is_some_and(|mode| mode & PROGRAM != 0) || last.starts_with(PROGRAM_PREFIX);
-        let mode = if program { DIRECTORY } else { FILE_MODE };
+        let mode = if program { DIRECTORY } else { FILE };
         let mut file =
             OpenOptions::new().write(true).create_new(true).mode(mode).open(&path).map_err(write)?;
         let announced = entry.size();
@@ -183,12 +183,12 @@ struct Names(HashMap<String, Taken>);
 #[derive(Debug, PartialEq, Eq)]
 struct Taken {
     exactly: String,
-    is_folder: bool,
+    is_directory: bool,
 }
 
 impl Names {
     /// Takes a name, and those of the directories that it is in; false if something else has one of them.
-    fn take(&mut self, parts: &[&str], is_folder: bool) -> bool {
+    fn take(&mut self, parts: &[&str], is_directory: bool) -> bool {
         let mut path = String::new();
         for (index, part) in parts.iter().enumerate() {
             if index > 0 {
@@ -196,9 +196,9 @@ impl Names {
             }
             path.push_str(part);
             let is_last = index + 1 == parts.len();
-            let taken = Taken { exactly: path.clone(), is_folder: is_folder || !is_last };
+            let taken = Taken { exactly: path.clone(), is_directory: is_directory || !is_last };
             match self.0.get(&path.to_lowercase()) {
-                Some(known) if *known != taken || !taken.is_folder => return false,
+                Some(known) if *known != taken || !taken.is_directory => return false,
                 Some(_) => {}
                 None => {
                     self.0.insert(path.to_lowercase(), taken);

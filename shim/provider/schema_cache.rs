@@ -47,10 +47,10 @@ const LIMITS: Limits = Limits { bytes: 1 << 30, files: 10_000 };
 
 /// Something could not be kept.
 #[derive(Debug, thiserror::Error)]
-#[error("failed to write the schema cache {}", folder.display())]
+#[error("failed to write the schema cache {}", directory.display())]
 pub struct KeepError {
     /// The cache's directory.
-    pub folder: PathBuf,
+    pub directory: PathBuf,
     /// Why not.
     #[source]
     pub source: std::io::Error,
@@ -65,13 +65,13 @@ pub struct SchemaCache {
 
 impl SchemaCache {
     /// The cache in a directory, which need not be there yet.
-    pub fn new(folder: PathBuf) -> Self {
-        Self::with_limits(folder, LIMITS)
+    pub fn new(directory: PathBuf) -> Self {
+        Self::with_limits(directory, LIMITS)
     }
 
-    fn with_limits(folder: PathBuf, limits: Limits) -> Self {
+    fn with_limits(directory: PathBuf, limits: Limits) -> Self {
         // A larger file would push out everything else.
-        Self { files: Files::new(folder, limits.bytes / 2), limits }
+        Self { files: Files::new(directory, limits.bytes / 2), limits }
     }
 
     /// What is known of a program in a context.
@@ -179,7 +179,7 @@ impl SchemaCache {
     }
 
     fn error(&self, source: std::io::Error) -> KeepError {
-        KeepError { folder: self.files.folder().to_owned(), source }
+        KeepError { directory: self.files.directory().to_owned(), source }
     }
 }
 

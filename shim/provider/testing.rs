@@ -41,7 +41,7 @@ pub(super) struct Stage {
     pub(super) news: SchemaUpdate,
     pub(super) script: Script,
     _server: JoinSet<()>,
-    _folder: TempDir,
+    _directory: TempDir,
 }
 
 impl Script {
@@ -109,8 +109,8 @@ impl Stage {
         script: Script,
         known: Option<&KnownSchema>,
     ) -> (Result<Self, ProviderError>, Vec<Diagnostic>) {
-        let folder = tempfile::tempdir().expect("a directory");
-        let socket = folder.path().join("provider.sock");
+        let directory = tempfile::tempdir().expect("a directory");
+        let socket = directory.path().join("provider.sock");
         let listener = UnixListener::bind(&socket).expect("a socket in the test's own directory");
         let mut server = JoinSet::new();
         let router = tonic::transport::Server::builder()
@@ -132,7 +132,7 @@ impl Stage {
             news,
             script,
             _server: server,
-            _folder: folder,
+            _directory: directory,
         });
         (stage, warnings)
     }

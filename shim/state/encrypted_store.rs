@@ -51,12 +51,12 @@ impl EncryptedStore {
     ///
     /// # Errors
     /// When the store or the key cannot be made, opened or used.
-    pub async fn open(folder: &Path, configured_key: Option<&Path>) -> Result<Self, EncryptedStoreError> {
+    pub async fn open(directory: &Path, configured_key: Option<&Path>) -> Result<Self, EncryptedStoreError> {
         let source = match configured_key {
             Some(path) => KeySource::File(path.to_owned()),
-            None => KeySource::Folder(folder.to_owned()),
+            None => KeySource::Directory(directory.to_owned()),
         };
-        Self::connect(&StoreAddress::in_folder(folder), &source).await
+        Self::connect(&StoreAddress::in_directory(directory), &source).await
     }
 
     /// Opens the state store at an address, which is made where it is missing.
@@ -155,8 +155,8 @@ impl EncryptedStore {
     ///
     /// # Errors
     /// As of [`Self::rotate`].
-    pub async fn rotate_own_key(&self, folder: &Path) -> Result<Rotated, EncryptedStoreError> {
-        Rotation::of(&self.sealed).to_own_key(folder).await
+    pub async fn rotate_own_key(&self, directory: &Path) -> Result<Rotated, EncryptedStoreError> {
+        Rotation::of(&self.sealed).to_own_key(directory).await
     }
 
     /// What is kept under a key, newest first: providers' ids are not always unique.

@@ -114,13 +114,13 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_left_is_found_by_what_was_sent() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let encrypted_store = EncryptedStore::open(folder.path(), None).await.expect("a state store");
+        let directory = tempfile::tempdir().expect("a directory");
+        let encrypted_store = EncryptedStore::open(directory.path(), None).await.expect("a state store");
         encrypted_store.failed_delete_states().keep(&key(), &[1; 32], left("one")).await.expect("kept");
         encrypted_store.failed_delete_states().keep(&key(), &[2; 32], left("two")).await.expect("kept");
         encrypted_store.failed_delete_states().keep(&key(), &[1; 32], left("uno")).await.expect("kept");
 
-        let again = EncryptedStore::open(folder.path(), None).await.expect("the same state store");
+        let again = EncryptedStore::open(directory.path(), None).await.expect("the same state store");
         assert_eq!(
             again.failed_delete_states().find(&key(), &[1; 32]).await.expect("an answer"),
             Some(left("uno"))
@@ -147,8 +147,8 @@ mod tests {
 
     #[tokio::test]
     async fn the_oldest_remnants_of_a_resource_go_first() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let encrypted_store = EncryptedStore::open(folder.path(), None).await.expect("a state store");
+        let directory = tempfile::tempdir().expect("a directory");
+        let encrypted_store = EncryptedStore::open(directory.path(), None).await.expect("a state store");
         for sent in 0..10 {
             encrypted_store
                 .failed_delete_states()
@@ -171,14 +171,14 @@ mod tests {
 
     #[tokio::test]
     async fn no_file_holds_a_remnant_in_the_clear() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let encrypted_store = EncryptedStore::open(folder.path(), None).await.expect("a state store");
+        let directory = tempfile::tempdir().expect("a directory");
+        let encrypted_store = EncryptedStore::open(directory.path(), None).await.expect("a state store");
         encrypted_store
             .failed_delete_states()
             .keep(&key(), b"a digest of all that was sent!!!", left("hunter2"))
             .await
             .expect("kept");
-        for entry in std::fs::read_dir(folder.path()).expect("a directory") {
+        for entry in std::fs::read_dir(directory.path()).expect("a directory") {
             let path = entry.expect("an entry").path();
             let bytes = std::fs::read(&path).expect("a file");
             for text in [&b"hunter2"[..], b"a digest of all"] {

@@ -133,14 +133,18 @@ impl Journal {
         Ok(open)
     }
 
-    /// The changes of one resource that were begun and have no end yet. Nothing of other resources is read.
+    /// The changes of one resource that were begun and have no end yet. Nothing of other resources is read. A damaged intent
+    /// does not hide the others; [`Self::open_intents`] reports it.
     ///
     /// # Errors
-    /// When one of them cannot be read.
+    /// When the journal cannot be read.
     pub async fn open_intents_of(&self, key: &StoreKey) -> Result<Vec<OpenIntent>, EncryptedStoreError> {
         let mut open = Vec::new();
         for record in self.sealed.store.find(Kind::Intent, key).await? {
-            open.push(self.open_intent(&record).await?);
+            match self.open_intent(&record).await {
+                Ok(intent) => open.push(intent),
+                Err(error) => drop(Fault::of(record, error)?),
+            }
         }
         Ok(open)
     }

@@ -27,7 +27,7 @@ const MOST: Derivation = Derivation { memory: 1 << 20, passes: 64, lanes: 64 };
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeySource {
     /// A random key in `state.key` in a directory, which is made when it is first needed, for its owner alone.
-    Folder(PathBuf),
+    Directory(PathBuf),
     /// A file of 64 hexadecimal digits.
     File(PathBuf),
     /// 64 hexadecimal digits, from a variable of the environment.
@@ -78,14 +78,14 @@ pub(super) struct MasterKey {
 
 impl KeySource {
     /// The file of a directory's own key.
-    pub(super) fn file_in(folder: &Path) -> PathBuf {
-        folder.join(FILE)
+    pub(super) fn file_in(directory: &Path) -> PathBuf {
+        directory.join(FILE)
     }
 
     /// The file that the key is in, whether there is one or not.
     pub(super) fn file(&self) -> Option<PathBuf> {
         match self {
-            Self::Folder(folder) => Some(Self::file_in(folder)),
+            Self::Directory(directory) => Some(Self::file_in(directory)),
             Self::File(path) => Some(path.clone()),
             Self::Digits(_) | Self::Passphrase(_) => None,
         }
@@ -93,8 +93,8 @@ impl KeySource {
 
     /// The key file of a directory, if there is one already.
     pub(super) async fn own_file(&self) -> Option<PathBuf> {
-        let Self::Folder(folder) = self else { return None };
-        let path = Self::file_in(folder);
+        let Self::Directory(directory) = self else { return None };
+        let path = Self::file_in(directory);
         blocking(move || path.exists().then_some(path)).await
     }
 
@@ -105,8 +105,8 @@ impl KeySource {
     /// When there is no key where it should be.
     pub(super) fn load(&self, recipe: &KdfParams, store: Option<&str>) -> Result<MasterKey, KeyError> {
         match self {
-            Self::Folder(folder) => {
-                let path = Self::file_in(folder);
+            Self::Directory(directory) => {
+                let path = Self::file_in(directory);
                 match path.try_exists() {
                     Ok(true) => {}
                     Ok(false) => {
@@ -134,14 +134,15 @@ impl KeySource {
 
 /// Makes a key file with a random key, for its owner alone, unless there is one.
 pub(super) fn create(path: &Path) -> std::io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if !folder.is_dir() {
+    let directory =
+        path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !directory.is_dir() {
         use std::os::unix::fs::DirBuilderExt as _;
-        std::fs::DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(folder)?;
+        std::fs::DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(directory)?;
     }
     // Beside its place, and moved there when it is whole: of several processes that make it at once, one makes it and all
     // use it.
-    let mut file = tempfile::Builder::new().prefix(".key-").tempfile_in(folder)?;
+    let mut file = tempfile::Builder::new().prefix(".key-").tempfile_in(directory)?;
     writeln!(file, "{}", hex::encode(random::<32>()))?;
     file.as_file().sync_all()?;
     match file.persist_noclobber(path) {
@@ -150,7 +151,7 @@ pub(super) fn create(path: &Path) -> std::io::Result<()> {
         Err(error) => return Err(error.error),
     }
     // The name must be as durable as the records that depend on the key.
-    std::fs::File::open(folder)?.sync_all()
+    std::fs::File::open(directory)?.sync_all()
 }
 
 fn read(path: &Path) -> Result<MasterKey, KeyError> {
@@ -197,7 +198,7 @@ fn derive(words: &str, recipe: &KdfParams) -> Result<MasterKey, KeyError> {
 mod tests {
     use super::*;
 
-    fn folder() -> tempfile::TempDir {
+    fn directory() -> tempfile::TempDir {
         tempfile::tempdir().expect("a directory")
     }
 
@@ -207,22 +208,22 @@ mod tests {
 
     #[test]
     fn a_key_that_was_made_belongs_to_its_owner_alone() {
-        let folder = folder();
-        let made = load(&KeySource::Folder(folder.path().to_owned())).expect("a key");
-        let path = folder.path().join("state.key");
+        let directory = directory();
+        let made = load(&KeySource::Directory(directory.path().to_owned())).expect("a key");
+        let path = directory.path().join("state.key");
         assert_eq!(std::fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600);
         assert_eq!(made.warning, None);
-        let names = std::fs::read_dir(folder.path()).expect("a directory").count();
+        let names = std::fs::read_dir(directory.path()).expect("a directory").count();
         assert_eq!(names, 1, "nothing else is left behind");
         assert_eq!(load(&KeySource::File(path)).expect("the same").cipher.id(), made.cipher.id());
     }
 
     #[test]
     fn a_key_that_others_can_read_is_warned_about() {
-        let folder = folder();
-        let source = KeySource::Folder(folder.path().to_owned());
+        let directory = directory();
+        let source = KeySource::Directory(directory.path().to_owned());
         load(&source).expect("a key");
-        let path = folder.path().join("state.key");
+        let path = directory.path().join("state.key");
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).expect("a mode");
         let warning = load(&source).expect("a key").warning.expect("a warning");
         assert!(warning.contains("chmod 600") && warning.contains("state.key"), "{warning}");
@@ -230,17 +231,17 @@ mod tests {
 
     #[test]
     fn a_key_that_others_can_change_is_refused_with_what_to_do() {
-        let folder = folder();
-        let source = KeySource::Folder(folder.path().to_owned());
+        let directory = directory();
+        let source = KeySource::Directory(directory.path().to_owned());
         let set = |path: &Path, mode| {
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("a mode");
         };
-        set(folder.path(), 0o777);
+        set(directory.path(), 0o777);
         load(&source).expect_err("others could put theirs in its place");
-        assert!(!folder.path().join("state.key").exists(), "nothing is made there");
-        set(folder.path(), 0o700);
+        assert!(!directory.path().join("state.key").exists(), "nothing is made there");
+        set(directory.path(), 0o700);
         load(&source).expect("a key");
-        let path = folder.path().join("state.key");
+        let path = directory.path().join("state.key");
         for source in [source, KeySource::File(path.clone())] {
             set(&path, 0o622);
             let error = isthmus_common::error_chain(&load(&source).expect_err("others can change it"));
@@ -252,8 +253,8 @@ mod tests {
 
     #[test]
     fn of_several_that_make_the_key_at_once_all_use_the_same() {
-        let folder = folder();
-        let source = KeySource::Folder(folder.path().to_owned());
+        let directory = directory();
+        let source = KeySource::Directory(directory.path().to_owned());
         let ids: Vec<_> = std::thread::scope(|scope| {
             let makers: Vec<_> =
                 (0..8).map(|_| scope.spawn(|| load(&source).expect("a key").cipher.id())).collect();
@@ -264,8 +265,8 @@ mod tests {
 
     #[test]
     fn a_place_without_a_key_is_named() {
-        let folder = folder();
-        let path = folder.path().join("state.key");
+        let directory = directory();
+        let path = directory.path().join("state.key");
         for text in ["", "0123", &"g".repeat(64), &"0".repeat(65)] {
             std::fs::write(&path, text).expect("written");
             let error = load(&KeySource::File(path.clone())).expect_err(text);
@@ -273,7 +274,7 @@ mod tests {
             let error = load(&KeySource::Digits(Secret::new(text.to_owned()))).expect_err(text);
             assert!(error.to_string().contains("ISTHMUS_KEY"), "{error}");
         }
-        let error = load(&KeySource::File(folder.path().join("missing"))).expect_err("no file");
+        let error = load(&KeySource::File(directory.path().join("missing"))).expect_err("no file");
         assert!(matches!(error, KeyError::Read { .. }), "{error}");
     }
 

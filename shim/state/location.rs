@@ -41,8 +41,8 @@ pub struct ServerAddress {
 
 impl StoreAddress {
     /// The store of a directory.
-    pub fn in_folder(folder: &Path) -> Self {
-        Self::File(folder.join(DATABASE))
+    pub fn in_directory(directory: &Path) -> Self {
+        Self::File(directory.join(DATABASE))
     }
 
     /// The store that a text names: an address that begins with `postgres://` or `postgresql://`, or else a file.
@@ -133,7 +133,7 @@ impl ServerAddress {
             let port = ports.get(index).or(ports.first()).copied().unwrap_or(5432);
             match host {
                 Host::Tcp(name) => format!("{name}:{port}"),
-                Host::Unix(folder) => format!("{}:{port}", folder.display()),
+                Host::Unix(directory) => format!("{}:{port}", directory.display()),
             }
         });
         let hosts: Vec<String> = hosts.collect();

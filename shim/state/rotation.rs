@@ -42,8 +42,8 @@ impl<'a> Rotation<'a> {
     }
 
     /// Another random key in the directory's key file.
-    pub(super) async fn to_own_key(&self, folder: &Path) -> Result<Rotated, EncryptedStoreError> {
-        let current = KeySource::file_in(folder);
+    pub(super) async fn to_own_key(&self, directory: &Path) -> Result<Rotated, EncryptedStoreError> {
+        let current = KeySource::file_in(directory);
         let next = current.with_extension("key.new");
         let path = next.clone();
         blocking(move || {
@@ -57,7 +57,7 @@ impl<'a> Rotation<'a> {
         let publish = || async {
             tokio::fs::rename(&next, &current).await?;
             // The name must be on the disk before the old key is of no use any more.
-            tokio::fs::File::open(folder).await?.sync_all().await
+            tokio::fs::File::open(directory).await?.sync_all().await
         };
         self.to(&KeySource::File(next.clone()), publish).await
     }

@@ -20,7 +20,7 @@ const HASHICORP: &str = "registry.opentofu.org/hashicorp";
 
 /// A user's home, with nothing in it.
 struct Machine {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 /// What a command has said.
@@ -33,11 +33,11 @@ struct Said {
 
 impl Machine {
     fn new() -> Self {
-        Self { folder: tempfile::tempdir().expect("a directory") }
+        Self { directory: tempfile::tempdir().expect("a directory") }
     }
 
     fn path(&self, path: impl AsRef<Path>) -> PathBuf {
-        self.folder.path().join(path)
+        self.directory.path().join(path)
     }
 
     /// Where providers are.
@@ -50,9 +50,9 @@ impl Machine {
         let mut command = Command::new(program.as_ref());
         command
             .env_clear()
-            .env("HOME", self.folder.path())
+            .env("HOME", self.directory.path())
             .env("PATH", "/usr/bin:/bin")
-            .current_dir(self.folder.path())
+            .current_dir(self.directory.path())
             .stdin(Stdio::null());
         command
     }

@@ -27,22 +27,22 @@ const OFFLINE: &str = "ISTHMUS_OFFLINE";
 struct World {
     registry: Registry,
     key: PublisherKey,
-    folder: TempDir,
+    directory: TempDir,
 }
 
 impl World {
     fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a temporary directory");
-        let world = Self { registry: Registry::start(), key: PublisherKey::new(), folder };
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let world = Self { registry: Registry::start(), key: PublisherKey::new(), directory };
         world.write("authority.pem", world.registry.authority_pem());
         world.configure("");
         world
     }
 
-    /// Makes this the CLI configuration, beside where the registry is. `{url}` in it is that, `{folder}` this world's directory.
+    /// Makes this the CLI configuration, beside where the registry is. `{url}` in it is that, `{directory}` this world's directory.
     fn configure(&self, text: &str) {
-        let folder = self.folder.path().to_str().expect("a path in UTF-8");
-        let text = text.replace("{url}", &self.registry.url()).replace("{folder}", folder);
+        let directory = self.directory.path().to_str().expect("a path in UTF-8");
+        let text = text.replace("{url}", &self.registry.url()).replace("{directory}", directory);
         let registry = format!("{}/v1/providers/", self.registry.url());
         let host = format!(
             "host \"registry.opentofu.org\" {{\n  services = {{ \"providers.v1\" = \"{registry}\" }}\n}}\n"
@@ -51,7 +51,7 @@ impl World {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     fn write(&self, name: &str, content: impl AsRef<[u8]>) {
@@ -88,7 +88,7 @@ fn archive(host: &Host) -> Vec<u8> {
 
 /// Where a version goes in the cache of a host.
 fn package(host: &Host, version: &str) -> PathBuf {
-    let cache = host.folder().join("pulumi/dynamic_tf_plugins");
+    let cache = host.directory().join("pulumi/dynamic_tf_plugins");
     cache.join(ADDRESS).join(version).join(Platform::CURRENT.to_string())
 }
 
@@ -110,8 +110,8 @@ async fn refused(host: &Host, words: &[&str]) -> Result<Status, Status> {
     Ok(status)
 }
 
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten();
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten();
     entries.map(|entry| entry.expect("an entry").path()).collect()
 }
 
@@ -150,11 +150,11 @@ async fn a_provider_is_downloaded_once_and_then_needs_no_network() -> Outcome {
     );
     assert_eq!(told(&host, Severity::Warning), [""; 0]);
 
-    let World { registry, folder, .. } = world;
+    let World { registry, directory, .. } = world;
     drop(registry);
     let again = Setup::sandbox(Protocol::V6)
-        .with("SSL_CERT_FILE", folder.path().join("authority.pem").to_str().expect("a path in UTF-8"))
-        .with("TF_CLI_CONFIG_FILE", folder.path().join("tofurc").to_str().expect("a path in UTF-8"))
+        .with("SSL_CERT_FILE", directory.path().join("authority.pem").to_str().expect("a path in UTF-8"))
+        .with("TF_CLI_CONFIG_FILE", directory.path().join("tofurc").to_str().expect("a path in UTF-8"))
         .with(OFFLINE, "")
         .beside(&host)
         .start()
@@ -311,7 +311,7 @@ async fn a_private_registry_is_told_who_asks() -> Outcome {
 async fn mirrors_take_the_place_of_the_registry() -> Outcome {
     for method in [
         "network_mirror {\n    url = \"{url}/mirror/\"\n  }",
-        "filesystem_mirror {\n    path = \"{folder}/mirror\"\n  }",
+        "filesystem_mirror {\n    path = \"{directory}/mirror\"\n  }",
     ] {
         let world = World::new();
         world.configure(&format!("provider_installation {{\n  {method}\n}}\n"));
@@ -347,7 +347,7 @@ async fn developers_have_their_own_builds_with_a_warning() -> Outcome {
     let world = World::new();
     let host = world.setup().start().await;
     world.publish(&host, "1.2.0");
-    let own = host.folder().display();
+    let own = host.directory().display();
     world.configure(&format!(
         "provider_installation {{\n  dev_overrides {{\n    \"acme/sandbox\" = \"{own}\"\n  }}\n  direct {{}}\n}}\n"
     ));
@@ -496,7 +496,7 @@ async fn what_a_project_has_already_is_taken_from_there() -> Outcome {
     let world = World::new();
     let host = world.setup().start().await;
     world.publish(&host, "1.2.0");
-    let project = host.folder().join(".terraform/providers");
+    let project = host.directory().join(".terraform/providers");
     place(Path::new(&host.provider()), &project, ADDRESS, "1.2.0");
     host.greeted().await?.parameterize(&["acme/sandbox", "1.2.0"]).await?;
     let told = told(&host, Severity::Info);

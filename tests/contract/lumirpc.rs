@@ -188,8 +188,8 @@ async fn an_offset_is_changed_in_place_with_its_base_time_from_the_store() {
 #[tokio::test]
 async fn a_file_moves_although_the_old_and_the_new_one_have_the_same_id() {
     let mut engine = Engine::with_tool("local").await;
-    let folder = tempfile::tempdir().expect("a directory");
-    let path = |name: &str| folder.path().join(name);
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name);
     let file = |path: PathBuf, content: &str| {
         let inputs = [
             ("urnName", Value::from("greeting")),
@@ -492,7 +492,7 @@ on_both_protocols! {
         pairs.join_all().await.into_iter().collect::<Result<Vec<()>, _>>()?;
         assert!(host.objects().is_empty(), "{:?}", host.objects());
         assert!(processes::lives(host.provider_process()), "one provider process did all of it");
-        assert!(kept(&host.folder().join("isthmus")).await.is_empty(), "the store has the objects of 2017 alone");
+        assert!(kept(&host.directory().join("isthmus")).await.is_empty(), "the store has the objects of 2017 alone");
         let shown = host.engine.shown();
         assert!(shown.is_empty(), "{shown:?}");
     }

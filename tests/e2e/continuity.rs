@@ -59,12 +59,12 @@ resources:
   file:
     type: local:File
     properties:
-      filename: '@folder@pet.txt'
+      filename: '@directory@pet.txt'
       content: ${pet.id}
   secret:
     type: local:SensitiveFile
     properties:
-      filename: '@folder@password.txt'
+      filename: '@directory@password.txt'
       content: ${password.result}
   deadline:
     type: time:Offset

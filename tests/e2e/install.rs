@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::harness::project::{PACKAGE_VERSION, PLUGIN, PLUGIN_VERSION, create_folder, link};
+use crate::harness::project::{PACKAGE_VERSION, PLUGIN, PLUGIN_VERSION, create_directory, link};
 use crate::harness::tools;
 use crate::harness::{Bridge, Project, Provider};
 
@@ -97,7 +97,7 @@ fn a_project_with_a_cached_provider_goes_from_bridge_to_bridge() {
 /// Runs `isthmus install --plugin` where a user would: what it prints, and whether it succeeds.
 fn install_plugin(project: &Project, more: &[&str]) -> (bool, String) {
     let mut command = project.at_home(env!("CARGO_BIN_EXE_isthmus"));
-    command.env("PATH", format!("{}:/usr/bin:/bin", tools::folder().display()));
+    command.env("PATH", format!("{}:/usr/bin:/bin", tools::directory().display()));
     let output = command.args(["install", "--plugin"]).args(more).output().expect("it starts");
     let said = [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned());
     (output.status.success(), said.concat())
@@ -111,7 +111,7 @@ fn plugin(project: &Project, version: &str) -> PathBuf {
 
 /// Has the project's SDK name this version of the plugin.
 fn name_in_sdk(project: &Project, version: &str) {
-    create_folder(&project.path("sdks/random"));
+    create_directory(&project.path("sdks/random"));
     let lock = format!(
         "packageDeclarationVersion: 1\nname: {PLUGIN}\nversion: {version}\nparameterization:\n  name: random\n  version: \
          {PACKAGE_VERSION}\n  value: {}\n",
@@ -126,7 +126,7 @@ fn a_stack_that_was_made_with_the_go_bridge_finds_this_program_in_its_place() {
     let project = Project::bare("the plugin by the version of a stack", &[Provider::Random]);
     project.program(PETS);
     let bridge = plugin(&project, MADE_WITH);
-    create_folder(bridge.parent().expect("it has a directory"));
+    create_directory(bridge.parent().expect("it has a directory"));
     link(&Bridge::Go.executable(), &bridge);
     name_in_sdk(&project, MADE_WITH);
     project.create_stack();

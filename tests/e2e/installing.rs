@@ -23,7 +23,7 @@ const OFFLINE: &str = "ISTHMUS_OFFLINE";
 #[test]
 fn a_provider_comes_from_its_registry_and_then_needs_no_network() {
     let (registry, key) = (Registry::start(), PublisherKey::new());
-    let random = fs::read(tools::folder().join("terraform-provider-random")).expect("the tools are built");
+    let random = fs::read(tools::directory().join("terraform-provider-random")).expect("the tools are built");
     let releases = ["3.8.0", "3.9.0"].map(|version| {
         let archive = Archive::of_programs(&[(&format!("terraform-provider-random_v{version}_x5"), &random)]);
         Release::new("hashicorp/random", version, archive).signed_by(&key)

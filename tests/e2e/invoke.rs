@@ -18,7 +18,7 @@ resources:
   file:
     type: local:File
     properties:
-      filename: '@folder@${pet.id}.txt'
+      filename: '@directory@${pet.id}.txt'
       content: noted
 variables:
   public:
@@ -60,7 +60,7 @@ variables:
     fn::invoke:
       function: local:getFile
       arguments:
-        filename: '@folder@nowhere.txt'
+        filename: '@directory@nowhere.txt'
 outputs:
   note: ${note.content}
 ",
@@ -87,7 +87,7 @@ variables:
     fn::invoke:
       function: local:direxists
       arguments:
-        path: '@folder@'
+        path: '@directory@'
 outputs:
   year: ${moment.year}
   second: ${moment.second}

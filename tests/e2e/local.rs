@@ -7,7 +7,7 @@ use crate::harness::{Project, Provider};
 fn greeting(filename: &str, content: &str) -> String {
     format!(
         "resources:\n  greeting:\n    type: local:File\n    properties:\n      \
-         filename: '@folder@{filename}'\n      content: '{content}'\n      filePermission: '0640'\n"
+         filename: '@directory@{filename}'\n      content: '{content}'\n      filePermission: '0640'\n"
     )
 }
 

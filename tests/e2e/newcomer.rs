@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use crate::harness::project::{PLUGIN, PLUGIN_VERSION, create_folder};
+use crate::harness::project::{PLUGIN, PLUGIN_VERSION, create_directory};
 use crate::harness::{Bridge, Project, Provider, tools};
 
 /// The manual's text, not a copy of it.
@@ -29,7 +29,7 @@ fn machine(name: &'static str) -> Project {
         project.place_in_cache(Provider::Random, version);
     }
     let isthmus = project.path("../bin/isthmus");
-    create_folder(isthmus.parent().expect("it has a directory"));
+    create_directory(isthmus.parent().expect("it has a directory"));
     std::os::unix::fs::symlink(Bridge::Ours.executable(), &isthmus).expect("a link");
     project
 }
@@ -37,7 +37,7 @@ fn machine(name: &'static str) -> Project {
 /// Types lines into a shell in the project directory, with `isthmus` and `pulumi` on PATH.
 fn shell(project: &Project, lines: &str) -> (bool, String) {
     let mut command = project.at_home("/bin/sh");
-    let (bin, tools) = (project.path("../bin"), tools::folder());
+    let (bin, tools) = (project.path("../bin"), tools::directory());
     command.env("PATH", format!("{}:{}:/usr/bin:/bin", bin.display(), tools.display()));
     let Output { status, stdout, stderr } = command.args(["-e", "-c", lines]).output().expect("it starts");
     let said = [stdout, stderr].map(|said| String::from_utf8_lossy(&said).into_owned());
@@ -119,9 +119,9 @@ fn mistakes_of_newcomers_are_answered_with_what_was_meant() {
     project.write("Pulumi.yaml", block("yaml", "terraform-provider"));
     project.create_stack();
     succeeds(&project, "isthmus install --plugin; pulumi install");
-    create_folder(&project.path("bin"));
+    create_directory(&project.path("bin"));
     std::os::unix::fs::symlink(
-        tools::folder().join("terraform-provider-random"),
+        tools::directory().join("terraform-provider-random"),
         project.path("bin/terraform-provider-random"),
     )
     .expect("a link");

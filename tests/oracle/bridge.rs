@@ -49,21 +49,21 @@ struct Bridge {
     engine: Engine,
     client: ResourceProviderClient<Channel>,
     process: Process,
-    _folder: TempDir,
+    _directory: TempDir,
 }
 
 impl Bridge {
     async fn start(executable: &Path, cache: &Cache, variables: &Variables) -> Self {
         let engine = Engine::start().await;
-        let folder = tempfile::tempdir().expect("a temporary directory");
+        let directory = tempfile::tempdir().expect("a temporary directory");
         let mut variables = variables.clone();
         let path = cache.path().to_str().expect("a path in UTF-8").to_owned();
         variables.push(("PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR".to_owned(), path));
         // Whether there is a network must not matter: nothing listens here.
         variables.push(("HTTPS_PROXY".to_owned(), "http://127.0.0.1:1".to_owned()));
-        let mut process = Process::start(executable, folder.path(), engine.address(), &variables);
+        let mut process = Process::start(executable, directory.path(), engine.address(), &variables);
         let client = process.client().await;
-        Self { engine, client, process, _folder: folder }
+        Self { engine, client, process, _directory: directory }
     }
 
     async fn ask(&self, call: Call) -> Json {

@@ -19,7 +19,7 @@ pub(crate) fn provider(provider_type: &str) -> String {
 /// A cache of providers, as both programs keep one: what lies there is not downloaded.
 #[derive(Debug)]
 pub(crate) struct Cache {
-    folder: TempDir,
+    directory: TempDir,
 }
 
 /// What lies in it: the address, the version, and the end that real files have after the provider's type.
@@ -35,7 +35,7 @@ const CACHED: [(&str, &str, &str); 6] = [
 impl Cache {
     /// Fills one with the providers of the tests.
     pub(crate) fn filled() -> Self {
-        let folder = tempfile::tempdir().expect("a temporary directory");
+        let directory = tempfile::tempdir().expect("a temporary directory");
         let system = match (std::env::consts::OS, std::env::consts::ARCH) {
             ("macos", "aarch64") => "darwin_arm64",
             ("macos", _) => "darwin_amd64",
@@ -44,16 +44,16 @@ impl Cache {
         };
         for (address, version, suffix) in CACHED {
             let provider_type = address.rsplit('/').next().expect("an address has three parts");
-            let place = folder.path().join(address).join(version).join(system);
+            let place = directory.path().join(address).join(version).join(system);
             std::fs::create_dir_all(&place).expect("directories in a new directory");
             let link = place.join(format!("terraform-provider-{provider_type}{suffix}"));
             std::os::unix::fs::symlink(provider(provider_type), link).expect("a link in a new directory");
         }
-        Self { folder }
+        Self { directory }
     }
 
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
-        self.folder.path()
+        self.directory.path()
     }
 }

@@ -17,7 +17,7 @@ pub enum Entry {
     /// A symbolic link; its content is where it leads to.
     Link,
     /// A directory.
-    Folder,
+    Directory,
 }
 
 impl Default for Archive {
@@ -52,7 +52,7 @@ impl Archive {
                 let target = String::from_utf8_lossy(content).into_owned();
                 self.0.add_symlink(name, target, options).expect("a name");
             }
-            Entry::Folder => self.0.add_directory(name, options).expect("a name"),
+            Entry::Directory => self.0.add_directory(name, options).expect("a name"),
         }
         self
     }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::harness::project::create_folder;
+use crate::harness::project::create_directory;
 use crate::packages::{self, Package};
 use crate::python;
 use crate::typescript;
@@ -97,7 +97,7 @@ const EVERYTHING: u32 = 9;
 fn workshop(name: &'static str, language: &str, packages: &[Package]) -> Workshop {
     let workshop = Workshop::with_sdks(name, language, packages);
     let objects = workshop.project.path("objects");
-    create_folder(&objects);
+    create_directory(&objects);
     let objects = objects.to_str().expect("test directories have plain names");
     workshop.project.run(&["config", "set", "conformance:directory", objects]).succeeded();
     workshop.project.run(&["config", "set", "--secret", "conformance:token", "open"]).succeeded();

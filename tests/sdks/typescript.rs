@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::harness::project::create_folder;
+use crate::harness::project::create_directory;
 use crate::packages::Package;
 use crate::workshop::{Part, Workshop};
 
@@ -16,7 +16,7 @@ use crate::workshop::{Part, Workshop};
 pub(crate) fn compile(workshop: &Workshop, packages: &[Package]) {
     let installed = Part::Node.installed();
     let project = &workshop.project;
-    create_folder(&project.path("node_modules/@pulumi"));
+    create_directory(&project.path("node_modules/@pulumi"));
     for library in ["@pulumi/pulumi", "@types", "typescript"] {
         link(installed.join("node_modules").join(library), project.path(&format!("node_modules/{library}")));
     }

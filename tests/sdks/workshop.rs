@@ -9,7 +9,7 @@ use fixtures::requirements::{Requirement, demand};
 use fixtures::tools::{built, run, target};
 
 use crate::harness::command::Running;
-use crate::harness::project::{Bridge, Project, create_folder, link};
+use crate::harness::project::{Bridge, Project, create_directory, link};
 use crate::harness::tools;
 use crate::packages::{self, PLUGIN, PLUGIN_VERSION, Package};
 
@@ -94,7 +94,7 @@ impl Workshop {
     /// When Pulumi has anything to say against a schema, be it a warning, or cannot make an SDK of it.
     #[track_caller]
     pub(crate) fn generate(&self, languages: &str, packages: &[Package]) {
-        create_folder(&self.project.path("schemas"));
+        create_directory(&self.project.path("schemas"));
         let mut command = Command::new(with_own_tools().join("sdkgen"));
         command.arg(self.project.path("sdks")).arg(languages);
         for package in packages {
@@ -165,15 +165,15 @@ impl Workshop {
     }
 
     /// All files below a directory of the project whose names end so.
-    pub(crate) fn files(&self, folder: &str, end: &str) -> Vec<PathBuf> {
+    pub(crate) fn files(&self, directory: &str, end: &str) -> Vec<PathBuf> {
         let mut found = Vec::new();
-        let mut folders = vec![self.project.path(folder)];
-        while let Some(folder) = folders.pop() {
-            let entries =
-                std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        let mut directories = vec![self.project.path(directory)];
+        while let Some(directory) = directories.pop() {
+            let entries = std::fs::read_dir(&directory)
+                .unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
             for path in entries.map(|entry| entry.expect("the directory is ours").path()) {
                 if path.is_dir() {
-                    folders.push(path);
+                    directories.push(path);
                 } else if path.to_str().is_some_and(|path| path.ends_with(end)) {
                     found.push(path);
                 }
@@ -191,5 +191,5 @@ pub(crate) fn sources() -> PathBuf {
 /// The directory of the tools, those among them that only these tests use.
 fn with_own_tools() -> PathBuf {
     built(&["sdkgen"]);
-    tools::folder()
+    tools::directory()
 }

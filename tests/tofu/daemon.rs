@@ -92,16 +92,16 @@ impl Daemon {
         provider: Provider,
         setting: Setting,
         configuration: Struct,
-        folder: &Path,
+        directory: &Path,
     ) -> Self {
-        let home = folder.join(format!("daemon-{}", provider.name()));
-        std::fs::create_dir_all(folder.join("objects")).expect("a directory in a directory of ours");
+        let home = directory.join(format!("daemon-{}", provider.name()));
+        std::fs::create_dir_all(directory.join("objects")).expect("a directory in a directory of ours");
         let providers = home.join("providers");
         link_providers(&providers);
         let launch = Launch {
             bridge: Path::new(env!("CARGO_BIN_EXE_isthmus")),
             provider: &providers.join(format!("terraform-provider-{}", provider.name())),
-            variables: &variables(setting, folder).map(|(name, value)| (name.to_owned(), value)),
+            variables: &variables(setting, directory).map(|(name, value)| (name.to_owned(), value)),
             home: &home,
             configuration,
         };

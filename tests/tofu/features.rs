@@ -87,8 +87,8 @@ const FAMILIES: &[(&str, &[Feature])] = &[
 async fn the_table_of_features_is_what_is_seen() {
     providers::build();
     let versions = versions();
-    let folder = tempfile::tempdir().expect("a temporary directory");
-    let stage = Arc::new(Stage::new(folder.path().to_owned()).await);
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let stage = Arc::new(Stage::new(directory.path().to_owned()).await);
     let wanted = std::env::var("ISTHMUS_FEATURES").ok();
     let turns = Arc::new(Semaphore::new(AT_A_TIME));
     let mut running = JoinSet::new();

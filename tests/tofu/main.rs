@@ -66,8 +66,8 @@ async fn resources_live_the_same_lives_under_opentofu() {
     while report.steps < wanted {
         let seed = seeds.next().expect("there is always another one");
         println!("a world of seed {seed}: {:?}", Setting::of(seed));
-        let folder = tempfile::tempdir().expect("a temporary directory");
-        let mut world = World::new(seed, folder.path()).await;
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let mut world = World::new(seed, directory.path()).await;
         for _ in 0..if wanted >= FULL { ROUNDS } else { ROUNDS_OF_A_SLICE } {
             world.round(&mut report).await;
             if report.has_failed() || report.steps + world.size() > wanted {
@@ -96,9 +96,9 @@ async fn resources_live_the_same_lives_under_opentofu() {
 fn record(first_seed: u64, title: &str, report: &Report) {
     let date = Command::new("date").args(["-u", "+%F"]).output().expect("the system knows the date");
     let date = String::from_utf8_lossy(&date.stdout).trim().to_owned();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tofu/results");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tofu/results");
     let text =
         format!("# Lives under isthmus and under OpenTofu 1.12.6, {date}, {title}\n\n{}", report.text());
-    std::fs::write(folder.join(format!("{date}-from-seed-{first_seed}.md")), text)
+    std::fs::write(directory.join(format!("{date}-from-seed-{first_seed}.md")), text)
         .expect("the result can be written");
 }

@@ -20,15 +20,15 @@ const REQUIRED: [(&str, &str, &str); 2] =
 
 /// A mirror that we have filled, and a project that may use no other place.
 struct Project {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     tofu: PathBuf,
 }
 
 impl Project {
     fn new() -> Self {
         let tofu = fixtures::tools::tool("tofu");
-        let folder = tempfile::tempdir().expect("a temporary directory");
-        let project = Self { folder, tofu };
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let project = Self { directory, tofu };
         let writer = MirrorWriter::new(project.path("mirror"));
         for (address, version) in
             [(RANDOM, "3.8.0"), (RANDOM, "3.9.0"), (RANDOM, "4.0.0"), (THING, "1.0.0-rc1")]
@@ -56,7 +56,7 @@ impl Project {
     }
 
     fn path(&self, path: &str) -> PathBuf {
-        self.folder.path().join(path)
+        self.directory.path().join(path)
     }
 
     /// What OpenTofu says, and whether it succeeds.
@@ -65,7 +65,7 @@ impl Project {
             .args(arguments)
             .current_dir(self.path("project"))
             .env_clear()
-            .env("HOME", self.folder.path())
+            .env("HOME", self.directory.path())
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("TF_CLI_CONFIG_FILE", self.path("tofurc"))
             .env("CHECKPOINT_DISABLE", "1")
@@ -148,7 +148,7 @@ fn what_opentofu_installs_from_our_mirror_and_locks_is_read_as_it_is() {
         // The project's own providers are a mirror, and what is in it is what is locked.
         let package = installed.package(&address, &version, Platform::CURRENT).expect("it can be read");
         let package = package.expect("OpenTofu has installed it");
-        assert!(matches!(package.form, PackageForm::Folder(_)), "{package:?}");
+        assert!(matches!(package.form, PackageForm::Directory(_)), "{package:?}");
         let found = locked.check(&address, &package.form).unwrap_or_else(|error| panic!("{error}"));
         assert!(found.is_some(), "{text}");
     }

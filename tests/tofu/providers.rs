@@ -48,17 +48,17 @@ fn program(provider: Provider) -> PathBuf {
 }
 
 /// Makes a directory in which each provider has the name that it is found by.
-pub(crate) fn link_providers(folder: &Path) {
-    std::fs::create_dir_all(folder).expect("a directory in a directory of ours");
+pub(crate) fn link_providers(directory: &Path) {
+    std::fs::create_dir_all(directory).expect("a directory in a directory of ours");
     for provider in Provider::ALL {
-        let link = folder.join(format!("terraform-provider-{}", provider.name()));
+        let link = directory.join(format!("terraform-provider-{}", provider.name()));
         std::os::unix::fs::symlink(program(provider), link).expect("a link in a new directory");
     }
 }
 
 /// The variables by which both providers behave the same whoever starts them.
-pub(crate) fn variables(setting: Setting, folder: &Path) -> [(&'static str, String); 8] {
-    let inside = |name: &str| folder.join(name).to_str().expect("a path in UTF-8").to_owned();
+pub(crate) fn variables(setting: Setting, directory: &Path) -> [(&'static str, String); 8] {
+    let inside = |name: &str| directory.join(name).to_str().expect("a path in UTF-8").to_owned();
     [
         ("SANDBOX_PROTOCOL", setting.protocol.to_string()),
         ("SANDBOX_LEGACY", setting.legacy.to_string()),
@@ -83,14 +83,14 @@ impl Schemas {
         setting: Setting,
         more: &[(&'static str, &str)],
     ) -> BTreeMap<Provider, Arc<Self>> {
-        let folder = tempfile::tempdir().expect("a temporary directory");
-        let programs = folder.path().join("providers");
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let programs = directory.path().join("providers");
         link_providers(&programs);
         let mut all = BTreeMap::new();
         for provider in Provider::ALL {
             let program = programs.join(format!("terraform-provider-{}", provider.name()));
             let mut spec = LaunchSpec::new(provider.name(), &program);
-            let variables = variables(setting, folder.path()).into_iter();
+            let variables = variables(setting, directory.path()).into_iter();
             let more = more.iter().map(|(name, value)| (*name, (*value).to_owned()));
             spec.environment =
                 variables.chain(more).map(|(name, value)| (name.into(), value.into())).collect();

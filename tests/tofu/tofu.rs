@@ -18,7 +18,7 @@ use crate::steps::Decision;
 #[derive(Debug)]
 pub(crate) struct Tofu {
     program: PathBuf,
-    folder: PathBuf,
+    directory: PathBuf,
     environment: Vec<(String, String)>,
     /// The configurations of the providers, by their names.
     providers: Map<String, Json>,
@@ -48,30 +48,30 @@ pub(crate) struct InState {
 
 impl Tofu {
     /// An empty project in a directory of its own.
-    pub(crate) fn new(setting: Setting, folder: &Path) -> Self {
-        let providers = folder.join("providers");
-        std::fs::create_dir_all(folder.join("objects")).expect("a directory in a directory of ours");
+    pub(crate) fn new(setting: Setting, directory: &Path) -> Self {
+        let providers = directory.join("providers");
+        std::fs::create_dir_all(directory.join("objects")).expect("a directory in a directory of ours");
         link_providers(&providers);
         let providers = providers.to_str().expect("a path in UTF-8").to_owned();
         let overrides = Provider::ALL
             .map(|provider| format!("    {:?} = {providers:?}\n", format!("isthmus/{}", provider.name())));
-        let settings = folder.join("tofu.tfrc");
+        let settings = directory.join("tofu.tfrc");
         let text = format!(
             "provider_installation {{\n  dev_overrides {{\n{}  }}\n  direct {{}}\n}}\n",
             overrides.concat()
         );
         std::fs::write(&settings, text).expect("a file in a directory of ours");
         let mut environment: Vec<(String, String)> =
-            variables(setting, folder).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+            variables(setting, directory).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         let path = |path: &Path| path.to_str().expect("a path in UTF-8").to_owned();
         environment.push(("TF_CLI_CONFIG_FILE".to_owned(), path(&settings)));
-        environment.push(("HOME".to_owned(), path(folder)));
+        environment.push(("HOME".to_owned(), path(directory)));
         environment.push(("TMPDIR".to_owned(), path(&std::env::temp_dir())));
         environment.push(("PATH".to_owned(), std::env::var("PATH").unwrap_or_default()));
         environment.push(("CHECKPOINT_DISABLE".to_owned(), "1".to_owned()));
         let providers =
             Provider::ALL.map(|provider| (provider.name().to_owned(), json!({}))).into_iter().collect();
-        Self { program: tool("tofu"), folder: folder.to_owned(), environment, providers }
+        Self { program: tool("tofu"), directory: directory.to_owned(), environment, providers }
     }
 
     /// Sets the configuration of a provider.
@@ -86,8 +86,8 @@ impl Tofu {
     }
 
     /// Where its files are.
-    pub(crate) fn folder(&self) -> &Path {
-        &self.folder
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// A command that runs it.
@@ -97,7 +97,7 @@ impl Tofu {
             .args(arguments)
             .env_clear()
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
-            .current_dir(&self.folder)
+            .current_dir(&self.directory)
             .stdin(Stdio::null());
         command
     }
@@ -128,7 +128,7 @@ impl Tofu {
             program["import"] = json!(imports);
         }
         let text = serde_json::to_string_pretty(&program).expect("JSON can be written");
-        std::fs::write(self.folder.join("main.tf.json"), text).expect("a file in a directory of ours");
+        std::fs::write(self.directory.join("main.tf.json"), text).expect("a file in a directory of ours");
     }
 
     /// Plans, and says what is to happen to which resource. What is not named there stays as it is.
@@ -228,13 +228,13 @@ impl Tofu {
 
     /// The program, as it is now.
     pub(crate) fn program_of(&self, type_name: &str, name: &str) -> String {
-        let text = std::fs::read_to_string(self.folder.join("main.tf.json")).unwrap_or_default();
+        let text = std::fs::read_to_string(self.directory.join("main.tf.json")).unwrap_or_default();
         let program: Json = serde_json::from_str(&text).unwrap_or_default();
         serde_json::to_string_pretty(&program["resource"][type_name][name]).unwrap_or_default()
     }
 
     fn state_file(&self) -> PathBuf {
-        self.folder.join("terraform.tfstate")
+        self.directory.join("terraform.tfstate")
     }
 
     fn run(&self, arguments: &[&str]) -> String {

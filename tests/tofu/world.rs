@@ -37,7 +37,7 @@ pub(crate) struct World {
     seed: u64,
     setting: Setting,
     schemas: BTreeMap<Provider, Arc<Schemas>>,
-    folder: PathBuf,
+    directory: PathBuf,
     tofu: Tofu,
     daemons: BTreeMap<Provider, Daemon>,
     resources: Vec<Resource>,
@@ -68,11 +68,11 @@ struct Resource {
 
 impl World {
     /// Starts both sides, with nothing in them.
-    pub(crate) async fn new(seed: u64, folder: &Path) -> Self {
+    pub(crate) async fn new(seed: u64, directory: &Path) -> Self {
         let setting = Setting::of(seed);
         let schemas = Schemas::of_all(setting, &[]).await;
         let mut lottery = Lottery::new(seed);
-        let (ours, theirs) = (folder.join("isthmus"), folder.join("opentofu"));
+        let (ours, theirs) = (directory.join("isthmus"), directory.join("opentofu"));
         let mut tofu = Tofu::new(setting, &theirs);
         let mut daemons = BTreeMap::new();
         for provider in Provider::ALL {
@@ -83,9 +83,11 @@ impl World {
             let configuration = pulumi_inputs(&wish, &shape.object);
             daemons.insert(provider, Daemon::start(provider, setting, configuration, &ours).await);
         }
-        let records = |folder: &Path| {
+        let records = |directory: &Path| {
             Provider::ALL
-                .map(|provider| (provider, Record::new(folder.join(format!("requests-{}", provider.name())))))
+                .map(|provider| {
+                    (provider, Record::new(directory.join(format!("requests-{}", provider.name()))))
+                })
                 .into()
         };
         let mut resources = Vec::new();
@@ -121,7 +123,7 @@ impl World {
             seed,
             setting,
             schemas,
-            folder: folder.to_owned(),
+            directory: directory.to_owned(),
             tofu,
             daemons,
             resources,
@@ -253,7 +255,7 @@ impl World {
         for (resource, step) in self.resources.iter().zip(steps) {
             let Some(stored) = &resource.stored else { continue };
             for side in ["isthmus", "opentofu"] {
-                let Some(path) = object_file(&self.folder.join(side).join("objects"), &stored.id) else {
+                let Some(path) = object_file(&self.directory.join(side).join("objects"), &stored.id) else {
                     continue;
                 };
                 match &step.outside {
@@ -405,7 +407,7 @@ impl World {
 
     fn objects(&self) -> (BTreeMap<String, Json>, BTreeMap<String, Json>) {
         let of = |side: &str| {
-            let root = self.folder.join(side).join("objects");
+            let root = self.directory.join(side).join("objects");
             let files = files_below(&root).into_iter().map(|path| {
                 let text = std::fs::read_to_string(&path).expect("an object can be read");
                 let name = path.strip_prefix(&root).expect("it is below").to_string_lossy().into_owned();

@@ -36,7 +36,7 @@ pub(super) struct Host {
     engine: Engine,
     child: Child,
     _server: AbortOnDropHandle<()>,
-    _folder: TempDir,
+    _directory: TempDir,
 }
 
 /// Serves the daemon's callbacks and records them.
@@ -121,7 +121,7 @@ impl Host {
             .connect()
             .await
             .map_err(|error| DemoError::Start(error.to_string()))?;
-        Ok(Self { channel, provider, objects, engine, child, _server: server, _folder: directory })
+        Ok(Self { channel, provider, objects, engine, child, _server: server, _directory: directory })
     }
 
     /// Makes a call, and records its duration and its Terraform calls.

@@ -61,7 +61,8 @@ impl Locking {
         };
         let mut installed = reporter.install(locked, &self.address, &self.constraint).await?;
         let directory = installed.executable.parent().unwrap_or(Path::new("")).to_owned();
-        let mut hashes = BTreeSet::from([PackageHash::of_contents(&PackageForm::Folder(directory.clone()))?]);
+        let mut hashes =
+            BTreeSet::from([PackageHash::of_contents(&PackageForm::Directory(directory.clone()))?]);
         if self.known.is_none() {
             hashes.extend(self.vouched(installer, &installed, &directory, reporter).await?);
         }
@@ -99,7 +100,7 @@ impl Locking {
             constraint: self.constraint.clone(),
             hashes: hashes.clone(),
         };
-        lock.check(address, &PackageForm::Folder(directory.to_owned()))?;
+        lock.check(address, &PackageForm::Directory(directory.to_owned()))?;
         Ok(hashes)
     }
 

@@ -183,25 +183,28 @@ impl Options {
         let Wanted { versions, note } = wanted;
         let mut lines: Vec<String> = note.into_iter().collect();
         let checksum = FileSum::of_file(program).map_err(PluginError::Here)?;
-        let folders: Vec<PathBuf> = versions
+        let directories: Vec<PathBuf> = versions
             .iter()
             .map(|version| home.join("plugins").join(format!("resource-terraform-provider-v{version}")))
             .collect();
-        for folder in &folders {
-            let path = folder.join(file_name());
-            if !self.force && path.symlink_metadata().is_ok() && !is_ours(folder) && !is_same(&path, checksum)
+        for directory in &directories {
+            let path = directory.join(file_name());
+            if !self.force
+                && path.symlink_metadata().is_ok()
+                && !is_ours(directory)
+                && !is_same(&path, checksum)
             {
                 return Err(PluginError::Other(path));
             }
-            if !is_own_mark(folder) {
-                return Err(PluginError::NotMark(folder.join(MARK)));
+            if !is_own_mark(directory) {
+                return Err(PluginError::NotMark(directory.join(MARK)));
             }
         }
         let mut source = Source { program, checksum, is_ours: false };
-        let paths: Vec<PathBuf> = folders.iter().map(|folder| folder.join(file_name())).collect();
-        for (folder, path) in folders.iter().zip(&paths) {
+        let paths: Vec<PathBuf> = directories.iter().map(|directory| directory.join(file_name())).collect();
+        for (directory, path) in directories.iter().zip(&paths) {
             let done =
-                source.place(folder).map_err(|error| PluginError::Write { path: path.clone(), error })?;
+                source.place(directory).map_err(|error| PluginError::Write { path: path.clone(), error })?;
             // On one file system, all versions share the installed file from here on, never one
             // that others may change.
             source = Source { program: path, checksum, is_ours: true };
@@ -226,15 +229,15 @@ struct Source<'a> {
 
 impl Source<'_> {
     /// Atomic: a plugin that is started meanwhile is the old or the new one.
-    fn place(&self, folder: &Path) -> io::Result<Done> {
-        create_directories(folder)?;
-        let path = folder.join(file_name());
+    fn place(&self, directory: &Path) -> io::Result<Done> {
+        create_directories(directory)?;
+        let path = directory.join(file_name());
         let mut done = Done::Present;
         if !is_same(&path, self.checksum) {
             let staging = tempfile::Builder::new()
                 .prefix(".isthmus-")
                 .permissions(Permissions::from_mode(PRIVATE_DIRECTORY))
-                .tempdir_in(folder)?;
+                .tempdir_in(directory)?;
             let staged = staging.path().join(file_name());
             if !self.is_ours || fs::hard_link(self.program, &staged).is_err() {
                 fs::copy(self.program, &staged)?;
@@ -242,15 +245,15 @@ impl Source<'_> {
                 fs::set_permissions(&staged, Permissions::from_mode(mode))?;
             }
             done = Done::Installed;
-            if path.symlink_metadata().is_ok() && !is_ours(folder) {
+            if path.symlink_metadata().is_ok() && !is_ours(directory) {
                 done = Done::Replaced(back_up(&path)?);
             }
             fs::rename(&staged, &path)?;
         }
-        write_mark(folder, self.checksum)?;
+        write_mark(directory, self.checksum)?;
         // The Pulumi CLI leaves an empty file if its own installation is interrupted, and then
         // ignores the directory.
-        let mut partial = folder.as_os_str().to_owned();
+        let mut partial = directory.as_os_str().to_owned();
         partial.push(".partial");
         match fs::symlink_metadata(&partial) {
             Ok(metadata) if metadata.is_file() && metadata.len() == 0 => fs::remove_file(partial)?,
@@ -304,21 +307,21 @@ fn back_up(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Writes the mark, or replaces an older one.
-fn write_mark(folder: &Path, checksum: FileSum) -> io::Result<()> {
-    if !is_own_mark(folder) {
+fn write_mark(directory: &Path, checksum: FileSum) -> io::Result<()> {
+    if !is_own_mark(directory) {
         return Err(io::Error::other(format!("{MARK} beside it was not written by isthmus")));
     }
     let mut new = tempfile::Builder::new()
         .prefix(".isthmus-")
         .permissions(Permissions::from_mode(FILE))
-        .tempfile_in(folder)?;
+        .tempfile_in(directory)?;
     new.write_all(mark(checksum).as_bytes())?;
-    new.persist(folder.join(MARK)).map(drop).map_err(|error| error.error)
+    new.persist(directory.join(MARK)).map(drop).map_err(|error| error.error)
 }
 
 /// Whether there is a mark of isthmus, or none.
-fn is_own_mark(folder: &Path) -> bool {
-    let path = folder.join(MARK);
+fn is_own_mark(directory: &Path) -> bool {
+    let path = directory.join(MARK);
     match path.symlink_metadata() {
         Ok(metadata) => {
             metadata.is_file() && fs::read(path).is_ok_and(|text| text.starts_with(MARK_BEGINNING))
@@ -328,10 +331,10 @@ fn is_own_mark(folder: &Path) -> bool {
 }
 
 /// Whether the plugin in a directory is the one that isthmus installed there.
-fn is_ours(folder: &Path) -> bool {
-    let Ok(mark) = fs::read_to_string(folder.join(MARK)) else { return false };
+fn is_ours(directory: &Path) -> bool {
+    let Ok(mark) = fs::read_to_string(directory.join(MARK)) else { return false };
     let checksum = mark.lines().find_map(|line| FileSum::parse(line.strip_prefix(CHECKSUM_LABEL)?).ok());
-    checksum.is_some_and(|checksum| is_same(&folder.join(file_name()), checksum))
+    checksum.is_some_and(|checksum| is_same(&directory.join(file_name()), checksum))
 }
 
 fn is_same(path: &Path, checksum: FileSum) -> bool {
@@ -343,25 +346,25 @@ mod tests {
     use super::*;
 
     struct Fixture {
-        folder: tempfile::TempDir,
+        directory: tempfile::TempDir,
     }
 
     impl Fixture {
         fn new() -> Self {
-            let folder = tempfile::tempdir().expect("a directory");
-            fs::write(folder.path().join("isthmus"), "ours").expect("a file");
-            Self { folder }
+            let directory = tempfile::tempdir().expect("a directory");
+            fs::write(directory.path().join("isthmus"), "ours").expect("a file");
+            Self { directory }
         }
 
         fn path(&self, path: &str) -> PathBuf {
-            self.folder.path().join(path)
+            self.directory.path().join(path)
         }
 
         /// The output, without the directory.
         fn run(&self, versions: &[&str], force: bool) -> Result<Vec<String>, String> {
             let versions = versions.iter().map(|version| Version::parse(version).expect("a version"));
             let options = Options { project: None, stacks: Vec::new(), versions: Vec::new(), force };
-            let short = |text: String| text.replace(&format!("{}/", self.folder.path().display()), "");
+            let short = |text: String| text.replace(&format!("{}/", self.directory.path().display()), "");
             let wanted = Wanted { versions: versions.collect(), note: None };
             let lines = options.install(wanted, &self.path("home"), &self.path("isthmus"));
             let lines = lines.map_err(|error| short(isthmus_common::error_chain(&error)))?;
@@ -401,9 +404,9 @@ mod tests {
         assert_eq!(fixture.run(&["1.0.0"], false), Ok(vec![installed("1.0.0")]));
         assert_eq!(fixture.read(&path("1.0.0")), "newer");
         assert_eq!(fixture.run(&["1.1.3"], false), Ok(vec![installed("1.1.3")]));
-        let folder = fixture.path("home/plugins/resource-terraform-provider-v1.1.3");
+        let directory = fixture.path("home/plugins/resource-terraform-provider-v1.1.3");
         assert_eq!(
-            fs::read_dir(folder).expect("a directory").count(),
+            fs::read_dir(directory).expect("a directory").count(),
             2,
             "nothing but the program and its mark"
         );
@@ -461,28 +464,28 @@ mod tests {
     #[test]
     fn files_of_users_by_the_names_of_ours_stay() {
         let fixture = Fixture::new();
-        let folder = "home/plugins/resource-terraform-provider-v1.0.0";
-        fixture.others(&format!("{folder}/isthmus.txt"), "notes of a user");
+        let directory = "home/plugins/resource-terraform-provider-v1.0.0";
+        fixture.others(&format!("{directory}/isthmus.txt"), "notes of a user");
         let error = fixture.run(&["1.0.0"], true).expect_err("it is not ours");
         assert!(error.contains("isthmus.txt was not written by isthmus"), "{error}");
         assert!(!fixture.path(&path("1.0.0")).exists(), "nothing was changed");
-        assert_eq!(fixture.read(&format!("{folder}/isthmus.txt")), "notes of a user");
+        assert_eq!(fixture.read(&format!("{directory}/isthmus.txt")), "notes of a user");
 
         // A link would be written through.
         fixture.others("precious.txt", "The program in this directory is isthmus 0\n");
-        fs::remove_file(fixture.path(&format!("{folder}/isthmus.txt"))).expect("a file");
+        fs::remove_file(fixture.path(&format!("{directory}/isthmus.txt"))).expect("a file");
         std::os::unix::fs::symlink(
             fixture.path("precious.txt"),
-            fixture.path(&format!("{folder}/isthmus.txt")),
+            fixture.path(&format!("{directory}/isthmus.txt")),
         )
         .expect("a link");
         fixture.run(&["1.0.0"], true).expect_err("it is a link");
         assert_eq!(fixture.read("precious.txt"), "The program in this directory is isthmus 0\n");
-        fs::remove_file(fixture.path(&format!("{folder}/isthmus.txt"))).expect("a link");
+        fs::remove_file(fixture.path(&format!("{directory}/isthmus.txt"))).expect("a link");
 
-        fixture.others(&format!("{folder}.partial"), "of a user, since the CLI writes nothing into it");
+        fixture.others(&format!("{directory}.partial"), "of a user, since the CLI writes nothing into it");
         fixture.run(&["1.0.0"], false).unwrap_or_else(|error| panic!("{error}"));
-        assert!(fixture.path(&format!("{folder}.partial")).exists());
+        assert!(fixture.path(&format!("{directory}.partial")).exists());
     }
 
     #[test]

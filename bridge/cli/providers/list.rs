@@ -92,7 +92,7 @@ fn as_json(cache: &ProviderCache, inventory: &Inventory) -> String {
                 "platform": package.platform.to_string(),
                 "verification": package.verification.as_ref().map(verification::as_json),
                 "size": package.size,
-                "directory": package.folder,
+                "directory": package.directory,
                 "program": package.executable,
             })
         })

@@ -90,7 +90,7 @@ impl Mirror {
             warnings.iter().for_each(|warning| warn(warning));
             let archive = match &package {
                 PackageForm::Archive(path) => path,
-                PackageForm::Folder(path) => return Err(ProvidersError::Unpacked(path.clone())),
+                PackageForm::Directory(path) => return Err(ProvidersError::Unpacked(path.clone())),
             };
             let path = writer.add(address, &version, *platform, archive)?;
             copied.insert(address.clone());

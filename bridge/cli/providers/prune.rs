@@ -88,7 +88,7 @@ impl Prune {
                 ));
                 continue;
             }
-            if running.has_one_in(&package.folder) {
+            if running.has_one_in(&package.directory) {
                 print(&format!("kept {name}: it is running\n"));
                 continue;
             }
@@ -141,7 +141,7 @@ impl Prune {
     ) {
         for unfinished in &inventory.unfinished {
             let is_selected =
-                |one: &Selection| unfinished.path.starts_with(cache.provider_folder(&one.address));
+                |one: &Selection| unfinished.path.starts_with(cache.provider_directory(&one.address));
             if !selections.is_empty() && !selections.iter().any(is_selected) {
                 continue;
             }
@@ -209,7 +209,7 @@ mod tests {
             address: ProviderAddress::parse(provider).expect(provider),
             version: Version::parse(version).expect(version),
             platform: Platform::CURRENT,
-            folder: PathBuf::new(),
+            directory: PathBuf::new(),
             executable: PathBuf::new(),
             verification: None,
             size: 1,

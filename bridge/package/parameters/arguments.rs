@@ -18,7 +18,7 @@ pub struct Arguments {
     /// The package's name, if it is not the provider's.
     pub provider_name: Option<String>,
     /// Directory to which `GetSchema` also writes `_index.md`.
-    pub index_document_folder: Option<String>,
+    pub index_document_directory: Option<String>,
 }
 
 /// The origin of a provider.
@@ -131,7 +131,7 @@ Flags:
             }
             Source::Remote(_) | Source::Local(_) => {}
         }
-        if let Some(directory) = &self.index_document_folder {
+        if let Some(directory) = &self.index_document_directory {
             warnings
                 .push(format!("--indexDocOutDir has no effect: no _index.md is written into {directory}"));
         }
@@ -184,7 +184,7 @@ Flags:
             includes,
             excludes,
             provider_name: parsed.text("provider-name"),
-            index_document_folder: parsed.text("indexDocOutDir"),
+            index_document_directory: parsed.text("indexDocOutDir"),
         })
     }
 }

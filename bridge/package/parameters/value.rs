@@ -142,7 +142,7 @@ impl Parameter {
             includes: self.includes.clone(),
             excludes: self.excludes.clone(),
             provider_name: self.provider_name.clone(),
-            index_document_folder: None,
+            index_document_directory: None,
         }
     }
 

@@ -24,33 +24,33 @@ use tonic::transport::{Channel, Endpoint};
 /// The sandbox inside of the test's process.
 pub(crate) struct InProcess {
     pub(crate) channel: Channel,
-    pub(crate) folder: TempDir,
+    pub(crate) directory: TempDir,
     _ended_with_this: DropGuard,
 }
 
 impl InProcess {
-    /// Serves a protocol in the clear. Objects are kept in `folder`.
+    /// Serves a protocol in the clear. Objects are kept in `directory`.
     pub(crate) async fn start(protocol: Protocol, switches: Misbehaviour) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary directory");
-        let socket = folder.path().join("socket");
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let socket = directory.path().join("socket");
         let listener = UnixListener::bind(&socket).expect("a socket in the temporary directory");
         let provider = Arc::new(Provider::new(protocol, switches.into()).expect("a provider"));
         let ended = CancellationToken::new();
         let serving = ended.clone();
         tokio::spawn(async move { isthmus_sandbox::serve(&listener, None, provider, serving).await });
-        Self { channel: connect(socket, None).await, folder, _ended_with_this: ended.drop_guard() }
+        Self { channel: connect(socket, None).await, directory, _ended_with_this: ended.drop_guard() }
     }
 
     /// Where the sandbox keeps its objects, as its configuration says it.
     pub(crate) fn objects(&self) -> PathBuf {
-        self.folder.path().join("objects")
+        self.directory.path().join("objects")
     }
 }
 
 /// The sandbox as a process. It is killed when this goes.
 pub(crate) struct Process {
     pub(crate) child: Child,
-    _folder: TempDir,
+    _directory: TempDir,
     stdout: BufReader<ChildStdout>,
     stderr: ChildStderr,
     client: ClientIdentity,
@@ -73,14 +73,14 @@ pub(crate) enum Tls {
 impl Process {
     /// Starts the executable as a client that speaks both protocols does.
     pub(crate) fn start(tls: Tls, switches: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary directory");
+        let directory = tempfile::tempdir().expect("a temporary directory");
         let client = ClientIdentity::generate();
         let mut command = executable();
         command
             .env(MAGIC_COOKIE.0, MAGIC_COOKIE.1)
             .env("PLUGIN_PROTOCOL_VERSIONS", "6,5")
-            .env("PLUGIN_UNIX_SOCKET_DIR", folder.path())
-            .env("SANDBOX_DIR", folder.path().join("objects"))
+            .env("PLUGIN_UNIX_SOCKET_DIR", directory.path())
+            .env("SANDBOX_DIR", directory.path().join("objects"))
             .envs(switches.iter().copied());
         if tls == Tls::On {
             command.env("PLUGIN_CLIENT_CERT", &client.pem);
@@ -88,7 +88,7 @@ impl Process {
         let mut child = command.spawn().expect("the executable starts");
         let stdout = BufReader::new(child.stdout.take().expect("stdout is a pipe"));
         let stderr = child.stderr.take().expect("stderr is a pipe");
-        Self { child, _folder: folder, stdout, stderr, client }
+        Self { child, _directory: directory, stdout, stderr, client }
     }
 
     /// The next line of stdout.
@@ -283,9 +283,9 @@ pub(crate) fn proposed(config: &Value, prior: &Value, computed: &[String]) -> Va
 }
 
 /// Changes a file of the sandbox as a user would who makes drift.
-pub(crate) fn edit(folder: &Path, from: &str, to: &str) {
+pub(crate) fn edit(directory: &Path, from: &str, to: &str) {
     let mut changed = 0;
-    for entry in std::fs::read_dir(folder).expect("the directory of objects") {
+    for entry in std::fs::read_dir(directory).expect("the directory of objects") {
         let path = entry.expect("an entry").path();
         let text = std::fs::read_to_string(&path).expect("a file of text");
         if text.contains(from) {

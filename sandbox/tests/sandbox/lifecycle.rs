@@ -361,8 +361,8 @@ async fn a_server_that_does_not_boot_in_time_is_half_made() {
 
 #[tokio::test]
 async fn a_call_that_hangs_ends_when_the_provider_is_stopped() {
-    let folder = tempfile::tempdir().expect("a directory");
-    let calls = folder.path().join("calls");
+    let directory = tempfile::tempdir().expect("a directory");
+    let calls = directory.path().join("calls");
     let switches = Misbehaviour { calls: Some(calls.clone()), ..Misbehaviour::default() };
     let mut faulty = Subject::with_switches("sandbox_faulty", switches).await;
     let config = faulty.config(&[("mode", Value::string("hang"))]);
@@ -600,8 +600,8 @@ async fn without_a_configuration_there_are_no_objects() {
 
 #[tokio::test]
 async fn calls_are_recorded() {
-    let folder = tempfile::tempdir().expect("a directory");
-    let calls = folder.path().join("calls");
+    let directory = tempfile::tempdir().expect("a directory");
+    let calls = directory.path().join("calls");
     let switches = Misbehaviour { calls: Some(calls.clone()), ..Misbehaviour::default() };
     let mut notes = Subject::with_switches("sandbox_note", switches).await;
     let config = notes.config(&[("title", Value::Unknown(None))]);

@@ -58,7 +58,7 @@ pub(super) fn ambient_files(environment: &Environment) -> Vec<PathBuf> {
     let configuration = environment.path("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
     let run = environment.path("XDG_RUNTIME_DIR").filter(|_| cfg!(target_os = "linux"));
     let containers =
-        run.into_iter().chain(configuration).map(|folder| folder.join("containers").join("auth.json"));
+        run.into_iter().chain(configuration).map(|directory| directory.join("containers").join("auth.json"));
     let docker =
         home.iter().flat_map(|home| [home.join(".docker").join("config.json"), home.join(".dockercfg")]);
     let mut files: Vec<PathBuf> = containers.chain(docker).collect();

@@ -30,7 +30,7 @@ pub(crate) struct CredentialsHelper {
     /// What it is started with, before what it is asked for.
     pub(crate) arguments: Vec<String>,
     /// The directories in which it may lie, best first.
-    pub(crate) folders: Vec<PathBuf>,
+    pub(crate) directories: Vec<PathBuf>,
 }
 
 /// All tokens of a user.
@@ -72,12 +72,12 @@ impl RegistryCredentials {
     /// need no token.
     pub(crate) fn warning(&self) -> Option<String> {
         let Helper { configured, program: None } = self.helper.as_ref()? else { return None };
-        let folders: Vec<String> =
-            configured.folders.iter().map(|folder| folder.display().to_string()).collect();
+        let directories: Vec<String> =
+            configured.directories.iter().map(|directory| directory.display().to_string()).collect();
         let name = &configured.name;
         Some(format!(
             "the CLI configuration names the credentials helper {name:?}, but the program {PROGRAM}{name} is in none of {}",
-            folders.join(", ")
+            directories.join(", ")
         ))
     }
 
@@ -143,8 +143,8 @@ fn host_of_variable(name: &str) -> Option<String> {
 /// The program of a helper: the newest one in any of the directories, `terraform-credentials-NAME[_vVERSION]`.
 fn find(helper: &CredentialsHelper) -> Option<PathBuf> {
     let mut found: Option<(Version, PathBuf)> = None;
-    for folder in &helper.folders {
-        let Ok(entries) = std::fs::read_dir(folder) else { continue };
+    for directory in &helper.directories {
+        let Ok(entries) = std::fs::read_dir(directory) else { continue };
         let mut paths: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
         paths.sort();
         for path in paths {

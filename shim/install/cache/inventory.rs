@@ -14,7 +14,7 @@ use semver::Version;
 use super::record::{AlteredError, Record, Verification};
 use super::staging::{UNFINISHED, is_staging};
 use super::{PROGRAM_PREFIX, ProviderCache, shown};
-use crate::executable::find_in_folder;
+use crate::executable::find_in_directory;
 use crate::{FileSum, Platform, ProviderAddress};
 
 /// How deep a package is looked into, and how many files of it: only to tell its size.
@@ -31,7 +31,7 @@ pub struct CachedPackage {
     /// For which machines.
     pub platform: Platform,
     /// Its directory.
-    pub folder: PathBuf,
+    pub directory: PathBuf,
     /// Its program.
     pub executable: PathBuf,
     /// Who vouches for it; nothing if that is not recorded, because somebody else has put it there.
@@ -83,9 +83,9 @@ impl ProviderCache {
             Err(error) => return Err(error),
             Ok(_) => {}
         }
-        for host in inventory.folders(&self.root) {
-            for namespace in inventory.folders(&host) {
-                for provider in inventory.folders(&namespace) {
+        for host in inventory.directories(&self.root) {
+            for namespace in inventory.directories(&host) {
+                for provider in inventory.directories(&namespace) {
                     match address(&self.root, &provider) {
                         Ok(address) => self.provider(&address, &provider, &mut inventory),
                         Err(reason) => inventory.skip(&provider, reason),
@@ -101,8 +101,8 @@ impl ProviderCache {
         Ok(inventory)
     }
 
-    fn provider(&self, address: &ProviderAddress, folder: &Path, inventory: &mut Inventory) {
-        for path in inventory.list(folder) {
+    fn provider(&self, address: &ProviderAddress, directory: &Path, inventory: &mut Inventory) {
+        for path in inventory.list(directory) {
             let name = name(&path);
             if path.is_dir() {
                 match Version::parse(&name) {
@@ -124,12 +124,12 @@ impl ProviderCache {
         &self,
         address: &ProviderAddress,
         version: &Version,
-        folder: &Path,
+        directory: &Path,
         inventory: &mut Inventory,
     ) {
-        let paths = inventory.list(folder);
+        let paths = inventory.list(directory);
         if paths.is_empty() {
-            inventory.skip(folder, "it is empty".to_owned());
+            inventory.skip(directory, "it is empty".to_owned());
         }
         for path in paths {
             let name = name(&path);
@@ -138,7 +138,7 @@ impl ProviderCache {
                     hidden.split_once(UNFINISHED).and_then(|(platform, _)| Platform::parse(platform));
                 match platform {
                     Some(platform) if is_staging(&path) => {
-                        let package = folder.join(platform.to_string());
+                        let package = directory.join(platform.to_string());
                         inventory.unfinished.push(Unfinished { size: size(&path), path, package });
                     }
                     Some(_) => inventory.skip(
@@ -159,7 +159,7 @@ impl ProviderCache {
                 continue;
             };
             let program = format!("{PROGRAM_PREFIX}{}", address.provider_type());
-            match find_in_folder(&path, &program) {
+            match find_in_directory(&path, &program) {
                 Ok(Some(executable)) => {
                     let record = Record::path_of(&path);
                     inventory.packages.push(CachedPackage {
@@ -169,7 +169,7 @@ impl ProviderCache {
                         verification: Record::read(&record).map(|record| record.verification),
                         size: fs::canonicalize(&path).map_or(0, |path| size(&path)),
                         used: used(&path, &executable, &record),
-                        folder: path,
+                        directory: path,
                         executable,
                     });
                 }
@@ -181,7 +181,7 @@ impl ProviderCache {
 
     /// The sum of the archive that a version came out of, as it was recorded.
     pub fn archive_sum(&self, address: &ProviderAddress, version: &Version) -> Option<FileSum> {
-        Record::read(&Record::path_of(&self.package_folder(address, version)))?.archive_sum()
+        Record::read(&Record::path_of(&self.package_directory(address, version)))?.archive_sum()
     }
 }
 
@@ -192,7 +192,7 @@ impl CachedPackage {
     /// # Errors
     /// When it is not the one that was installed, or cannot be read.
     pub fn verify(&self) -> Result<Option<Verification>, AlteredError> {
-        let path = Record::path_of(&self.folder);
+        let path = Record::path_of(&self.directory);
         let Some(mut record) = Record::read(&path) else { return Ok(None) };
         record.check_whole(&self.executable, &path)?;
         Ok(Some(record.verification))
@@ -205,31 +205,31 @@ impl Inventory {
     }
 
     /// What is in a directory, without what cannot be read.
-    fn list(&mut self, folder: &Path) -> Vec<PathBuf> {
-        match fs::read_dir(folder) {
+    fn list(&mut self, directory: &Path) -> Vec<PathBuf> {
+        match fs::read_dir(directory) {
             Ok(entries) => {
                 let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
                 paths.sort();
                 paths
             }
             Err(error) => {
-                self.skip(folder, error.to_string());
+                self.skip(directory, error.to_string());
                 Vec::new()
             }
         }
     }
 
     /// The directories in a directory; whatever else is there is in nobody's way.
-    fn folders(&mut self, folder: &Path) -> Vec<PathBuf> {
-        let mut paths = self.list(folder);
+    fn directories(&mut self, directory: &Path) -> Vec<PathBuf> {
+        let mut paths = self.list(directory);
         paths.retain(|path| path.is_dir() && !name(path).starts_with('.'));
         paths
     }
 }
 
 /// The provider whose directory this is, if it has the one name under which it is looked for.
-fn address(root: &Path, folder: &Path) -> Result<ProviderAddress, String> {
-    let path = folder.strip_prefix(root).unwrap_or(folder);
+fn address(root: &Path, directory: &Path) -> Result<ProviderAddress, String> {
+    let path = directory.strip_prefix(root).unwrap_or(directory);
     let parts: Option<Vec<&str>> = path.iter().map(OsStr::to_str).collect();
     let text = parts.ok_or("its name is not in UTF-8")?.join("/");
     let address = ProviderAddress::parse(&text).map_err(|error| error.to_string())?;
@@ -260,10 +260,10 @@ fn size(path: &Path) -> u64 {
 
 /// The newest of what tells of a use. A system reads a program that it starts, and notes that at least once a day unless it is told not
 /// to; when a package was put there, its directory was made.
-fn used(folder: &Path, executable: &Path, record: &Path) -> Option<SystemTime> {
+fn used(directory: &Path, executable: &Path, record: &Path) -> Option<SystemTime> {
     let made = |path: &Path| path.metadata().ok()?.modified().ok();
     let started = || executable.metadata().ok()?.accessed().ok();
-    [made(folder), made(record), started()].into_iter().flatten().max()
+    [made(directory), made(record), started()].into_iter().flatten().max()
 }
 
 #[cfg(test)]
@@ -275,20 +275,20 @@ pub(super) mod tests {
     const PLATFORM: Platform = Platform { os: "linux", arch: "amd64" };
 
     pub(in crate::cache) struct Fixture {
-        pub(in crate::cache) folder: tempfile::TempDir,
+        pub(in crate::cache) directory: tempfile::TempDir,
     }
 
     impl Fixture {
         pub(in crate::cache) fn new() -> Self {
-            Self { folder: tempfile::tempdir().expect("a directory") }
+            Self { directory: tempfile::tempdir().expect("a directory") }
         }
 
         pub(in crate::cache) fn cache(&self) -> ProviderCache {
-            ProviderCache::for_platform(self.folder.path(), PLATFORM)
+            ProviderCache::for_platform(self.directory.path(), PLATFORM)
         }
 
         pub(in crate::cache) fn path(&self, path: &str) -> PathBuf {
-            self.folder.path().join(path)
+            self.directory.path().join(path)
         }
 
         pub(in crate::cache) fn file(&self, path: &str, content: &str) -> PathBuf {
@@ -303,10 +303,10 @@ pub(super) mod tests {
             let name = provider.rsplit('/').next().expect("a name");
             let path = format!("{provider}/{version}/linux_amd64/terraform-provider-{name}_v{version}");
             let program = self.file(&path, "a program");
-            let folder = program.parent().expect("a directory").to_owned();
+            let directory = program.parent().expect("a directory").to_owned();
             let record = Record::of(&program, None, Verification::Unsigned).expect("it can be read");
-            record.write(&Record::path_of(&folder)).expect("it can be written");
-            folder
+            record.write(&Record::path_of(&directory)).expect("it can be written");
+            directory
         }
 
         pub(in crate::cache) fn inventory(&self) -> Inventory {
@@ -314,7 +314,7 @@ pub(super) mod tests {
         }
 
         fn skipped(&self) -> Vec<String> {
-            let root = format!("{}/", self.folder.path().display());
+            let root = format!("{}/", self.directory.path().display());
             let skipped = self.inventory().skipped.into_iter();
             skipped
                 .map(|PassedOver { path, reason }| format!("{}: {reason}", path.display()).replace(&root, ""))
@@ -397,12 +397,12 @@ pub(super) mod tests {
     #[test]
     fn a_program_is_compared_with_its_record_as_a_whole() {
         let fixture = Fixture::new();
-        let folder = fixture.install(RANDOM, "3.9.0");
+        let directory = fixture.install(RANDOM, "3.9.0");
         let package = || fixture.inventory().packages.remove(0);
         assert_eq!(package().verify().expect("as it was"), Some(Verification::Unsigned));
         // As long, as old and as new, by the same file: only its content tells.
         let program = package().executable;
-        let record = Record::path_of(&folder);
+        let record = Record::path_of(&directory);
         fs::write(&program, "A program").expect("a file");
         let text = fs::read_to_string(&record).expect("a record");
         Record::of(&program, None, Verification::Unsigned).expect("a record").write(&record).expect("a file");

@@ -27,13 +27,13 @@ static HERE: LazyLock<Mutex<HashMap<PathBuf, Arc<tokio::sync::Mutex<()>>>>> = La
 
 /// A lock that is held until this is dropped.
 #[derive(Debug)]
-pub(crate) struct FolderLock {
+pub(crate) struct DirectoryLock {
     // The file's lock ends first.
     _file: File,
     _here: OwnedMutexGuard<()>,
 }
 
-impl FolderLock {
+impl DirectoryLock {
     /// Where the lock of a version's directory lies.
     pub(crate) fn path_of(package: &Path) -> PathBuf {
         beside(package, ".lock")
@@ -103,31 +103,32 @@ mod tests {
 
     #[test]
     fn a_file_by_the_name_of_a_lock_is_neither_emptied_nor_reached_by_a_link() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let (path, link) = (folder.path().join("linux_amd64.lock"), folder.path().join("plan9_386.lock"));
+        let directory = tempfile::tempdir().expect("a directory");
+        let (path, link) =
+            (directory.path().join("linux_amd64.lock"), directory.path().join("plan9_386.lock"));
         std::fs::write(&path, "of a user").expect("a file");
-        drop(FolderLock::try_take(&path).expect("no error").expect("a lock"));
+        drop(DirectoryLock::try_take(&path).expect("no error").expect("a lock"));
         assert_eq!(std::fs::read(&path).expect("the file"), b"of a user");
-        std::os::unix::fs::symlink(folder.path().join("elsewhere"), &link).expect("a link");
-        FolderLock::try_take(&link).expect_err("it is a link");
-        assert!(!folder.path().join("elsewhere").exists());
+        std::os::unix::fs::symlink(directory.path().join("elsewhere"), &link).expect("a link");
+        DirectoryLock::try_take(&link).expect_err("it is a link");
+        assert!(!directory.path().join("elsewhere").exists());
     }
 
     #[tokio::test]
     async fn one_at_a_time_has_a_lock() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let path = folder.path().join("linux_amd64.lock");
-        let first = FolderLock::take(&path, || panic!("nobody has it")).await.expect("a lock");
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("linux_amd64.lock");
+        let first = DirectoryLock::take(&path, || panic!("nobody has it")).await.expect("a lock");
         let (told, waits) = tokio::sync::oneshot::channel();
         let other = path.clone();
         let second = tokio::spawn(async move {
-            FolderLock::take(&other, || told.send(()).expect("somebody listens")).await.expect("a lock")
+            DirectoryLock::take(&other, || told.send(()).expect("somebody listens")).await.expect("a lock")
         });
         waits.await.expect("it is told to wait");
         assert!(!second.is_finished());
-        assert!(FolderLock::try_take(&path).expect("no error").is_none());
+        assert!(DirectoryLock::try_take(&path).expect("no error").is_none());
         drop(first);
         drop(second.await.expect("no panic"));
-        assert!(FolderLock::try_take(&path).expect("no error").is_some());
+        assert!(DirectoryLock::try_take(&path).expect("no error").is_some());
     }
 }

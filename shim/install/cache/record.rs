@@ -110,13 +110,13 @@ pub enum AlteredError {
     /// It has another content.
     #[error(
         "the program {} was altered after it was installed: its SHA-256 is {found}, and was {expected}. Remove the directory {} \
-         to have it downloaded again", program.display(), folder.display()
+         to have it downloaded again", program.display(), directory.display()
     )]
     Content {
         /// The program.
         program: PathBuf,
         /// The directory of the version.
-        folder: PathBuf,
+        directory: PathBuf,
         /// What it was.
         expected: FileSum,
         /// What it is.
@@ -125,13 +125,13 @@ pub enum AlteredError {
     /// Another file goes before it.
     #[error(
         "the program {} is not the one that was installed, which is called {expected}. Remove the directory {} to have it \
-         downloaded again", program.display(), folder.display()
+         downloaded again", program.display(), directory.display()
     )]
     Name {
         /// The program.
         program: PathBuf,
         /// The directory of the version.
-        folder: PathBuf,
+        directory: PathBuf,
         /// What the installed one is called.
         expected: String,
     },
@@ -191,8 +191,8 @@ impl Record {
     /// Writes the record, all of it or nothing, unless a file of others is in its place.
     pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
         require_own(path)?;
-        let folder = path.parent().unwrap_or_else(|| Path::new("."));
-        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
+        let directory = path.parent().unwrap_or_else(|| Path::new("."));
+        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(directory)?;
         file.write_all(&serde_json::to_vec_pretty(self)?)?;
         file.as_file().sync_all()?;
         file.persist(path).map(|_| ()).map_err(|error| error.error)
@@ -209,11 +209,11 @@ impl Record {
     }
 
     fn check_content(&mut self, program: &Path, path: &Path, always: bool) -> Result<(), AlteredError> {
-        let folder = || program.parent().unwrap_or(program).to_owned();
+        let directory = || program.parent().unwrap_or(program).to_owned();
         let read = |source| AlteredError::Read { program: program.to_owned(), source };
         if program.file_name().is_none_or(|name| name.to_string_lossy() != self.program.as_str()) {
             let (program, expected) = (program.to_owned(), self.program.clone());
-            return Err(AlteredError::Name { folder: folder(), program, expected });
+            return Err(AlteredError::Name { directory: directory(), program, expected });
         }
         let stamp = FileStamp::of(&program.metadata().map_err(read)?).into();
         let is_unchanged = stamp == self.stamp;
@@ -223,7 +223,7 @@ impl Record {
         let found = FileSum::of_file(program).map_err(read)?;
         if let Some(expected) = self.sum().filter(|expected| *expected != found) {
             return Err(AlteredError::Content {
-                folder: folder(),
+                directory: directory(),
                 program: program.to_owned(),
                 expected,
                 found,
@@ -275,8 +275,8 @@ pub(crate) fn remove_own(path: &Path) -> io::Result<()> {
 pub fn check_program(program: &Path) -> Result<Option<Verification>, AlteredError> {
     // Where it lies by its name, and where links to it lead.
     for program in [Ok(program.to_owned()), program.canonicalize()].into_iter().flatten() {
-        let Some(folder) = program.parent() else { continue };
-        let path = Record::path_of(folder);
+        let Some(directory) = program.parent() else { continue };
+        let path = Record::path_of(directory);
         if let Some(mut record) = Record::read(&path) {
             record.check(&program, &path)?;
             return Ok(Some(record.verification));
@@ -295,18 +295,18 @@ mod tests {
     use super::*;
 
     fn installed() -> (tempfile::TempDir, PathBuf, PathBuf) {
-        let folder = tempfile::tempdir().expect("a directory");
-        let program = folder.path().join("terraform-provider-x");
+        let directory = tempfile::tempdir().expect("a directory");
+        let program = directory.path().join("terraform-provider-x");
         std::fs::write(&program, "program").expect("a file");
-        let path = folder.path().join("record.json");
+        let path = directory.path().join("record.json");
         let record = Record::of(&program, None, Verification::Unsigned).expect("it can be read");
         record.write(&path).expect("it can be written");
-        (folder, program, path)
+        (directory, program, path)
     }
 
     #[test]
     fn a_program_that_is_as_it_was_is_not_read() {
-        let (_folder, program, path) = installed();
+        let (_directory, program, path) = installed();
         let mut record = Record::read(&path).expect("a record");
         // Nothing but the stamp is looked at: with it, any sum will do.
         record.sha256 = "0".repeat(64);
@@ -315,8 +315,8 @@ mod tests {
 
     #[test]
     fn a_copy_of_the_program_is_read_once() {
-        let (folder, program, path) = installed();
-        let other = folder.path().join("other");
+        let (directory, program, path) = installed();
+        let other = directory.path().join("other");
         std::fs::copy(&program, &other).expect("a copy");
         std::fs::rename(&other, &program).expect("in its place");
         let before = std::fs::read(&path).expect("a record");
@@ -326,22 +326,22 @@ mod tests {
 
     #[test]
     fn an_altered_program_is_refused_with_what_to_do() {
-        let (folder, program, path) = installed();
+        let (directory, program, path) = installed();
         std::fs::write(&program, "Program").expect("a file");
         let error =
             Record::read(&path).expect("a record").check(&program, &path).expect_err("altered").to_string();
-        let text = format!("Remove the directory {} to have it downloaded again", folder.path().display());
+        let text = format!("Remove the directory {} to have it downloaded again", directory.path().display());
         assert!(
             error.contains("was altered after it was installed: its SHA-256 is ") && error.ends_with(&text),
             "{error}"
         );
-        let other = folder.path().join("terraform-provider-x_2");
+        let other = directory.path().join("terraform-provider-x_2");
         std::fs::write(&other, "program").expect("a file");
         Record::read(&path).expect("a record").check(&other, &path).expect_err("another name");
     }
 
     #[test]
-    fn a_program_is_refused_by_the_record_beside_its_folder() {
+    fn a_program_is_refused_by_the_record_beside_its_directory() {
         let cache = tempfile::tempdir().expect("a directory");
         let package = cache.path().join("linux_amd64");
         std::fs::create_dir(&package).expect("a directory");
@@ -363,9 +363,9 @@ mod tests {
 
     #[test]
     fn a_file_of_others_in_the_place_of_a_record_stays() {
-        let (folder, program, path) = installed();
+        let (directory, program, path) = installed();
         let record = Record::read(&path).expect("a record");
-        let elsewhere = folder.path().join("elsewhere");
+        let elsewhere = directory.path().join("elsewhere");
         std::fs::write(&elsewhere, "of a user").expect("a file");
         type Put = fn(&Path, &Path);
         let cases: [(&str, Put); 3] = [
@@ -374,7 +374,7 @@ mod tests {
             ("a link", |elsewhere, path| std::os::unix::fs::symlink(elsewhere, path).expect("a link")),
         ];
         for (what, put) in cases {
-            let path = folder.path().join(what);
+            let path = directory.path().join(what);
             put(&elsewhere, &path);
             for error in [record.write(&path).expect_err(what), remove_own(&path).expect_err(what)] {
                 assert!(error.to_string().ends_with("was not written by isthmus; move it away"), "{error}");
@@ -392,7 +392,7 @@ mod tests {
 
     #[test]
     fn what_is_no_record_is_none() {
-        let (folder, _, path) = installed();
+        let (directory, _, path) = installed();
         let whole = std::fs::read(&path).expect("a record");
         for damaged in [&whole[..whole.len() - 2], b"", b"{}", &vec![b' '; 2 << 20]] {
             std::fs::write(&path, damaged).expect("a file");
@@ -401,6 +401,6 @@ mod tests {
         let other = String::from_utf8(whole).expect("text").replace("\"format\": 2", "\"format\": 1");
         std::fs::write(&path, other).expect("a file");
         assert_eq!(Record::read(&path), None);
-        assert_eq!(Record::read(&folder.path().join("nowhere")), None);
+        assert_eq!(Record::read(&directory.path().join("nowhere")), None);
     }
 }

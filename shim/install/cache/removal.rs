@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::inventory::{CachedPackage, Unfinished};
-use super::lock::FolderLock;
+use super::lock::DirectoryLock;
 use super::mounts;
 use super::record::{Record, remove_own, require_own};
 use super::staging::{self, Staging, is_staging};
@@ -37,10 +37,10 @@ impl RunningPrograms {
     }
 
     /// Whether one of them is in this directory.
-    pub fn has_one_in(&self, folder: &Path) -> bool {
+    pub fn has_one_in(&self, directory: &Path) -> bool {
         // The system tells where programs are in the end.
-        let Ok(folder) = folder.canonicalize() else { return false };
-        self.0.range(folder.clone()..).next().is_some_and(|program| program.starts_with(folder))
+        let Ok(directory) = directory.canonicalize() else { return false };
+        self.0.range(directory.clone()..).next().is_some_and(|program| program.starts_with(directory))
     }
 }
 
@@ -50,17 +50,17 @@ impl CachedPackage {
     /// # Errors
     /// When it cannot be removed.
     pub fn remove(&self) -> io::Result<Removal> {
-        let Some(_lock) = FolderLock::try_take(&FolderLock::path_of(&self.folder))? else {
+        let Some(_lock) = DirectoryLock::try_take(&DirectoryLock::path_of(&self.directory))? else {
             return Ok(Removal::Busy);
         };
-        let record = Record::path_of(&self.folder);
+        let record = Record::path_of(&self.directory);
         require_own(&record)?;
-        if !self.folder.is_symlink() {
-            mounts::require_none_in(&self.folder)?;
+        if !self.directory.is_symlink() {
+            mounts::require_none_in(&self.directory)?;
         }
-        let version = self.folder.parent().unwrap_or(&self.folder);
+        let version = self.directory.parent().unwrap_or(&self.directory);
         let leaving = Staging::create_in(version, self.platform)?;
-        fs::rename(&self.folder, leaving.path().join("removed"))?;
+        fs::rename(&self.directory, leaving.path().join("removed"))?;
         remove_own(&record)?;
         leaving.close()?;
         Ok(Removal::Removed)
@@ -70,7 +70,7 @@ impl CachedPackage {
 impl Unfinished {
     /// Removes what somebody has left unfinished.
     pub fn remove(&self) -> io::Result<Removal> {
-        let Some(_lock) = FolderLock::try_take(&FolderLock::path_of(&self.package))? else {
+        let Some(_lock) = DirectoryLock::try_take(&DirectoryLock::path_of(&self.package))? else {
             return Ok(Removal::Busy);
         };
         if self.path.symlink_metadata().is_err() {
@@ -129,7 +129,7 @@ mod tests {
     #[tokio::test]
     async fn what_somebody_is_at_stays() {
         let fixture = Fixture::new();
-        let folder = fixture.install(B, "1.0.0");
+        let directory = fixture.install(B, "1.0.0");
         let platform = Platform::parse("linux_amd64").expect("a platform");
         let left = Staging::create_in(&fixture.path("example.com/a/b/1.0.0"), platform).expect("a directory");
         let unfinished = left.abandon().join("archive.zip");
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(inventory.unfinished.len(), 1);
         let reason = "it does not carry the marker of isthmus; remove it by hand if nothing in it is needed";
         assert_eq!(inventory.skipped[0].reason, reason);
-        let lock = FolderLock::take(&FolderLock::path_of(&folder), || {}).await.expect("a lock");
+        let lock = DirectoryLock::take(&DirectoryLock::path_of(&directory), || {}).await.expect("a lock");
         assert_eq!(inventory.packages[0].remove().expect("no error"), Removal::Busy);
         let busy = inventory.unfinished[0].remove().expect("no error");
         assert!(busy == Removal::Busy && unfinished.is_file());
@@ -163,7 +163,7 @@ mod tests {
         let fixture = Fixture::new();
         fixture.install(B, "1.0.0");
         let package = fixture.inventory().packages.remove(0);
-        let record = Record::path_of(&package.folder);
+        let record = Record::path_of(&package.directory);
         fs::write(&record, "of a user").expect("a file");
         let error = package.remove().expect_err("something is in the place of the record");
         assert!(error.to_string().contains("was not written by isthmus"), "{error}");
@@ -172,18 +172,18 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_runs_is_known_by_its_folder() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let folder = folder.path().canonicalize().expect("it is there");
+    fn a_program_that_runs_is_known_by_its_directory() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let directory = directory.path().canonicalize().expect("it is there");
         for name in ["b", "bc"] {
-            fs::create_dir(folder.join(name)).expect("a directory");
+            fs::create_dir(directory.join(name)).expect("a directory");
         }
-        let running = RunningPrograms([folder.join("bc/x")].into());
-        assert!(running.has_one_in(&folder.join("bc")) && running.has_one_in(&folder));
-        assert!(!running.has_one_in(&folder.join("b")) && !running.has_one_in(&folder.join("nowhere")));
+        let running = RunningPrograms([directory.join("bc/x")].into());
+        assert!(running.has_one_in(&directory.join("bc")) && running.has_one_in(&directory));
+        assert!(!running.has_one_in(&directory.join("b")) && !running.has_one_in(&directory.join("nowhere")));
         let here = std::env::current_exe().expect("this program");
         let now = RunningPrograms::now();
         assert!(now.has_one_in(here.parent().expect("a directory")), "{now:?}");
-        assert!(!now.has_one_in(&folder));
+        assert!(!now.has_one_in(&directory));
     }
 }

@@ -56,9 +56,9 @@ pub(super) fn file(
 impl Reader<'_> {
     fn read(&mut self, body: &Body) -> Decoded<()> {
         self.warn_of_others(body, &KNOWN);
-        let folder = body.some_text("plugin_cache_dir")?;
-        if let Some(folder) = folder.filter(|_| self.config.plugin_cache_dir.is_none()) {
-            self.config.plugin_cache_dir = Some(self.environment.expand(folder).into());
+        let directory = body.some_text("plugin_cache_dir")?;
+        if let Some(directory) = directory.filter(|_| self.config.plugin_cache_dir.is_none()) {
+            self.config.plugin_cache_dir = Some(self.environment.expand(directory).into());
         }
         self.config.plugin_cache_may_break_dependency_lock_file |=
             body.flag("plugin_cache_may_break_dependency_lock_file")?.unwrap_or_default();
@@ -118,7 +118,8 @@ impl Reader<'_> {
             self.warn_of_others(block, &["args"]);
             let arguments = block.texts("args")?.unwrap_or_default();
             let arguments = arguments.into_iter().map(|(_, argument)| argument.to_owned()).collect();
-            self.config.credentials_helper = Some(CredentialsHelper { name, arguments, folders: Vec::new() });
+            self.config.credentials_helper =
+                Some(CredentialsHelper { name, arguments, directories: Vec::new() });
         }
         Ok(())
     }

@@ -32,18 +32,18 @@ pub(super) fn find(
     }
     let mut files = Vec::new();
     files.extend(main_file(environment).filter(|file| file.exists()));
-    if let Some(folder) = folder(environment) {
-        files.extend(files_in(&folder)?);
+    if let Some(directory) = directory(environment) {
+        files.extend(files_in(&directory)?);
     }
     Ok(files)
 }
 
 /// The directories in which programs beside providers lie, best first: those that know tokens.
-pub(super) fn plugin_folders(environment: &Environment) -> Vec<PathBuf> {
-    let folders = data_folders(environment).into_iter();
-    folders
-        .flat_map(|folder| {
-            let plugins = folder.join("plugins");
+pub(super) fn plugin_directories(environment: &Environment) -> Vec<PathBuf> {
+    let directories = data_directories(environment).into_iter();
+    directories
+        .flat_map(|directory| {
+            let plugins = directory.join("plugins");
             [plugins.clone(), plugins.join(Platform::CURRENT.to_string())]
         })
         .collect()
@@ -51,11 +51,11 @@ pub(super) fn plugin_folders(environment: &Environment) -> Vec<PathBuf> {
 
 impl Environment {
     /// The directories that are filesystem mirrors without anybody saying so, best first. Most are not there.
-    pub fn implied_mirrors(&self, working_folder: &Path) -> Vec<PathBuf> {
-        let mut folders = vec![working_folder.join("terraform.d").join("plugins")];
-        folders.extend(data_folders(self).into_iter().map(|folder| folder.join("plugins")));
-        folders.extend(system_folders(self));
-        folders
+    pub fn implied_mirrors(&self, working_directory: &Path) -> Vec<PathBuf> {
+        let mut directories = vec![working_directory.join("terraform.d").join("plugins")];
+        directories.extend(data_directories(self).into_iter().map(|directory| directory.join("plugins")));
+        directories.extend(system_directories(self));
+        directories
     }
 
     fn home(&self) -> Option<PathBuf> {
@@ -73,29 +73,29 @@ fn main_file(environment: &Environment) -> Option<PathBuf> {
     if old.exists() {
         return Some(old);
     }
-    Some(own_folder(environment)?.join("tofurc"))
+    Some(own_directory(environment)?.join("tofurc"))
 }
 
-fn folder(environment: &Environment) -> Option<PathBuf> {
+fn directory(environment: &Environment) -> Option<PathBuf> {
     let home = environment.home()?;
-    let folder = home.join(if cfg!(windows) { "terraform.d" } else { ".terraform.d" });
-    if folder.exists() { Some(folder) } else { own_folder(environment) }
+    let directory = home.join(if cfg!(windows) { "terraform.d" } else { ".terraform.d" });
+    if directory.exists() { Some(directory) } else { own_directory(environment) }
 }
 
 /// OpenTofu's own directory, if there can be one.
-fn own_folder(environment: &Environment) -> Option<PathBuf> {
+fn own_directory(environment: &Environment) -> Option<PathBuf> {
     if cfg!(windows) { None } else { Some(environment.path("XDG_CONFIG_HOME")?.join("opentofu")) }
 }
 
-fn data_folders(environment: &Environment) -> Vec<PathBuf> {
+fn data_directories(environment: &Environment) -> Vec<PathBuf> {
     let home = environment.home();
     let first = home.map(|home| home.join(if cfg!(windows) { "terraform.d" } else { ".terraform.d" }));
     let second = environment.path("XDG_DATA_HOME").filter(|_| !cfg!(windows));
-    first.into_iter().chain(second.map(|folder| folder.join("opentofu"))).collect()
+    first.into_iter().chain(second.map(|directory| directory.join("opentofu"))).collect()
 }
 
 /// Where operating systems want programs to keep what belongs to them.
-fn system_folders(environment: &Environment) -> Vec<PathBuf> {
+fn system_directories(environment: &Environment) -> Vec<PathBuf> {
     let home = environment.home();
     if cfg!(windows) {
         return home
@@ -110,13 +110,14 @@ fn system_folders(environment: &Environment) -> Vec<PathBuf> {
     }
     let own = environment.path("XDG_DATA_HOME").or_else(|| Some(home?.join(".local").join("share")));
     let shared = environment.path("XDG_DATA_DIRS").unwrap_or_else(|| "/usr/local/share:/usr/share".into());
-    let shared = std::env::split_paths(&shared).filter(|folder| folder.is_absolute()).collect::<Vec<_>>();
-    own.into_iter().chain(shared).map(|folder| folder.join("terraform").join("plugins")).collect()
+    let shared =
+        std::env::split_paths(&shared).filter(|directory| directory.is_absolute()).collect::<Vec<_>>();
+    own.into_iter().chain(shared).map(|directory| directory.join("terraform").join("plugins")).collect()
 }
 
-fn files_in(folder: &Path) -> Result<Vec<PathBuf>, CliConfigError> {
-    let unreadable = |source| CliConfigError::Read { path: folder.to_owned(), source };
-    let entries = match std::fs::read_dir(folder) {
+fn files_in(directory: &Path) -> Result<Vec<PathBuf>, CliConfigError> {
+    let unreadable = |source| CliConfigError::Read { path: directory.to_owned(), source };
+    let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(Vec::new());

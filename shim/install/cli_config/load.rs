@@ -16,22 +16,22 @@ impl CliConfig {
             decode::file(&file, environment, &mut config)?;
             config.files.push(file);
         }
-        if let Some(folder) = environment.path("TF_PLUGIN_CACHE_DIR") {
-            config.plugin_cache_dir = Some(folder);
+        if let Some(directory) = environment.path("TF_PLUGIN_CACHE_DIR") {
+            config.plugin_cache_dir = Some(directory);
         }
         if environment.text("TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE").is_some_and(|text| text != "0")
         {
             config.plugin_cache_may_break_dependency_lock_file = true;
         }
-        if let Some(folder) = config.plugin_cache_dir.as_ref().filter(|folder| !folder.is_dir()) {
+        if let Some(directory) = config.plugin_cache_dir.as_ref().filter(|directory| !directory.is_dir()) {
             let text = format!(
                 "the plugin cache directory {} is not there; nothing is taken from it",
-                folder.display()
+                directory.display()
             );
             config.warnings.push(ConfigWarning { file: None, position: None, text });
         }
         if let Some(helper) = &mut config.credentials_helper {
-            helper.folders = files::plugin_folders(environment);
+            helper.directories = files::plugin_directories(environment);
         }
         if let Some(text) = config.registry_credentials(environment).warning() {
             config.warnings.push(ConfigWarning { file: None, position: None, text });

@@ -11,19 +11,19 @@ use crate::ProviderAddress;
 use crate::auth::OciSecret;
 
 struct Home {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     variables: Vec<(String, std::ffi::OsString)>,
 }
 
 impl Home {
     fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a directory");
-        let variables = vec![("HOME".to_owned(), folder.path().into())];
-        Self { folder, variables }
+        let directory = tempfile::tempdir().expect("a directory");
+        let variables = vec![("HOME".to_owned(), directory.path().into())];
+        Self { directory, variables }
     }
 
     fn path(&self, path: &str) -> PathBuf {
-        self.folder.path().join(path)
+        self.directory.path().join(path)
     }
 
     fn file(self, path: &str, text: &str) -> Self {
@@ -50,19 +50,19 @@ impl Home {
     fn files(&self) -> Vec<String> {
         let files = self.load().files.into_iter();
         let inside =
-            |file: PathBuf| file.strip_prefix(self.folder.path()).expect("inside").display().to_string();
+            |file: PathBuf| file.strip_prefix(self.directory.path()).expect("inside").display().to_string();
         files.map(inside).collect()
     }
 
     /// The error, without the directory.
     fn error(&self) -> String {
         let error = CliConfig::load(&self.environment()).expect_err("it is wrong").to_string();
-        error.replace(&format!("{}/", self.folder.path().display()), "")
+        error.replace(&format!("{}/", self.directory.path().display()), "")
     }
 
     fn warnings(&self) -> Vec<String> {
-        let folder = format!("{}/", self.folder.path().display());
-        self.load().warnings.iter().map(|warning| warning.to_string().replace(&folder, "")).collect()
+        let directory = format!("{}/", self.directory.path().display());
+        self.load().warnings.iter().map(|warning| warning.to_string().replace(&directory, "")).collect()
     }
 }
 
@@ -87,9 +87,10 @@ fn files_are_found_where_opentofu_finds_them() {
         .file(".terraform.d/a.tfrc.json", "{}")
         .file(".terraform.d/other.json", "broken")
         .file(".terraformrc", "");
-    let in_folder = [".terraform.d/a.tfrc.json", ".terraform.d/b.tfrc", ".terraform.d/credentials.tfrc.json"];
+    let in_directory =
+        [".terraform.d/a.tfrc.json", ".terraform.d/b.tfrc", ".terraform.d/credentials.tfrc.json"];
     assert_eq!(home.files()[0], ".terraformrc");
-    assert_eq!(home.files()[1..], in_folder);
+    assert_eq!(home.files()[1..], in_directory);
 
     // A user without any file of Terraform's has OpenTofu's own directory.
     let home = Home::new().variable("XDG_CONFIG_HOME", ".config").file(".config/opentofu/tofurc", "");
@@ -160,10 +161,10 @@ fn the_documented_example_says_where_providers_come_from() {
             .map(|(address, path)| format!("{} {}", address.for_display(), path.display()))
             .collect();
         assert_eq!(overrides, ["example.com/a/b /tmp/b", "hashicorp/boop /tmp/bloop/boop"]);
-        let [folder, network, oci, direct] = installation.methods.as_slice() else {
+        let [directory, network, oci, direct] = installation.methods.as_slice() else {
             panic!("four methods: {:?}", installation.methods)
         };
-        assert_eq!(folder.location, MethodLocation::FilesystemMirror { path: "/tmp/example1".into() });
+        assert_eq!(directory.location, MethodLocation::FilesystemMirror { path: "/tmp/example1".into() });
         let url = "https://tf-Mirror.example.com/".to_owned();
         let location =
             MethodLocation::NetworkMirror { url, download_retry_count: Some(2), trust_all_hashes: true };
@@ -175,7 +176,7 @@ fn the_documented_example_says_where_providers_come_from() {
         // Which of the four have a provider, as letters.
         let places = |address: &str| {
             let address = ProviderAddress::parse(address).expect(address);
-            let methods = [folder, network, oci, direct].into_iter().zip("fnod".chars());
+            let methods = [directory, network, oci, direct].into_iter().zip("fnod".chars());
             methods.filter(|(method, _)| method.has(&address)).map(|(_, letter)| letter).collect::<String>()
         };
         assert_eq!(places("example.com/a/b"), "f");
@@ -209,7 +210,7 @@ fn tokens_and_hosts_and_helpers_are_read_in_every_form() {
             (helper.name.as_str(), helper.arguments),
             ("vault", vec!["-a".to_owned(), "b".to_owned()])
         );
-        assert!(helper.folders[0].ends_with(".terraform.d/plugins"), "{:?}", helper.folders);
+        assert!(helper.directories[0].ends_with(".terraform.d/plugins"), "{:?}", helper.directories);
     }
     assert!(!format!("{:?}", config("credentials \"h\" { token = \"s3cret\" }")).contains("s3cret"));
 }
@@ -218,7 +219,7 @@ fn tokens_and_hosts_and_helpers_are_read_in_every_form() {
 fn of_several_files_the_first_setting_and_the_last_token_count() {
     let home = Home::new()
         .file(".tofurc", "plugin_cache_dir = \"$HOME/one\"\ncredentials \"h\" { token = \"main\" }\nregistry_protocols { retry_count = 3 }")
-        .file(".terraform.d/a.tfrc", "plugin_cache_dir = \"/two\"\ncredentials \"h\" { token = \"folder\" }\nregistry_protocols { retry_count = 4 request_timeout_seconds = \"5\" }")
+        .file(".terraform.d/a.tfrc", "plugin_cache_dir = \"/two\"\ncredentials \"h\" { token = \"directory\" }\nregistry_protocols { retry_count = 4 request_timeout_seconds = \"5\" }")
         .file(".terraform.d/b.tfrc", "plugin_cache_may_break_dependency_lock_file = true\ncredentials \"i\" { token = \"i\" }");
     fs::create_dir(home.path("one")).expect("a directory");
     let config = home.load();
@@ -410,13 +411,13 @@ fn who_asks_registries_of_containers_is_read() {
 #[test]
 fn implied_mirrors_are_those_of_opentofu() {
     let home = Home::new().variable("XDG_DATA_HOME", "data");
-    let folders = home.environment().implied_mirrors(Path::new("/w"));
-    assert_eq!(folders[0], Path::new("/w/terraform.d/plugins"));
-    assert_eq!(folders[1], home.path(".terraform.d/plugins"));
-    assert_eq!(folders[2], home.path("data/opentofu/plugins"));
+    let directories = home.environment().implied_mirrors(Path::new("/w"));
+    assert_eq!(directories[0], Path::new("/w/terraform.d/plugins"));
+    assert_eq!(directories[1], home.path(".terraform.d/plugins"));
+    assert_eq!(directories[2], home.path("data/opentofu/plugins"));
     if cfg!(target_os = "linux") {
-        assert_eq!(folders[3], home.path("data/terraform/plugins"));
-        assert_eq!(folders[4], Path::new("/usr/local/share/terraform/plugins"));
-        assert_eq!(folders.len(), 6);
+        assert_eq!(directories[3], home.path("data/terraform/plugins"));
+        assert_eq!(directories[4], Path::new("/usr/local/share/terraform/plugins"));
+        assert_eq!(directories.len(), 6);
     }
 }

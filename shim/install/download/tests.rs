@@ -38,8 +38,8 @@ async fn fetched(answers: Vec<Scripted>) -> (Result<(), String>, Vec<String>, Ve
     }
     let web =
         WebClient::new(network.clone(), Arc::new(NoCredentials)).with_clock(Arc::new(SteppedClock::at(0)));
-    let folder = tempfile::tempdir().expect("a directory");
-    let into = folder.path().join("a.zip");
+    let directory = tempfile::tempdir().expect("a directory");
+    let into = directory.path().join("a.zip");
     let expected = FileSum(Sha256::digest(CONTENT).into());
     let mut told = Vec::new();
     let url = Url::parse(URL).expect("an address");
@@ -112,8 +112,8 @@ async fn a_link_in_the_place_of_the_file_is_not_written_through() {
     let network = Arc::new(ScriptedTransport::default());
     network.put(URL, whole(&["abcdefghij"], false));
     let web = WebClient::new(network.clone(), Arc::new(NoCredentials));
-    let folder = tempfile::tempdir().expect("a directory");
-    let (into, precious) = (folder.path().join("a.zip"), folder.path().join("precious"));
+    let directory = tempfile::tempdir().expect("a directory");
+    let (into, precious) = (directory.path().join("a.zip"), directory.path().join("precious"));
     std::fs::write(&precious, "of a user").expect("a file");
     std::os::unix::fs::symlink(&precious, &into).expect("a link");
     let url = Url::parse(URL).expect("an address");

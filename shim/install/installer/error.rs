@@ -92,20 +92,20 @@ pub enum InstallError {
     #[error("{}", isthmus_common::error_chain(.0))]
     Sum(SumError),
     /// A directory that developers name has no provider.
-    #[error("dev_overrides at {place} names the directory {}, which holds no program that is called {program}; build it there", folder.display())]
+    #[error("dev_overrides at {place} names the directory {}, which holds no program that is called {program}; build it there", directory.display())]
     NoOverride {
         /// The directory.
-        folder: PathBuf,
+        directory: PathBuf,
         /// What the program would be called.
         program: String,
         /// Where the directory is named.
         place: String,
     },
     /// A directory that developers name cannot be read.
-    #[error("dev_overrides at {place} names the directory {}, which cannot be read", folder.display())]
+    #[error("dev_overrides at {place} names the directory {}, which cannot be read", directory.display())]
     Override {
         /// The directory.
-        folder: PathBuf,
+        directory: PathBuf,
         /// Where it is named.
         place: String,
         /// Why not.
@@ -177,10 +177,10 @@ pub enum InstallError {
     #[error(transparent)]
     Altered(AlteredError),
     /// A mirror's unpacked package cannot be copied.
-    #[error("the package {} cannot be copied into the cache", folder.display())]
+    #[error("the package {} cannot be copied into the cache", directory.display())]
     Copy {
         /// The package.
-        folder: PathBuf,
+        directory: PathBuf,
         /// Why not.
         #[source]
         source: io::Error,

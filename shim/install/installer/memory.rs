@@ -46,10 +46,10 @@ pub(super) fn recall(cache: &ProviderCache, address: &ProviderAddress, now: Syst
 pub(super) fn remember(cache: &ProviderCache, address: &ProviderAddress, listing: &Listing, now: SystemTime) {
     let remembered = Remembered { format: FORMAT, asked: seconds(now), listing: listing.clone() };
     let write = || -> io::Result<()> {
-        let folder = cache.provider_folder(address);
-        create_directories(&folder)?;
+        let directory = cache.provider_directory(address);
+        create_directories(&directory)?;
         require_own(&path(cache, address))?;
-        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&folder)?;
+        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&directory)?;
         file.write_all(&serde_json::to_vec(&remembered)?)?;
         file.persist(path(cache, address)).map(|_| ()).map_err(|error| error.error)
     };
@@ -62,5 +62,5 @@ pub(super) fn forget(cache: &ProviderCache, address: &ProviderAddress) {
 }
 
 fn path(cache: &ProviderCache, address: &ProviderAddress) -> PathBuf {
-    cache.provider_folder(address).join(".versions.json")
+    cache.provider_directory(address).join(".versions.json")
 }

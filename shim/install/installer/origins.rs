@@ -16,7 +16,7 @@ use semver::Version;
 use super::{InstallError, memory};
 use crate::auth::OciAuthenticator;
 use crate::cli_config::MethodLocation;
-use crate::executable::find_in_folder;
+use crate::executable::find_in_directory;
 use crate::mirror::{NetworkMirror, OciMirror, RemoteMirrorError, RemotePackage};
 use crate::registry::{ListedVersion, Listing, RegistryClient, RegistryPackage};
 use crate::shown::shown_text;
@@ -128,19 +128,19 @@ impl Origins {
         &self,
         address: &ProviderAddress,
     ) -> Option<Result<Overridden, Box<InstallError>>> {
-        let folder = self.sources.dev_override(address)?.to_owned();
+        let directory = self.sources.dev_override(address)?.to_owned();
         let program = format!("terraform-provider-{}", address.provider_type());
         let warning = format!(
             "the provider {} is taken as it lies in {}, because dev_overrides says so at {}: neither its version nor its sum is \
              looked at",
             address.for_display(),
-            folder.display(),
+            directory.display(),
             self.place()
         );
-        Some(match find_in_folder(&folder, &program) {
+        Some(match find_in_directory(&directory, &program) {
             Ok(Some(executable)) => Ok(Overridden { executable, warning }),
-            Ok(None) => Err(Box::new(InstallError::NoOverride { folder, program, place: self.place() })),
-            Err(source) => Err(Box::new(InstallError::Override { folder, place: self.place(), source })),
+            Ok(None) => Err(Box::new(InstallError::NoOverride { directory, program, place: self.place() })),
+            Err(source) => Err(Box::new(InstallError::Override { directory, place: self.place(), source })),
         })
     }
 

@@ -9,7 +9,7 @@ use isthmus_common::permissions::{DIRECTORY, create_directory, without_writers};
 use super::InstallError;
 use crate::cache::record::{Record, remove_own};
 use crate::cache::staging::Staging;
-use crate::executable::find_in_folder;
+use crate::executable::find_in_directory;
 use crate::unpack::{UnpackLimits, unpack};
 use crate::{FileSum, PackageForm, Verification};
 
@@ -52,13 +52,14 @@ impl Place {
                 unpack(archive, &fresh, &UnpackLimits::default())?;
                 Some(FileSum::of_file(archive).map_err(write)?)
             }
-            PackageForm::Folder(folder) => {
-                copy(folder, &fresh)
-                    .map_err(|source| Box::new(InstallError::Copy { folder: folder.clone(), source }))?;
+            PackageForm::Directory(directory) => {
+                copy(directory, &fresh).map_err(|source| {
+                    Box::new(InstallError::Copy { directory: directory.clone(), source })
+                })?;
                 None
             }
         };
-        let program = find_in_folder(&fresh, &self.program).map_err(write)?;
+        let program = find_in_directory(&fresh, &self.program).map_err(write)?;
         let program = program.ok_or_else(|| {
             Box::new(InstallError::NoProgram {
                 archive_of: self.package.clone(),
@@ -101,11 +102,11 @@ fn keep_beside(package: &Path) -> io::Result<PathBuf> {
 }
 
 /// Copies a directory's files; links as what they lead to, so that the copy needs nothing else.
-fn copy(folder: &Path, into: &Path) -> io::Result<()> {
-    let mut left = vec![(folder.to_owned(), into.to_owned())];
+fn copy(directory: &Path, into: &Path) -> io::Result<()> {
+    let mut left = vec![(directory.to_owned(), into.to_owned())];
     let mut entries = 0;
-    while let Some((folder, into)) = left.pop() {
-        for entry in std::fs::read_dir(&folder)? {
+    while let Some((directory, into)) = left.pop() {
+        for entry in std::fs::read_dir(&directory)? {
             let entry = entry?;
             entries += 1;
             if entries > MOST_ENTRIES {

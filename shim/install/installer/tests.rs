@@ -31,7 +31,7 @@ const PROGRAM: &[u8] = b"\x7fELF a provider";
 /// A registry, and a cache that is empty.
 struct Fixture {
     registry: Registry,
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     clock: Arc<SteppedClock>,
     key: PublisherKey,
 }
@@ -40,7 +40,7 @@ impl Fixture {
     fn new() -> Self {
         Self {
             registry: Registry::start(),
-            folder: tempfile::tempdir().expect("a directory"),
+            directory: tempfile::tempdir().expect("a directory"),
             clock: Arc::new(SteppedClock::at(seconds(SystemTime::now()))),
             key: PublisherKey::new(),
         }
@@ -65,7 +65,7 @@ impl Fixture {
     }
 
     fn cache(&self) -> ProviderCache {
-        ProviderCache::new(self.folder.path())
+        ProviderCache::new(self.directory.path())
     }
 
     fn address(&self) -> ProviderAddress {
@@ -113,8 +113,8 @@ impl Fixture {
 
     /// Nothing was installed, and nothing is left of the attempt.
     fn is_empty(&self) {
-        let folder = self.cache().provider_folder(&self.address());
-        for version in std::fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok) {
+        let directory = self.cache().provider_directory(&self.address());
+        for version in std::fs::read_dir(&directory).into_iter().flatten().filter_map(Result::ok) {
             for left in std::fs::read_dir(version.path()).into_iter().flatten().filter_map(Result::ok) {
                 let name = left.file_name();
                 assert!(name.to_string_lossy().ends_with(".lock"), "{} is left", left.path().display());
@@ -123,14 +123,14 @@ impl Fixture {
     }
 
     fn package(&self, version: &str) -> PathBuf {
-        self.cache().package_folder(&self.address(), &Version::parse(version).expect(version))
+        self.cache().package_directory(&self.address(), &Version::parse(version).expect(version))
     }
 
     /// What the Go bridge leaves: a program, and no record.
     fn leave(&self, version: &str, content: &[u8]) -> PathBuf {
-        let folder = self.package(version);
-        std::fs::create_dir_all(&folder).expect("a directory");
-        let program = folder.join("terraform-provider-b_v1_x5");
+        let directory = self.package(version);
+        std::fs::create_dir_all(&directory).expect("a directory");
+        let program = directory.join("terraform-provider-b_v1_x5");
         std::fs::write(&program, content).expect("a file");
         program
     }

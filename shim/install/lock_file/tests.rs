@@ -64,8 +64,8 @@ fn a_lock_keeps_its_sums_until_its_version_changes() {
     lock.lock(random(), other("3.7.0"));
     assert_eq!(lock.provider(&random()).map(|lock| lock.hashes.len()), Some(2));
     lock.unlock(&ProviderAddress::parse("example.com:8443/a/b").expect("an address"));
-    let folder = tempfile::tempdir().expect("a directory");
-    let path = folder.path().join(LOCK_FILE_NAME);
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join(LOCK_FILE_NAME);
     lock.write(&path).unwrap_or_else(|error| panic!("{error:?}"));
     assert_eq!(
         std::fs::read_to_string(&path).expect("it is there"),
@@ -74,16 +74,17 @@ fn a_lock_keeps_its_sums_until_its_version_changes() {
          \"h1:new\",\n    \"zh:01\",\n  ]\n}\n"
     );
     assert_eq!(LockFile::read(&path).map_err(|error| error.to_string()), Ok(lock));
-    assert_eq!(std::fs::read_dir(folder.path()).expect("a directory").count(), 1);
+    assert_eq!(std::fs::read_dir(directory.path()).expect("a directory").count(), 1);
 }
 
 #[test]
 fn where_there_is_no_file_nothing_is_locked() {
-    let folder = tempfile::tempdir().expect("a directory");
-    let lock = LockFile::read(&folder.path().join(LOCK_FILE_NAME)).unwrap_or_else(|error| panic!("{error}"));
+    let directory = tempfile::tempdir().expect("a directory");
+    let lock =
+        LockFile::read(&directory.path().join(LOCK_FILE_NAME)).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(lock, LockFile::default());
     assert!(lock.to_string().starts_with("# This file is maintained automatically by \"isthmus"), "{lock}");
-    let error = LockFile::read(folder.path()).expect_err("a directory").to_string();
+    let error = LockFile::read(directory.path()).expect_err("a directory").to_string();
     assert!(error.contains("cannot be read"), "{error}");
 }
 
@@ -164,9 +165,9 @@ fn what_is_wrong_is_told_with_its_place() {
 
 #[test]
 fn a_package_that_is_not_locked_is_refused() {
-    let folder = tempfile::tempdir().expect("a directory");
-    std::fs::write(folder.path().join("terraform-provider-random"), "x").expect("a file");
-    let package = PackageForm::Folder(folder.path().into());
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::write(directory.path().join("terraform-provider-random"), "x").expect("a file");
+    let package = PackageForm::Directory(directory.path().into());
     let sum = PackageHash::of_contents(&package).unwrap_or_else(|error| panic!("{error}"));
     let lock = |hashes: &[&PackageHash]| ProviderLock {
         version: Version::new(3, 6, 0),
@@ -184,7 +185,7 @@ fn a_package_that_is_not_locked_is_refused() {
         let error = check(&hashes.iter().collect::<Vec<_>>()).expect_err("it is another one");
         let start = format!(
             "the package of registry.opentofu.org/hashicorp/random 3.6.0 at {} is not the one",
-            folder.path().display()
+            directory.path().display()
         );
         assert!(error.starts_with(&start), "{error}");
         assert!(error.contains(&format!("it has the sum {sum}, and none of {}. If", hashes[0])), "{error}");

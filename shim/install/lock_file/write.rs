@@ -63,7 +63,8 @@ impl fmt::Display for Quoted<'_> {
 
 /// Whoever reads the file meanwhile sees all of one or all of the other.
 pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory =
+        path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     {
@@ -71,7 +72,7 @@ pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
         use std::os::unix::fs::PermissionsExt as _;
         builder.permissions(std::fs::Permissions::from_mode(0o644));
     }
-    let mut file = builder.prefix(".terraform.lock.hcl.").tempfile_in(folder)?;
+    let mut file = builder.prefix(".terraform.lock.hcl.").tempfile_in(directory)?;
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;

@@ -64,8 +64,8 @@ impl FilesystemMirror {
     }
 
     /// The providers that a project of Terraform's has installed.
-    pub fn of_project(folder: &Path) -> Self {
-        Self::new(folder.join(".terraform").join("providers"))
+    pub fn of_project(directory: &Path) -> Self {
+        Self::new(directory.join(".terraform").join("providers"))
     }
 
     /// The directory of unpacked providers that several projects of Terraform's or OpenTofu's share, if one is configured and is there.
@@ -94,9 +94,9 @@ impl FilesystemMirror {
     pub(crate) fn packages(&self, address: &ProviderAddress) -> Result<Vec<MirroredPackage>, MirrorError> {
         // The mirror has to be there; a provider in it has not.
         list(&self.root)?;
-        let folder = self.provider_folder(address);
+        let directory = self.provider_directory(address);
         let mut packages = Vec::new();
-        for path in list_if_there(&folder)? {
+        for path in list_if_there(&directory)? {
             let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
             if path.is_dir() {
                 let Ok(version) = Version::parse(name) else { continue };
@@ -105,7 +105,7 @@ impl FilesystemMirror {
                     let package = MirroredPackage {
                         version: version.clone(),
                         platform,
-                        form: PackageForm::Folder(path.clone()),
+                        form: PackageForm::Directory(path.clone()),
                     };
                     path.is_dir().then_some(package)
                 });
@@ -161,14 +161,14 @@ impl FilesystemMirror {
         Ok(providers)
     }
 
-    pub(super) fn provider_folder(&self, address: &ProviderAddress) -> PathBuf {
+    pub(super) fn provider_directory(&self, address: &ProviderAddress) -> PathBuf {
         self.root.join(address.host()).join(address.namespace()).join(address.provider_type())
     }
 
     /// Where a package lies packed.
     pub fn archive(&self, address: &ProviderAddress, version: &Version, platform: Platform) -> PathBuf {
         let name = format!("terraform-provider-{}_{version}_{platform}.zip", address.provider_type());
-        self.provider_folder(address).join(name)
+        self.provider_directory(address).join(name)
     }
 }
 
@@ -184,8 +184,8 @@ fn packed(address: &ProviderAddress, file: &str) -> Option<(Version, Platform)> 
     Some((Version::parse(version).ok()?, Platform::parse(&platform)?))
 }
 
-fn list_if_there(folder: &Path) -> Result<Vec<PathBuf>, MirrorError> {
-    match list(folder) {
+fn list_if_there(directory: &Path) -> Result<Vec<PathBuf>, MirrorError> {
+    match list(directory) {
         Err(MirrorError::Read { source, .. })
             if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
         {
@@ -195,10 +195,10 @@ fn list_if_there(folder: &Path) -> Result<Vec<PathBuf>, MirrorError> {
     }
 }
 
-fn list(folder: &Path) -> Result<Vec<PathBuf>, MirrorError> {
-    let read = |source| MirrorError::Read { path: folder.to_owned(), source };
+fn list(directory: &Path) -> Result<Vec<PathBuf>, MirrorError> {
+    let read = |source| MirrorError::Read { path: directory.to_owned(), source };
     let mut paths = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(read)? {
+    for entry in std::fs::read_dir(directory).map_err(read)? {
         paths.push(entry.map_err(read)?.path());
         if paths.len() > MOST_ENTRIES {
             return Err(read(io::Error::other(format!("there is more than {MOST_ENTRIES} in it"))));
@@ -215,14 +215,14 @@ mod tests {
     use super::*;
 
     fn mirror(files: &[&str]) -> (tempfile::TempDir, FilesystemMirror) {
-        let folder = tempfile::tempdir().expect("a directory");
+        let directory = tempfile::tempdir().expect("a directory");
         for file in files {
-            let path = folder.path().join(file);
+            let path = directory.path().join(file);
             fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
             fs::write(path, "").expect("a file");
         }
-        let mirror = FilesystemMirror::new(folder.path());
-        (folder, mirror)
+        let mirror = FilesystemMirror::new(directory.path());
+        (directory, mirror)
     }
 
     fn random() -> ProviderAddress {
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn both_layouts_are_read_and_all_else_is_passed_over() {
-        let (folder, mirror) = mirror(&[
+        let (directory, mirror) = mirror(&[
             "registry.opentofu.org/hashicorp/random/3.1.0/linux_amd64/terraform-provider-random",
             "registry.opentofu.org/hashicorp/random/3.1.0/darwin_arm64/terraform-provider-random",
             "registry.opentofu.org/hashicorp/random/terraform-provider-random_3.1.0_linux_amd64.zip",
@@ -268,8 +268,8 @@ mod tests {
         );
         let linux = Platform::parse("linux_amd64").expect("a platform");
         let package = mirror.package(&random(), &Version::new(3, 1, 0), linux).expect("it can be read");
-        let expected = folder.path().join("registry.opentofu.org/hashicorp/random/3.1.0/linux_amd64");
-        assert_eq!(package.map(|package| package.form), Some(PackageForm::Folder(expected)));
+        let expected = directory.path().join("registry.opentofu.org/hashicorp/random/3.1.0/linux_amd64");
+        assert_eq!(package.map(|package| package.form), Some(PackageForm::Directory(expected)));
         assert_eq!(mirror.package(&random(), &Version::new(9, 0, 0), linux).expect("it can be read"), None);
         let providers = mirror.providers().unwrap_or_else(|error| panic!("{error}"));
         let providers: Vec<String> = providers.iter().map(ProviderAddress::to_string).collect();
@@ -279,15 +279,15 @@ mod tests {
     #[test]
     fn the_providers_of_a_project_and_its_plugin_cache_are_mirrors_too() {
         let random_path = "registry.opentofu.org/hashicorp/random/3.1.0";
-        let (folder, _) = mirror(&[
+        let (directory, _) = mirror(&[
             &format!("cache/{random_path}/linux_amd64/terraform-provider-random"),
             &format!("cache/{random_path}/linux_amd64.lock"),
             "project/.terraform/modules/modules.json",
         ]);
-        let project = folder.path().join("project");
+        let project = directory.path().join("project");
         assert_eq!(FilesystemMirror::of_project(&project).if_there(), None);
         // A project has a link into the cache, where there is one.
-        let (in_cache, in_project) = (folder.path().join("cache"), project.join(".terraform/providers"));
+        let (in_cache, in_project) = (directory.path().join("cache"), project.join(".terraform/providers"));
         fs::create_dir_all(in_project.join(random_path)).expect("a directory");
         let version = |root: &Path| root.join(random_path).join("linux_amd64");
         std::os::unix::fs::symlink(version(&in_cache), version(&in_project)).expect("a link");
@@ -297,18 +297,18 @@ mod tests {
         for (mirror, root) in [(cache, in_cache), (project, in_project)] {
             let packages = mirror.packages(&random()).expect("it can be read");
             let forms: Vec<PackageForm> = packages.into_iter().map(|package| package.form).collect();
-            assert_eq!(forms, [PackageForm::Folder(version(&root))]);
+            assert_eq!(forms, [PackageForm::Directory(version(&root))]);
         }
-        config.plugin_cache_dir = Some(folder.path().join("missing"));
+        config.plugin_cache_dir = Some(directory.path().join("missing"));
         assert_eq!(FilesystemMirror::of_plugin_cache(&config), None);
         assert_eq!(FilesystemMirror::of_plugin_cache(&CliConfig::default()), None);
     }
 
     #[test]
     fn a_mirror_that_is_not_there_is_an_error_and_a_provider_is_none() {
-        let (folder, mirror) = mirror(&["README.md"]);
+        let (directory, mirror) = mirror(&["README.md"]);
         assert_eq!(mirror.packages(&random()).expect("it can be read"), []);
-        let missing = FilesystemMirror::new(folder.path().join("missing"));
+        let missing = FilesystemMirror::new(directory.path().join("missing"));
         let error = missing.packages(&random()).expect_err("it is not there").to_string();
         assert!(
             error.starts_with("the filesystem mirror ") && error.ends_with("missing cannot be read"),

@@ -36,7 +36,7 @@ impl Sources {
         }
         let mut elsewhere = BTreeSet::new();
         let mut methods = Vec::new();
-        for path in implied.into_iter().filter(|folder| folder.is_dir()) {
+        for path in implied.into_iter().filter(|directory| directory.is_dir()) {
             // One that cannot be read is told when a provider is looked for in it.
             elsewhere.extend(FilesystemMirror::new(&path).providers().unwrap_or_default());
             methods.push(InstallationMethod::of_all(MethodLocation::FilesystemMirror { path }));
@@ -124,13 +124,13 @@ mod tests {
     }
 
     #[test]
-    fn without_a_block_folders_that_are_there_go_before_the_registry() {
+    fn without_a_block_directories_that_are_there_go_before_the_registry() {
         let (home, config) = config("");
         let package = home.path().join("two/registry.opentofu.org/hashicorp/random/3.0.0/linux_amd64");
         fs::create_dir_all(package).expect("a directory");
         fs::create_dir_all(home.path().join("three")).expect("a directory");
-        let folders = ["one", "two", "three"].map(|name| home.path().join(name));
-        let sources = Sources::new(&config, folders);
+        let directories = ["one", "two", "three"].map(|name| home.path().join(name));
+        let sources = Sources::new(&config, directories);
         // A provider that is in any of the directories does not come from its registry as well.
         assert_eq!(kinds(&sources, "random"), ["two", "three"]);
         assert_eq!(kinds(&sources, "tls"), ["two", "three", "registry"]);

@@ -40,7 +40,7 @@ impl MirrorWriter {
         archive: &Path,
     ) -> Result<PathBuf, MirrorError> {
         let target = self.mirror.archive(address, version, platform);
-        let copied = create_directories(&self.mirror.provider_folder(address)).and_then(|()| {
+        let copied = create_directories(&self.mirror.provider_directory(address)).and_then(|()| {
             let mut source = fs::File::open(archive)?;
             replace(&target, |file| io::copy(&mut source, file).map(drop))
         });
@@ -54,7 +54,7 @@ impl MirrorWriter {
     /// # Errors
     /// When an archive cannot be read, or an index cannot be written.
     pub fn write_indexes(&self, address: &ProviderAddress) -> Result<(), MirrorError> {
-        let folder = self.mirror.provider_folder(address);
+        let directory = self.mirror.provider_directory(address);
         let mut versions: BTreeMap<String, BTreeMap<String, serde_json::Value>> = BTreeMap::new();
         for package in self.mirror.packages(address)? {
             // Only archives can be served.
@@ -66,11 +66,11 @@ impl MirrorWriter {
             archives.insert(package.platform.to_string(), json!({"hashes": hashes, "url": name}));
         }
         for (version, archives) in &versions {
-            write_index(&folder.join(format!("{version}.json")), "archives", &json!(archives))?;
+            write_index(&directory.join(format!("{version}.json")), "archives", &json!(archives))?;
         }
         let all: BTreeMap<&String, serde_json::Value> =
             versions.keys().map(|version| (version, json!({}))).collect();
-        write_index(&folder.join("index.json"), "versions", &json!(all))
+        write_index(&directory.join("index.json"), "versions", &json!(all))
     }
 }
 
@@ -101,8 +101,8 @@ fn replace(path: &Path, write: impl FnOnce(&mut fs::File) -> io::Result<()>) -> 
         use std::os::unix::fs::PermissionsExt as _;
         builder.permissions(fs::Permissions::from_mode(0o644));
     }
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = builder.prefix(".isthmus-").tempfile_in(folder)?;
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let mut file = builder.prefix(".isthmus-").tempfile_in(directory)?;
     write(file.as_file_mut())?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
@@ -125,14 +125,14 @@ mod tests {
 
     #[test]
     fn a_file_of_others_in_the_place_of_an_index_stays() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let writer = MirrorWriter::new(folder.path());
+        let directory = tempfile::tempdir().expect("a directory");
+        let writer = MirrorWriter::new(directory.path());
         let address = ProviderAddress::parse("example.com/a/b").expect("an address");
         let (version, platform) =
             (Version::new(1, 0, 0), Platform::parse("linux_amd64").expect("a platform"));
         writer.add(&address, &version, platform, archive("one").path()).expect("it is copied");
         for name in ["1.0.0.json", "index.json"] {
-            let path = folder.path().join("example.com/a/b").join(name);
+            let path = directory.path().join("example.com/a/b").join(name);
             fs::write(&path, "{\"scripts\": {}}").expect("a file");
             let error = writer.write_indexes(&address).expect_err(name);
             assert!(
@@ -147,8 +147,8 @@ mod tests {
 
     #[test]
     fn a_mirror_has_archives_and_indexes_that_name_them() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let writer = MirrorWriter::new(folder.path().join("new"));
+        let directory = tempfile::tempdir().expect("a directory");
+        let writer = MirrorWriter::new(directory.path().join("new"));
         let address = ProviderAddress::parse("example.com/a/b").expect("an address");
         let platform = |text| Platform::parse(text).expect("a platform");
         let add = |version: &str, machine, text| {
@@ -163,7 +163,7 @@ mod tests {
         add("1.1.0", "linux_amd64", "four");
         writer.write_indexes(&address).unwrap_or_else(|error| panic!("{error}"));
 
-        let provider = folder.path().join("new/example.com/a/b");
+        let provider = directory.path().join("new/example.com/a/b");
         let read = |name: &str| fs::read_to_string(provider.join(name)).expect(name);
         assert_eq!(read("index.json"), "{\n  \"versions\": {\n    \"1.0.0\": {},\n    \"1.1.0\": {}\n  }\n}");
         let index: serde_json::Value = serde_json::from_str(&read("1.1.0.json")).expect("JSON");

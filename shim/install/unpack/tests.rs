@@ -5,12 +5,12 @@ use isthmus_test_registry::{Archive, Entry};
 use super::*;
 
 fn unpacked(bytes: &[u8], limits: &UnpackLimits) -> Result<tempfile::TempDir, UnpackError> {
-    let folder = tempfile::tempdir().expect("a directory");
-    let archive = folder.path().join("a.zip");
+    let directory = tempfile::tempdir().expect("a directory");
+    let archive = directory.path().join("a.zip");
     std::fs::write(&archive, bytes).expect("a file");
-    let into = folder.path().join("into");
+    let into = directory.path().join("into");
     std::fs::create_dir(&into).expect("a directory");
-    unpack(&archive, &into, limits).map(|()| folder)
+    unpack(&archive, &into, limits).map(|()| directory)
 }
 
 fn refused(archive: Archive) -> String {
@@ -26,10 +26,10 @@ fn files_come_out_with_the_one_bit_that_matters() {
         .with("terraform-provider-x_v1.0.0", Entry::File(0o644), b"program")
         .with("tool", Entry::File(0o4777), b"program too")
         .with("docs/deep/README.md", Entry::File(0o600), b"text")
-        .with("docs/", Entry::Folder, b"")
-        .with("empty/", Entry::Folder, b"");
-    let folder = unpacked(&archive.finish(), &UnpackLimits::default()).expect("it is harmless");
-    let into = folder.path().join("into");
+        .with("docs/", Entry::Directory, b"")
+        .with("empty/", Entry::Directory, b"");
+    let directory = unpacked(&archive.finish(), &UnpackLimits::default()).expect("it is harmless");
+    let into = directory.path().join("into");
     for (name, content, mode) in [
         ("terraform-provider-x_v1.0.0", "program", 0o755),
         ("tool", "program too", 0o755),
@@ -44,7 +44,7 @@ fn files_come_out_with_the_one_bit_that_matters() {
 }
 
 #[test]
-fn nothing_leads_out_of_the_folder() {
+fn nothing_leads_out_of_the_directory() {
     for name in
         ["../x", "/etc/x", "a/../../x", "a//b", "./x", "a/.", "..\\x", "C:x", "C:/x", "a\nb", "..", "/"]
     {
@@ -67,7 +67,7 @@ fn links_and_devices_are_refused() {
 fn two_names_that_some_system_takes_for_one_are_refused() {
     let two = |one: &str, other: &str| {
         let archive = Archive::default().with(one, Entry::File(0o644), b"1");
-        let entry = if other.ends_with('/') { Entry::Folder } else { Entry::File(0o644) };
+        let entry = if other.ends_with('/') { Entry::Directory } else { Entry::File(0o644) };
         refused(archive.with(other, entry, b"2"))
     };
     for (one, other) in
@@ -126,8 +126,8 @@ fn what_is_damaged_anywhere_is_no_archive() {
     for at in (0..whole.len()).step_by(5) {
         let mut damaged = whole.clone();
         damaged[at] ^= 1;
-        if let Ok(folder) = unpacked(&damaged, &UnpackLimits::default()) {
-            for entry in std::fs::read_dir(folder.path().join("into")).expect("a directory") {
+        if let Ok(directory) = unpacked(&damaged, &UnpackLimits::default()) {
+            for entry in std::fs::read_dir(directory.path().join("into")).expect("a directory") {
                 let path = entry.expect("an entry").path();
                 if path.file_name().is_some_and(|name| name == "terraform-provider-x") {
                     let content = std::fs::read(&path).expect("a file");

@@ -14,7 +14,7 @@ use webpki::anchor_from_trusted_cert;
 use crate::Environment;
 
 const FILE: &str = "SSL_CERT_FILE";
-const FOLDERS: &str = "SSL_CERT_DIR";
+const DIRECTORYS: &str = "SSL_CERT_DIR";
 
 /// Where Linux systems have all authorities in one file; the first that is there counts.
 const SYSTEM_FILES: [&str; 6] = [
@@ -26,7 +26,7 @@ const SYSTEM_FILES: [&str; 6] = [
     "/etc/ssl/cert.pem",
 ];
 /// Where they have a file for each.
-const SYSTEM_FOLDERS: [&str; 2] = ["/etc/ssl/certs", "/etc/pki/tls/certs"];
+const SYSTEM_DIRECTORYS: [&str; 2] = ["/etc/ssl/certs", "/etc/pki/tls/certs"];
 
 /// Where it is said whom to trust.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(crate) struct Authorities {
     /// A file of certificates in PEM, in place of the system's.
     pub file: Option<PathBuf>,
     /// Directories of such files, in place of the system's; none means the system's.
-    pub folders: Vec<PathBuf>,
+    pub directories: Vec<PathBuf>,
 }
 
 /// Whom to trust.
@@ -49,9 +49,10 @@ pub(super) struct Trusted {
 impl Authorities {
     /// What the environment says.
     pub(crate) fn from_environment(environment: &Environment) -> Self {
-        let folders = environment.path(FOLDERS).unwrap_or_default();
-        let folders = std::env::split_paths(&folders).filter(|folder| !folder.as_os_str().is_empty());
-        Self { file: environment.path(FILE), folders: folders.collect() }
+        let directories = environment.path(DIRECTORYS).unwrap_or_default();
+        let directories =
+            std::env::split_paths(&directories).filter(|directory| !directory.as_os_str().is_empty());
+        Self { file: environment.path(FILE), directories: directories.collect() }
     }
 
     /// Reads them, and adds others.
@@ -68,9 +69,9 @@ impl Authorities {
             let named = self.file.as_deref();
             let file = named.or_else(|| SYSTEM_FILES.iter().map(Path::new).find(|file| file.exists()));
             take(load_certs_from_paths(file, None), named.map(|_| FILE));
-            let named = (!self.folders.is_empty()).then_some(FOLDERS);
-            for folder in self.all_folders() {
-                take(load_certs_from_paths(None, Some(folder)), named);
+            let named = (!self.directories.is_empty()).then_some(DIRECTORYS);
+            for directory in self.all_directories() {
+                take(load_certs_from_paths(None, Some(directory)), named);
             }
         } else {
             take(load_native_certs(), None);
@@ -88,11 +89,11 @@ impl Authorities {
         Ok(Trusted { certificates, unread })
     }
 
-    fn all_folders(&self) -> Vec<&Path> {
-        if self.folders.is_empty() {
-            SYSTEM_FOLDERS.iter().map(Path::new).collect()
+    fn all_directories(&self) -> Vec<&Path> {
+        if self.directories.is_empty() {
+            SYSTEM_DIRECTORYS.iter().map(Path::new).collect()
         } else {
-            self.folders.iter().map(PathBuf::as_path).collect()
+            self.directories.iter().map(PathBuf::as_path).collect()
         }
     }
 }
@@ -106,35 +107,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_name_a_file_and_folders() {
+    fn variables_name_a_file_and_directories() {
         let of = |variables: &[(&str, &str)]| {
             Authorities::from_environment(&Environment::from_pairs(variables.iter().copied()))
         };
-        assert_eq!(of(&[(FILE, ""), (FOLDERS, "")]), Authorities::default());
-        let named = of(&[(FILE, "/a.pem"), (FOLDERS, "/b::/c")]);
+        assert_eq!(of(&[(FILE, ""), (DIRECTORYS, "")]), Authorities::default());
+        let named = of(&[(FILE, "/a.pem"), (DIRECTORYS, "/b::/c")]);
         assert_eq!(named.file, Some("/a.pem".into()));
-        assert_eq!(named.all_folders(), [Path::new("/b"), Path::new("/c")]);
+        assert_eq!(named.all_directories(), [Path::new("/b"), Path::new("/c")]);
         let alone = of(&[(FILE, "/a.pem")]);
-        assert_eq!(alone.all_folders(), SYSTEM_FOLDERS.map(Path::new), "the rest of the world stays known");
+        assert_eq!(
+            alone.all_directories(),
+            SYSTEM_DIRECTORYS.map(Path::new),
+            "the rest of the world stays known"
+        );
     }
 
     #[test]
     fn what_is_named_is_trusted_and_what_cannot_be_read_is_told() {
-        let folder = tempfile::tempdir().expect("a directory");
+        let directory = tempfile::tempdir().expect("a directory");
         let (one, other) = (Registry::start(), Registry::start());
-        let (file, empty) = (folder.path().join("one.pem"), folder.path().join("empty"));
+        let (file, empty) = (directory.path().join("one.pem"), directory.path().join("empty"));
         fs::write(&file, one.authority_pem()).expect("a file");
         fs::create_dir(&empty).expect("a directory");
         // Without the system's, which are in its directories if no others are named.
-        let folders = vec![empty];
+        let directories = vec![empty];
         let known = |authorities: &Authorities, others: &[CertificateDer<'static>]| {
             authorities.read(others).map(|trusted| (trusted.certificates.len(), trusted.unread))
         };
-        let authorities = Authorities { file: Some(file), folders: folders.clone() };
+        let authorities = Authorities { file: Some(file), directories: directories.clone() };
         assert_eq!(known(&authorities, &[]), Ok((1, None)));
         assert_eq!(known(&authorities, &[other.authority()]), Ok((2, None)));
 
-        let missing = Authorities { file: Some(folder.path().join("missing.pem")), folders };
+        let missing = Authorities { file: Some(directory.path().join("missing.pem")), directories };
         let (count, unread) = known(&missing, &[other.authority()]).expect("somebody is known");
         let unread = unread.expect("it is not there");
         assert!(

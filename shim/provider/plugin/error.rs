@@ -39,10 +39,10 @@ pub enum LaunchProblem {
     #[error(transparent)]
     Executable(#[from] ExecutableError),
     /// The directory that it should run in.
-    #[error("its working directory {folder} cannot be entered", folder = folder.display())]
+    #[error("its working directory {directory} cannot be entered", directory = directory.display())]
     WorkingDirectory {
         /// As given.
-        folder: PathBuf,
+        directory: PathBuf,
         /// What the system says about it.
         #[source]
         source: io::Error,

@@ -138,14 +138,14 @@ async fn prepare(
     let working_directory = spec.working_directory.clone();
     let blocking = tokio::task::spawn_blocking(move || {
         inspect(&executable)?;
-        if let Some(folder) = working_directory {
-            let problem = match std::fs::metadata(&folder) {
+        if let Some(directory) = working_directory {
+            let problem = match std::fs::metadata(&directory) {
                 Ok(metadata) if metadata.is_dir() => None,
                 Ok(_) => Some(io::ErrorKind::NotADirectory.into()),
                 Err(error) => Some(error),
             };
             if let Some(source) = problem {
-                return Err(LaunchProblem::WorkingDirectory { folder, source });
+                return Err(LaunchProblem::WorkingDirectory { directory, source });
             }
         }
         Ok(SocketDirectory::create(&logs)?)

@@ -75,14 +75,14 @@ mod tests {
 
     #[test]
     fn a_misspelt_name_leads_to_the_one_that_is_there() {
-        let folder = tempfile::tempdir().expect("a directory");
-        std::fs::create_dir(folder.path().join("bin")).expect("a directory");
+        let directory = tempfile::tempdir().expect("a directory");
+        std::fs::create_dir(directory.path().join("bin")).expect("a directory");
         for file in ["terraform-provider-random_v3.8.0_x5", "bin/terraform-provider-aws", "stack.json"] {
-            std::fs::write(folder.path().join(file), "").expect("a file");
+            std::fs::write(directory.path().join(file), "").expect("a file");
         }
         let similar = |path: &str| {
-            let found = similar_path(&folder.path().join(path))?;
-            Some(found.strip_prefix(folder.path()).expect("it is below").display().to_string())
+            let found = similar_path(&directory.path().join(path))?;
+            Some(found.strip_prefix(directory.path()).expect("it is below").display().to_string())
         };
         for (path, expected) in [
             ("terraform-provider-randm", Some("terraform-provider-random_v3.8.0_x5")),

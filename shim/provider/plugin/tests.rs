@@ -17,18 +17,18 @@ use peer::{Manner, Peer, companion, number};
 
 /// A directory of scripts, and the log of what they say.
 struct Workshop {
-    folder: TempDir,
+    directory: TempDir,
     records: Arc<Mutex<Vec<LogRecord>>>,
 }
 
 impl Workshop {
     fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a directory for a test");
-        Self { folder, records: Arc::default() }
+        let directory = tempfile::tempdir().expect("a directory for a test");
+        Self { directory, records: Arc::default() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     fn file(&self, name: &str, content: &[u8], mode: u32) -> PathBuf {
@@ -79,7 +79,7 @@ fn gone(process: u32) -> bool {
 }
 
 /// The directory for the socket of a running provider, as its environment tells it.
-fn socket_folder(process: u32) -> PathBuf {
+fn socket_directory(process: u32) -> PathBuf {
     let environment = std::fs::read(format!("/proc/{process}/environ")).expect("the process is ours");
     let text = String::from_utf8_lossy(&environment).into_owned();
     let value = text.split('\0').find_map(|variable| variable.strip_prefix("PLUGIN_UNIX_SOCKET_DIR="));
@@ -98,7 +98,7 @@ async fn what_is_no_executable_is_refused_by_path_and_reason() {
     let workshop = Workshop::new();
     let cases = [
         (workshop.path("absent"), "does not exist"),
-        (workshop.folder.path().to_owned(), "is a directory"),
+        (workshop.directory.path().to_owned(), "is a directory"),
         (workshop.file("plain", b"#!/bin/sh\n", 0o644), "is not executable"),
         (workshop.file("page", b"<!DOCTYPE html><p>Not found</p>", 0o755), "is a web page"),
         (workshop.file("noise", b"\x00\x01\x02", 0o755), r#"begins with "\u{0}\u{1}\u{2}""#),
@@ -247,8 +247,8 @@ async fn a_provider_is_reached_by_mutual_tls_and_ends_when_asked_to() {
     assert_eq!(plugin.exit(), None);
     until("its log is heard", || workshop.heard(Origin::Stderr, "starting")).await;
     until("its prints are heard", || workshop.heard(Origin::Printed, "printed by the provider")).await;
-    let (process, folder) = (peer.process(), socket_folder(peer.process()));
-    assert!(folder.is_dir());
+    let (process, directory) = (peer.process(), socket_directory(peer.process()));
+    assert!(directory.is_dir());
 
     tokio::join!(plugin.shutdown(), plugin.shutdown());
     assert_eq!(plugin.exit().map(|exit| exit.ending), Some(Ending::Code(0)));
@@ -257,7 +257,7 @@ async fn a_provider_is_reached_by_mutual_tls_and_ends_when_asked_to() {
         assert!(last_lines.iter().any(|last| last == line), "{line:?} is not among {last_lines:?}");
     }
     assert_eq!(plugin.process_id(), None);
-    assert!(gone(process) && !folder.exists());
+    assert!(gone(process) && !directory.exists());
     let asked = peer.asked_to_end();
     plugin.shutdown().await;
     assert_eq!(peer.asked_to_end(), asked, "a provider that has ended is not asked again");
@@ -314,14 +314,14 @@ async fn a_panic_is_noticed_and_its_trace_is_kept() {
 }
 
 #[tokio::test]
-async fn dropping_a_plugin_kills_its_process_and_removes_its_folder() {
+async fn dropping_a_plugin_kills_its_process_and_removes_its_directory() {
     let workshop = Workshop::new();
     let peer = Peer::start(&workshop, Manner::Honest);
     let plugin = workshop.launch(&peer.script).await.expect("it starts well");
-    let (process, helper, folder) = (peer.process(), peer.helper(), socket_folder(peer.process()));
+    let (process, helper, directory) = (peer.process(), peer.helper(), socket_directory(peer.process()));
     drop(plugin);
     until("both processes are gone", || gone(process) && gone(helper)).await;
-    until("the directory is gone", || !folder.exists()).await;
+    until("the directory is gone", || !directory.exists()).await;
     let entry = format!("/proc/{process}");
     until("no zombie is left", || !Path::new(&entry).exists()).await;
 }

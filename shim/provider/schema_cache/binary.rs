@@ -115,24 +115,24 @@ mod tests {
     use super::*;
 
     fn program(content: &[u8]) -> (Option<Program>, tempfile::TempDir) {
-        let folder = tempfile::tempdir().expect("a directory");
-        let path = folder.path().join("terraform-provider-x");
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("terraform-provider-x");
         std::fs::write(&path, content).expect("a file");
-        (Program::look(&path), folder)
+        (Program::look(&path), directory)
     }
 
     #[test]
     fn a_file_that_changes_is_seen_to_have_changed() {
-        let (seen, folder) = program(b"\x7fELF one");
+        let (seen, directory) = program(b"\x7fELF one");
         let seen = seen.expect("a program");
         assert!(seen.is_unchanged());
         assert!(!seen.is_settled(), "it was written just now");
-        let path = folder.path().join("terraform-provider-x");
+        let path = directory.path().join("terraform-provider-x");
         let print = seen.hash().expect("it can be read");
         let sighting = Sighting::from_bytes(&Sighting::of(&seen, &print).to_bytes()).expect("the same");
         assert_eq!(sighting.print_of(&seen), Some(print));
 
-        let other = folder.path().join("other");
+        let other = directory.path().join("other");
         std::fs::write(&other, b"\x7fELF two").expect("a file");
         std::fs::rename(&other, &path).expect("a file");
         assert!(!seen.is_unchanged());

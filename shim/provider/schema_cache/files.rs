@@ -32,7 +32,7 @@ const USED: Duration = Duration::from_secs(3600);
 /// A directory, and how large a file in it may be.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
-    folder: PathBuf,
+    directory: PathBuf,
     largest: u64,
 }
 
@@ -57,12 +57,12 @@ enum Occupant {
 
 impl Files {
     /// The directory is made when something is first written. Larger files than `largest` bytes are neither read nor written.
-    pub(super) fn new(folder: PathBuf, largest: u64) -> Self {
-        Self { folder, largest }
+    pub(super) fn new(directory: PathBuf, largest: u64) -> Self {
+        Self { directory, largest }
     }
 
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// What a file holds. None if it is not there, cannot be read, or is not as it was written.
@@ -79,12 +79,12 @@ impl Files {
 
     /// Whether a file is there, whole or not.
     pub(super) fn contains(&self, name: &str) -> bool {
-        let file = File::open(self.folder.join(name));
+        let file = File::open(self.directory.join(name));
         file.inspect(|file| self.note_use(file)).is_ok()
     }
 
     fn content(&self, name: &str) -> Option<(Bytes, File)> {
-        let mut file = File::open(self.folder.join(name)).ok()?;
+        let mut file = File::open(self.directory.join(name)).ok()?;
         let metadata = file.metadata().ok()?;
         let size = metadata.is_file().then_some(metadata.len())?;
         if size > self.largest.saturating_add(HEADER as u64) {
@@ -105,7 +105,7 @@ impl Files {
 
     /// The files, whoever wrote them. Those without a name in UTF-8 are none of ours.
     pub(super) fn list(&self) -> Vec<ListedFile> {
-        let Ok(entries) = std::fs::read_dir(&self.folder) else { return Vec::new() };
+        let Ok(entries) = std::fs::read_dir(&self.directory) else { return Vec::new() };
         let listed = |entry: std::fs::DirEntry| {
             let metadata = entry.metadata().ok().filter(|metadata| metadata.is_file())?;
             let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
@@ -116,7 +116,7 @@ impl Files {
 
     /// The names that begin so.
     pub(super) fn names(&self, prefix: String) -> impl Iterator<Item = String> + use<> {
-        let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let entries = std::fs::read_dir(&self.directory).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
         names.filter(move |name| name.starts_with(&prefix))
     }
@@ -130,12 +130,12 @@ impl Files {
         if length > self.largest {
             return Ok(false);
         }
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
         // Readable by its owner alone, which is what the library makes.
-        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&self.folder)?;
+        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&self.directory)?;
         file.write_all(&header(content, length))?;
         file.write_all(content)?;
-        let path = self.folder.join(name);
+        let path = self.directory.join(name);
         if occupant(&path)? == Occupant::Foreign {
             let reason = format!("{} was not written by isthmus: move it away", path.display());
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, reason));
@@ -146,7 +146,7 @@ impl Files {
 
     /// Removes a file, if it is ours. Returns whether it is gone.
     pub(super) fn remove(&self, name: &str) -> bool {
-        let path = self.folder.join(name);
+        let path = self.directory.join(name);
         match occupant(&path) {
             Ok(Occupant::Nothing) => true,
             // Another process may have been faster.
@@ -203,13 +203,13 @@ mod tests {
     use super::*;
 
     fn files(largest: u64) -> (Files, tempfile::TempDir) {
-        let folder = tempfile::tempdir().expect("a directory");
-        (Files::new(folder.path().join("cache"), largest), folder)
+        let directory = tempfile::tempdir().expect("a directory");
+        (Files::new(directory.path().join("cache"), largest), directory)
     }
 
     #[test]
     fn what_is_written_is_read_by_its_owner_alone() {
-        let (files, _folder) = files(1 << 20);
+        let (files, _directory) = files(1 << 20);
         assert_eq!(files.read("one"), None);
         assert!(!files.contains("one"));
         files.write("one", b"first").expect("the directory can be made");
@@ -219,15 +219,15 @@ mod tests {
         assert_eq!(files.read("empty").as_deref(), Some(&b""[..]));
         assert!(files.contains("one"));
         let mode = |path: &Path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
-        assert_eq!(mode(&files.folder().join("one")), 0o600);
-        assert_eq!(mode(files.folder()), 0o700);
+        assert_eq!(mode(&files.directory().join("one")), 0o600);
+        assert_eq!(mode(files.directory()), 0o700);
     }
 
     #[test]
     fn every_damage_is_noticed_and_mended_by_writing_again() {
-        let (files, _folder) = files(1 << 20);
+        let (files, _directory) = files(1 << 20);
         files.write("one", b"content").expect("a file");
-        let path = files.folder().join("one");
+        let path = files.directory().join("one");
         let whole = std::fs::read(&path).expect("a file");
         for index in 0..whole.len() {
             let mut damaged = whole.clone();
@@ -249,9 +249,9 @@ mod tests {
 
     #[test]
     fn a_file_of_another_format_is_as_if_it_were_not_there() {
-        let (files, _folder) = files(1 << 20);
+        let (files, _directory) = files(1 << 20);
         files.write("one", b"content").expect("a file");
-        let path = files.folder().join("one");
+        let path = files.directory().join("one");
         let mut other = std::fs::read(&path).expect("a file");
         other[8..12].copy_from_slice(&(FORMAT - 1).to_le_bytes());
         std::fs::write(&path, other).expect("a file");
@@ -262,11 +262,11 @@ mod tests {
 
     #[test]
     fn what_others_have_put_there_is_neither_replaced_nor_removed() {
-        let (files, folder) = files(1 << 20);
+        let (files, directory) = files(1 << 20);
         files.write("one", b"content").expect("a file");
-        let target = folder.path().join("target");
+        let target = directory.path().join("target");
         std::fs::write(&target, b"isthmus\0 of a user").expect("a file");
-        let place = |name: &str| files.folder().join(name);
+        let place = |name: &str| files.directory().join(name);
         std::fs::write(place("foreign"), "of a user").expect("a file");
         std::fs::write(place("short"), "isthmus").expect("a file");
         std::fs::create_dir(place("directory")).expect("a directory");
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn what_is_too_large_is_not_written() {
-        let (files, _folder) = files(500);
+        let (files, _directory) = files(500);
         assert!(files.write("small", &[0; 500]).expect("a file"));
         assert!(!files.write("large", &[0; 501]).expect("it is no error"));
         assert_eq!(files.read("large"), None);
@@ -294,9 +294,9 @@ mod tests {
 
     #[test]
     fn reading_is_using_and_looking_is_not() {
-        let (files, _folder) = files(500);
+        let (files, _directory) = files(500);
         files.write("one", b"content").expect("a file");
-        let file = File::options().write(true).open(files.folder().join("one")).expect("a file");
+        let file = File::options().write(true).open(files.directory().join("one")).expect("a file");
         let long_ago = SystemTime::now() - 3 * USED;
         file.set_modified(long_ago).expect("a file of ours");
         let used = || files.list()[0].used;
@@ -308,8 +308,8 @@ mod tests {
 
     #[test]
     fn a_directory_that_cannot_be_made_is_an_error_and_no_harm() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let in_the_way = folder.path().join("file");
+        let directory = tempfile::tempdir().expect("a directory");
+        let in_the_way = directory.path().join("file");
         std::fs::write(&in_the_way, "").expect("a file");
         let files = Files::new(in_the_way.join("cache"), 1000);
         files.write("one", b"content").expect_err("a file is no directory");
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn many_writers_at_once_leave_a_whole_file() {
-        let (files, _folder) = files(1 << 20);
+        let (files, _directory) = files(1 << 20);
         std::thread::scope(|scope| {
             for number in 0..8_u8 {
                 let files = &files;
@@ -334,7 +334,7 @@ mod tests {
                 });
             }
         });
-        let left = std::fs::read_dir(files.folder()).expect("the directory").count();
+        let left = std::fs::read_dir(files.directory()).expect("the directory").count();
         assert_eq!(left, 1, "nothing unfinished is left");
     }
 }

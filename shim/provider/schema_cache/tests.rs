@@ -17,7 +17,7 @@ use crate::plugin::ProtocolVersion;
 use crate::schema::testing::{attribute, block, schema};
 
 struct Shelf {
-    folder: TempDir,
+    directory: TempDir,
     cache: SchemaCache,
 }
 
@@ -27,14 +27,14 @@ impl Shelf {
     }
 
     fn with_limits(limits: Limits) -> Self {
-        let folder = tempfile::tempdir().expect("a directory");
-        let cache = SchemaCache::with_limits(folder.path().join("cache"), limits);
-        Self { folder, cache }
+        let directory = tempfile::tempdir().expect("a directory");
+        let cache = SchemaCache::with_limits(directory.path().join("cache"), limits);
+        Self { directory, cache }
     }
 
     /// Puts a program into the directory, as if it had been there for long.
     fn program(&self, name: &str, content: &str) -> Program {
-        let path = self.folder.path().join(name);
+        let path = self.directory.path().join(name);
         std::fs::write(&path, content).expect("a file");
         let file = File::options().write(true).open(&path).expect("a file");
         file.set_modified(SystemTime::now() - Duration::from_secs(60)).expect("a file of ours");
@@ -42,7 +42,7 @@ impl Shelf {
     }
 
     fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(self.folder.path().join("cache")).expect("the cache");
+        let entries = std::fs::read_dir(self.directory.path().join("cache")).expect("the cache");
         let mut names: Vec<_> =
             entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("text")).collect();
         names.sort();
@@ -50,7 +50,7 @@ impl Shelf {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join("cache").join(name)
+        self.directory.path().join("cache").join(name)
     }
 
     /// The files that the cache has for one kind of thing.
@@ -148,7 +148,7 @@ fn the_same_program_is_known_elsewhere_but_not_under_another_name() {
     let here = environment("here");
     let program = shelf.program("terraform-provider-x", "\x7fELF one");
     shelf.cache.keep(&program, &here, &answer(&["x_a"])).expect("it is kept");
-    std::fs::create_dir(shelf.folder.path().join("copy")).expect("a directory");
+    std::fs::create_dir(shelf.directory.path().join("copy")).expect("a directory");
     let copy = shelf.program("copy/terraform-provider-x", "\x7fELF one");
     assert!(shelf.cache.find(&copy, &here).is_some());
     let namesake = shelf.program("terraform-provider-y", "\x7fELF one");
@@ -173,7 +173,7 @@ fn an_answer_that_is_lost_or_damaged_is_not_found_and_can_be_kept_again() {
     let program = shelf.program("terraform-provider-x", "\x7fELF one");
     shelf.cache.keep(&program, &here, &answer(&["x_a"])).expect("it is kept");
     for name in shelf.names() {
-        let path = shelf.folder.path().join("cache").join(&name);
+        let path = shelf.directory.path().join("cache").join(&name);
         let mut damaged = std::fs::read(&path).expect("a file");
         *damaged.last_mut().expect("a header") ^= 1;
         std::fs::write(&path, damaged).expect("a file");
@@ -248,7 +248,7 @@ fn a_variable_executable_is_never_kept_again_wherever_it_is() {
         }
     }
     shelf.cache.mark_variable(&program).expect("it is marked");
-    std::fs::create_dir(shelf.folder.path().join("copy")).expect("a directory");
+    std::fs::create_dir(shelf.directory.path().join("copy")).expect("a directory");
     let copy = shelf.program("copy/terraform-provider-z", "\x7fELF one");
     for program in [&program, &copy] {
         for context in [environment("here"), environment("there"), directory("/elsewhere"), directory("/new")]
@@ -414,10 +414,10 @@ fn many_processes_may_use_one_directory_and_make_room_in_it() {
 }
 
 #[test]
-fn what_cannot_be_written_is_an_error_that_names_the_folder() {
+fn what_cannot_be_written_is_an_error_that_names_the_directory() {
     let shelf = Shelf::new();
     let program = shelf.program("terraform-provider-x", "\x7fELF one");
-    let in_the_way = shelf.folder.path().join("terraform-provider-x").join("cache");
+    let in_the_way = shelf.directory.path().join("terraform-provider-x").join("cache");
     let cache = SchemaCache::new(in_the_way.clone());
     let here = environment("here");
     assert!(cache.find(&program, &here).is_none());

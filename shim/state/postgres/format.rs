@@ -7,7 +7,7 @@ use super::connection::Connection;
 use crate::store::Kind;
 
 /// The version of the tables below.
-pub(super) const FORMAT: i64 = 1;
+pub(super) const FORMAT: i64 = 4;
 
 /// What processes that create the tables of one database wait for each other with: "isth" in ASCII.
 const LOCK: i64 = 0x6973_7468;

@@ -48,10 +48,10 @@ enum Where {
 impl Cut {
     async fn to(world: &World) -> Self {
         let address = server_of(world);
-        let tokio_postgres::config::Host::Unix(folder) = &address.config.expose().get_hosts()[0] else {
+        let tokio_postgres::config::Host::Unix(directory) = &address.config.expose().get_hosts()[0] else {
             panic!("the server's socket")
         };
-        let socket = folder.join(format!(".s.PGSQL.{}", address.config.expose().get_ports()[0]));
+        let socket = directory.join(format!(".s.PGSQL.{}", address.config.expose().get_ports()[0]));
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("its number").port();
         let plan = Arc::new(Plan::default());

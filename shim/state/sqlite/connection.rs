@@ -68,16 +68,17 @@ fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
 /// care of what is in the file, not of where the file is.
 pub(super) fn prepare_file(path: &Path) -> Result<(), StoreError> {
     let prepare = || {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        if !folder.is_dir() {
-            DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(folder)?;
-            if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        let directory =
+            path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if !directory.is_dir() {
+            DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(directory)?;
+            if let Some(parent) = directory.parent().filter(|parent| !parent.as_os_str().is_empty()) {
                 File::open(parent)?.sync_all()?;
             }
         }
         if !path.try_exists()? {
             OpenOptions::new().append(true).create(true).mode(PRIVATE_FILE).open(path)?;
-            File::open(folder)?.sync_all()?;
+            File::open(directory)?.sync_all()?;
         }
         path.metadata()
     };

@@ -13,7 +13,7 @@ use super::index;
 use crate::store::{Kind, StoreError};
 
 /// The version of the tables below.
-pub(super) const FORMAT: i64 = 1;
+pub(super) const FORMAT: i64 = 2;
 
 /// What SQLite has for telling the files of programs apart: "isth" in ASCII.
 pub(super) const APPLICATION: i64 = 0x6973_7468;

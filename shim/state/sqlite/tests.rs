@@ -16,7 +16,7 @@ fn key(id: &str) -> StoreKey {
     StoreKey { package: "random".to_owned(), type_name: "random_pet".to_owned(), id: id.to_owned() }
 }
 
-fn folder() -> tempfile::TempDir {
+fn directory() -> tempfile::TempDir {
     tempfile::tempdir().expect("a directory")
 }
 
@@ -26,8 +26,8 @@ fn add(id: &str) -> Batch {
 
 #[tokio::test]
 async fn a_commit_waits_for_the_disk_and_readers_do_not_wait_for_writers() {
-    let folder = folder();
-    let connection = connect(&folder.path().join("state.sqlite")).expect("a connection");
+    let directory = directory();
+    let connection = connect(&directory.path().join("state.sqlite")).expect("a connection");
     let pragma = |name: &str| {
         connection
             .query_row(&format!("PRAGMA {name}"), (), |row| row.get::<_, rusqlite::types::Value>(0))
@@ -39,8 +39,8 @@ async fn a_commit_waits_for_the_disk_and_readers_do_not_wait_for_writers() {
 
 #[tokio::test]
 async fn a_file_that_is_no_database_is_named() {
-    let folder = folder();
-    let path = folder.path().join("state.sqlite");
+    let directory = directory();
+    let path = directory.path().join("state.sqlite");
     std::fs::write(&path, "no database, but long enough to be taken for something".repeat(40))
         .expect("written");
     let error = SqliteStore::open(path).await.expect_err("no database");
@@ -60,25 +60,25 @@ async fn databases_of_other_programs_are_refused_and_stay_as_they_are() {
         "PRAGMA application_id = 7; PRAGMA user_version = 1; CREATE TABLE objects (number INTEGER);",
     ];
     for statements in files {
-        let folder = folder();
-        let path = folder.path().join("others.db");
+        let directory = directory();
+        let path = directory.path().join("others.db");
         Connection::open(&path).and_then(|others| others.execute_batch(statements)).expect("a database");
         let before = std::fs::read(&path).expect("its bytes");
         let error = SqliteStore::open(path.clone()).await.expect_err("it is another program's");
         assert!(matches!(error, StoreError::Foreign { .. }), "{statements}: {error}");
         assert!(error.to_string().contains("others.db"), "{error}");
         assert!(std::fs::read(&path).expect("its bytes") == before, "{statements}: it was changed");
-        assert_eq!(std::fs::read_dir(folder.path()).expect("a directory").count(), 1, "{statements}");
+        assert_eq!(std::fs::read_dir(directory.path()).expect("a directory").count(), 1, "{statements}");
     }
 }
 
 #[tokio::test]
 async fn nothing_is_written_to_a_store_that_was_removed_or_replaced() {
-    let folder = folder();
-    let path = folder.path().join("state.sqlite");
+    let directory = directory();
+    let path = directory.path().join("state.sqlite");
     let store = SqliteStore::open(path.clone()).await.expect("a store");
     store.commit(add("a")).await.expect("added");
-    std::fs::rename(&path, folder.path().join("elsewhere")).expect("moved");
+    std::fs::rename(&path, directory.path().join("elsewhere")).expect("moved");
     let error = store.commit(add("b")).await.expect_err("it is not there");
     assert!(matches!(error, StoreError::Removed { .. }), "{error}");
     std::fs::write(&path, "another").expect("written");
@@ -95,8 +95,8 @@ fn locked(path: &Path) -> Connection {
 
 #[tokio::test]
 async fn dropping_a_store_waits_for_no_write_and_loses_none() {
-    let folder = folder();
-    let path = folder.path().join("state.sqlite");
+    let directory = directory();
+    let path = directory.path().join("state.sqlite");
     let store = SqliteStore::open(path.clone()).await.expect("a store");
     let lock = locked(&path);
     drop(store.commit(add("a")));
@@ -110,8 +110,8 @@ async fn dropping_a_store_waits_for_no_write_and_loses_none() {
 
 #[tokio::test]
 async fn callers_wait_for_room_in_a_full_queue() {
-    let folder = folder();
-    let path = folder.path().join("state.sqlite");
+    let directory = directory();
+    let path = directory.path().join("state.sqlite");
     let store = SqliteStore::open(path.clone()).await.expect("a store");
     let lock = locked(&path);
     let commits: Vec<_> = (0..2 * QUEUE).map(|number| store.commit(add(&number.to_string()))).collect();
@@ -128,8 +128,8 @@ async fn callers_wait_for_room_in_a_full_queue() {
 
 #[tokio::test]
 async fn nobody_else_can_read_the_files() {
-    let folder = folder();
-    let home = folder.path().join("home");
+    let directory = directory();
+    let home = directory.path().join("home");
     let store = SqliteStore::open(home.join("state.sqlite")).await.expect("a store");
     store.commit(add("a")).await.expect("added");
     let mode = |path: &Path| std::fs::metadata(path).expect("a file").permissions().mode() & 0o777;
@@ -145,13 +145,13 @@ async fn nobody_else_can_read_the_files() {
 
 #[tokio::test]
 async fn no_file_holds_a_secret_in_the_clear() {
-    let folder = folder();
-    let encrypted_store = EncryptedStore::open(folder.path(), None).await.expect("a state store");
+    let directory = directory();
+    let encrypted_store = EncryptedStore::open(directory.path(), None).await.expect("a state store");
     let saved = crate::suite::saved("hunter2hunter2");
     encrypted_store.add(&key("none"), &saved).await.expect("kept");
     let words = KeySource::Passphrase(Secret::new("hunter2 as words".to_owned()));
     encrypted_store.rotate(&words).await.expect("rotated");
-    for entry in std::fs::read_dir(folder.path()).expect("a directory") {
+    for entry in std::fs::read_dir(directory.path()).expect("a directory") {
         let path = entry.expect("an entry").path();
         let bytes = std::fs::read(&path).expect("a file");
         assert!(!bytes.windows(7).any(|window| window == b"hunter2"), "{}", path.display());

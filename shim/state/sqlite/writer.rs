@@ -56,8 +56,8 @@ impl Writer {
         Ok(Self { path, queue: Some(queue), thread: Some(thread) })
     }
 
-    /// Hands a batch over at once, where there is room, and not at the first poll: a change that was begun is finished,
-    /// even if nobody waits for it.
+    /// Hands a batch over at once, and not at the first poll: a change that was begun is finished, even if its caller does not
+    /// wait for it. Where the queue is full, a task of the runtime waits for room.
     pub(super) fn commit<'a>(&self, batch: Batch) -> Pending<'a, Committed> {
         let (answer, answered) = oneshot::channel();
         let waiting = self.queue.as_ref().and_then(|queue| match queue.try_send(Job { batch, answer }) {
@@ -65,10 +65,20 @@ impl Writer {
             // A thread that has ended drops the job, and with it the sender of the answer.
             Ok(()) | Err(TrySendError::Closed(_)) => None,
         });
+        let waiting = waiting.and_then(|(queue, job)| {
+            let send = async move { drop(queue.send(job).await) };
+            match Handle::try_current() {
+                Ok(runtime) => {
+                    runtime.spawn(send);
+                    None
+                }
+                Err(_) => Some(send),
+            }
+        });
         let location = self.path.display().to_string();
         Box::pin(async move {
-            if let Some((queue, job)) = waiting {
-                queue.send(job).await.ok();
+            if let Some(send) = waiting {
+                send.await;
             }
             answered.await.map_err(|_| StoreError::Interrupted { location })?
         })

@@ -88,7 +88,7 @@ async fn a_passphrase_opens_what_it_has_closed(world: &World) {
 
 async fn a_lost_key_is_not_replaced_by_a_new_one(world: &World) {
     world.encrypted_store().await.add(&key("a"), &saved("hunter2")).await.expect("kept");
-    let file = world.folder().join("state.key");
+    let file = world.directory().join("state.key");
     std::fs::remove_file(&file).expect("removed");
     let error = EncryptedStore::over(world.store().await, &world.own_key()).await.expect_err("no key");
     assert!(matches!(error, EncryptedStoreError::Key(KeyError::Missing { .. })), "{error}");

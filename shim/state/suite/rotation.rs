@@ -198,25 +198,25 @@ async fn a_passphrase_takes_the_place_of_a_key_file_and_gets_another_one(world: 
 async fn the_own_key_file_is_replaced(world: &World) {
     let store = world.encrypted_store().await;
     store.add(&key("a"), &saved("hunter2")).await.expect("kept");
-    let file = world.folder().join("state.key");
+    let file = world.directory().join("state.key");
     let before = std::fs::read(&file).expect("a key");
     // What is no key does not take its place.
-    let next = world.folder().join("state.key.new");
+    let next = world.directory().join("state.key.new");
     std::fs::write(&next, "of a user").expect("written");
-    store.rotate_own_key(world.folder()).await.expect_err("no key");
+    store.rotate_own_key(world.directory()).await.expect_err("no key");
     assert_eq!(std::fs::read(&next).expect("a file"), b"of a user");
-    std::fs::rename(&next, world.folder().join("other")).expect("moved");
+    std::fs::rename(&next, world.directory().join("other")).expect("moved");
     std::os::unix::fs::symlink(&file, &next).expect("a link");
-    store.rotate_own_key(world.folder()).await.expect_err("a link");
+    store.rotate_own_key(world.directory()).await.expect_err("a link");
     std::fs::remove_file(&next).expect("a link");
     assert_eq!(std::fs::read(&file).expect("a key"), before);
-    store.rotate_own_key(world.folder()).await.expect("rotated");
+    store.rotate_own_key(world.directory()).await.expect("rotated");
     assert_ne!(std::fs::read(&file).expect("a key"), before);
     assert_eq!(results(&world.encrypted_store().await, "a").await, ["hunter2"]);
-    let old = world.folder().join("old");
+    let old = world.directory().join("old");
     std::fs::write(&old, before).expect("written");
     assert!(is_wrong_key(&open(world, &KeySource::File(old)).await));
-    let names = std::fs::read_dir(world.folder()).expect("a directory").filter_map(Result::ok);
+    let names = std::fs::read_dir(world.directory()).expect("a directory").filter_map(Result::ok);
     let keys = names.filter(|entry| entry.file_name().to_string_lossy().contains("key")).count();
     assert_eq!(keys, 1, "no other key is left behind");
 }

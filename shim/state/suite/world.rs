@@ -17,7 +17,7 @@ use crate::{EncryptedStore, KeySource, Saved, SavedObject, Status, StoreAddress}
 
 /// A database for one test, and the directory of its keys.
 pub(crate) struct World {
-    folder: TempDir,
+    directory: TempDir,
     database: Database,
 }
 
@@ -81,7 +81,7 @@ impl Server {
 
 impl World {
     pub(crate) fn sqlite() -> Self {
-        Self { folder: tempfile::tempdir().expect("a directory"), database: Database::File }
+        Self { directory: tempfile::tempdir().expect("a directory"), database: Database::File }
     }
 
     pub(crate) async fn postgres() -> Self {
@@ -89,12 +89,12 @@ impl World {
         let name = format!("test_{}", COUNT.fetch_add(1, Ordering::Relaxed));
         let server = tokio::task::spawn_blocking(Server::shared).await.expect("the server");
         server.execute("postgres", &format!("CREATE DATABASE {name} TEMPLATE template0")).await;
-        Self { folder: tempfile::tempdir().expect("a directory"), database: Database::Server(name) }
+        Self { directory: tempfile::tempdir().expect("a directory"), database: Database::Server(name) }
     }
 
     /// Where keys are.
-    pub(crate) fn folder(&self) -> &std::path::Path {
-        self.folder.path()
+    pub(crate) fn directory(&self) -> &std::path::Path {
+        self.directory.path()
     }
 
     pub(crate) fn address(&self) -> StoreAddress {
@@ -107,7 +107,7 @@ impl World {
     }
 
     fn file(&self) -> PathBuf {
-        self.folder.path().join("state.sqlite")
+        self.directory.path().join("state.sqlite")
     }
 
     /// Opens the database once more.
@@ -128,7 +128,7 @@ impl World {
     }
 
     pub(crate) fn own_key(&self) -> KeySource {
-        KeySource::Folder(self.folder.path().to_owned())
+        KeySource::Directory(self.directory.path().to_owned())
     }
 
     /// Changes the database behind the store's back. Yields how many rows were changed.

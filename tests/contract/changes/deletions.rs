@@ -19,7 +19,7 @@ async fn fails(session: &Session, stored: &Stored) {
 }
 
 fn journal(host: &Host) -> std::path::PathBuf {
-    host.folder().join("isthmus/state.sqlite")
+    host.directory().join("isthmus/state.sqlite")
 }
 
 /// The private data that came with the last call of this name.
@@ -27,9 +27,9 @@ fn last_private(host: &Host, name: &str) -> Json {
     host.calls().into_iter().rfind(|call| call["call"] == name).expect("it was called")["private"].clone()
 }
 
-fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+fn files(directory: &Path) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("a directory") {
+    for entry in std::fs::read_dir(directory).expect("a directory") {
         let path = entry.expect("an entry").path();
         if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
     }
@@ -122,7 +122,7 @@ on_both_protocols! {
         }
         fails(&session, &made).await;
         assert!(journal(&host).exists());
-        for file in files(&host.folder().join("isthmus")) {
+        for file in files(&host.directory().join("isthmus")) {
             let bytes = std::fs::read(&file).expect("a file");
             for text in [&b"half deleted"[..], b"271828182"] {
                 assert!(!bytes.windows(text.len()).any(|window| window == text), "{}", file.display());

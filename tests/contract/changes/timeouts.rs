@@ -205,7 +205,7 @@ on_both_protocols! {
             assert!(!slow.message().contains("was asked to stop"), "the provider has ended it: {slow}");
             let updated = timed.update(&made, &json!({"name": name})).await?;
             timed.within(60.0).delete(&updated).await?;
-            let file = host.folder().join(format!("objects/legacy_timed_deleted/{name}-1.json"));
+            let file = host.directory().join(format!("objects/legacy_timed_deleted/{name}-1.json"));
             let told: Json = serde_json::from_slice(&std::fs::read(file).expect("it is told")).expect("JSON");
             assert_eq!(told, json!({"delete": "1m0s"}));
         }

@@ -21,8 +21,8 @@ fn a_provider_is_installed_and_it_is_told_who_vouches_for_it() {
     network.publish("2.0.0");
     let key = network.key.fingerprint().to_uppercase();
     let said = network.isthmus(&["install", &network.address(), "~> 1.0"]);
-    let folder = network.machine.cache().join(network.address()).join("1.0.0");
-    let program = folder.join(isthmus_common::Platform::CURRENT.to_string());
+    let directory = network.machine.cache().join(network.address()).join("1.0.0");
+    let program = directory.join(isthmus_common::Platform::CURRENT.to_string());
     let program = program.join("terraform-provider-thing_v1.0.0");
     let vouched = said.stdout.to_uppercase();
     assert!(
@@ -200,9 +200,9 @@ fn what_is_not_as_it_is_locked_is_refused() {
 fn a_provider_that_its_developers_have_put_somewhere_is_told() {
     let network = Network::new();
     let program = network.machine.write("dev/terraform-provider-thing", b"x");
-    let folder = program.parent().expect("a directory").display();
+    let directory = program.parent().expect("a directory").display();
     network.configure(&format!(
-        "provider_installation {{\n dev_overrides {{ {:?} = \"{folder}\" }}\n direct {{}}\n}}\n",
+        "provider_installation {{\n dev_overrides {{ {:?} = \"{directory}\" }}\n direct {{}}\n}}\n",
         network.address()
     ));
     let said = network.isthmus(&["install", &network.address()]);
@@ -217,9 +217,9 @@ fn what_nobody_vouches_for_is_asked_about_by_verify() {
     let release = network.publish("1.0.0");
     let platform = isthmus_common::Platform::CURRENT;
     let leave = |content: &[u8]| {
-        let folder = network.machine.cache().join(network.address()).join("1.0.0");
-        let _ = std::fs::remove_dir_all(&folder);
-        let program = folder.join(platform.to_string()).join("terraform-provider-thing_v1.0.0");
+        let directory = network.machine.cache().join(network.address()).join("1.0.0");
+        let _ = std::fs::remove_dir_all(&directory);
+        let program = directory.join(platform.to_string()).join("terraform-provider-thing_v1.0.0");
         network.machine.write(program, content)
     };
     let right = Network::program("1.0.0", &platform.to_string());

@@ -9,16 +9,17 @@ use super::network::{Network, OTHER};
 
 impl Network {
     /// Has the registry's server serve a directory as a network mirror, and gives its address.
-    fn serve(&self, folder: &Path) -> String {
-        let mut folders = vec![folder.to_owned()];
-        while let Some(current) = folders.pop() {
+    fn serve(&self, directory: &Path) -> String {
+        let mut directories = vec![directory.to_owned()];
+        while let Some(current) = directories.pop() {
             for entry in std::fs::read_dir(&current).expect("a directory") {
                 let path = entry.expect("an entry").path();
                 if path.is_dir() {
-                    folders.push(path);
+                    directories.push(path);
                     continue;
                 }
-                let name = path.strip_prefix(folder).expect("it is in it").to_str().expect("text").to_owned();
+                let name =
+                    path.strip_prefix(directory).expect("it is in it").to_str().expect("text").to_owned();
                 let mut document = Document::of(std::fs::read(&path).expect("a file"));
                 if name.ends_with(".json") {
                     document = document.with_header("Content-Type", "application/json");
@@ -63,7 +64,7 @@ fn opentofu_installs_from_the_mirror_that_we_make() {
         assert!(said.contains(&format!("{address} {name}, signed by ")), "{name}\n{said}");
     }
     assert!(
-        !network.machine.cache().join(network.folder()).join("1.0.0").exists(),
+        !network.machine.cache().join(network.directory()).join("1.0.0").exists(),
         "the cache is not filled by that"
     );
 
@@ -111,13 +112,13 @@ fn we_install_from_the_mirror_that_opentofu_makes() {
     let project = network.project("project", "~> 1.0");
     let platforms = [format!("-platform={OTHER}"), format!("-platform={}", Platform::CURRENT)];
     let mirror = network.machine.path("mirror");
-    let folder = mirror.to_str().expect("text");
-    network.tofu(&project, &["providers", "mirror", &platforms[0], &platforms[1], folder]).well();
+    let directory = mirror.to_str().expect("text");
+    network.tofu(&project, &["providers", "mirror", &platforms[0], &platforms[1], directory]).well();
     network.close_registry();
     let url = network.serve(&mirror);
     let address = network.address();
     for (method, from) in [
-        (format!("filesystem_mirror {{ path = {mirror:?} }}"), folder),
+        (format!("filesystem_mirror {{ path = {mirror:?} }}"), directory),
         (format!("network_mirror {{ url = {url:?} }}"), url.as_str()),
     ] {
         network.only_from(&method);
@@ -132,7 +133,7 @@ fn we_install_from_the_mirror_that_opentofu_makes() {
         assert!(said.contains(&format!("1.0.0 {OTHER}, from {from}: ")), "{said}");
     }
     for file in ["index.json", "1.0.0.json"] {
-        let made = network.machine.path("second").join(network.folder()).join(file);
+        let made = network.machine.path("second").join(network.directory()).join(file);
         assert!(made.is_file(), "{}", made.display());
     }
 }

@@ -43,11 +43,11 @@ impl Network {
 
     /// The provider that is published here.
     pub(super) fn address(&self) -> String {
-        self.folder().trim_start_matches(&format!("{DEFAULT_HOST}/")).to_owned()
+        self.directory().trim_start_matches(&format!("{DEFAULT_HOST}/")).to_owned()
     }
 
     /// Where it lies in caches and mirrors.
-    pub(super) fn folder(&self) -> String {
+    pub(super) fn directory(&self) -> String {
         format!("{}/acme/thing", self.host)
     }
 
@@ -105,15 +105,15 @@ impl Network {
     }
 
     /// In a directory of the user's.
-    pub(super) fn isthmus_in(&self, folder: impl AsRef<Path>, words: &[&str]) -> Said {
+    pub(super) fn isthmus_in(&self, directory: impl AsRef<Path>, words: &[&str]) -> Said {
         let mut command = self.machine.command(env!("CARGO_BIN_EXE_isthmus"));
-        self.on(command.args(words).current_dir(self.machine.path(folder)))
+        self.on(command.args(words).current_dir(self.machine.path(directory)))
     }
 
     /// OpenTofu, in a directory of the user's.
-    pub(super) fn tofu(&self, folder: impl AsRef<Path>, words: &[&str]) -> Said {
+    pub(super) fn tofu(&self, directory: impl AsRef<Path>, words: &[&str]) -> Said {
         let mut command = self.machine.command(fixtures::tools::tool("tofu"));
-        self.on(command.args(words).current_dir(self.machine.path(folder)))
+        self.on(command.args(words).current_dir(self.machine.path(directory)))
     }
 
     /// A project that requires the provider.

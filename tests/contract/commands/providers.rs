@@ -25,7 +25,7 @@ impl Machine {
     /// A provider with the record of an earlier installation.
     pub(super) fn installed(&self, name: &str, version: &str, content: &[u8]) -> PathBuf {
         let program = self.leave(name, version, content);
-        let folder = program.parent().expect("a directory");
+        let directory = program.parent().expect("a directory");
         let record = json!({
             "program": program.file_name().expect("a name").to_str().expect("text"),
             "sha256": hex::encode(Sha256::digest(content)),
@@ -34,7 +34,7 @@ impl Machine {
             "stamp": [0, 0, 0, 0, 0, 0, 0, 0],
         });
         self.write(
-            folder.with_file_name(format!("{}.verified.json", Platform::CURRENT)),
+            directory.with_file_name(format!("{}.verified.json", Platform::CURRENT)),
             // Every record begins so.
             record.to_string().replacen('{', "{\"format\":2,", 1).as_bytes(),
         );

@@ -307,7 +307,7 @@ async fn a_plugin_answers_every_call_between_handshake_and_cancel_with_what_is_w
             }
         }
         assert!(host.provider_processes().is_empty(), "{name} starts no provider");
-        assert!(!host.folder().join("isthmus").exists(), "{name} makes no store");
+        assert!(!host.directory().join("isthmus").exists(), "{name} makes no store");
         assert_eq!(host.stderr(), "", "{name}: an engine would show it as something else");
     }
 }

@@ -12,7 +12,7 @@ impl Network {
     fn publish_writable(&self, version: &str) {
         let archive = Archive::default()
             .with(&format!("terraform-provider-thing_v{version}"), Entry::File(0o6777), b"\x7fELF thing")
-            .with("docs/", Entry::Folder, b"")
+            .with("docs/", Entry::Directory, b"")
             .with("docs/index.md", Entry::File(0o666), b"text")
             .finish();
         let current = Platform::CURRENT.to_string();
@@ -47,13 +47,13 @@ fn nothing_that_commands_create_is_writable_by_others() {
     for name in expected.into_iter().chain(["packed", "bin/here"]) {
         assert!(network.machine.path(name).exists(), "{name} is missing");
     }
-    assert_eq!(writable_by_others(network.machine.folder.path()), [""; 0]);
+    assert_eq!(writable_by_others(network.machine.directory.path()), [""; 0]);
 }
 
 #[test]
 fn what_is_copied_from_a_mirror_that_others_may_write_to_is_not_writable_by_them() {
     let network = Network::at_default_host();
-    let unpacked = format!("mirror/{}/1.0.0/{}", network.folder(), Platform::CURRENT);
+    let unpacked = format!("mirror/{}/1.0.0/{}", network.directory(), Platform::CURRENT);
     let program =
         network.machine.write(format!("{unpacked}/terraform-provider-thing_v1.0.0"), b"\x7fELF thing");
     let text = network.machine.write(format!("{unpacked}/docs/index.md"), b"text");
@@ -67,7 +67,7 @@ fn what_is_copied_from_a_mirror_that_others_may_write_to_is_not_writable_by_them
     let mirror = network.machine.path("mirror");
     network.configure(&format!("provider_installation {{\n filesystem_mirror {{ path = {mirror:?} }}\n}}\n"));
     network.without_umask(&["install", &network.address()]).well();
-    let installed = network.machine.cache().join(network.folder()).join("1.0.0");
+    let installed = network.machine.cache().join(network.directory()).join("1.0.0");
     let installed = installed.join(Platform::CURRENT.to_string());
     let mode_of = |name: &str| {
         let metadata = installed.join(name).metadata().unwrap_or_else(|error| panic!("{name}: {error}"));

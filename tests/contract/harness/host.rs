@@ -35,12 +35,12 @@ pub(crate) struct Setup {
     provider: Provider,
     variables: Vec<(String, OsString)>,
     arguments: Arguments,
-    folder: Option<Arc<TempDir>>,
+    directory: Option<Arc<TempDir>>,
     starter: Starter,
     wrapper: Option<String>,
     shell: Option<String>,
     /// Where it works within its directory.
-    directory: PathBuf,
+    working_directory: PathBuf,
 }
 
 /// Who starts the daemon.
@@ -114,11 +114,11 @@ impl Setup {
             provider,
             variables: Vec::new(),
             arguments: Arguments::Engine,
-            folder: None,
+            directory: None,
             starter: Starter::Test,
             wrapper: None,
             shell: None,
-            directory: PathBuf::new(),
+            working_directory: PathBuf::new(),
         }
     }
 
@@ -177,19 +177,19 @@ impl Setup {
 
     /// In a directory of the test's own.
     pub(crate) fn within(self, directory: &Arc<TempDir>) -> Self {
-        Self { folder: Some(Arc::clone(directory)), ..self }
+        Self { directory: Some(Arc::clone(directory)), ..self }
     }
 
     /// In the directory of a host that was started the same way, and therefore with the same environment, the same provider,
     /// and whatever the host has kept on disk.
     pub(crate) fn beside(mut self, host: &Host) -> Self {
-        self.folder = Some(Arc::clone(&host.folder));
+        self.directory = Some(Arc::clone(&host.directory));
         self
     }
 
     /// In a working directory within its directory.
     pub(crate) fn working_in(self, name: &str) -> Self {
-        Self { directory: PathBuf::from(name), ..self }
+        Self { working_directory: PathBuf::from(name), ..self }
     }
 
     /// Without an engine: one will attach.
@@ -214,7 +214,7 @@ impl Setup {
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) engine: Engine,
-    folder: Arc<TempDir>,
+    directory: Arc<TempDir>,
     bridge: Bridge,
     provider: PathBuf,
     child: Child,
@@ -228,28 +228,29 @@ pub(crate) struct Host {
 impl Host {
     async fn start(setup: Setup) -> Self {
         let engine = Engine::start().await;
-        let folder = setup.folder.clone();
-        let folder = folder.unwrap_or_else(|| Arc::new(tempfile::tempdir().expect("a temporary directory")));
+        let directory = setup.directory.clone();
+        let directory =
+            directory.unwrap_or_else(|| Arc::new(tempfile::tempdir().expect("a temporary directory")));
         let program = match setup.bridge {
-            Bridge::Ours => link(Path::new(env!("CARGO_BIN_EXE_isthmus")), folder.path(), &setup.program),
-            Bridge::Go => link(&tool("go-bridge"), folder.path(), &setup.program),
+            Bridge::Ours => link(Path::new(env!("CARGO_BIN_EXE_isthmus")), directory.path(), &setup.program),
+            Bridge::Go => link(&tool("go-bridge"), directory.path(), &setup.program),
         };
         let provider = match setup.provider {
             Provider::Sandbox if setup.wrapper.is_some() => {
-                let real = folder.path().join("real");
+                let real = directory.path().join("real");
                 std::fs::create_dir_all(&real).expect("a directory in a directory of ours");
                 let real = link(Path::new(env!("CARGO_BIN_EXE_isthmus")), &real, SANDBOX);
                 let script = setup.wrapper.as_deref().unwrap_or_default();
-                script_at(&folder.path().join(SANDBOX), &format!("REAL='{}'\n{script}", real.display()))
+                script_at(&directory.path().join(SANDBOX), &format!("REAL='{}'\n{script}", real.display()))
             }
-            Provider::Sandbox => link(Path::new(env!("CARGO_BIN_EXE_isthmus")), folder.path(), SANDBOX),
-            Provider::Conformance => link(&tool(CONFORMANCE), folder.path(), CONFORMANCE),
+            Provider::Sandbox => link(Path::new(env!("CARGO_BIN_EXE_isthmus")), directory.path(), SANDBOX),
+            Provider::Conformance => link(&tool(CONFORMANCE), directory.path(), CONFORMANCE),
             Provider::Foreign(name) => {
                 let name = format!("terraform-provider-{name}");
-                link(&tool(&name), folder.path(), &name)
+                link(&tool(&name), directory.path(), &name)
             }
         };
-        let objects = folder.path().join("objects");
+        let objects = directory.path().join("objects");
         std::fs::create_dir_all(&objects).expect("a directory in a directory of ours");
         let mut command = match setup.starter {
             Starter::Test => match &setup.shell {
@@ -276,29 +277,29 @@ impl Host {
                 command
             }
         };
-        let directory = folder.path().join(&setup.directory);
-        std::fs::create_dir_all(&directory).expect("a directory in a directory of ours");
+        let working_directory = directory.path().join(&setup.working_directory);
+        std::fs::create_dir_all(&working_directory).expect("a directory in a directory of ours");
         command
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", folder.path())
-            .env("PULUMI_HOME", folder.path().join("pulumi"))
-            .env("ISTHMUS_HOME", folder.path().join("isthmus"))
+            .env("HOME", directory.path())
+            .env("PULUMI_HOME", directory.path().join("pulumi"))
+            .env("ISTHMUS_HOME", directory.path().join("isthmus"))
             .env("ISTHMUS_OFFLINE", "true")
             // Only the plugin for a legacy engine looks there; others are told by Parameterize.
             .env("ISTHMUS_PROVIDER", &provider)
-            .current_dir(directory)
+            .current_dir(working_directory)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
         match setup.provider {
             Provider::Sandbox => {
-                command.env("SANDBOX_DIR", &objects).env("SANDBOX_CALLS", folder.path().join("calls"))
+                command.env("SANDBOX_DIR", &objects).env("SANDBOX_CALLS", directory.path().join("calls"))
             }
-            Provider::Conformance => {
-                command.env("CONFORMANCE_DIR", &objects).env("CONFORMANCE_LOG", folder.path().join("calls"))
-            }
+            Provider::Conformance => command
+                .env("CONFORMANCE_DIR", &objects)
+                .env("CONFORMANCE_LOG", directory.path().join("calls")),
             Provider::Foreign(_) => &mut command,
         };
         command.envs(setup.variables);
@@ -321,7 +322,7 @@ impl Host {
         let stdin = child.stdin.take();
         let mut host = Self {
             engine,
-            folder,
+            directory,
             bridge: setup.bridge,
             provider,
             child,
@@ -375,24 +376,24 @@ impl Host {
     }
 
     /// A directory of this host's own.
-    pub(crate) fn folder(&self) -> &Path {
-        self.folder.path()
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
     }
 
     /// Puts the provider beside the daemon into the cache of providers, as an unpacked release, and returns its directory.
     pub(crate) fn place(&self, address: &str, version: &str) -> PathBuf {
-        place(&self.provider, &self.folder.path().join("pulumi/dynamic_tf_plugins"), address, version)
+        place(&self.provider, &self.directory.path().join("pulumi/dynamic_tf_plugins"), address, version)
     }
 
     /// Where the daemon keeps what providers said of themselves.
     pub(crate) fn schemas(&self) -> PathBuf {
-        self.folder().join("isthmus").join("cache").join("schemas")
+        self.directory().join("isthmus").join("cache").join("schemas")
     }
 
     /// Gives the provider a file of its own. Beside other tests, the shared one is linked to all the time, which the file
     /// system notes as a change of it.
     pub(crate) fn with_own_provider(self) -> Self {
-        let copy = self.folder().join("copy");
+        let copy = self.directory().join("copy");
         std::fs::copy(&self.provider, &copy).expect("a provider can be copied");
         std::fs::rename(&copy, &self.provider).expect("a name can be given away");
         self
@@ -436,7 +437,7 @@ impl Host {
     /// The provider's objects, as it has stored them.
     pub(crate) fn objects(&self) -> Vec<Json> {
         let mut files = Vec::new();
-        collect_files(&self.folder.path().join("objects"), &mut files);
+        collect_files(&self.directory.path().join("objects"), &mut files);
         files.sort();
         files.iter().map(|file| read_json(file)).collect()
     }
@@ -456,14 +457,14 @@ impl Host {
 
     fn only_object(&self) -> PathBuf {
         let mut files = Vec::new();
-        collect_files(&self.folder.path().join("objects"), &mut files);
+        collect_files(&self.directory.path().join("objects"), &mut files);
         assert_eq!(files.len(), 1, "the provider has one object");
         files.remove(0)
     }
 
     /// What providers were asked so far, as they recorded it: `call` and `process`, and what else their page says.
     pub(crate) fn calls(&self) -> Vec<Json> {
-        let text = std::fs::read_to_string(self.folder.path().join("calls")).unwrap_or_default();
+        let text = std::fs::read_to_string(self.directory.path().join("calls")).unwrap_or_default();
         let whole_lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
         whole_lines.map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
     }
@@ -589,11 +590,11 @@ impl Drop for Host {
 
 /// Puts a provider's program into a cache of providers, as an unpacked release, and returns its directory.
 pub(crate) fn place(program: &Path, cache: &Path, address: &str, version: &str) -> PathBuf {
-    let folder = cache.join(address).join(version).join(Platform::CURRENT.to_string());
-    std::fs::create_dir_all(&folder).expect("a directory in a cache of this test's own");
+    let directory = cache.join(address).join(version).join(Platform::CURRENT.to_string());
+    std::fs::create_dir_all(&directory).expect("a directory in a cache of this test's own");
     let provider_type = address.rsplit_once('/').expect("an address has several parts").1;
-    link(program, &folder, &format!("terraform-provider-{provider_type}_v{version}"));
-    folder
+    link(program, &directory, &format!("terraform-provider-{provider_type}_v{version}"));
+    directory
 }
 
 /// Writes a shell script.
@@ -615,8 +616,8 @@ pub(crate) async fn channel(port: u16) -> Channel {
 }
 
 /// Gives a program a name in a directory.
-fn link(program: &Path, folder: &Path, name: &str) -> PathBuf {
-    let link = folder.join(name);
+fn link(program: &Path, directory: &Path, name: &str) -> PathBuf {
+    let link = directory.join(name);
     if link.exists() {
         return link;
     }
@@ -639,8 +640,8 @@ fn follow(stderr: OwnedFd, collected: Arc<watch::Sender<String>>) {
     });
 }
 
-fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("a directory of objects") {
+fn collect_files(directory: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(directory).expect("a directory of objects") {
         let path = entry.expect("an entry").path();
         if path.is_dir() {
             collect_files(&path, files);

@@ -85,7 +85,7 @@ on_both_protocols! {
             "deleting this resource was cancelled", ended, "Whether the sandbox_faulty is still there is unknown",
             "run this again; if it is gone, that counts as deleted",
         ]);
-        let home = host.folder().join("isthmus");
+        let home = host.directory().join("isthmus");
         drop((lumi, creating, updating, deleting));
         assert_eq!(host.exit().await.code(), Some(0));
         processes::ended(host.provider_process()).await;

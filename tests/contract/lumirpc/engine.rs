@@ -49,7 +49,7 @@ pub(crate) struct State {
 /// An engine with one package and one environment.
 pub(crate) struct Engine {
     package: String,
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     /// Where the plugin keeps its store.
     home: PathBuf,
     provider: PathBuf,
@@ -86,34 +86,34 @@ impl Engine {
     /// With a provider that has to be built, put into place by `isthmus link`.
     pub(crate) async fn with_linked_tool(package: &str) -> Self {
         let engine = Self::with_tool(package).await;
-        let folder = engine.folder.path();
+        let directory = engine.directory.path();
         // What was there is out of the way: nothing but the link leads to the provider.
-        let elsewhere = folder.join("elsewhere");
+        let elsewhere = directory.join("elsewhere");
         std::fs::create_dir(&elsewhere).expect("a directory");
         let provider = elsewhere.join(format!("terraform-provider-{package}"));
-        std::fs::rename(folder.join(format!("terraform-provider-{package}")), &provider).expect("moved");
-        std::fs::remove_file(folder.join(format!("lumi-resource-{package}"))).expect("removed");
-        let words = ["link", provider.to_str().expect("text"), "--dir", folder.to_str().expect("text")];
-        let said = super::tofu::isthmus(folder, &words).well();
+        std::fs::rename(directory.join(format!("terraform-provider-{package}")), &provider).expect("moved");
+        std::fs::remove_file(directory.join(format!("lumi-resource-{package}"))).expect("removed");
+        let words = ["link", provider.to_str().expect("text"), "--dir", directory.to_str().expect("text")];
+        let said = super::tofu::isthmus(directory, &words).well();
         assert!(said.stdout.starts_with("linked: "), "{said:?}");
-        let again = super::tofu::isthmus(folder, &words).well();
+        let again = super::tofu::isthmus(directory, &words).well();
         assert!(again.stdout.starts_with("linked already: "), "{again:?}");
         engine
     }
 
     async fn new(package: &str, provider: &Path) -> Self {
-        let folder = tempfile::tempdir().expect("a directory");
+        let directory = tempfile::tempdir().expect("a directory");
         // Both are found by name: the plugin by the engine, the provider by the plugin on its PATH.
-        let plugin = folder.path().join(format!("lumi-resource-{package}"));
+        let plugin = directory.path().join(format!("lumi-resource-{package}"));
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_isthmus"), plugin).expect("a link");
-        let link = folder.path().join(format!("terraform-provider-{package}"));
+        let link = directory.path().join(format!("terraform-provider-{package}"));
         std::os::unix::fs::symlink(provider, link).expect("a link");
         Self {
             package: package.to_owned(),
-            home: folder.path().to_owned(),
-            provider: folder.path().to_owned(),
+            home: directory.path().to_owned(),
+            provider: directory.path().to_owned(),
             settings: Vec::new(),
-            folder,
+            directory,
             service: harness::engine::Engine::start().await,
             environment: Vec::new(),
             condemned: Vec::new(),
@@ -177,7 +177,7 @@ impl Engine {
 
     /// Starts the plugin, or tells how it ended.
     pub(crate) async fn try_start(&self) -> Result<Plugin, String> {
-        let program = self.folder.path().join(format!("lumi-resource-{}", self.package));
+        let program = self.directory.path().join(format!("lumi-resource-{}", self.package));
         let mut process = Command::new(program)
             // Without a host, as this engine writes it.
             .arg(self.service.address().trim_start_matches("127.0.0.1"))

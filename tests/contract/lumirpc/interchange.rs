@@ -20,9 +20,9 @@ fn bag(members: impl Into<Struct>) -> Value {
 }
 
 /// What the conformance provider is told: where its objects are, and where it notes its calls.
-fn conformance(folder: &Path) -> Vec<(&'static str, String)> {
-    let inside = |name: &str| folder.join(name).to_str().expect("a path in UTF-8").to_owned();
-    std::fs::create_dir_all(folder.join("objects")).expect("a directory");
+fn conformance(directory: &Path) -> Vec<(&'static str, String)> {
+    let inside = |name: &str| directory.join(name).to_str().expect("a path in UTF-8").to_owned();
+    std::fs::create_dir_all(directory.join("objects")).expect("a directory");
     vec![("CONFORMANCE_DIR", inside("objects")), ("CONFORMANCE_LOG", inside("calls"))]
 }
 
@@ -42,10 +42,10 @@ fn instance<'a>(state: &'a TfState, address: &str) -> &'a Instance {
 
 #[tokio::test]
 async fn what_the_engine_of_2017_has_made_is_planned_by_opentofu_without_a_change() {
-    let folder = tempfile::tempdir().expect("a directory");
-    let home = folder.path().join("home");
-    let settings = conformance(folder.path());
-    let greeting = folder.path().join("greeting");
+    let directory = tempfile::tempdir().expect("a directory");
+    let home = directory.path().join("home");
+    let settings = conformance(directory.path());
+    let greeting = directory.path().join("greeting");
     let greeting = greeting.to_str().expect("a path in UTF-8");
     let programs = [
         (
@@ -99,10 +99,10 @@ async fn what_the_engine_of_2017_has_made_is_planned_by_opentofu_without_a_chang
         "time_offset.later": format!("time_offset/{}", id("later")),
         "conformance_record.whole": format!("conformance_record/{}", id("whole")),
     });
-    let names = folder.path().join("names.json");
+    let names = directory.path().join("names.json");
     std::fs::write(&names, addresses.to_string()).expect("a file");
 
-    let project = Project::new(&folder.path().join("project"), settings).await;
+    let project = Project::new(&directory.path().join("project"), settings).await;
     let file = project.state_file();
     let words = [
         "state",
@@ -186,11 +186,11 @@ fn record_of_opentofu() -> Json {
 
 #[tokio::test]
 async fn what_opentofu_has_applied_is_known_to_the_service_of_2017_without_a_change() {
-    let folder = tempfile::tempdir().expect("a directory");
-    let home = folder.path().join("home");
-    let settings = conformance(folder.path());
-    let project = Project::new(&folder.path().join("project"), settings.clone()).await;
-    let greeting = folder.path().join("greeting");
+    let directory = tempfile::tempdir().expect("a directory");
+    let home = directory.path().join("home");
+    let settings = conformance(directory.path());
+    let project = Project::new(&directory.path().join("project"), settings.clone()).await;
+    let greeting = directory.path().join("greeting");
     let greeting = greeting.to_str().expect("a path in UTF-8");
     let mut whole = record_of_opentofu();
     whole["settings"]["quota"] = json!("12345678901234567890123.45");
@@ -221,7 +221,7 @@ async fn what_opentofu_has_applied_is_known_to_the_service_of_2017_without_a_cha
     assert!(again.ends_with("0 added, 8 already there, 0 replaced, 0 not imported\n"), "{again}");
 
     // What goes out again is what came in.
-    let exported = folder.path().join("exported.tfstate");
+    let exported = directory.path().join("exported.tfstate");
     isthmus(&home, &["state", "export", "--output", exported.to_str().expect("a path in UTF-8")]).well();
     for new in state(&exported).instances {
         let old = instance(&applied, &new.address.to_string()).clone();
@@ -244,7 +244,7 @@ async fn what_opentofu_has_applied_is_known_to_the_service_of_2017_without_a_cha
             .expect("text")
             .to_owned()
     };
-    let calls = folder.path().join("calls");
+    let calls = directory.path().join("calls");
     std::fs::remove_file(&calls).expect("the provider was called");
     let mut whole = record();
     whole.insert(

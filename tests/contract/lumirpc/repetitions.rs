@@ -71,7 +71,7 @@ impl Plugin {
     }
 
     fn home(&self) -> PathBuf {
-        self.host.folder().join("isthmus")
+        self.host.directory().join("isthmus")
     }
 
     async fn create(&self, inputs: Struct) -> Known {
@@ -232,7 +232,7 @@ async fn a_delete_that_contradicts_every_record_is_refused_and_reaches_no_provid
 async fn removing_the_record_is_the_way_out_when_the_record_is_older_than_the_object() {
     let plugin = Plugin::start(setup()).await;
     let made = plugin.create(note("web", "old")).await;
-    let (home, backup) = (plugin.home(), plugin.host.folder().join("backup"));
+    let (home, backup) = (plugin.home(), plugin.host.directory().join("backup"));
     let plugin = plugin.killed().await;
     let copy = |from: &PathBuf, to: &PathBuf| {
         std::fs::create_dir_all(to).expect("a directory");
@@ -478,7 +478,7 @@ async fn an_object_that_was_imported_into_the_store_is_not_deleted_for_another()
     let plugin = Plugin::start(setup()).await;
     let made = plugin.create(note("web", "made")).await;
     let exported = isthmus(&plugin.home(), &["state", "export"]).well().stdout;
-    let file = plugin.host.folder().join("terraform.tfstate");
+    let file = plugin.host.directory().join("terraform.tfstate");
     std::fs::write(&file, exported).expect("written");
     isthmus(&plugin.home(), &["state", "rm", &plugin.only_record().await]).well();
     let provider = format!("sandbox={}", plugin.host.provider());

@@ -21,10 +21,10 @@ async fn store_with_a_password() -> (Engine, String) {
 }
 
 /// Writes a state with these resources.
-fn write_state(folder: &Path, resources: Json) -> String {
+fn write_state(directory: &Path, resources: Json) -> String {
     let state =
         json!({ "version": 4, "serial": 1, "lineage": "test", "outputs": {}, "resources": resources });
-    let file = folder.join("given.tfstate");
+    let file = directory.join("given.tfstate");
     std::fs::write(&file, state.to_string()).expect("a file");
     file.to_str().expect("a path in UTF-8").to_owned()
 }
@@ -104,14 +104,14 @@ async fn records_are_listed_and_removed_and_what_is_not_there_is_told_by_the_exi
 
 #[tokio::test]
 async fn flat_attributes_of_old_sdks_go_through_the_providers_upgrade() {
-    let folder = tempfile::tempdir().expect("a directory");
+    let directory = tempfile::tempdir().expect("a directory");
     let flat = json!([{
         "schema_version": 0,
         "attributes_flat": { "id": "old-1", "name": "old", "old_title": "from 2017", "size": "7", "labels": "a,b" },
         "private": "eyJzY2hlbWFfdmVyc2lvbiI6IjAifQ==",
     }]);
-    let file = write_state(folder.path(), json!([resource("conformance_legacy_versioned", "old", flat)]));
-    let home = folder.path().join("home");
+    let file = write_state(directory.path(), json!([resource("conformance_legacy_versioned", "old", flat)]));
+    let home = directory.path().join("home");
     let said = import(&home, &file, &[]).await.well();
     assert!(said.stdout.contains("conformance_legacy_versioned.old: added, id \"old-1\""), "{said:?}");
     let shown =
@@ -128,13 +128,13 @@ async fn flat_attributes_of_old_sdks_go_through_the_providers_upgrade() {
 
 #[tokio::test]
 async fn what_cannot_be_taken_over_is_told_and_does_not_keep_the_rest_away() {
-    let folder = tempfile::tempdir().expect("a directory");
-    let home = folder.path().join("home");
+    let directory = tempfile::tempdir().expect("a directory");
+    let home = directory.path().join("home");
     let pet = |id: &str| json!([{ "schema_version": 0, "attributes": { "id": id, "length": 2, "separator": "-" } }]);
     let mut data = resource("random_pet", "looked_up", pet("d"));
     data["mode"] = json!("data");
     let file = write_state(
-        folder.path(),
+        directory.path(),
         json!([
             data,
             resource("random_pet", "good", pet("able-dog")),
@@ -161,7 +161,7 @@ async fn what_cannot_be_taken_over_is_told_and_does_not_keep_the_rest_away() {
         let told = said.stderr.split("warning: ").find(|told| told.starts_with(name));
         assert!(told.is_some_and(|told| told.matches(hint).count() > 0), "{name}, {hint}: {}", said.stderr);
     }
-    let old = folder.path().join("old.tfstate");
+    let old = directory.path().join("old.tfstate");
     std::fs::write(&old, r#"{"version":3,"serial":1,"modules":[]}"#).expect("a file");
     let said = isthmus(&home, &["state", "import", old.to_str().expect("text")]);
     assert_eq!(said.code, 1, "{said:?}");
@@ -171,14 +171,14 @@ async fn what_cannot_be_taken_over_is_told_and_does_not_keep_the_rest_away() {
 #[tokio::test]
 async fn another_form_of_an_object_is_left_alone_until_it_is_said_what_to_do() {
     let (engine, password) = store_with_a_password().await;
-    let folder = tempfile::tempdir().expect("a directory");
+    let directory = tempfile::tempdir().expect("a directory");
     let given = |result: &str| json!([{ "schema_version": 3, "attributes": { "id": "none", "length": 3, "result": result } }]);
     let result = |number: &str| {
         let shown = isthmus(engine.home(), &["state", "show", "--json", "--secrets", number]).well().stdout;
         let shown: Json = serde_json::from_str(&shown).expect("JSON");
         shown[0]["value"]["result"].as_str().expect("text").to_owned()
     };
-    let file = write_state(folder.path(), json!([resource("random_password", "a", given("abc"))]));
+    let file = write_state(directory.path(), json!([resource("random_password", "a", given("abc"))]));
     let said = import(engine.home(), &file, &[]).await;
     assert_eq!((said.code, result("random_password/none")), (1, password.clone()), "{said:?}");
     for part in ["isthmus state show ", "--on-conflict replace", "--on-conflict both"] {
@@ -192,7 +192,7 @@ async fn another_form_of_an_object_is_left_alone_until_it_is_said_what_to_do() {
     );
 
     // By its address it is certain which object it is.
-    let file = write_state(folder.path(), json!([resource("random_password", "a", given("xyz"))]));
+    let file = write_state(directory.path(), json!([resource("random_password", "a", given("xyz"))]));
     let said = import(engine.home(), &file, &["--on-conflict", "both"]).await;
     assert_eq!((said.code, result("random_password/none#2")), (1, "abc".to_owned()), "{said:?}");
     let said = import(engine.home(), &file, &["--on-conflict", "replace"]).await;
@@ -246,8 +246,8 @@ async fn records_of_a_stack_go_out_and_come_in_again() {
     let said = isthmus(engine.home(), &words).well();
     assert!(said.stderr.contains("private") && said.stderr.contains("may change"), "{said:?}");
 
-    let folder = tempfile::tempdir().expect("a directory");
-    let home = folder.path().join("home");
+    let directory = tempfile::tempdir().expect("a directory");
+    let home = directory.path().join("home");
     let said = import(&home, out, &[]).await.well();
     assert!(said.stdout.starts_with("random_password.none: added, id \"none\""), "{said:?}");
     let shown = |home: &Path| {
@@ -271,8 +271,8 @@ async fn records_of_a_stack_go_out_and_come_in_again() {
 
 #[tokio::test]
 async fn changes_whose_end_is_not_known_are_listed() {
-    let folder = tempfile::tempdir().expect("a directory");
-    let state_store = EncryptedStore::open(folder.path(), None).await.expect("a store");
+    let directory = tempfile::tempdir().expect("a directory");
+    let state_store = EncryptedStore::open(directory.path(), None).await.expect("a store");
     let key =
         StoreKey { package: "random".to_owned(), type_name: "random_pet".to_owned(), id: String::new() };
     let intent = Intent {
@@ -283,12 +283,13 @@ async fn changes_whose_end_is_not_known_are_listed() {
         companion: bytes::Bytes::new(),
     };
     drop(state_store.journal().begin(intent, None).await.expect("begun"));
-    let listed = isthmus(folder.path(), &["state", "list"]).well().stdout;
+    let listed = isthmus(directory.path(), &["state", "list"]).well().stdout;
     assert!(listed.contains("the creation of the dog (random_pet of package random)"), "{listed}");
-    let listed = isthmus(folder.path(), &["state", "list", "--intents", "--json"]).well().stdout;
+    let listed = isthmus(directory.path(), &["state", "list", "--intents", "--json"]).well().stdout;
     let listed: Json = serde_json::from_str(&listed).expect("JSON");
     assert_eq!((&listed[0]["operation"], &listed[0]["subject"]), (&json!("creation"), &json!("the dog")));
-    let others = isthmus(folder.path(), &["state", "list", "--intents", "--type", "random_id"]).well().stdout;
+    let others =
+        isthmus(directory.path(), &["state", "list", "--intents", "--type", "random_id"]).well().stdout;
     assert_eq!(others, "");
 }
 

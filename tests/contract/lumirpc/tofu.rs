@@ -16,7 +16,7 @@ pub(crate) const PROVIDERS: [(&str, &str); 4] = [
 /// A project.
 pub(crate) struct Project {
     tofu: PathBuf,
-    folder: PathBuf,
+    directory: PathBuf,
     /// What the conformance provider is told by its environment.
     settings: Vec<(&'static str, String)>,
 }
@@ -31,11 +31,11 @@ pub(crate) struct Said {
 
 impl Project {
     /// An empty project in a directory. Building OpenTofu, where it is missing, takes minutes.
-    pub(crate) async fn new(folder: &Path, settings: Vec<(&'static str, String)>) -> Self {
-        let folder = folder.to_owned();
-        std::fs::create_dir_all(folder.join("providers")).expect("a directory");
+    pub(crate) async fn new(directory: &Path, settings: Vec<(&'static str, String)>) -> Self {
+        let directory = directory.to_owned();
+        std::fs::create_dir_all(directory.join("providers")).expect("a directory");
         let link = |file: PathBuf, name: &str| {
-            let link = folder.join("providers").join(name);
+            let link = directory.join("providers").join(name);
             std::os::unix::fs::symlink(file, link).expect("a link in a new directory");
         };
         let tools = tokio::task::spawn_blocking(|| {
@@ -46,22 +46,22 @@ impl Project {
         for (file, (name, _)) in files.into_iter().zip(PROVIDERS) {
             link(file, &format!("terraform-provider-{name}"));
         }
-        let here = folder.join("providers");
+        let here = directory.join("providers");
         let overrides: String =
             PROVIDERS.iter().map(|(_, address)| format!("    {address:?} = {here:?}\n")).collect();
         let text =
             format!("provider_installation {{\n  dev_overrides {{\n{overrides}  }}\n  direct {{}}\n}}\n");
-        std::fs::write(folder.join("tofu.tfrc"), text).expect("a file");
-        Self { tofu, folder, settings }
+        std::fs::write(directory.join("tofu.tfrc"), text).expect("a file");
+        Self { tofu, directory, settings }
     }
 
     /// Where a provider's program is.
     pub(crate) fn provider(&self, name: &str) -> PathBuf {
-        self.folder.join("providers").join(format!("terraform-provider-{name}"))
+        self.directory.join("providers").join(format!("terraform-provider-{name}"))
     }
 
     pub(crate) fn state_file(&self) -> PathBuf {
-        self.folder.join("terraform.tfstate")
+        self.directory.join("terraform.tfstate")
     }
 
     /// Writes the program: its resources, by type and name.
@@ -71,7 +71,7 @@ impl Project {
             .map(|(name, address)| ((*name).to_owned(), json!({ "source": address })))
             .collect();
         let program = json!({ "terraform": { "required_providers": required }, "resource": resources });
-        std::fs::write(self.folder.join("main.tf.json"), program.to_string()).expect("a file");
+        std::fs::write(self.directory.join("main.tf.json"), program.to_string()).expect("a file");
     }
 
     /// Runs `tofu`. A plan with `-detailed-exitcode` says by 0 that there are no changes, and by 2 that there are.
@@ -81,11 +81,11 @@ impl Project {
             .args(words)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", &self.folder)
-            .env("TF_CLI_CONFIG_FILE", self.folder.join("tofu.tfrc"))
+            .env("HOME", &self.directory)
+            .env("TF_CLI_CONFIG_FILE", self.directory.join("tofu.tfrc"))
             .env("CHECKPOINT_DISABLE", "1")
             .envs(self.settings.iter().map(|(name, value)| (name, value)))
-            .current_dir(&self.folder)
+            .current_dir(&self.directory)
             .stdin(Stdio::null());
         said(command.output().expect("OpenTofu starts"))
     }

@@ -61,8 +61,8 @@ on_both_protocols! {
     }
 
     async fn the_providers_lines_go_to_a_file_where_the_user_asked(protocol) {
-        let folder = tempfile::tempdir().expect("a directory");
-        let path = folder.path().join("provider.log");
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("provider.log");
         let file = path.to_str().expect("a path in UTF-8");
         for (level, wanted) in [("DEBUG", "[DEBUG] provider.terraform-provider-sandbox"), ("JSON", "{\"@level\":\"debug\"")] {
             let setup = Setup::sandbox(protocol).with("TF_LOG", level).with("TF_LOG_PATH", file);

@@ -55,7 +55,7 @@ fn left_out(what: &str) {
 
 /// A provider that leaves a trace when it is run, and the trace.
 fn script(host: &Host, name: &str) -> (String, PathBuf) {
-    let directory = host.folder().join(name);
+    let directory = host.directory().join(name);
     std::fs::create_dir(&directory).expect("a directory");
     let (script, trace) = (directory.join("terraform-provider-trace"), directory.join("trace"));
     std::fs::write(&script, format!("#!/bin/sh\necho run >{}\n", trace.display())).expect("a file");

@@ -8,8 +8,8 @@ const VARIABLE: &str = "PULUMI_TF_DEBUG_GRPC";
 
 on_both_protocols! {
     async fn every_call_is_in_the_log_and_no_value_is(protocol) {
-        let folder = tempfile::tempdir().expect("a directory");
-        let file = folder.path().join("calls.json");
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("calls.json");
         let host = Setup::conformance(protocol).with(VARIABLE, file.to_str().expect("UTF-8")).start().await;
         let session = host.parameterized().await?;
         session.configure(&json!({"region": "north", "token": secret("sesame")})).await?;

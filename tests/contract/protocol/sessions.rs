@@ -31,7 +31,7 @@ on_both_protocols! {
         let host = Setup::sandbox(protocol).attachable().start().await;
         let mut objects = Vec::new();
         for name in ["one", "other"] {
-            let directory = host.folder().join(name);
+            let directory = host.directory().join(name);
             let session = host.parameterized().await?;
             session.configure(&json!({"directory": directory.to_str()})).await?;
             session.note().make(&json!({"title": name})).await?;

@@ -98,17 +98,17 @@ on_both_protocols! {
         let session = host.greeted().await?;
         let status = session.parameterize(&["acme/sandbox", "~> 1.2"]).await.expect_err("it is not there");
         assert_eq!(status.code(), Code::FailedPrecondition);
-        let folder = host.folder().join("pulumi/dynamic_tf_plugins/registry.opentofu.org/acme/sandbox");
-        let expected = format!("unpack the provider into {}/VERSION/{}", folder.display(), Platform::CURRENT);
+        let directory = host.directory().join("pulumi/dynamic_tf_plugins/registry.opentofu.org/acme/sandbox");
+        let expected = format!("unpack the provider into {}/VERSION/{}", directory.display(), Platform::CURRENT);
         assert_says(&status, &[
             "the cache has no acme/sandbox that satisfies \"~> 1.2\"",
             &expected,
             "or name its file: `pulumi package add terraform-provider ./terraform-provider-sandbox`",
         ]);
 
-        std::fs::create_dir_all(&folder).expect("a directory in a directory of this test's own");
+        std::fs::create_dir_all(&directory).expect("a directory in a directory of this test's own");
         let archive = format!("terraform-provider-sandbox_1.2.3_{}.zip", Platform::CURRENT);
-        std::fs::write(folder.join(&archive), "PK").expect("a file in a new directory");
+        std::fs::write(directory.join(&archive), "PK").expect("a file in a new directory");
         host.place("registry.opentofu.org/acme/sandbox", "1.1.0");
         let status = session.parameterize(&["acme/sandbox", "~> 1.2"]).await.expect_err("it is packed");
         assert_says(&status, &["only 1.1.0", &format!("{archive}: it is still packed; unpack it into "), &expected]);
@@ -208,7 +208,7 @@ const RANDOM_3_3_0: &str = "eyJyZW1vdGUiOnsidXJsIjoicmVnaXN0cnkub3BlbnRvZnUub3Jn
 #[tokio::test]
 async fn an_sdk_of_the_go_bridge_goes_on() -> Outcome {
     let host = Setup::sandbox(Protocol::V6).start().await;
-    let cache = host.folder().join("pulumi/dynamic_tf_plugins");
+    let cache = host.directory().join("pulumi/dynamic_tf_plugins");
     place(
         &fixtures::tools::tool("terraform-provider-random"),
         &cache,

@@ -44,11 +44,11 @@ on_both_protocols! {
 
     async fn a_file_that_is_called_otherwise_takes_a_name_for_its_package(protocol) {
         let host = Setup::sandbox(protocol).start().await;
-        let built = host.folder().join("built");
+        let built = host.directory().join("built");
         file(&built, &format!("#!/bin/sh\nexec '{}' \"$@\"\n", host.provider()), 0o755);
         let built = built.to_str().expect("a path in UTF-8");
-        let folder = host.folder().to_str().expect("a path in UTF-8").to_owned();
-        for path in [built, &folder, "/bin/ls"] {
+        let directory = host.directory().to_str().expect("a path in UTF-8").to_owned();
+        for path in [built, &directory, "/bin/ls"] {
             let session = host.greeted().await?;
             let status = session.parameterize(&[path]).await.expect_err("it has no name");
             assert_says(&status, &[path, "terraform-provider-NAME", "`--provider-name NAME`"]);
@@ -81,7 +81,7 @@ on_both_protocols! {
         let host = Setup::sandbox(protocol).start().await;
         let cases: [NoProvider<'_>; 7] = [
             ("terraform-provider-missing", &|_| {}, &["does not exist"]),
-            ("terraform-provider-folder", &|path| std::fs::create_dir(path).expect("a directory"), &["directory"]),
+            ("terraform-provider-directory", &|path| std::fs::create_dir(path).expect("a directory"), &["directory"]),
             ("terraform-provider-plain", &|path| file(path, "#!/bin/sh\n", 0o644), &["not executable", "chmod +x"]),
             ("terraform-provider-text", &|path| file(path, "Hello there", 0o755), &["Hello there", "executable for"]),
             (
@@ -101,7 +101,7 @@ on_both_protocols! {
             ),
         ];
         for (name, make, wanted) in cases {
-            let path = host.folder().join(name);
+            let path = host.directory().join(name);
             make(&path);
             let path = path.to_str().expect("a path in UTF-8");
             let session = host.greeted().await?;

@@ -14,7 +14,7 @@ fn feature(session: &Session, name: &str) -> Resource {
 
 /// A file of the provider's objects.
 fn file(host: &Host, kind: &str, id: &str) -> PathBuf {
-    host.folder().join("objects").join(kind).join(format!("{id}.json"))
+    host.directory().join("objects").join(kind).join(format!("{id}.json"))
 }
 
 fn written(host: &Host, kind: &str, id: &str) -> Json {

@@ -35,7 +35,7 @@ fn switch(host: &Host, switches: &str) {
 
 /// Changes the switches of providers that are started in a directory of the host's directory.
 fn switch_in(host: &Host, directory: &str, switches: &str) {
-    std::fs::write(host.folder().join(directory).join(SWITCHES), switches)
+    std::fs::write(host.directory().join(directory).join(SWITCHES), switches)
         .expect("a file in the host's directory");
 }
 
@@ -163,16 +163,16 @@ on_both_protocols! {
         let host = acquainted(&Setup::sandbox(protocol).attachable()).await?;
         let (one, other) = (host.parameterized().await?, host.parameterized().await?);
         let (configured, and_the_other) = tokio::join!(
-            async { one.configure(&json!({"directory": host.folder().join("one").to_str()})).await },
-            async { other.configure(&json!({"directory": host.folder().join("other").to_str()})).await },
+            async { one.configure(&json!({"directory": host.directory().join("one").to_str()})).await },
+            async { other.configure(&json!({"directory": host.directory().join("other").to_str()})).await },
         );
         configured?;
         and_the_other?;
         one.note().make(&json!({"title": "One"})).await?;
         other.note().make(&json!({"title": "Other"})).await?;
         assert_eq!(host.provider_processes().len(), 3, "one that was met, and one for each session");
-        for folder in ["one", "other"] {
-            assert_eq!(std::fs::read_dir(host.folder().join(folder)).expect("a directory").count(), 1);
+        for directory in ["one", "other"] {
+            assert_eq!(std::fs::read_dir(host.directory().join(directory)).expect("a directory").count(), 1);
         }
     }
 
@@ -305,7 +305,7 @@ on_both_protocols! {
         // Today's service has remembered the schema of another directory.
         let first = acquainted(&setup).await?;
         for (directory, has_secret) in [("without", false), ("with", true), ("without", false)] {
-            let place = first.folder().join(directory);
+            let place = first.directory().join(directory);
             std::fs::create_dir_all(&place).expect("a directory");
             switch_in(&first, directory, if has_secret { "" } else { "SANDBOX_SCHEMA=changed" });
             let host = setup.clone().named("lumi-resource-sandbox").beside(&first).working_in(directory);
@@ -500,8 +500,8 @@ on_both_protocols! {
 
 #[tokio::test]
 async fn a_home_that_cannot_be_written_is_no_hindrance() -> Outcome {
-    let folder = tempfile::tempdir().expect("a directory");
-    let in_the_way = folder.path().join("file");
+    let directory = tempfile::tempdir().expect("a directory");
+    let in_the_way = directory.path().join("file");
     std::fs::write(&in_the_way, "").expect("a file");
     let home = in_the_way.join("isthmus");
     let setup = Setup::sandbox(Protocol::V6).with("ISTHMUS_HOME", home.to_str().expect("a path in UTF-8"));
@@ -522,8 +522,8 @@ async fn a_home_that_cannot_be_written_is_no_hindrance() -> Outcome {
 async fn a_script_is_not_remembered_because_it_runs_something_else() -> Outcome {
     let setup = Setup::sandbox(Protocol::V6);
     let host = setup.start().await.with_own_provider();
-    let script = host.folder().join("scripts").join("terraform-provider-sandbox");
-    std::fs::create_dir(host.folder().join("scripts")).expect("a directory");
+    let script = host.directory().join("scripts").join("terraform-provider-sandbox");
+    std::fs::create_dir(host.directory().join("scripts")).expect("a directory");
     std::fs::write(&script, format!("#!/bin/sh\nexec {}\n", host.provider())).expect("a file");
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("a file of ours");
     for time in 1..=2 {

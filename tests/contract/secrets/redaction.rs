@@ -177,8 +177,8 @@ on_both_protocols! {
     }
 
     async fn files_of_lines_and_of_calls_are_redacted(protocol) {
-        let folder = tempfile::tempdir().expect("a directory");
-        let (lines, calls) = (folder.path().join("lines"), folder.path().join("calls"));
+        let directory = tempfile::tempdir().expect("a directory");
+        let (lines, calls) = (directory.path().join("lines"), directory.path().join("calls"));
         let setup = Setup::sandbox(protocol)
             .with("SANDBOX_ODD", "usable")
             .with("TF_LOG", "TRACE")

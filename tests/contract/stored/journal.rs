@@ -53,7 +53,7 @@ on_both_protocols! {
             assert!(warning.contains("isthmus state dismiss"), "{warning}");
         }
         // They are told until somebody has seen to them.
-        let state_store = EncryptedStore::open(&host.folder().join("isthmus"), None).await.expect("the store");
+        let state_store = EncryptedStore::open(&host.directory().join("isthmus"), None).await.expect("the store");
         let open = state_store.journal().open_intents().await.expect("the journal").intents;
         let creation = open.iter().find(|open| open.intent.subject == new.urn()).expect("the creation");
         state_store.journal().dismiss(creation.number).await.expect("dismissed");
@@ -64,7 +64,7 @@ on_both_protocols! {
     async fn a_journal_that_cannot_be_written_is_warned_of_once(protocol) {
         let setup = Setup::sandbox(protocol);
         let host = setup.start().await;
-        std::fs::write(host.folder().join("isthmus"), "no directory").expect("a file in the directory's place");
+        std::fs::write(host.directory().join("isthmus"), "no directory").expect("a file in the directory's place");
         let session = host.session().await?;
         for name in ["one", "two", "three"] {
             let note = session.resource("sandbox:index/note:Note", name);

@@ -35,12 +35,12 @@ impl fmt::Display for Process {
     }
 }
 
-/// All live processes whose executable lies below `folder`. A process that has ended but was not waited for is none.
-pub(crate) fn below(folder: &Path) -> Vec<Process> {
+/// All live processes whose executable lies below `directory`. A process that has ended but was not waited for is none.
+pub(crate) fn below(directory: &Path) -> Vec<Process> {
     let entries = std::fs::read_dir("/proc").expect("/proc can be read");
     entries
         .filter_map(|entry| process(&entry.ok()?.path()))
-        .filter(|process| process.executable.starts_with(folder))
+        .filter(|process| process.executable.starts_with(directory))
         .collect()
 }
 

@@ -55,7 +55,7 @@ impl Bridge {
     pub(crate) fn executable(self) -> PathBuf {
         match self {
             Self::Ours => PathBuf::from(env!("CARGO_BIN_EXE_isthmus")),
-            Self::Go => tools::folder().join("go-bridge/pulumi-resource-terraform-provider"),
+            Self::Go => tools::directory().join("go-bridge/pulumi-resource-terraform-provider"),
         }
     }
 }
@@ -91,7 +91,7 @@ impl Provider {
 #[derive(Debug)]
 pub(crate) struct Project {
     name: &'static str,
-    folder: TempDir,
+    directory: TempDir,
     /// For temporary files and sockets: apart, because the path of a socket may not be long.
     temporary: TempDir,
     /// What is in the environment of all commands besides.
@@ -119,41 +119,41 @@ impl Project {
 
     /// A project without a plugin, packages and stack; only the executables of `providers` are there.
     pub(crate) fn bare(name: &'static str, providers: &[Provider]) -> Self {
-        let folder = tempfile::Builder::new().prefix("e2e-").tempdir_in(env!("CARGO_TARGET_TMPDIR"));
+        let directory = tempfile::Builder::new().prefix("e2e-").tempdir_in(env!("CARGO_TARGET_TMPDIR"));
         let temporary = tempfile::Builder::new().prefix("isthmus-e2e-").tempdir();
         let project = Self {
             name,
-            folder: folder.expect("a directory can be made in Cargo's directory for tests"),
+            directory: directory.expect("a directory can be made in Cargo's directory for tests"),
             temporary: temporary.expect("a directory can be made in the system's temporary directory"),
             variables: RefCell::default(),
             commands: AtomicU32::new(0),
             begin: Instant::now(),
         };
         for inner in ["program", "home", "backend", "providers", "records", "objects"] {
-            create_folder(&project.folder.path().join(inner));
+            create_directory(&project.directory.path().join(inner));
         }
         for provider in providers {
             let executable = project.provider(*provider);
             let file = executable.file_name().expect("the path of an executable ends in its name");
             let original = match provider {
                 Provider::Sandbox => PathBuf::from(env!("CARGO_BIN_EXE_isthmus")),
-                _ => tools::folder().join(file),
+                _ => tools::directory().join(file),
             };
             link(&original, &executable);
         }
         project
     }
 
-    /// Makes `body` the program. `@folder@` in it becomes [`Project::path`] of nothing.
+    /// Makes `body` the program. `@directory@` in it becomes [`Project::path`] of nothing.
     pub(crate) fn program(&self, body: &str) {
         let body =
-            body.replace("@folder@", self.path("").to_str().expect("test directories have plain names"));
+            body.replace("@directory@", self.path("").to_str().expect("test directories have plain names"));
         self.write("Pulumi.yaml", &format!("name: e2e\nruntime: yaml\n{body}"));
     }
 
     /// Where `file` of the project's directory lies.
     pub(crate) fn path(&self, file: &str) -> PathBuf {
-        self.folder.path().join("program").join(file)
+        self.directory.path().join("program").join(file)
     }
 
     pub(crate) fn write(&self, file: &str, text: &str) {
@@ -173,7 +173,7 @@ impl Project {
 
     /// Where the conformance provider keeps an object: `KIND/ID.json`.
     pub(crate) fn object_path(&self, object: &str) -> PathBuf {
-        self.folder.path().join("objects").join(object)
+        self.directory.path().join("objects").join(object)
     }
 
     /// An object of the conformance provider.
@@ -185,7 +185,7 @@ impl Project {
     /// Writes an object of the conformance provider: drift, a trouble, a prerequisite.
     pub(crate) fn write_object(&self, object: &str, content: &Value) {
         let path = self.object_path(object);
-        create_folder(path.parent().expect("a kind has a directory"));
+        create_directory(path.parent().expect("a kind has a directory"));
         fs::write(&path, content.to_string()).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     }
 
@@ -201,18 +201,18 @@ impl Project {
 
     /// The project's own executable of a provider.
     pub(crate) fn provider(&self, provider: Provider) -> PathBuf {
-        self.folder.path().join("providers").join(format!("terraform-provider-{}", provider.name()))
+        self.directory.path().join("providers").join(format!("terraform-provider-{}", provider.name()))
     }
 
     /// Puts a provider into the cache of providers, as if a bridge had downloaded this version of it.
     pub(crate) fn place_in_cache(&self, provider: Provider, version: &str) {
         let name = provider.name();
         let platform = isthmus_common::Platform::CURRENT;
-        let cache = self.folder.path().join("home/dynamic_tf_plugins/registry.opentofu.org/hashicorp");
-        let folder = cache.join(name).join(version).join(platform.to_string());
-        create_folder(&folder);
+        let cache = self.directory.path().join("home/dynamic_tf_plugins/registry.opentofu.org/hashicorp");
+        let directory = cache.join(name).join(version).join(platform.to_string());
+        create_directory(&directory);
         let file = format!("terraform-provider-{name}");
-        link(&tools::folder().join(&file), &folder.join(format!("{file}_v{version}_x5")));
+        link(&tools::directory().join(&file), &directory.join(format!("{file}_v{version}_x5")));
     }
 
     /// What a package of `provider` is made from, as packages and import files carry it: base64 of what the plugin reads.
@@ -224,10 +224,10 @@ impl Project {
     /// Makes this version of a provider from the cache the one that the program uses: what `pulumi package add` writes.
     pub(crate) fn use_cached(&self, provider: Provider, version: &str) {
         let name = provider.name();
-        let folder = self.path(&format!("sdks/{name}"));
+        let directory = self.path(&format!("sdks/{name}"));
         // Of two versions of a package, YAML would have to be told which.
-        let _ = fs::remove_dir_all(&folder);
-        create_folder(&folder);
+        let _ = fs::remove_dir_all(&directory);
+        create_directory(&directory);
         let url = format!("registry.opentofu.org/hashicorp/{name}");
         let parameter = json!({ "remote": { "url": url, "version": version } }).to_string();
         self.write_package(name, version, &base64::engine::general_purpose::STANDARD.encode(parameter));
@@ -235,9 +235,10 @@ impl Project {
 
     /// Puts a bridge into the Pulumi home, in place of the one there: what a user does who goes over.
     pub(crate) fn switch_to(&self, bridge: Bridge) {
-        let folder = self.folder.path().join(format!("home/plugins/resource-{PLUGIN}-v{PLUGIN_VERSION}"));
-        create_folder(&folder);
-        let executable = folder.join(format!("pulumi-resource-{PLUGIN}"));
+        let directory =
+            self.directory.path().join(format!("home/plugins/resource-{PLUGIN}-v{PLUGIN_VERSION}"));
+        create_directory(&directory);
+        let executable = directory.join(format!("pulumi-resource-{PLUGIN}"));
         if executable.exists() {
             fs::remove_file(&executable).expect("a plugin can be taken out");
         }
@@ -247,7 +248,7 @@ impl Project {
     /// Writes what `pulumi package add` writes for a YAML program.
     pub(crate) fn add_package(&self, provider: Provider) {
         let name = provider.name();
-        create_folder(&self.path(&format!("sdks/{name}")));
+        create_directory(&self.path(&format!("sdks/{name}")));
         self.write_package(name, PACKAGE_VERSION, &self.parameter(provider));
     }
 
@@ -349,7 +350,7 @@ impl Project {
     /// Starts `pulumi` with `arguments`, and with `variables` in its environment.
     pub(crate) fn start_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Started {
         let number = self.commands.fetch_add(1, Ordering::Relaxed);
-        let records = self.folder.path().join("records");
+        let records = self.directory.path().join("records");
         let record = |kind: &str| records.join(format!("{number:02}-{}.{kind}", arguments[0]));
         let mut command = self.pulumi();
         command.args(["--non-interactive", "--color", "never"]).args(arguments);
@@ -373,13 +374,13 @@ impl Project {
 
     /// The command line in this project.
     fn pulumi(&self) -> Command {
-        self.at_home(tools::folder().join("pulumi"))
+        self.at_home(tools::directory().join("pulumi"))
     }
 
     /// A program in this project's directory, in an environment that holds nothing of the user's, and with which the command line
     /// never asks the network.
     pub(crate) fn at_home(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
-        let home = self.folder.path().join("home");
+        let home = self.directory.path().join("home");
         let mut command = Command::new(program);
         command
             .current_dir(self.path(""))
@@ -389,8 +390,8 @@ impl Project {
             .env("HOME", &home)
             .env("TMPDIR", self.temporary.path())
             .env("PULUMI_HOME", &home)
-            .env("CONFORMANCE_DIR", self.folder.path().join("objects"))
-            .env("PULUMI_BACKEND_URL", format!("file://{}", self.folder.path().join("backend").display()))
+            .env("CONFORMANCE_DIR", self.directory.path().join("objects"))
+            .env("PULUMI_BACKEND_URL", format!("file://{}", self.directory.path().join("backend").display()))
             .env("PULUMI_CONFIG_PASSPHRASE", "correct horse")
             // Without it there is no `--event-log`.
             .env("PULUMI_DEBUG_COMMANDS", "true");
@@ -414,19 +415,19 @@ impl Project {
 
     /// The plugins of this project that run.
     pub(crate) fn running_plugins(&self) -> Vec<Process> {
-        let processes = processes::below(&self.folder.path().join("home/plugins"));
+        let processes = processes::below(&self.directory.path().join("home/plugins"));
         processes.into_iter().filter(|process| !process.is_guardian()).collect()
     }
 
     /// The parents of the providers of this project: the plugin's executable in another role.
     pub(crate) fn running_guardians(&self) -> Vec<Process> {
-        let processes = processes::below(&self.folder.path().join("home/plugins"));
+        let processes = processes::below(&self.directory.path().join("home/plugins"));
         processes.into_iter().filter(Process::is_guardian).collect()
     }
 
     /// The providers of this project that run.
     pub(crate) fn running_providers(&self) -> Vec<Process> {
-        processes::below(&self.folder.path().join("providers"))
+        processes::below(&self.directory.path().join("providers"))
     }
 
     /// Waits for the end of all processes that this project's commands have left behind.
@@ -435,8 +436,9 @@ impl Project {
     /// When one is still there after [`GRACE`].
     #[track_caller]
     pub(crate) fn expect_no_process(&self) {
-        if within(GRACE, || processes::below(self.folder.path()).is_empty().then_some(())).is_none() {
-            let left: Vec<_> = processes::below(self.folder.path()).iter().map(ToString::to_string).collect();
+        if within(GRACE, || processes::below(self.directory.path()).is_empty().then_some(())).is_none() {
+            let left: Vec<_> =
+                processes::below(self.directory.path()).iter().map(ToString::to_string).collect();
             panic!("{} process(es) outlived their command by {GRACE:?}: {}", left.len(), left.join(", "));
         }
     }
@@ -444,7 +446,7 @@ impl Project {
 
 impl Drop for Project {
     fn drop(&mut self) {
-        for process in processes::below(self.folder.path()) {
+        for process in processes::below(self.directory.path()) {
             process.kill();
         }
         // Written past the test runner's capture, which shows nothing of a test that succeeds.
@@ -509,7 +511,7 @@ fn parse(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("this is no JSON: {error}\n{text}"))
 }
 
-pub(crate) fn create_folder(path: &Path) {
+pub(crate) fn create_directory(path: &Path) {
     fs::create_dir_all(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 

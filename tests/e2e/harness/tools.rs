@@ -6,6 +6,6 @@ use std::path::PathBuf;
 const NEEDED: [&str; 8] = ["pulumi", "yaml", "random", "tls", "time", "local", "conformance", "go-bridge"];
 
 /// The directory of the tools, all of which exist when this returns.
-pub(crate) fn folder() -> PathBuf {
+pub(crate) fn directory() -> PathBuf {
     fixtures::tools::built(&NEEDED)
 }

@@ -38,7 +38,7 @@ pub(crate) enum Side {
 impl Side {
     pub(crate) const ALL: [Self; 3] = [Self::OpenTofu, Self::GoBridge, Self::Isthmus];
 
-    const fn folder(self) -> &'static str {
+    const fn directory(self) -> &'static str {
         match self {
             Self::OpenTofu => "opentofu",
             Self::GoBridge => "go-bridge",
@@ -51,16 +51,16 @@ impl Side {
 #[derive(Debug)]
 pub(crate) struct Stage {
     pub(crate) schemas: std::collections::BTreeMap<Provider, Arc<Schemas>>,
-    pub(crate) folder: PathBuf,
+    pub(crate) directory: PathBuf,
     /// For scenarios that want nothing special.
     bridges: [OnceCell<Arc<Daemon>>; 2],
 }
 
 impl Stage {
     /// Nothing is started yet, but to ask for schemas.
-    pub(crate) async fn new(folder: PathBuf) -> Self {
+    pub(crate) async fn new(directory: PathBuf) -> Self {
         let schemas = Schemas::of_all(Setting::PLAIN, &[("SANDBOX_ODD", "usable")]).await;
-        Self { schemas, folder, bridges: Default::default() }
+        Self { schemas, directory, bridges: Default::default() }
     }
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct Life {
     stage: Arc<Stage>,
     provider: Provider,
     /// Where its objects and the record of requests are.
-    folder: PathBuf,
+    directory: PathBuf,
     bridge: Option<Arc<Daemon>>,
     project: Option<Tofu>,
     starts: usize,
@@ -158,12 +158,12 @@ pub(crate) struct Asked {
 impl Life {
     /// Nothing has happened yet.
     pub(crate) fn new(side: Side, name: String, stage: Arc<Stage>) -> Self {
-        let shared = stage.folder.join(side.folder());
+        let shared = stage.directory.join(side.directory());
         let mut life = Self {
             side,
             name,
             provider: Provider::Conformance,
-            folder: shared.clone(),
+            directory: shared.clone(),
             bridge: None,
             project: None,
             starts: 0,
@@ -174,8 +174,8 @@ impl Life {
             stage,
         };
         if side == Side::OpenTofu {
-            life.folder = shared.join(&life.name);
-            life.project = Some(Tofu::new(Setting::PLAIN, &life.folder));
+            life.directory = shared.join(&life.name);
+            life.project = Some(Tofu::new(Setting::PLAIN, &life.directory));
         }
         life
     }
@@ -190,8 +190,8 @@ impl Life {
             }
             return Ok(());
         }
-        let own = self.stage.folder.join(self.side.folder()).join(&self.name);
-        self.folder.clone_from(&own);
+        let own = self.stage.directory.join(self.side.directory()).join(&self.name);
+        self.directory.clone_from(&own);
         // The one before ends first, as an engine ends it.
         self.bridge = None;
         let home = own.join(format!("home-{}", self.starts));
@@ -203,15 +203,15 @@ impl Life {
     async fn launch(
         &self,
         more: &[(&str, &str)],
-        folder: &std::path::Path,
+        directory: &std::path::Path,
         home: &std::path::Path,
     ) -> Result<Daemon, String> {
-        std::fs::create_dir_all(folder.join("objects")).expect("a directory in a directory of ours");
+        std::fs::create_dir_all(directory.join("objects")).expect("a directory in a directory of ours");
         std::fs::create_dir_all(home).expect("a directory in a directory of ours");
         let programs = home.join("providers");
         link_providers(&programs);
         let mut all: Vec<(String, String)> =
-            variables(Setting::PLAIN, folder).map(|(name, value)| (name.to_owned(), value)).into();
+            variables(Setting::PLAIN, directory).map(|(name, value)| (name.to_owned(), value)).into();
         all.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         let go_bridge = tool("go-bridge");
         let launch = Launch {
@@ -234,8 +234,8 @@ impl Life {
         }
         let cell = &self.stage.bridges[usize::from(self.side == Side::Isthmus)];
         let shared = cell.get_or_init(|| async {
-            let home = self.folder.join("home");
-            Arc::new(self.launch(&[], &self.folder, &home).await.expect("the bridge is ready"))
+            let home = self.directory.join("home");
+            Arc::new(self.launch(&[], &self.directory, &home).await.expect("the bridge is ready"))
         });
         Arc::clone(shared.await)
     }
@@ -316,7 +316,8 @@ impl Life {
 
     /// The provider's objects of a kind, by the beginning of their names.
     pub(crate) fn objects_named(&self, kind: &str, prefix: &str) -> Vec<Json> {
-        let files = std::fs::read_dir(self.folder.join("objects").join(kind)).into_iter().flatten().flatten();
+        let files =
+            std::fs::read_dir(self.directory.join("objects").join(kind)).into_iter().flatten().flatten();
         let mut paths: Vec<PathBuf> = files.map(|file| file.path()).collect();
         paths.sort();
         let own = paths
@@ -331,14 +332,14 @@ impl Life {
 
     /// The file of the only object, as the provider wrote it.
     pub(crate) fn object_text(&self, kind: &str) -> String {
-        let path = self.folder.join("objects").join(kind).join(format!("{}-1.json", self.name));
+        let path = self.directory.join("objects").join(kind).join(format!("{}-1.json", self.name));
         std::fs::read_to_string(path).unwrap_or_default()
     }
 
     /// Somebody else changes the only object, or removes it.
     pub(crate) fn change_object(&self, kind: &str, change: impl FnOnce(Json) -> Option<Json>) {
-        let folder = self.folder.join("objects").join(kind);
-        let path = folder.join(format!("{}-1.json", self.name));
+        let directory = self.directory.join("objects").join(kind);
+        let path = directory.join(format!("{}-1.json", self.name));
         let text =
             std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         match change(serde_json::from_str(&text).expect("an object is JSON")) {
@@ -350,9 +351,9 @@ impl Life {
 
     /// Asks the provider to go wrong with this resource.
     pub(crate) fn trouble(&self, troubles: &Json) {
-        let folder = self.folder.join("objects/trouble");
-        std::fs::create_dir_all(&folder).expect("a directory in a directory of ours");
-        std::fs::write(folder.join(format!("{}.json", self.name)), troubles.to_string())
+        let directory = self.directory.join("objects/trouble");
+        std::fs::create_dir_all(&directory).expect("a directory in a directory of ours");
+        std::fs::write(directory.join(format!("{}.json", self.name)), troubles.to_string())
             .expect("a file of ours");
     }
 
@@ -378,7 +379,7 @@ impl Life {
     pub(crate) fn stored_text(&self) -> String {
         match &self.project {
             Some(project) => {
-                std::fs::read_to_string(project.folder().join("terraform.tfstate")).unwrap_or_default()
+                std::fs::read_to_string(project.directory().join("terraform.tfstate")).unwrap_or_default()
             }
             None => self.stored.as_ref().map_or_else(String::new, |stored| {
                 format!("{} {}", json_of(&stored.inputs), json_of(&stored.outputs))
@@ -404,7 +405,7 @@ impl Life {
 
     /// All that the provider was asked, by whomever.
     pub(crate) fn all_asked(&self) -> Vec<Asked> {
-        let file = self.folder.join(format!("requests-{}", self.provider.name()));
+        let file = self.directory.join(format!("requests-{}", self.provider.name()));
         let text = std::fs::read_to_string(file).unwrap_or_default();
         let complete = text.rsplit_once('\n').map_or("", |(complete, _)| complete);
         let records = complete.lines().map(|line| {

@@ -221,7 +221,7 @@ impl Life {
             return self.outputs();
         }
         let text =
-            std::fs::read_to_string(self.tofu().folder().join("terraform.tfstate")).unwrap_or_default();
+            std::fs::read_to_string(self.tofu().directory().join("terraform.tfstate")).unwrap_or_default();
         let state: Json = serde_json::from_str(&text).unwrap_or_default();
         let resources = state["resources"].as_array().cloned().unwrap_or_default();
         let own = resources.into_iter().find(|resource| resource["name"] == self.name.as_str());

@@ -38,7 +38,7 @@ pub(super) fn read(reader: &mut Reader<'_>, body: &Body) -> Decoded<()> {
 }
 
 fn overrides(item: &Item, overrides: &mut BTreeMap<ProviderAddress, PathBuf>) -> Decoded<()> {
-    for item in &item.block("dev_overrides { \"ADDRESS\" = \"FOLDER\" }")?.items {
+    for item in &item.block("dev_overrides { \"ADDRESS\" = \"DIRECTORY\" }")?.items {
         let address = ProviderAddress::parse(&item.name.text)
             .map_err(|error| Located { position: item.name.position, fault: error.into() })?;
         overrides.insert(address, Path::new(item.value.text(&item.name.text)?).components().collect());

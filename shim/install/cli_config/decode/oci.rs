@@ -37,10 +37,10 @@ pub(super) fn read(reader: &mut Reader<'_>, body: &Body) -> Decoded<()> {
             &["discover_ambient_credentials", "docker_style_config_files", "docker_credentials_helper"],
         );
         // Relative to the file that says it.
-        let folder = reader.file.parent().map(std::path::Path::to_owned).unwrap_or_default();
+        let directory = reader.file.parent().map(std::path::Path::to_owned).unwrap_or_default();
         let files = block.texts("docker_style_config_files")?;
         let files =
-            files.map(|files| files.into_iter().map(|(_, file)| folder.join(file)).collect::<Vec<_>>());
+            files.map(|files| files.into_iter().map(|(_, file)| directory.join(file)).collect::<Vec<_>>());
         let discover = block.flag("discover_ambient_credentials")?.unwrap_or(true);
         if !discover && files.is_some() {
             return Err(Located { position, fault: ConfigFault::OciContradiction });

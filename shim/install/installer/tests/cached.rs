@@ -38,12 +38,12 @@ async fn a_program_that_was_altered_is_refused_until_it_is_removed() {
     std::fs::write(&installed.executable, b"\x7fELF a Provider").expect("a file");
     for constraint in ["1.0.0", ""] {
         let error = fixture.install(constraint).await.expect_err("it was altered");
-        let folder = fixture.package("1.0.0");
+        let directory = fixture.package("1.0.0");
         assert!(
             error.contains("was altered after it was installed")
                 && error.ends_with(&format!(
                     "Remove the directory {} to have it downloaded again",
-                    folder.display()
+                    directory.display()
                 )),
             "{error}"
         );
@@ -130,8 +130,11 @@ async fn what_could_not_be_verified_is_looked_up_again_after_a_while() {
     assert_eq!(installed.version, Version::new(1, 0, 0));
     let error = refusal(&offline, &fixture.address(), "2.0.0").await;
     assert!(error.starts_with("the network is not used: a test says so; the cache has no "), "{error}");
-    let folder = fixture.package("2.0.0");
-    assert!(error.ends_with(&format!("\nhelp: or unpack the provider into {}", folder.display())), "{error}");
+    let directory = fixture.package("2.0.0");
+    assert!(
+        error.ends_with(&format!("\nhelp: or unpack the provider into {}", directory.display())),
+        "{error}"
+    );
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use super::*;
 use crate::{MirrorWriter, ProviderLock};
 
 impl Fixture {
-    /// An installer by a CLI configuration, in which `{url}` is the server's address and `{folder}` is the directory `mirror`.
+    /// An installer by a CLI configuration, in which `{url}` is the server's address and `{directory}` is the directory `mirror`.
     fn configured(&self, config: &str) -> Installer {
         Installer::new(self.cache(), self.origins(config), SignaturePolicy::default())
     }
@@ -18,10 +18,10 @@ impl Fixture {
 
     fn sources(&self, config: &str) -> Sources {
         let home = tempfile::tempdir().expect("a directory");
-        let folder = self.mirror();
+        let directory = self.mirror();
         let config = config
             .replace("{url}", &self.registry.url())
-            .replace("{folder}", folder.to_str().expect("a text"))
+            .replace("{directory}", directory.to_str().expect("a text"))
             .replace("{address}", &self.address().to_string());
         fs::write(home.path().join(".tofurc"), config).expect("a file");
         let config = CliConfig::load(&Environment::from_pairs([("HOME", home.path())]));
@@ -29,12 +29,12 @@ impl Fixture {
     }
 
     fn mirror(&self) -> PathBuf {
-        self.folder.path().join("mirror")
+        self.directory.path().join("mirror")
     }
 
     /// Puts a version into the directory, packed; where its archive is.
     fn put_in_mirror(&self, version: &str, program: &[u8]) -> PathBuf {
-        let archive = self.folder.path().join(format!("{version}.zip"));
+        let archive = self.directory.path().join(format!("{version}.zip"));
         fs::write(&archive, Archive::of_programs(&[("terraform-provider-b_v1_x5", program)]))
             .expect("a file");
         let version = Version::parse(version).expect(version);
@@ -58,7 +58,7 @@ impl Fixture {
     }
 }
 
-const FOLDER: &str = "provider_installation { filesystem_mirror { path = \"{folder}\" } }";
+const DIRECTORY: &str = "provider_installation { filesystem_mirror { path = \"{directory}\" } }";
 const SERVER: &str = "provider_installation { network_mirror { url = \"{url}/m/\" } }";
 
 fn from_mirror(installed: &Installed) -> String {
@@ -80,7 +80,7 @@ async fn a_packed_and_an_unpacked_mirror_need_no_network() {
     fs::create_dir_all(unpacked.join("docs")).expect("a directory");
     fs::write(unpacked.join("terraform-provider-b_v1_x5"), b"\x7fELF another").expect("a file");
     fs::write(unpacked.join("docs/a.md"), "text").expect("a file");
-    let origins = Origins::offline(fixture.sources(FOLDER), "a test says so");
+    let origins = Origins::offline(fixture.sources(DIRECTORY), "a test says so");
     let installer = Installer::new(fixture.cache(), origins, SignaturePolicy::default());
     let address = fixture.address();
     let packed = installed(&installer, &address, "1.0.0").await;
@@ -161,7 +161,7 @@ async fn the_first_of_several_sources_gives_a_version_and_any_may_have_the_newes
     for version in ["1.0.0", "1.2.0"] {
         fixture.publish(version);
     }
-    let both = "provider_installation { filesystem_mirror { path = \"{folder}\" } direct {} }";
+    let both = "provider_installation { filesystem_mirror { path = \"{directory}\" } direct {} }";
     let (installer, address) = (fixture.configured(both), fixture.address());
     assert_eq!(installed(&installer, &address, "").await.version, Version::new(1, 2, 0));
     let old = installed(&installer, &address, "1.0.0").await;
@@ -182,9 +182,9 @@ async fn a_provider_that_no_method_has_is_refused_with_the_place_of_the_methods(
 }
 
 #[tokio::test]
-async fn an_override_is_a_folder_with_a_program() {
+async fn an_override_is_a_directory_with_a_program() {
     let fixture = Fixture::new();
-    let config = "provider_installation {\n  dev_overrides { \"{address}\" = \"{folder}\" }\n}";
+    let config = "provider_installation {\n  dev_overrides { \"{address}\" = \"{directory}\" }\n}";
     let (installer, address) = (fixture.configured(config), fixture.address());
     let error = installer.overridden(&address).expect_err("there is no directory");
     assert!(isthmus_common::error_chain(&*error).contains(".tofurc:1:1 names the directory "), "{error}");
@@ -209,11 +209,11 @@ async fn a_lock_file_fixes_version_and_package() {
     for version in ["1.0.0", "1.1.0"] {
         fixture.publish(version);
     }
-    let (address, path) = (fixture.address(), fixture.folder.path().join(".terraform.lock.hcl"));
-    let folder = tempfile::tempdir().expect("a directory");
+    let (address, path) = (fixture.address(), fixture.directory.path().join(".terraform.lock.hcl"));
+    let directory = tempfile::tempdir().expect("a directory");
     let version = Version::new(1, 0, 0);
     let delivered =
-        fixture.installer().deliver(&address, &version, Platform::CURRENT, folder.path(), &|_| {}).await;
+        fixture.installer().deliver(&address, &version, Platform::CURRENT, directory.path(), &|_| {}).await;
     let hashes = delivered.expect("it is there").hashes().await.expect("it can be read");
     assert!(hashes.iter().any(|hash| hash.as_str().starts_with("h1:")), "{hashes:?}");
     assert!(hashes.iter().any(|hash| hash.as_str().starts_with("zh:")), "{hashes:?}");
@@ -262,7 +262,7 @@ async fn a_lock_file_fixes_version_and_package() {
 #[tokio::test]
 async fn a_mirror_that_has_the_provider_of_the_other_public_registry_is_named() {
     let fixture = Fixture::new();
-    let archive = fixture.folder.path().join("b.zip");
+    let archive = fixture.directory.path().join("b.zip");
     fs::write(&archive, Archive::of_programs(&[("terraform-provider-b_v1", PROGRAM)])).expect("a file");
     let (terraform, opentofu) = (provider("registry.terraform.io/a/b"), provider("a/b"));
     let writer = MirrorWriter::new(fixture.mirror());
@@ -273,7 +273,7 @@ async fn a_mirror_that_has_the_provider_of_the_other_public_registry_is_named() 
     fixture
         .registry
         .put(&format!("/m/{terraform}/index.json"), Document::of(fs::read(index).expect("a file")));
-    for config in [FOLDER, SERVER] {
+    for config in [DIRECTORY, SERVER] {
         for constraint in ["", "1.0.0"] {
             let error = refusal(&fixture.configured(config), &opentofu, constraint).await;
             assert!(
@@ -286,7 +286,7 @@ async fn a_mirror_that_has_the_provider_of_the_other_public_registry_is_named() 
         }
     }
     // What is offline is no network mirror's word, but a directory's.
-    let origins = Origins::offline(fixture.sources(FOLDER), "a test says so");
+    let origins = Origins::offline(fixture.sources(DIRECTORY), "a test says so");
     let offline = Installer::new(fixture.cache(), origins, SignaturePolicy::default());
     let error = refusal(&offline, &opentofu, "").await;
     assert!(error.contains(" has registry.terraform.io/a/b, "), "{error}");
@@ -296,7 +296,7 @@ async fn a_mirror_that_has_the_provider_of_the_other_public_registry_is_named() 
 
 #[tokio::test]
 async fn what_a_mirror_refuses_is_not_started_from_the_cache() {
-    let both = "provider_installation { filesystem_mirror { path = \"{folder}\" } network_mirror { url = \"{url}/m/\" } }";
+    let both = "provider_installation { filesystem_mirror { path = \"{directory}\" } network_mirror { url = \"{url}/m/\" } }";
     for (config, answer, why) in [
         (SERVER, Document::status(403), "403"),
         (SERVER, Document::of("<html>"), "a web page"),
@@ -322,7 +322,7 @@ async fn what_a_mirror_refuses_is_not_started_from_the_cache() {
     let fixture = Fixture::new();
     fixture.leave("1.0.0", b"\x7fELF left");
     for constraint in ["", "1.0.0"] {
-        let error = install(&fixture.configured(FOLDER), &fixture.address(), constraint).await;
+        let error = install(&fixture.configured(DIRECTORY), &fixture.address(), constraint).await;
         let error = error.expect_err("there is no mirror");
         assert!(error.contains("the filesystem mirror ") && error.contains("cannot be read"), "{error}");
     }

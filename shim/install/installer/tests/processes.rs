@@ -7,13 +7,13 @@ const CHILD: &str = "ISTHMUS_TEST_INSTALL";
 
 /// A process that installs from the registry, and tells each event in a line.
 fn child(fixture: &Fixture, test: &str) -> Child {
-    let authority = fixture.folder.path().join("authority.pem");
+    let authority = fixture.directory.path().join("authority.pem");
     if !authority.exists() {
         std::fs::write(&authority, fixture.registry.authority_pem()).expect("a file");
     }
     Command::new(std::env::current_exe().expect("this program"))
         .args(["--exact", "--nocapture", &format!("installer::tests::processes::{test}")])
-        .env(CHILD, fixture.folder.path())
+        .env(CHILD, fixture.directory.path())
         .env("ISTHMUS_TEST_HOST", fixture.registry.host())
         .env("SSL_CERT_FILE", authority)
         .stdout(Stdio::piped())
@@ -23,12 +23,12 @@ fn child(fixture: &Fixture, test: &str) -> Child {
 }
 
 /// What such a process does.
-async fn be_a_child(folder: std::ffi::OsString) {
+async fn be_a_child(directory: std::ffi::OsString) {
     let address = format!("{}/a/b", std::env::var("ISTHMUS_TEST_HOST").expect("it is told"));
     let web = CliConfig::default().web_client(&Environment::current());
     let registry = RegistryClient::new(web, ServiceOverrides::new());
     let installer =
-        from_registries(ProviderCache::new(PathBuf::from(folder)), registry, SignaturePolicy::default());
+        from_registries(ProviderCache::new(PathBuf::from(directory)), registry, SignaturePolicy::default());
     let constraint = VersionConstraint::parse("1.0.0").expect("a constraint");
     let address = ProviderAddress::parse(&address).expect("an address");
     let tell = |event: InstallEvent| println!("event: {event:?}");
@@ -39,8 +39,8 @@ async fn be_a_child(folder: std::ffi::OsString) {
 
 #[tokio::test]
 async fn fifty_processes_at_once_download_once() {
-    if let Some(folder) = std::env::var_os(CHILD) {
-        return be_a_child(folder).await;
+    if let Some(directory) = std::env::var_os(CHILD) {
+        return be_a_child(directory).await;
     }
     let fixture = Fixture::new();
     let release = fixture.publish("1.0.0");
@@ -58,8 +58,8 @@ async fn fifty_processes_at_once_download_once() {
 
 #[tokio::test]
 async fn whoever_is_killed_leaves_a_usable_cache() {
-    if let Some(folder) = std::env::var_os(CHILD) {
-        return be_a_child(folder).await;
+    if let Some(directory) = std::env::var_os(CHILD) {
+        return be_a_child(directory).await;
     }
     let fixture = Fixture::new();
     // What cannot be packed, so that it comes in many pieces.

@@ -60,7 +60,7 @@ async fn a_registry_that_is_not_there_is_told_with_what_the_cache_has() {
     let fixture = Fixture::new();
     let address = fixture.address();
     let installer = fixture.installer();
-    let Fixture { registry, folder, .. } = fixture;
+    let Fixture { registry, directory, .. } = fixture;
     drop(registry);
     let error = refusal(&installer, &address, "1.0.0").await;
     assert!(
@@ -71,7 +71,7 @@ async fn a_registry_that_is_not_there_is_told_with_what_the_cache_has() {
             && error.lines().count() == 3,
         "{error}"
     );
-    drop(folder);
+    drop(directory);
 }
 
 #[tokio::test]

@@ -133,7 +133,7 @@ async fn a_cache_that_cannot_be_written_is_no_reason_to_start_what_an_origin_has
     let unwritable = |change: Change| {
         let fixture = Fixture::with_unrecorded(change);
         // Whoever these tests run as: the file of the lock cannot be opened.
-        let lock = FolderLock::path_of(&fixture.package("1.0.0"));
+        let lock = DirectoryLock::path_of(&fixture.package("1.0.0"));
         std::fs::create_dir(lock).expect("a directory");
         fixture
     };

@@ -17,19 +17,19 @@ const BASIC: &str = "Basic bWU6cEBzcw==";
 /// A registry, and an environment that trusts its authority.
 struct Fixture {
     registry: Registry,
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Fixture {
     fn new() -> Self {
-        let (registry, folder) = (Registry::start(), tempfile::tempdir().expect("a directory"));
-        fs::write(folder.path().join("authority.pem"), registry.authority_pem()).expect("a file");
-        Self { registry, folder }
+        let (registry, directory) = (Registry::start(), tempfile::tempdir().expect("a directory"));
+        fs::write(directory.path().join("authority.pem"), registry.authority_pem()).expect("a file");
+        Self { registry, directory }
     }
 
     /// What is fetched in this environment, or the error; with the variables that are added last.
     async fn fetch(&self, url: &str, variables: &[(&str, &str)]) -> Result<String, String> {
-        let authority = self.folder.path().join("authority.pem");
+        let authority = self.directory.path().join("authority.pem");
         let trusted = ("SSL_CERT_FILE".to_owned(), authority.into_os_string());
         let more = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).into()));
         let environment = Environment::from_pairs(std::iter::once(trusted).chain(more));
@@ -116,13 +116,13 @@ async fn an_authority_that_could_not_be_read_is_told_when_it_is_missed() {
     let fixture = Fixture::new();
     let url = format!("{}/.well-known/terraform.json", fixture.registry.url());
     fixture.fetch(&url, &[]).await.unwrap_or_else(|error| panic!("{error}"));
-    let folder = fixture.folder.path().to_str().expect("a path in UTF-8");
-    let missing = format!("{folder}/missing.pem");
-    let in_folder = [("SSL_CERT_FILE", missing.as_str()), ("SSL_CERT_DIR", folder)];
-    fixture.fetch(&url, &in_folder).await.unwrap_or_else(|error| panic!("{error}"));
+    let directory = fixture.directory.path().to_str().expect("a path in UTF-8");
+    let missing = format!("{directory}/missing.pem");
+    let in_directory = [("SSL_CERT_FILE", missing.as_str()), ("SSL_CERT_DIR", directory)];
+    fixture.fetch(&url, &in_directory).await.unwrap_or_else(|error| panic!("{error}"));
 
-    fs::write(format!("{folder}/authority.pem"), Registry::start().authority_pem()).expect("a file");
-    let error = fixture.fetch(&url, &in_folder).await.expect_err("nobody vouches for it");
+    fs::write(format!("{directory}/authority.pem"), Registry::start().authority_pem()).expect("a file");
+    let error = fixture.fetch(&url, &in_directory).await.expect_err("nobody vouches for it");
     assert!(
         error.contains("no secure connection could be made (invalid peer certificate: ")
             && error.contains("; SSL_CERT_FILE: ")
@@ -143,14 +143,15 @@ async fn a_server_that_says_nothing_is_not_waited_for_without_end() {
 
 #[tokio::test]
 async fn a_server_that_shows_its_own_authority_is_trusted_if_that_is_named() {
-    let (registry, folder) = (Registry::self_signed(), tempfile::tempdir().expect("a directory"));
+    let (registry, directory) = (Registry::self_signed(), tempfile::tempdir().expect("a directory"));
     let url = format!("{}/.well-known/terraform.json", registry.url());
-    let fixture = Fixture { registry, folder };
-    fs::write(fixture.folder.path().join("authority.pem"), fixture.registry.authority_pem()).expect("a file");
+    let fixture = Fixture { registry, directory };
+    fs::write(fixture.directory.path().join("authority.pem"), fixture.registry.authority_pem())
+        .expect("a file");
     fixture.fetch(&url, &[]).await.unwrap_or_else(|error| panic!("{error}"));
     // One of another server is not enough.
     let other = Registry::self_signed();
-    fs::write(fixture.folder.path().join("authority.pem"), other.authority_pem()).expect("a file");
+    fs::write(fixture.directory.path().join("authority.pem"), other.authority_pem()).expect("a file");
     let error = fixture.fetch(&url, &[]).await.expect_err("nobody vouches for it");
     assert!(error.contains("invalid peer certificate"), "{error}");
 }
@@ -173,7 +174,7 @@ async fn a_failure_is_told_apart_by_the_types_of_its_causes() {
     });
     let other = Registry::start();
     let refusing = isthmus_test_registry::Proxy::refusing(&fixture.registry, 502);
-    let trusted = fixture.folder.path().join("authority.pem");
+    let trusted = fixture.directory.path().join("authority.pem");
     let trusted = trusted.to_str().expect("a path in UTF-8");
     let proxy = |address: String| format!("http://{address}");
     for (url, proxy, expected) in [

@@ -14,8 +14,8 @@ async fn what_a_fault_hides_is_missed_whatever_is_done_around_it() {
         ("objects_by_key_again", entry),
     ];
     for (way, (table, hidden)) in hides.into_iter().enumerate() {
-        let folder = folder();
-        let path = folder.path().join("state.sqlite");
+        let directory = directory();
+        let path = directory.path().join("state.sqlite");
         let store = SqliteStore::open(path.clone()).await.expect("a store");
         for id in &ids {
             store.commit(add(id)).await.expect("added");
@@ -61,8 +61,8 @@ async fn what_a_fault_hides_is_missed_whatever_is_done_around_it() {
 
 #[tokio::test]
 async fn a_damaged_record_can_be_removed() {
-    let folder = folder();
-    let path = folder.path().join("state.sqlite");
+    let directory = directory();
+    let path = directory.path().join("state.sqlite");
     let store = SqliteStore::open(path.clone()).await.expect("a store");
     for id in ["a", "b", "c"] {
         store.commit(add(id)).await.expect("added");
@@ -112,8 +112,8 @@ async fn small_store(path: &Path) -> (Vec<SealedRecord>, Vec<u8>) {
 
 /// Looks for everything in a damaged store, and for what is not there. Yields how many records could be read.
 async fn look_at(bytes: &[u8], records: &[SealedRecord], what: &str) -> usize {
-    let folder = folder();
-    let path = folder.path().join("state.sqlite");
+    let directory = directory();
+    let path = directory.path().join("state.sqlite");
     std::fs::write(&path, bytes).expect("written");
     let Ok(store) = SqliteStore::open(path).await else { return 0 };
     for id in IDS.into_iter().chain(["none", "other", "p"]) {
@@ -138,8 +138,8 @@ async fn look_at(bytes: &[u8], records: &[SealedRecord], what: &str) -> usize {
 /// Every position takes some minutes: `STORE_FLIPS=all cargo test -p isthmus-state --lib flipped`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whichever_byte_is_flipped_no_answer_is_wrong_and_what_is_whole_can_be_read() {
-    let folder = folder();
-    let path = folder.path().join("state.sqlite");
+    let directory = directory();
+    let path = directory.path().join("state.sqlite");
     let (records, whole) = small_store(&path).await;
     let step = if std::env::var_os("STORE_FLIPS").is_some_and(|value| value == "all") { 1 } else { 37 };
     let (mut looked_at, mut all_readable, mut none_readable) = (0, 0, 0);
@@ -164,8 +164,8 @@ async fn whichever_byte_is_flipped_no_answer_is_wrong_and_what_is_whole_can_be_r
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wherever_a_file_is_cut_off_no_answer_is_wrong() {
-    let folder = folder();
-    let path = folder.path().join("state.sqlite");
+    let directory = directory();
+    let path = directory.path().join("state.sqlite");
     let (records, whole) = small_store(&path).await;
     // An empty file is a new store; that nothing is left of the old one, nobody can tell.
     for length in (1..whole.len()).step_by(whole.len() / 40) {

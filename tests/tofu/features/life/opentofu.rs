@@ -199,7 +199,7 @@ fn show(project: &Tofu) -> Json {
 
 fn write(project: &Tofu, program: &Json) {
     let text = serde_json::to_string_pretty(program).expect("JSON can be written");
-    std::fs::write(project.folder().join("main.tf.json"), text).expect("a file in a directory of ours");
+    std::fs::write(project.directory().join("main.tf.json"), text).expect("a file in a directory of ours");
 }
 
 /// Puts one object into another.
