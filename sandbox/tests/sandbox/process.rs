@@ -150,7 +150,7 @@ fn handshakes_go_wrong_as_asked_for() {
     assert_eq!(line("foreign-address"), "1|6|tcp|192.0.2.1:10000|grpc|\n");
     assert!(line("netrpc").ends_with("|netrpc|\n"));
     assert!(line("no-certificate").ends_with("|grpc|\n"));
-    assert!(line("dead-socket").contains(".nobody|grpc|"));
+    assert!(line("dead-socket").contains(".dead|grpc|"));
     assert_eq!(line("exit-before"), "");
 }
 

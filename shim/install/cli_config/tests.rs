@@ -225,7 +225,7 @@ fn of_several_files_the_first_setting_and_the_last_token_count() {
     let config = home.load();
     assert_eq!(config.plugin_cache_dir, Some(home.path("one")));
     assert!(config.plugin_cache_may_break_dependency_lock_file);
-    assert_eq!(config.credentials["h"].expose(), "folder");
+    assert_eq!(config.credentials["h"].expose(), "directory");
     assert_eq!(config.credentials["i"].expose(), "i");
     let patience = RegistryProtocols { retry_count: Some(3), request_timeout_seconds: Some(5) };
     assert_eq!(config.registry_protocols, patience);
