@@ -2,10 +2,13 @@
 
 mod demo;
 pub(crate) mod install;
+mod missing_file;
 pub(crate) mod open_files;
+mod outcome;
 pub(crate) mod output;
 pub(crate) mod plugin;
 mod providers;
+mod role;
 pub(crate) mod runtime;
 pub(crate) mod shell;
 pub(crate) mod starter;
@@ -21,30 +24,11 @@ use std::sync::Arc;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
-use crate::lumirpc;
 use crate::lumirpc::{link, plugin as plugin_of_lumi};
 use crate::settings::Settings;
 use output::USAGE_ERROR;
 pub(crate) use output::{fail, print, warn};
-
-/// The plugin's name for today's engines.
-pub const PULUMI_PLUGIN: &str = "pulumi-resource-terraform-provider";
-
-/// The sandbox provider's name.
-pub const SANDBOX_PROVIDER: &str = "terraform-provider-sandbox";
-
-/// The role that the executable's name selects.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Role {
-    /// A resource plugin for today's engines.
-    Plugin,
-    /// A resource plugin for the legacy engine, for this package.
-    Lumi(String),
-    /// The sandbox provider, for demonstrations and tests.
-    Sandbox,
-    /// The command line.
-    Command,
-}
+use role::{Role, role};
 
 /// Runs unmodified Terraform providers under a Pulumi engine.
 #[derive(Debug, Parser)]
@@ -141,49 +125,5 @@ fn tip(kind: ErrorKind, arguments: &[OsString]) -> Option<&'static str> {
             Some("--plugin installs no provider; a version of the plugin is named with --plugin-version")
         }
         _ => None,
-    }
-}
-
-fn role(program: &Path) -> Role {
-    let stem = program.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let stem = stem.strip_suffix(".exe").unwrap_or(stem);
-    match stem {
-        PULUMI_PLUGIN => Role::Plugin,
-        _ if is_sandbox(stem) => Role::Sandbox,
-        _ => match stem.strip_prefix(lumirpc::PLUGIN_PREFIX) {
-            Some(package) if !package.is_empty() => Role::Lumi(package.to_owned()),
-            _ => Role::Command,
-        },
-    }
-}
-
-/// Released provider binaries carry a version in their names.
-fn is_sandbox(stem: &str) -> bool {
-    stem.strip_prefix(SANDBOX_PROVIDER).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
-}
-
-/// Adds a similar path to the error about a missing file.
-fn explain_missing(file: &Path, error: std::io::Error) -> std::io::Error {
-    use std::io::{Error, ErrorKind};
-    match isthmus_provider::plugin::similar_path(file).filter(|_| error.kind() == ErrorKind::NotFound) {
-        Some(similar) => Error::new(error.kind(), format!("{error}; did you mean {}?", similar.display())),
-        None => error,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_name_decides_the_role() {
-        assert_eq!(role(Path::new("/plugins/pulumi-resource-terraform-provider")), Role::Plugin);
-        assert_eq!(role(Path::new("./terraform-provider-sandbox")), Role::Sandbox);
-        assert_eq!(role(Path::new("./terraform-provider-sandbox_v1.2.3")), Role::Sandbox);
-        assert_eq!(role(Path::new("./terraform-provider-sandboxes")), Role::Command);
-        assert_eq!(role(Path::new("/packs/random/lumi-resource-random")), Role::Lumi("random".to_owned()));
-        assert_eq!(role(Path::new("lumi-resource-")), Role::Command);
-        assert_eq!(role(Path::new("isthmus")), Role::Command);
-        assert_eq!(role(Path::new("")), Role::Command);
     }
 }

@@ -6,78 +6,22 @@
 //! provider, which is part of this executable, once per service and protocol; `--provider` selects
 //! another one.
 
+mod error;
 mod host;
 mod inputs;
 mod lumi;
 mod report;
 mod today;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
-
-use super::runtime::{self, RuntimeError};
+use super::runtime;
 use super::{fail, print};
+use error::DemoError;
 use host::Host;
+pub(super) use inputs::Demo;
 use inputs::Role;
 use report::Report;
-
-#[derive(Debug, Args)]
-pub(super) struct Demo {
-    /// Provider binary (default: the sandbox provider).
-    #[arg(long, requires_all = ["resource", "inputs"])]
-    provider: Option<PathBuf>,
-    /// Terraform resource type, such as `random_pet`.
-    #[arg(long, requires = "provider")]
-    resource: Option<String>,
-    /// JSON file of the resource's inputs, by their Pulumi names.
-    #[arg(long, requires = "provider")]
-    inputs: Option<PathBuf>,
-    /// JSON file of the inputs of an update.
-    #[arg(long, requires = "provider")]
-    changed_inputs: Option<PathBuf>,
-    /// JSON file of the provider configuration.
-    #[arg(long, requires = "provider")]
-    config: Option<PathBuf>,
-}
-
-impl DemoError {
-    /// A failure of Check.
-    fn refused(step: &'static str, property: &str, reason: &str) -> Self {
-        // The property is empty if the reason names it.
-        let place = if property.is_empty() { String::new() } else { format!("{property}: ") };
-        Self::Call { step, reason: format!("{place}{reason}") }
-    }
-}
-
-/// Why the demonstration ended early.
-#[derive(Debug, thiserror::Error)]
-enum DemoError {
-    /// A failure of the local system.
-    #[error("{what}")]
-    Machine {
-        what: String,
-        #[source]
-        source: std::io::Error,
-    },
-    #[error(transparent)]
-    Runtime(#[from] RuntimeError),
-    #[error("{file} cannot be used as inputs: {reason}")]
-    Inputs { file: String, reason: String },
-    /// The daemon did not start or report its port.
-    #[error("the daemon did not start: {0}")]
-    Start(String),
-    #[error("{step} failed: {reason}")]
-    Call {
-        step: &'static str,
-        /// The daemon's error.
-        reason: String,
-    },
-    /// A result is not the expected one.
-    #[error("{step}: {expectation}")]
-    Expectation { step: &'static str, expectation: String },
-}
 
 pub(super) fn run(demo: &Demo) -> ExitCode {
     let played = runtime::block_on(play(demo));

@@ -13,6 +13,7 @@ mod export;
 mod import;
 mod list;
 mod masking;
+mod open;
 mod record;
 mod rekey;
 mod rm;
@@ -23,14 +24,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use isthmus_state::EncryptedStore;
 
-use super::output::inform;
-use super::{fail, print, warn};
+use super::fail;
 use crate::cli::runtime;
-use crate::home::{self, OpenStoreError};
 use crate::settings::Settings;
-use error::StateError;
 
 const ABOUT: &str = "\
 Inspect the state store and exchange it with Terraform or OpenTofu.
@@ -38,11 +35,6 @@ Inspect the state store and exchange it with Terraform or OpenTofu.
 The state store holds the resources of the legacy engine (`lumi`, 2017), which does not store Terraform state itself. Today's engine
 stores the state of its resources in the backend of its stacks: `pulumi stack export` writes it. The state store has only its
 interrupted operations (`isthmus state list --intents`).";
-
-/// Shown for an empty store: users of today's engine look for their objects here.
-const EMPTY: &str = "\
-the state store holds no objects: it is that of the legacy engine (2017)
-help: today's engine keeps its state in the backend of its stacks, `pulumi stack export` writes it";
 
 /// Inspect the state store and exchange it with Terraform or OpenTofu.
 #[derive(Debug, Args)]
@@ -63,19 +55,6 @@ enum Commands {
     Dismiss(dismiss::Dismiss),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
-    Done,
-    /// Something was not done, as reported.
-    Incomplete,
-}
-
-impl Outcome {
-    fn of(is_whole: bool) -> Self {
-        if is_whole { Self::Done } else { Self::Incomplete }
-    }
-}
-
 pub(super) fn run(state: &State, settings: &Arc<Settings>) -> ExitCode {
     runtime::run(async {
         let done = match &state.command {
@@ -88,8 +67,7 @@ pub(super) fn run(state: &State, settings: &Arc<Settings>) -> ExitCode {
             Commands::Dismiss(dismiss) => dismiss.run(settings).await,
         };
         match done {
-            Ok(Outcome::Done) => ExitCode::SUCCESS,
-            Ok(Outcome::Incomplete) => ExitCode::FAILURE,
+            Ok(outcome) => outcome.into(),
             Err(error) => {
                 let code = error.exit_code();
                 fail(&isthmus_common::error_chain(&error));
@@ -97,29 +75,4 @@ pub(super) fn run(state: &State, settings: &Arc<Settings>) -> ExitCode {
             }
         }
     })
-}
-
-/// Opens the configured store, for commands that read or remove. It is not created: that would hide
-/// from later commands, and from the plugin, that it is missing.
-async fn open_existing_state_store(settings: &Settings) -> Result<EncryptedStore, StateError> {
-    let state_store = home::state_store(settings).map_err(OpenStoreError::from)?;
-    match state_store.existing().await.map_err(OpenStoreError::from)? {
-        Some(existing) => {
-            existing.warnings().for_each(|warning| warn(&warning));
-            Ok(existing.clone())
-        }
-        None => {
-            Err(StateError::NoStore { store: state_store.location(), key: state_store.own_key_file().await })
-        }
-    }
-}
-
-/// Opens the configured store, creating it if it is missing. Its warnings go to standard error.
-async fn open_state_store(settings: &Settings) -> Result<EncryptedStore, StateError> {
-    let state_store = home::state_store(settings).map_err(OpenStoreError::from)?;
-    let state_store = state_store.open().await.map_err(OpenStoreError::from)?.clone();
-    for warning in state_store.warnings() {
-        warn(&warning);
-    }
-    Ok(state_store)
 }

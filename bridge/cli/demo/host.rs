@@ -17,10 +17,10 @@ use tokio_util::task::AbortOnDropHandle;
 use tonic::transport::{Channel, Endpoint, Server};
 use tonic::{Request, Response, Status};
 
-use super::DemoError;
+use super::error::DemoError;
 use super::inputs::Role;
 use super::report::Step;
-use crate::cli::{PULUMI_PLUGIN, SANDBOX_PROVIDER};
+use crate::cli::role::{PULUMI_PLUGIN, SANDBOX_PROVIDER};
 use crate::daemon::CALL_MARK;
 use crate::lumirpc::PLUGIN_PREFIX;
 use crate::serve::own_connections;

@@ -1,12 +1,32 @@
-//! Provider, resource and inputs of the demonstration.
+//! What the demonstration runs with: the options, and the provider, resource and inputs that they select.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use isthmus_proto::property::{Struct, Value};
 
-use super::{Demo, DemoError};
-use crate::cli::explain_missing;
+use super::error::DemoError;
+use crate::cli::missing_file::explain_missing;
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Demo {
+    /// Provider binary (default: the sandbox provider).
+    #[arg(long, requires_all = ["resource", "inputs"])]
+    provider: Option<PathBuf>,
+    /// Terraform resource type, such as `random_pet`.
+    #[arg(long, requires = "provider")]
+    resource: Option<String>,
+    /// JSON file of the resource's inputs, by their Pulumi names.
+    #[arg(long, requires = "provider")]
+    inputs: Option<PathBuf>,
+    /// JSON file of the inputs of an update.
+    #[arg(long, requires = "provider")]
+    changed_inputs: Option<PathBuf>,
+    /// JSON file of the provider configuration.
+    #[arg(long, requires = "provider")]
+    config: Option<PathBuf>,
+}
 
 #[derive(Clone, Debug)]
 pub(super) struct Role {

@@ -10,7 +10,7 @@ use isthmus_proto::lumirpc::{
 use isthmus_proto::property::{Struct, Value};
 use tonic::transport::Channel;
 
-use super::DemoError;
+use super::error::DemoError;
 use super::host::{Host, package};
 use super::inputs::Role;
 use super::report::{Report, expect};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::DemoError;
+use super::error::DemoError;
 use super::inputs::Role;
 use crate::cli::print;
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 use semver::Version;
 use serde_json::Value;
 
-use crate::cli::explain_missing;
+use crate::cli::missing_file::explain_missing;
 use crate::project::document::{PLUGIN, parse_version};
 
 /// The largest export of a stack.

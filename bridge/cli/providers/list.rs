@@ -4,7 +4,9 @@ use clap::Args;
 use isthmus_install::{Inventory, ProviderCache};
 use serde_json::{Value, json};
 
-use super::{Outcome, ProvidersError, note_if_empty, open};
+use super::cache::{note_if_empty, open};
+use super::error::ProvidersError;
+use crate::cli::outcome::Outcome;
 use crate::cli::table::{bytes, table};
 use crate::cli::{print, verification};
 

@@ -14,8 +14,9 @@ use isthmus_install::{
 };
 use semver::Version;
 
-use super::{Outcome, ProvidersError};
+use super::error::ProvidersError;
 use crate::cli::install::{Reporter, installer, platform};
+use crate::cli::outcome::Outcome;
 use crate::cli::{print, verification, warn};
 use crate::settings::Settings;
 

@@ -15,8 +15,10 @@ use isthmus_install::{
     Verification, check_program,
 };
 
+use super::cache::open;
+use super::error::ProvidersError;
 use super::selection::{self, Selection};
-use super::{Outcome, ProvidersError, open};
+use crate::cli::outcome::Outcome;
 use crate::cli::table::bytes;
 use crate::cli::{print, warn};
 use age::Age;
@@ -188,7 +190,7 @@ impl Pruning {
             }
             Ok(Removal::Busy) => print(&format!("kept {name}: its installation is in progress\n")),
             Err(error) => {
-                self.outcome = Outcome::Faulty;
+                self.outcome = Outcome::Incomplete;
                 warn(&format!("{name} cannot be removed: {error}"));
             }
         }

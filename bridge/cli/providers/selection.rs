@@ -3,7 +3,7 @@
 use isthmus_install::{CachedPackage, Inventory, ProviderAddress, ProviderCache};
 use semver::Version;
 
-use super::ProvidersError;
+use super::error::ProvidersError;
 
 /// A provider, or one version of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

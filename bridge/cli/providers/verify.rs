@@ -7,8 +7,11 @@
 use clap::Args;
 use isthmus_install::{CachedPackage, FileSum, Installer, Platform, Verification, VersionConstraint};
 
-use super::{Outcome, ProvidersError, note_if_empty, open, selection};
+use super::cache::{note_if_empty, open};
+use super::error::ProvidersError;
+use super::selection;
 use crate::cli::install::{Reporter, installer};
+use crate::cli::outcome::Outcome;
 use crate::cli::{print, verification, warn};
 use crate::settings::Settings;
 
@@ -80,7 +83,7 @@ impl Verify {
                 Err(error) => Found::Altered(isthmus_common::error_chain(&error)),
             };
             match found {
-                Found::Altered(_) | Found::Replaced(_) | Found::Refused(_) => outcome = Outcome::Faulty,
+                Found::Altered(_) | Found::Replaced(_) | Found::Refused(_) => outcome = Outcome::Incomplete,
                 Found::AsInstalled(_) | Found::Confirmed(_) | Found::Unverified(_) => {}
             }
             let CachedPackage { address, version, platform, .. } = package;

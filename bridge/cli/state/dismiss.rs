@@ -4,7 +4,9 @@ use clap::Args;
 use isthmus_state::{OpenIntent, RecordNumber};
 
 use super::error::StateError;
-use super::{Outcome, open_existing_state_store, print};
+use super::open::open_existing_state_store;
+use crate::cli::outcome::Outcome;
+use crate::cli::output::print;
 use crate::settings::Settings;
 
 const EXAMPLES: &str = "\

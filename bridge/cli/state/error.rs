@@ -8,7 +8,7 @@ use isthmus_state::stacks::SequenceError;
 use isthmus_state::tfstate::{Collision, TfStateError};
 use isthmus_state::{AddressSyntaxError, EncryptedStoreError};
 
-use crate::cli::explain_missing;
+use crate::cli::missing_file::explain_missing;
 use crate::home::OpenStoreError;
 
 /// Exit code if there is no such record.

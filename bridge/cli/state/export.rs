@@ -17,9 +17,11 @@ use isthmus_state::tfstate::{Collision, Instance, TfState};
 use isthmus_state::{ComponentAddress, ObjectAddress, ProviderConfigAddress};
 
 use super::error::StateError;
+use super::open::{EMPTY, open_existing_state_store};
 use super::record::{Record, Records, records, warn_of};
-use super::{EMPTY, Outcome, inform, open_existing_state_store, print, warn};
+use crate::cli::outcome::Outcome;
 use crate::cli::output;
+use crate::cli::output::{inform, print, warn};
 use crate::home::{self, OpenStoreError};
 use crate::settings::Settings;
 use addresses::Addresses;

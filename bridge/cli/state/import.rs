@@ -18,7 +18,9 @@ use isthmus_state::{EncryptedStore, ObjectAddress, ProviderConfigAddress, Resour
 
 use super::error::StateError;
 use super::export::pair;
-use super::{Outcome, open_state_store, print, warn};
+use super::open::open_state_store;
+use crate::cli::outcome::Outcome;
+use crate::cli::output::{print, warn};
 use crate::daemon::Instance as Provider;
 use crate::lumirpc::stored_resource::{
     Conflicts, Foreign, ImportOutcome, StoredResource, StoredResourceError,

@@ -5,8 +5,10 @@ use isthmus_cty::json::Json;
 use isthmus_state::{Condition, EncryptedStore, Fault, OpenIntent, OpenIntents};
 
 use super::error::StateError;
+use super::open::{EMPTY, open_existing_state_store};
 use super::record::{Record, Records, records, warn_of};
-use super::{EMPTY, Outcome, inform, open_existing_state_store, print, warn};
+use crate::cli::outcome::Outcome;
+use crate::cli::output::{inform, print, warn};
 use crate::cli::table::table;
 use crate::settings::Settings;
 

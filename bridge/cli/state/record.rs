@@ -4,7 +4,7 @@ use isthmus_cty::json::Json;
 use isthmus_state::{EncryptedStore, Fault, RecordNumber, RecordRef, SavedObject, Status, StoreKey};
 
 use super::error::StateError;
-use super::warn;
+use crate::cli::output::warn;
 
 /// How many records are read at once.
 const PAGE: u32 = 1000;

@@ -11,7 +11,9 @@ use isthmus_common::Secret;
 use isthmus_state::KeySource;
 
 use super::error::StateError;
-use super::{Outcome, open_existing_state_store, print};
+use super::open::open_existing_state_store;
+use crate::cli::outcome::Outcome;
+use crate::cli::output::print;
 use crate::settings::Settings;
 
 const EXAMPLES: &str = "\

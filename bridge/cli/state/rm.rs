@@ -3,9 +3,11 @@
 use clap::Args;
 
 use super::error::StateError;
+use super::open::open_existing_state_store;
 use super::record::records;
 use super::selector::Selector;
-use super::{Outcome, open_existing_state_store, print};
+use crate::cli::outcome::Outcome;
+use crate::cli::output::print;
 use crate::settings::Settings;
 
 const EXAMPLES: &str = "\

@@ -6,9 +6,11 @@ use isthmus_cty::json::Json;
 
 use super::error::StateError;
 use super::masking::{HIDDEN, hide};
+use super::open::open_existing_state_store;
 use super::record::{Record, records};
 use super::selector::Selector;
-use super::{Outcome, open_existing_state_store, print};
+use crate::cli::outcome::Outcome;
+use crate::cli::output::print;
 use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
