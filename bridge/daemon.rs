@@ -15,17 +15,17 @@ mod reattach;
 mod resolve;
 mod rpc_log;
 mod session;
+mod session_log;
+mod sessions;
 mod start;
 mod unconfirmed;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use dashmap::DashMap;
 use isthmus_provider::schema_cache::SchemaCache;
 use isthmus_state::{EncryptedStore, LazyEncryptedStore};
-use tokio::task::JoinSet;
 use tokio_util::task::TaskTracker;
 
 use crate::engine::{EngineLog, LogLine, Severity};
@@ -42,18 +42,17 @@ pub(crate) use progress_reporter::ProgressReporter;
 pub(crate) use provider_log::CALL_MARK;
 pub(crate) use resolve::ResolveError;
 pub(crate) use session::{Session, SessionError};
+pub(crate) use sessions::Sessions;
 pub(crate) use start::{ProviderSource, StartError, start, unverified};
 pub(crate) use unconfirmed::UnconfirmedCreations;
 
+/// What all sessions share.
 #[derive(Debug)]
 pub(crate) struct Daemon {
     /// Log of sessions whose engine is not attached yet.
     log: EngineLog,
     /// The version of this plugin as packages refer to it.
     plugin_version: semver::Version,
-    /// The open connections.
-    sessions: DashMap<u64, Weak<Session>>,
-    next_session: AtomicU64,
     settings: Arc<Settings>,
     /// The settings that cannot be parsed; no call is served then.
     invalid_settings: Option<InvalidSettings>,
@@ -89,8 +88,6 @@ impl Daemon {
         Arc::new(Self {
             log,
             plugin_version,
-            sessions: DashMap::new(),
-            next_session: AtomicU64::new(0),
             only_instance: OnceLock::new(),
             failed_deletes: FailedDeletes::new(state_store.clone()),
             unconfirmed: UnconfirmedCreations::default(),
@@ -107,44 +104,6 @@ impl Daemon {
     /// Shows a warning that concerns no resource.
     pub(crate) fn warn(&self, message: String) {
         self.log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
-    }
-
-    /// Opens a session for a new connection.
-    pub(crate) fn open_session(self: &Arc<Self>) -> Arc<Session> {
-        let number = self.next_session.fetch_add(1, Ordering::Relaxed);
-        let session = Arc::new(Session::new(Arc::clone(self), number));
-        self.sessions.insert(number, Arc::downgrade(&session));
-        session
-    }
-
-    /// Removes the session of a closed connection.
-    fn forget_session(&self, number: u64) {
-        self.sessions.remove(&number);
-    }
-
-    /// Stops the calls of all sessions.
-    pub(crate) async fn cancel(&self) {
-        let mut cancellations = JoinSet::new();
-        for session in self.open_sessions() {
-            cancellations.spawn(async move { session.cancel().await });
-        }
-        // Concurrently, because a provider may take long to answer.
-        cancellations.join_all().await;
-    }
-
-    /// Interrupts all calls: each returns what is known of its outcome.
-    pub(crate) async fn interrupt(&self) {
-        if let Some(instance) = self.only_instance.get() {
-            instance.calls.close();
-        }
-        for session in self.open_sessions() {
-            session.interrupt().await;
-        }
-    }
-
-    /// Collected first: no entry of the table may be held across an await.
-    fn open_sessions(&self) -> Vec<Arc<Session>> {
-        self.sessions.iter().filter_map(|entry| entry.value().upgrade()).collect()
     }
 
     pub(crate) fn settings(&self) -> &Arc<Settings> {

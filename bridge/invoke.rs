@@ -8,41 +8,16 @@ mod data_source;
 mod digits;
 mod ephemeral;
 mod function;
+mod invocation;
 mod outputs;
 
-use std::sync::Arc;
-
 use isthmus_proto::property::Struct;
-use isthmus_provider::{Diagnostic, Provider, ProviderError};
 
-use crate::daemon::{Instance, Session};
 use crate::package::catalogue::{Package, TokenError};
-use crate::resource::{OperationError, OperationWarnings, Target, describe};
-use crate::translate::property::{PropertyView, classify, contains_secret, secret};
-
-/// The engine's options for results.
-#[derive(Clone, Copy, Debug)]
-struct ResultOptions {
-    /// It accepts secrets.
-    keep_secrets: bool,
-    /// Results may be unknown in a preview.
-    preview: bool,
-    /// It accepts outputs: values with dependencies, which may be unknown.
-    outputs: bool,
-}
-
-/// An engine's request.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Invocation<'a> {
-    pub session: &'a Arc<Session>,
-    pub instance: &'a Arc<Instance>,
-    /// A handle of it, whose calls end with this invocation's limit.
-    pub provider: &'a Provider,
-    pub token: &'a str,
-    pub arguments: &'a Struct,
-    /// Whether it is part of a preview, if the engine marks these.
-    pub preview: bool,
-}
+use crate::resource::{OperationError, OperationWarnings};
+use crate::translate::property::contains_secret;
+pub(crate) use invocation::Invocation;
+use invocation::{ResultOptions, all_secret};
 
 /// Reads the data source, calls the function, opens the ephemeral resource or runs the action that
 /// the token names.
@@ -113,32 +88,6 @@ impl<'a> Kind<'a> {
         }
         Err(unknown(package, token))
     }
-}
-
-/// Maps errors before any effect: diagnostics about arguments become failures of these.
-fn refusal(target: &Target<'_>, arguments: &Struct, error: ProviderError) -> OperationError {
-    match error {
-        ProviderError::Diagnostics { diagnostics, .. }
-            if diagnostics.iter().any(|diagnostic| !diagnostic.path.is_root()) =>
-        {
-            OperationError::Inputs(target.failures(&diagnostics, arguments))
-        }
-        error => target.failed(error),
-    }
-}
-
-/// Moves warnings about arguments to `texts`; the other diagnostics are about the provider's
-/// configuration.
-fn remember(diagnostics: &mut Vec<Diagnostic>, target: &Target<'_>, warnings: &mut OperationWarnings) {
-    warnings.texts.extend(diagnostics.drain(..).map(|warning| describe(&warning, &target.shape.object)));
-}
-
-fn all_secret(result: Struct) -> Struct {
-    let members = result.into_iter().map(|(name, value)| {
-        let is_marked = matches!(classify(&value), Ok(PropertyView::Secret(_)));
-        (name, if is_marked { value } else { secret(value) })
-    });
-    members.collect()
 }
 
 /// A program does not distinguish the kinds, so suggestions come from all of them.

@@ -13,7 +13,7 @@ use super::open_files;
 use super::output::{self, fail, print};
 use super::runtime;
 use super::starter::Starter;
-use crate::daemon::Daemon;
+use crate::daemon::{Daemon, Sessions};
 use crate::engine::{Engine, EngineLog, Generation, LogLine, Severity};
 use crate::package::mapping;
 use crate::serve::{Listener, ServeError};
@@ -143,6 +143,7 @@ pub(crate) async fn serve_until_ended(
     daemon: &Arc<Daemon>,
     engine_process: Option<Starter>,
 ) -> Result<ExitCode, ServeError> {
+    let sessions = Sessions::new(Arc::clone(daemon));
     // Before the first connection, so that no signal kills the process. The same streams serve the
     // first and the second signal: one in between is queued in them.
     let mut signals = Signals::new();
@@ -150,17 +151,17 @@ pub(crate) async fn serve_until_ended(
     let ended = async {
         stop.cancelled().await;
         // Calls in progress are stopped; the server then waits for them.
-        daemon.cancel().await;
+        sessions.cancel().await;
     };
     let overdue = async {
         stop.cancelled().await;
         tokio::time::sleep(daemon.stop_grace_period()).await;
-        daemon.interrupt().await;
+        sessions.interrupt().await;
         tokio::time::sleep(LAST_ANSWERS).await;
     };
     let served = async {
         let served = tokio::select! {
-            served = listener.serve(Arc::clone(daemon), ended) => served,
+            served = listener.serve(Arc::clone(&sessions), ended) => served,
             // Connections that are still open are closed.
             () = overdue => Ok(()),
         };

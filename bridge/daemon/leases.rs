@@ -8,14 +8,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use isthmus_provider::{Diagnostic, Lease, ProviderError};
+use isthmus_provider::{Diagnostic, Lease, Provider, ProviderError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::Instance;
+use super::Calls;
 use crate::engine::{EngineLog, LogLine, Severity};
 
 /// How many may be open at a time in one provider process. Each costs a task here and resources at
@@ -54,6 +54,7 @@ pub(crate) struct Leases {
 pub(crate) struct Room {
     run: CancellationToken,
     permit: OwnedSemaphorePermit,
+    tasks: TaskTracker,
     tracked: TaskTrackerToken,
 }
 
@@ -85,7 +86,7 @@ impl Leases {
     pub(crate) fn room(&self) -> Result<Room, NoRoom> {
         let permit = Arc::clone(&self.room).try_acquire_owned().map_err(|_| NoRoom)?;
         let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Ok(Room { run, permit, tracked: self.tasks.token() })
+        Ok(Room { run, permit, tasks: self.tasks.clone(), tracked: self.tasks.token() })
     }
 
     /// The open ones. Later ones belong to the next run.
@@ -110,12 +111,12 @@ impl LeaseSnapshot {
 }
 
 impl Room {
-    /// Holds a lease until its run ends. `token` names it in messages, which go to `log`.
-    pub(crate) fn keep(self, instance: &Arc<Instance>, lease: Lease, token: &str, log: EngineLog) {
-        let Self { run, permit, tracked } = self;
-        let keeper =
-            LeaseKeeper { instance: Arc::clone(instance), token: token.to_owned(), log, run, _room: permit };
-        instance.leases.tasks.spawn(async move {
+    /// Holds a lease of `provider` until its run ends; renewals are among its `calls`. `token` names it in messages, which go
+    /// to `log`.
+    pub(crate) fn keep(self, provider: Provider, calls: Calls, lease: Lease, token: &str, log: EngineLog) {
+        let Self { run, permit, tasks, tracked } = self;
+        let keeper = LeaseKeeper { provider, calls, token: token.to_owned(), log, run, _room: permit };
+        tasks.spawn(async move {
             keeper.keep(lease).await;
             drop(tracked);
         });
@@ -123,7 +124,8 @@ impl Room {
 }
 
 struct LeaseKeeper {
-    instance: Arc<Instance>,
+    provider: Provider,
+    calls: Calls,
     token: String,
     log: EngineLog,
     run: CancellationToken,
@@ -137,7 +139,7 @@ impl LeaseKeeper {
             tokio::select! {
                 // Nothing is left to close.
                 biased;
-                exit = self.instance.provider.plugin().exited() => {
+                exit = self.provider.plugin().exited() => {
                     return self.warn(format!("is lost, because its provider ended: {exit}"));
                 }
                 () = self.run.cancelled() => break,
@@ -153,14 +155,14 @@ impl LeaseKeeper {
     }
 
     async fn renew(&self, lease: &mut Lease) -> Renewed {
-        let _call = self.instance.calls.begin_internal();
+        let _call = self.calls.begin_internal();
         let mut warnings = Vec::new();
         let too_late = async {
             self.run.cancelled().await;
             tokio::time::sleep(LAST_CALL).await;
         };
         let outcome = tokio::select! {
-            outcome = self.instance.provider.renew_ephemeral_resource(lease, &mut warnings) => outcome,
+            outcome = self.provider.renew_ephemeral_resource(lease, &mut warnings) => outcome,
             // The outcome is unknown; the lease is closed with its previous private bytes.
             () = too_late => return Renewed::No,
         };
@@ -176,9 +178,9 @@ impl LeaseKeeper {
     }
 
     async fn close(&self, lease: Lease) {
-        let _call = self.instance.calls.begin_internal();
+        let _call = self.calls.begin_internal();
         let mut warnings = Vec::new();
-        let closing = self.instance.provider.close_ephemeral_resource(lease, &mut warnings);
+        let closing = self.provider.close_ephemeral_resource(lease, &mut warnings);
         let trouble = match tokio::time::timeout(LAST_CALL, closing).await {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(isthmus_common::error_chain(&error)),

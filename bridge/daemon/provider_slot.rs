@@ -17,8 +17,9 @@ use isthmus_provider::{KnownSchema, SchemaUpdate};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use super::session_log::SessionLog;
 use super::start::{Program as ProviderProgram, start};
-use super::{Calls, Daemon, Instance, ProviderSource, Session, StartError};
+use super::{Calls, Daemon, Instance, ProviderSource, StartError};
 use crate::engine::{LogLine, Severity};
 use crate::package::catalogue::{Identity, Package};
 
@@ -92,12 +93,14 @@ impl ProviderSlot {
 
     /// Starts a provider without a cached schema.
     pub(super) async fn started(
-        session: &Session,
+        daemon: &Arc<Daemon>,
+        log: &SessionLog,
         source: ProviderSource,
         identity: Identity,
     ) -> Result<Self, StartError> {
         let calls = Calls::default();
-        let instance = launch(session, &source, &calls, None, |catalogue| Package::new(identity, catalogue));
+        let instance =
+            launch(daemon, log, &source, &calls, None, |catalogue| Package::new(identity, catalogue));
         let instance = Arc::new(instance.await?);
         Ok(Self {
             source,
@@ -115,7 +118,8 @@ impl ProviderSlot {
     /// The running provider, started on demand; concurrent callers share one start.
     pub(super) async fn instance(
         self: &Arc<Self>,
-        session: &Arc<Session>,
+        daemon: &Arc<Daemon>,
+        log: &Arc<SessionLog>,
     ) -> Result<Arc<Instance>, StartFailure> {
         let mut outcome = {
             let mut process = self.process();
@@ -127,8 +131,9 @@ impl ProviderSlot {
                     let (sender, outcome) = watch::channel(None);
                     let given_up = CancellationToken::new();
                     let starting = Starting { known: known.clone(), given_up, outcome: outcome.clone() };
-                    let start = Arc::clone(self).start(Arc::clone(session), starting.clone(), sender);
-                    session.daemon().spawn(start);
+                    let start =
+                        Arc::clone(self).start(Arc::clone(daemon), Arc::clone(log), starting.clone(), sender);
+                    daemon.spawn(start);
                     *process = Process::Starting(starting);
                     outcome
                 }
@@ -171,7 +176,8 @@ impl ProviderSlot {
 
     async fn start(
         self: Arc<Self>,
-        session: Arc<Session>,
+        daemon: Arc<Daemon>,
+        log: Arc<SessionLog>,
         starting: Starting,
         sender: watch::Sender<Option<Result<Arc<Instance>, StartFailure>>>,
     ) {
@@ -182,12 +188,12 @@ impl ProviderSlot {
             let text = format!(
                 "the schema of the provider of package {name} differs from the cached one: the live schema is used"
             );
-            session.send_log(Severity::Debug, text, "");
+            log.send(Severity::Debug, text, "");
             Package::new(identity, catalogue)
         };
         let known = (&starting.known, package);
         let outcome = tokio::select! {
-            outcome = launch(&session, &self.source, &self.calls, Some(known), rebuild) => {
+            outcome = launch(&daemon, &log, &self.source, &self.calls, Some(known), rebuild) => {
                 outcome.map(Arc::new).map_err(|error| StartFailure::Failed(Arc::new(error)))
             }
             () = starting.given_up.cancelled() => Err(StartFailure::Cancelled),
@@ -210,7 +216,7 @@ impl ProviderSlot {
             }
         };
         if let Some(instance) = too_late {
-            instance.end(session.daemon().stop_grace_period()).await;
+            instance.end(daemon.stop_grace_period()).await;
         }
         sender.send_replace(Some(outcome));
     }
@@ -224,13 +230,14 @@ impl ProviderSlot {
 /// Starts the provider, updates the schema cache, and builds a package if the cached schema is out
 /// of date.
 async fn launch(
-    session: &Session,
+    daemon: &Arc<Daemon>,
+    log: &SessionLog,
     source: &ProviderSource,
     calls: &Calls,
     known: Option<(&Remembered, Arc<Package>)>,
     package: impl FnOnce(Arc<Catalogue>) -> Package,
 ) -> Result<Instance, StartError> {
-    let inspected = match session.daemon().schemas.clone().zip(file_of(source)) {
+    let inspected = match daemon.schemas.clone().zip(file_of(source)) {
         // Before the start, so that a file that is replaced meanwhile is detected.
         Some((cache, file)) => {
             tokio::task::spawn_blocking(move || Some((cache, Program::look(&file)?))).await.ok().flatten()
@@ -239,13 +246,13 @@ async fn launch(
     };
     let mut warnings = Vec::new();
     let known_schema = known.as_ref().map(|(known, _)| &known.schema);
-    let settings = session.daemon().settings();
+    let settings = daemon.settings();
     let (provider, update) =
-        start(source, settings, session.log(), calls, known_schema, &mut warnings).await?;
+        start(source, settings, log.to_engine(), calls, known_schema, &mut warnings).await?;
     for warning in &warnings {
-        session.warn(warning.to_string(), "");
+        log.warn(warning.to_string(), "");
     }
-    session.flush_logs(!warnings.is_empty()).await;
+    log.flush(!warnings.is_empty()).await;
     let (known_program, known_package) = known.map(|(known, package)| (&known.program, package)).unzip();
     let package = match known_package {
         Some(package) if matches!(update, SchemaUpdate::AsKnown) => package,
@@ -253,7 +260,7 @@ async fn launch(
     };
     if let Some((cache, program)) = inspected {
         let was_known = known_program == Some(&program);
-        remember(session.daemon(), session, cache, program, update, was_known);
+        remember(daemon, log, cache, program, update, was_known);
     }
     Ok(Instance::new(package, provider, calls.clone(), Arc::clone(settings)))
 }
@@ -270,13 +277,13 @@ fn file_of(source: &ProviderSource) -> Option<PathBuf> {
 /// shows that it depends on more than the cache's key.
 fn remember(
     daemon: &Arc<Daemon>,
-    session: &Session,
+    log: &SessionLog,
     cache: SchemaCache,
     program: Program,
     update: SchemaUpdate,
     was_known: bool,
 ) {
-    let (daemon, log) = (Arc::clone(daemon), session.log());
+    let (daemon, log) = (Arc::clone(daemon), log.to_engine());
     let kept = tokio::task::spawn_blocking(move || match (update, LaunchContext::of_child(&[])) {
         (SchemaUpdate::AsKnown, _) => Ok(()),
         (SchemaUpdate::New(_) | SchemaUpdate::Uncacheable, _) if was_known => cache.mark_variable(&program),

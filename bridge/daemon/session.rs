@@ -1,16 +1,16 @@
 //! A session: one connection of an engine, with at most one provider.
 
-use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex as StdMutex, PoisonError, RwLock};
 
 use isthmus_provider::KnownSecrets;
 use tokio::sync::{Mutex, Notify};
 
 use super::provider_slot::{ProviderSlot, StartFailure};
 use super::resolve::{ResolveError, Resolved, resolve};
+use super::session_log::SessionLog;
 use super::{Daemon, Instance, StartError};
-use crate::engine::{Engine, EngineError, EngineLog, Generation, LogLine, Severity};
+use crate::engine::{Engine, EngineError, EngineLog, Generation, Severity};
 use crate::package::catalogue::Package;
 use crate::package::parameters::{
     AlreadyParameterized, Arguments, ArgumentsError, Parameter, ParameterError,
@@ -18,19 +18,14 @@ use crate::package::parameters::{
 use crate::package::selection;
 use crate::project::stale;
 
-/// How many shown warnings are remembered. After that, some may be shown again.
-const REMEMBERED_WARNINGS: usize = 10_000;
-
 #[derive(Debug)]
 pub(crate) struct Session {
     daemon: Arc<Daemon>,
-    number: u64,
-    log: RwLock<EngineLog>,
+    log: Arc<SessionLog>,
     secrets: KnownSecrets,
     keep_secrets: AtomicBool,
     outputs_of_invokes: AtomicBool,
     marks_previews: AtomicBool,
-    shown_warnings: StdMutex<HashSet<(String, String)>>,
     /// Wakes starts of providers that are to be cancelled.
     cancelled: Notify,
     choice: Mutex<Option<Arc<ProviderSlot>>>,
@@ -78,20 +73,19 @@ impl SessionError {
 }
 
 impl Session {
-    pub(super) fn new(daemon: Arc<Daemon>, number: u64) -> Self {
+    pub(super) fn new(daemon: Arc<Daemon>) -> Self {
         // A provider shared by all sessions has one set of secrets.
         let only = daemon.only_instance.get();
         let secrets = only.map(|instance| instance.provider.secrets().clone()).unwrap_or_default();
-        let log = RwLock::new(daemon.log.clone().redacting(secrets.clone()));
+        let log = SessionLog::new(daemon.log.clone().redacting(secrets.clone()), daemon.settings.log_calls);
+        let log = Arc::new(log);
         Self {
             daemon,
-            number,
             log,
             secrets,
             keep_secrets: AtomicBool::new(false),
             outputs_of_invokes: AtomicBool::new(false),
             marks_previews: AtomicBool::new(false),
-            shown_warnings: StdMutex::default(),
             cancelled: Notify::new(),
             choice: Mutex::new(None),
         }
@@ -102,7 +96,7 @@ impl Session {
     }
 
     pub(crate) fn log(&self) -> EngineLog {
-        self.log.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.log.to_engine()
     }
 
     /// Secrets among the values of this session, for redaction.
@@ -114,7 +108,7 @@ impl Session {
     pub(crate) fn attach_engine(&self, address: &str) -> Result<(), SessionError> {
         let engine = Engine::new(address, Generation::Today)?;
         let log = EngineLog::start(Some(engine)).redacting(self.secrets.clone());
-        *self.log.write().unwrap_or_else(PoisonError::into_inner) = log;
+        self.log.replace(log);
         Ok(())
     }
 
@@ -146,12 +140,12 @@ impl Session {
     }
 
     /// The session's provider, started on demand.
-    pub(crate) async fn instance(self: &Arc<Self>) -> Result<Arc<Instance>, SessionError> {
+    pub(crate) async fn instance(&self) -> Result<Arc<Instance>, SessionError> {
         let choice = self.choice.lock().await.clone();
         let Some(choice) = choice else {
             return self.daemon.only_instance.get().cloned().ok_or(SessionError::NotParameterized);
         };
-        choice.instance(self).await.map_err(|failure| match failure {
+        choice.instance(&self.daemon, &self.log).await.map_err(|failure| match failure {
             StartFailure::Failed(error) => SessionError::Start(error),
             StartFailure::Cancelled => {
                 SessionError::Cancelled { name: choice.package().identity().provider_type.clone() }
@@ -231,7 +225,7 @@ impl Session {
             None => {
                 let name = source.name.clone();
                 tokio::select! {
-                    started = ProviderSlot::started(self, source, identity) => {
+                    started = ProviderSlot::started(&self.daemon, &self.log, source, identity) => {
                         started.map_err(|error| SessionError::Start(Arc::new(error)))?
                     }
                     () = cancelled => return Err(SessionError::Cancelled { name }),
@@ -262,25 +256,17 @@ impl Session {
 
     /// Sends one line to the engine.
     pub(crate) fn send_log(&self, severity: Severity, message: String, urn: &str) {
-        self.log().send(LogLine { severity, message, urn: urn.to_owned() });
+        self.log.send(severity, message, urn);
     }
 
-    /// Shows a warning about a resource once: a provider repeats it in validate, plan and apply.
+    /// Shows a warning about a resource once.
     pub(crate) fn warn(&self, message: String, urn: &str) {
-        let mut shown = self.shown_warnings.lock().unwrap_or_else(PoisonError::into_inner);
-        if shown.len() >= REMEMBERED_WARNINGS {
-            shown.clear();
-        }
-        if shown.insert((urn.to_owned(), message.clone())) {
-            self.send_log(Severity::Warning, message, urn);
-        }
+        self.log.warn(message, urn);
     }
 
     /// Flushes log lines that must arrive before the response.
     pub(crate) async fn flush_logs(&self, has_warnings: bool) {
-        if has_warnings || self.daemon.settings.log_calls {
-            self.log().flush().await;
-        }
+        self.log.flush(has_warnings).await;
     }
 
     /// Stops calls in progress without waiting for them: the engine allows only a few seconds for
@@ -321,8 +307,7 @@ impl Session {
     }
 
     /// Ends the provider after the connection has closed.
-    pub(crate) fn disconnected(self: &Arc<Self>) {
-        self.daemon.forget_session(self.number);
+    pub(super) fn disconnected(self: &Arc<Self>) {
         let session = Arc::clone(self);
         self.daemon.spawn(async move {
             let choice = session.choice.lock().await.take();

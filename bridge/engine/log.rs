@@ -1,4 +1,4 @@
-//! Ordered delivery of log lines to the user.
+//! Ordered delivery of log lines to the user; those that cannot be delivered go to standard error.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use isthmus_provider::KnownSecrets;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Engine, Generation};
+use super::client::{Engine, Generation};
+use super::severity::Severity;
 
 /// Capacity of the queue. If a provider logs faster than the engine accepts, further lines are
 /// dropped and counted, so that memory is bounded.
@@ -15,17 +16,6 @@ const CAPACITY: usize = 4096;
 
 /// Maximum length of a message of joined lines.
 const LONGEST_JOINED: usize = 16 * 1024;
-
-/// The numbers are those of both engines' `LogSeverity`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Severity {
-    /// Shown for debugging only.
-    Debug = 0,
-    Info = 1,
-    Warning = 2,
-    /// Accompanies a call that fails.
-    Error = 3,
-}
 
 #[derive(Clone, Debug)]
 pub(crate) struct LogLine {

@@ -7,7 +7,7 @@ use isthmus_provider::plugin::ProtocolVersion;
 use isthmus_provider::{ProviderError, Rpc};
 
 use super::function::RESULT;
-use super::{Invocation, refusal, remember};
+use super::invocation::{Invocation, refusal, remember};
 use crate::engine::Severity;
 use crate::package::shape::ResourceShape;
 use crate::resource::{OperationError, OperationWarnings, Target, Timeouts};

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use isthmus_proto::property::Struct;
 use isthmus_provider::{DataSourceAnswer, Provider, rules};
 
-use super::{ResultOptions, digits, refusal, remember};
+use super::digits;
+use super::invocation::{ResultOptions, refusal, remember};
 use crate::daemon::Instance;
 use crate::package::shape::ResourceShape;
 use crate::resource::{OperationError, OperationWarnings, Target, Timeouts, describe};

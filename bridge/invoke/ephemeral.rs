@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use isthmus_proto::property::Struct;
 
-use super::{Invocation, refusal, remember};
+use super::invocation::{Invocation, all_secret, refusal, remember};
 use crate::daemon::{MOST_LEASES, NoRoom};
 use crate::package::shape::ResourceShape;
 use crate::resource::{OperationError, OperationWarnings, Target, Timeouts};
@@ -49,8 +49,8 @@ pub(super) async fn open(
     let opened = provider.open_ephemeral_resource(type_name, &config.value, &mut diagnostics).await;
     remember(&mut diagnostics, &target, warnings);
     let opened = opened.map_err(|error| refusal(&target, arguments, error))?;
-    room.keep(instance, opened.lease, token, session.log());
+    room.keep(instance.provider.clone(), instance.calls.clone(), opened.lease, token, session.log());
     let options = OutputOptions { keep_secrets, secrets: &config.secrets, unknowns: false };
     let outputs = outputs_from_state(opened.result.expose(), &target.shape, options)?;
-    Ok(if keep_secrets { super::all_secret(outputs) } else { outputs })
+    Ok(if keep_secrets { all_secret(outputs) } else { outputs })
 }

@@ -18,13 +18,13 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::Serialize;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 
 use super::catalogue::{Package, TokenError};
 use super::parameters::ParameterSource;
 use super::shape::ResourceShape;
 use crate::names::tokens::member_name;
+pub(super) use document::raw;
 use document::{
     BaseProvider, Document, Fragments, Function, ObjectType, Outputs, Parameterization, Property, Type,
 };
@@ -163,11 +163,6 @@ fn describe_members<Shape: Send + Sync>(
         }
         types.forget_places();
     }
-}
-
-/// A part of a document as text.
-pub(super) fn raw(part: &impl Serialize) -> Box<RawValue> {
-    to_raw_value(part).expect("a part of a document has only text for keys and holds nothing that can fail")
 }
 
 /// The token of the provider's method that returns its configuration.

@@ -1,5 +1,6 @@
 //! Diff: the changes of an update, taken from the provider's plan.
 
+mod change;
 mod detail;
 mod elements;
 
@@ -18,6 +19,8 @@ use crate::translate::attribute_paths::property_path;
 use crate::translate::inputs::Unknowns;
 use crate::translate::property_path::PropertyPath;
 
+pub(crate) use change::{Change, ChangeKind};
+
 /// The key that represents a change which no property shows.
 pub(crate) const META: &str = "__meta";
 
@@ -27,20 +30,6 @@ pub(crate) struct Difference {
     pub changes: BTreeMap<PropertyPath, Change>,
     /// Whether the old object must be deleted before the new one is created.
     pub delete_before_replace: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Change {
-    pub kind: ChangeKind,
-    /// Whether it requires a replacement.
-    pub replaces: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ChangeKind {
-    Add,
-    Delete,
-    Update,
 }
 
 impl Difference {

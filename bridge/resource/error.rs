@@ -3,10 +3,12 @@
 use isthmus_proto::property::Struct;
 use isthmus_provider::ProviderError;
 
-use super::{Failure, StateError};
+use super::failure::Failure;
 use crate::package::catalogue::TokenError;
+use crate::translate::meta::MetaError;
 use crate::translate::outputs::OutputError;
 use crate::translate::property_path::PropertyPath;
+use crate::translate::raw_state::RawStateError;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OperationError {
@@ -99,6 +101,28 @@ pub(crate) struct MissingKey {
     pub name: String,
     /// The schema's description.
     pub description: String,
+}
+
+/// The engine's state cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StateError {
+    #[error(transparent)]
+    Meta(#[from] MetaError),
+    /// The object cannot be rebuilt from its properties.
+    #[error(transparent)]
+    RawState(#[from] RawStateError),
+    /// The object of another type cannot be rebuilt from its properties, which requires the delta.
+    #[error(
+        "the stored state is that of a {source_type}, and it cannot be rebuilt to make a {target_type} of it ({fault}). \
+         Nothing was changed. If the state was edited by hand, restore it; otherwise give the resource its former type back"
+    )]
+    Foreign {
+        /// The Terraform type that wrote the state.
+        source_type: String,
+        /// The resource's current Terraform type.
+        target_type: String,
+        fault: String,
+    },
 }
 
 fn list(failures: &[Failure]) -> String {

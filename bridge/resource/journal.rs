@@ -15,85 +15,17 @@
 //! If the journal cannot be used, a warning is shown and the engine's properties are used, as other
 //! bridges do.
 
-use std::collections::HashSet;
-use std::hash::{BuildHasher as _, RandomState};
-use std::sync::{Arc, Mutex, PoisonError};
-
 use bytes::Bytes;
 use isthmus_proto::property::{Struct, Value as Property};
 use isthmus_provider::{Diagnostic, Object};
-use isthmus_state::{
-    EncryptedStore, EncryptedStoreError, Intent, IntentGuard, LazyEncryptedStore, Sent, StoreKey,
-};
+use isthmus_state::{Sent, StoreKey};
 use prost::Message as _;
 use sha2::{Digest as _, Sha256};
 
+use super::failed_deletes::{FailedDeletes, JournalError};
 use super::state::{Prior, RenderOptions, properties_in_any_case};
 use super::{OperationWarnings, Target};
-use crate::home::StateDirectoryError;
 use crate::translate::property::bag_without_secrets;
-
-/// The journal, which is part of the state store.
-#[derive(Debug)]
-pub(crate) struct FailedDeletes {
-    state_store: Result<Arc<LazyEncryptedStore>, StateDirectoryError>,
-    /// Hashes of the warnings that were shown: texts may be of any length.
-    shown: Mutex<HashSet<u64>>,
-    hashes: RandomState,
-}
-
-#[derive(Debug, thiserror::Error)]
-enum JournalError {
-    /// Its directory is missing or not trusted.
-    #[error(transparent)]
-    InputPath(#[from] StateDirectoryError),
-    #[error(transparent)]
-    EncryptedStore(#[from] EncryptedStoreError),
-}
-
-impl FailedDeletes {
-    /// The journal in a state store, or why there is none.
-    pub(crate) fn new(state_store: Result<Arc<LazyEncryptedStore>, StateDirectoryError>) -> Self {
-        Self { state_store, shown: Mutex::default(), hashes: RandomState::new() }
-    }
-
-    /// `None` if there is no store yet.
-    async fn existing(&self) -> Result<Option<&EncryptedStore>, JournalError> {
-        match &self.state_store {
-            Ok(state_store) => Ok(state_store.existing().await?),
-            // Writing warns of it.
-            Err(_) => Ok(None),
-        }
-    }
-
-    /// Journals an intent.
-    ///
-    /// # Errors
-    /// The reason, as text for the user.
-    pub(super) async fn begin(&self, intent: Intent) -> Result<IntentGuard, String> {
-        let state_store = self.opened().await.map_err(|error| isthmus_common::error_chain(&error))?;
-        state_store.journal().begin(intent, None).await.map_err(|error| isthmus_common::error_chain(&error))
-    }
-
-    /// Warns of a journal that cannot be used. Resources of a program usually share the reason,
-    /// which is shown once.
-    pub(super) fn warn(
-        &self,
-        summary: &str,
-        reason: &str,
-        consequence: &str,
-        warnings: &mut OperationWarnings,
-    ) {
-        let hash = self.hashes.hash_one((summary, reason));
-        if self.shown.lock().unwrap_or_else(PoisonError::into_inner).insert(hash) {
-            warnings.diagnostics.push(Diagnostic::warning(summary, format!("{reason}. {consequence}")));
-        }
-    }
-
-    async fn opened(&self) -> Result<&EncryptedStore, JournalError> {
-        Ok(self.state_store.as_ref().map_err(StateDirectoryError::clone)?.open().await?)
-    }
-}
 
 impl Target<'_> {
     /// The properties left behind by a failed deletion with the properties that the engine `sent`.
@@ -253,6 +185,8 @@ fn add_text(hasher: &mut Sha256, text: &str) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
     use crate::translate::property::secret;
 

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use isthmus_provider::{Action, EarlierPlan, Handover, Plan, Resource};
 
-use super::{FailedDeletes, OperationError, Target};
+use super::failed_deletes::FailedDeletes;
 
 /// Limit in bytes, beyond which the oldest entry is dropped. The plans of a large stack take some
 /// megabytes.
@@ -62,7 +62,7 @@ struct Latest {
 
 impl Memory<'_> {
     /// Records a plan that is not applied in the same call.
-    fn note(&self, resource: &Resource<'_>, plan: &Plan) {
+    pub(super) fn note(&self, resource: &Resource<'_>, plan: &Plan) {
         // A deferred plan is not binding.
         let is_postponed = plan.deferral.is_some();
         let kept = resource.keep(plan).filter(|_| !is_postponed).map(Arc::new);
@@ -91,48 +91,21 @@ impl Memory<'_> {
     }
 
     /// Earlier plans of the same kind as `plan`, which is about to be applied.
-    fn earlier(&self, plan: &Plan) -> Vec<Arc<EarlierPlan>> {
+    pub(super) fn earlier(&self, plan: &Plan) -> Vec<Arc<EarlierPlan>> {
         let remembered = self.plans.remembered.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(entry) = remembered.entries.get(self.urn) else { return Vec::new() };
         let latest = if plan.action == Action::Create { &entry.creation } else { &entry.change };
         latest.iter().cloned().collect()
     }
 
-    /// Drops the plans of a resource that is about to change.
-    fn forget(&self) {
-        self.plans.remembered.lock().unwrap_or_else(PoisonError::into_inner).remove(self.urn);
-    }
-}
-
-impl Target<'_> {
-    /// Records a plan that is not applied in this call.
-    pub(super) fn note(&self, plan: &Plan) -> Result<(), OperationError> {
-        if let Some(memory) = &self.memory {
-            memory.note(&self.resource()?, plan);
-        }
-        Ok(())
-    }
-
-    /// Compares a plan that is about to be applied with the earlier ones, and drops these.
-    pub(super) fn check_final(&self, plan: &Plan) -> Result<(), OperationError> {
-        let Some(memory) = &self.memory else { return Ok(()) };
-        let earlier = memory.earlier(plan);
-        memory.forget();
-        if plan.deferral.is_some() {
-            return Ok(());
-        }
-        let resource = self.resource()?;
-        let checked = earlier.iter().try_for_each(|earlier| resource.check_final(earlier, plan));
-        checked.map_err(|error| self.failed(error))
-    }
-
     /// Drops the plans of an object that is replaced regardless of them.
     pub(super) fn forget_changes(&self) {
-        if let Some(memory) = &self.memory {
-            memory
-                .plans
-                .update(memory.urn, |entry| (entry.change, entry.handover) = (Latest::default(), None));
-        }
+        self.plans.update(self.urn, |entry| (entry.change, entry.handover) = (Latest::default(), None));
+    }
+
+    /// Drops the plans of a resource that is about to change.
+    pub(super) fn forget(&self) {
+        self.plans.remembered.lock().unwrap_or_else(PoisonError::into_inner).remove(self.urn);
     }
 }
 

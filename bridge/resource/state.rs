@@ -6,40 +6,17 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::{Diagnostic, ForeignObject, Object, Resource, StoredObject};
 use isthmus_state::Status;
 
-use super::{OperationError, OperationWarnings, Target};
+use super::{OperationError, OperationWarnings, StateError, Target};
 use crate::translate::exact_numbers::with_exact_numbers;
 use crate::translate::ignore_changes::{apply_ignore_changes, take_out_read_only};
 use crate::translate::ignored_attributes::ignored_attributes;
-use crate::translate::meta::{META_KEY, Meta, MetaError, Source, StoredIdentity};
+use crate::translate::meta::{META_KEY, Meta, Source, StoredIdentity};
 use crate::translate::outputs::{OutputOptions, outputs_from_state};
 use crate::translate::property_path::{PropertyPath, PropertyStep};
 use crate::translate::raw_state::{
-    DELTA_KEY, RawStateError, RawStateSource, add_stored_properties, foreign_raw_state, raw_state_as_delta,
-    stored_raw_state,
+    DELTA_KEY, RawStateSource, add_stored_properties, foreign_raw_state, raw_state_as_delta, stored_raw_state,
 };
 use crate::translate::sets::in_order_of;
-
-/// The engine's state cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum StateError {
-    #[error(transparent)]
-    Meta(#[from] MetaError),
-    /// The object cannot be rebuilt from its properties.
-    #[error(transparent)]
-    RawState(#[from] RawStateError),
-    /// The object of another type cannot be rebuilt from its properties, which requires the delta.
-    #[error(
-        "the stored state is that of a {source_type}, and it cannot be rebuilt to make a {target_type} of it ({fault}). \
-         Nothing was changed. If the state was edited by hand, restore it; otherwise give the resource its former type back"
-    )]
-    Foreign {
-        /// The Terraform type that wrote the state.
-        source_type: String,
-        /// The resource's current Terraform type.
-        target_type: String,
-        fault: String,
-    },
-}
 
 /// Prior state of a resource.
 #[derive(Debug)]

@@ -15,6 +15,7 @@
 
 mod duration;
 mod interruption;
+mod limits;
 mod sdk;
 
 use std::collections::BTreeMap;
@@ -25,48 +26,18 @@ use isthmus_cty::Value;
 use isthmus_proto::property::Struct;
 use isthmus_provider::Object;
 
-use super::Target;
+use super::target::Target;
 use crate::package::shape::{Field, ObjectShape, Shape};
 use crate::translate::property::{PropertyView, unwrap};
 
 pub(crate) use interruption::Remedy;
+pub(crate) use limits::{Operation, Timeouts};
 
 /// The block or attribute, by convention of HashiCorp's libraries.
 const TIMEOUTS: &str = "timeouts";
 
 /// Applies to all operations without their own timeout.
 const DEFAULT: &str = "default";
-
-/// The operations that timeouts distinguish.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operation {
-    Create,
-    Read,
-    Update,
-    Delete,
-}
-
-/// The engine's timeout of a call.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Timeouts {
-    operation: Option<Operation>,
-    allowed: Option<Duration>,
-    /// The timeouts that the program had set when the state was written; `None` if the engine does
-    /// not send them.
-    program: Option<Vec<Arc<str>>>,
-}
-
-impl Operation {
-    /// Its key in `timeouts` and in `customTimeouts`.
-    const fn key(self) -> &'static str {
-        match self {
-            Self::Create => "create",
-            Self::Read => "read",
-            Self::Update => "update",
-            Self::Delete => "delete",
-        }
-    }
-}
 
 impl Target<'_> {
     /// Sets operation and timeout in seconds (0: none). `stored` are the inputs that the state was

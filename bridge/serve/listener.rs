@@ -19,7 +19,7 @@ use super::connection::Connection;
 use super::redacted::Redacted;
 use super::refusal::Refuser;
 use super::rejection::of_undecodable;
-use crate::daemon::{Daemon, Session};
+use crate::daemon::Sessions;
 use crate::lumirpc::LumiService;
 use crate::pulumirpc::PulumiService;
 
@@ -58,7 +58,7 @@ impl Listener {
     /// completes; then lets running calls finish.
     pub(crate) async fn serve(
         self,
-        daemon: Arc<Daemon>,
+        sessions: Arc<Sessions>,
         ended: impl Future<Output = ()>,
     ) -> Result<(), ServeError> {
         let pulumi =
@@ -68,14 +68,14 @@ impl Listener {
         let lumi = lumirpc::resource_provider_server::ResourceProviderServer::new(Redacted(LumiService))
             .max_decoding_message_size(LARGEST_MESSAGE)
             .max_encoding_message_size(LARGEST_MESSAGE);
-        let warning = Arc::clone(&daemon);
+        let warning = Arc::clone(sessions.daemon());
         let pacer = Arc::new(AcceptPacer::new(move |message| warning.warn(message)));
         let (refuser, refusing) = Refuser::new();
-        let access = Arc::new(AccessPolicy::new(daemon.settings().allowed_users.clone()));
+        let access = Arc::new(AccessPolicy::new(sessions.daemon().settings().allowed_users.clone()));
         let refuser = Arc::new(refuser);
         let connections = TcpListenerStream::new(self.listener)
             .then(move |accepted| {
-                let (daemon, pacer) = (Arc::clone(&daemon), Arc::clone(&pacer));
+                let (sessions, pacer) = (Arc::clone(&sessions), Arc::clone(&pacer));
                 let (access, refuser) = (Arc::clone(&access), Arc::clone(&refuser));
                 async move {
                     let stream = pacer.pace(accepted).await?;
@@ -86,8 +86,8 @@ impl Listener {
                     }
                     // Every response is awaited, so small ones must not be delayed.
                     stream.set_nodelay(true)?;
-                    let session = daemon.open_session();
-                    Ok(Some(Connection { stream, _guard: SessionGuard(Arc::clone(&session)), info: session }))
+                    let session = sessions.open();
+                    Ok(Some(Connection { stream, info: session.session(), _guard: session }))
                 }
             })
             .filter_map(|accepted: std::io::Result<Option<Connection<_, _>>>| accepted.transpose());
@@ -106,14 +106,5 @@ impl Listener {
             served = serving => served.map_err(ServeError::Serve),
             never = refusing => match never {},
         }
-    }
-}
-
-#[derive(Debug)]
-struct SessionGuard(Arc<Session>);
-
-impl Drop for SessionGuard {
-    fn drop(&mut self) {
-        self.0.disconnected();
     }
 }

@@ -27,7 +27,7 @@ type Identities = std::collections::BTreeMap<String, tfplugin6::ResourceIdentity
 ///
 /// It is configured at most once: core never configures a process again, and providers do not expect it.
 /// This is a handle: [`Provider::within`] makes another one of the same process, whose calls end by a limit.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Provider {
     pub(super) shared: Arc<Shared>,
     limit: Limit,

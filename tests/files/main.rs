@@ -296,7 +296,7 @@ fn one_module_turns_failures_into_statuses() {
             }
         }
     }
-    let client = "bridge/engine.rs: ";
+    let client = "bridge/engine/client.rs: ";
     places.retain(|place| !place.starts_with(client));
     assert_eq!(places, [""; 0], "these belong into bridge/status.rs");
 }

@@ -20,11 +20,12 @@ use isthmus_provider::{Object, StoredObject};
 use isthmus_state::{OperationKind, RecordNumber, Status};
 
 use super::error::Contradiction;
+use super::error::StoredResourceError;
 use super::last_reported::{LastReported, digest_of};
 use super::lookup::{Candidate, Chosen, LookupPurpose, choose, retain_known};
+use super::object::{ID, StoredResource};
 use super::prior::{Owner, Record};
 use super::stored_state::{StoredState, deletion};
-use super::{ID, StoredResource, StoredResourceError};
 use crate::package::shape::IdRule;
 use crate::resource::{self, OperationError, OperationWarnings, Prior, StateError, StateManager as _};
 use crate::translate::raw_state::raw_state_without_delta;

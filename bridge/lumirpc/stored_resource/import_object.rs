@@ -14,7 +14,8 @@ use isthmus_provider::Object;
 use isthmus_provider::rules::sensitive_paths;
 use isthmus_state::{RecordNumber, RecordRef, Saved, SavedObject};
 
-use super::{StoredResource, StoredResourceError};
+use super::error::StoredResourceError;
+use super::object::StoredResource;
 use crate::resource::{OperationWarnings, StateError};
 use crate::translate::meta::StoredIdentity;
 use crate::translate::raw_state::raw_state;

@@ -10,9 +10,11 @@ use isthmus_provider::{Action, Object, ProviderError, StoredObject};
 use isthmus_state::{RecordRef, SavedObject, Status};
 
 use super::error::Contradiction;
+use super::error::StoredResourceError;
+use super::import_object;
 use super::last_reported::{LastReported, digest_of};
 use super::lookup::{Candidate, Chosen, LookupPurpose, choose, differing, retain_known};
-use super::{Annotations, StoredResource, StoredResourceError, import_object};
+use super::object::{Annotations, StoredResource};
 use crate::resource::{OperationError, OperationWarnings, Prior};
 use crate::translate::inputs::Unknowns;
 use crate::translate::outputs::{OutputOptions, outputs_from_state};

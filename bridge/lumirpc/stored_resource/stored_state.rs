@@ -16,9 +16,12 @@ use isthmus_state::{
 };
 use prost::Message as _;
 
+use super::error::StoredResourceError;
+use super::last_reported::LastReported;
 use super::last_reported::{digest_of, is_same};
 use super::lookup::is_mistakable;
-use super::{Annotations, LastReported, Record, StoredResource, StoredResourceError};
+use super::object::{Annotations, StoredResource};
+use super::prior::Record;
 use crate::resource::intents::{close, end, leave_open};
 use crate::resource::{OperationError, OperationWarnings, Outcome, Prior, StateManager};
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -206,4 +206,9 @@ impl ObjectType {
     pub(super) fn new(properties: Properties, required: Vec<String>) -> Self {
         Self { kind: "object".to_owned(), properties, required, ..Self::default() }
     }
+}
+
+/// A part of a document as text.
+pub(in crate::package) fn raw(part: &impl Serialize) -> Box<RawValue> {
+    to_raw_value(part).expect("a part of a document has only text for keys and holds nothing that can fail")
 }

@@ -18,8 +18,7 @@ use serde_json::{Value, json};
 use super::super::catalogue::Package;
 use super::super::shape::{Field, ObjectShape, ResourceShape, Shape};
 use super::docs::{clean, comment, deprecation};
-use super::document::{Fragments, ObjectType, Properties, Property, Type};
-use super::raw;
+use super::document::{Fragments, ObjectType, Properties, Property, Type, raw};
 use crate::names::casing::title;
 use crate::names::inflector::singularize;
 

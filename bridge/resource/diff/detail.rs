@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use isthmus_cty::Value;
 use isthmus_proto::property::{Struct, Value as Property};
 
-use super::ChangeKind;
+use super::change::ChangeKind;
 use super::elements::{self, ElementChange};
 use crate::package::shape::{ObjectShape, Shape};
 use crate::translate::property::{PropertyView, unwrap};

@@ -10,34 +10,19 @@
 
 mod proc_net;
 mod sock_diag;
+mod socket;
 
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 
 use tokio::net::TcpStream;
 
-use super::AccessDenied;
+use super::denied::AccessDenied;
 use sock_diag::SockDiag;
-
-const ESTABLISHED: u8 = 1;
+use socket::{Ends, Listed, canonical};
 
 /// Default id of users without one in our user namespace.
 const OVERFLOW_USER: u32 = 65534;
-
-/// The addresses of a socket, from its own side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Ends {
-    local: SocketAddr,
-    remote: SocketAddr,
-}
-
-/// The kernel's entry of a socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Listed {
-    state: u8,
-    user: u32,
-    inode: u64,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
@@ -111,13 +96,6 @@ impl SocketOwners {
     }
 }
 
-impl Listed {
-    /// The user that holds the socket open.
-    fn owner(self) -> Option<u32> {
-        (self.state == ESTABLISHED && self.inode != 0).then_some(self.user)
-    }
-}
-
 impl UserNamespace {
     fn own() -> Self {
         let read = |path| std::fs::read_to_string(path).unwrap_or_default();
@@ -146,11 +124,6 @@ fn peer_ends(stream: &TcpStream) -> Result<Ends, AccessDenied> {
     Ok(Ends { local: address(stream.peer_addr())?, remote: address(stream.local_addr())? })
 }
 
-/// Maps an IPv4-mapped IPv6 address to IPv4.
-fn canonical(address: SocketAddr) -> SocketAddr {
-    SocketAddr::new(address.ip().to_canonical(), address.port())
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Write as _;
@@ -159,6 +132,7 @@ mod tests {
 
     use tokio::net::TcpListener;
 
+    use super::socket::ESTABLISHED;
     use super::*;
 
     /// A connection through one address to a listener on another: our end, and the other.

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::net::netlink::{SOCK_DIAG, SocketAddrNetlink};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 
-use super::{Ends, Listed, canonical};
+use super::socket::{Ends, Listed, canonical};
 
 /// Of `nlmsghdr`: length, type, flags, sequence number, port.
 const HEADER: usize = 16;

@@ -1,0 +1,80 @@
+//! The open sessions of a daemon.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use dashmap::DashMap;
+use tokio::task::JoinSet;
+
+use super::{Daemon, Session};
+
+#[derive(Debug)]
+pub(crate) struct Sessions {
+    daemon: Arc<Daemon>,
+    open: DashMap<u64, Weak<Session>>,
+    next: AtomicU64,
+}
+
+/// Closes a session when its connection is dropped.
+#[derive(Debug)]
+pub(crate) struct SessionGuard {
+    sessions: Arc<Sessions>,
+    number: u64,
+    session: Arc<Session>,
+}
+
+impl Sessions {
+    pub(crate) fn new(daemon: Arc<Daemon>) -> Arc<Self> {
+        Arc::new(Self { daemon, open: DashMap::new(), next: AtomicU64::new(0) })
+    }
+
+    pub(crate) fn daemon(&self) -> &Arc<Daemon> {
+        &self.daemon
+    }
+
+    /// Opens a session for a new connection.
+    pub(crate) fn open(self: &Arc<Self>) -> SessionGuard {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let session = Arc::new(Session::new(Arc::clone(&self.daemon)));
+        self.open.insert(number, Arc::downgrade(&session));
+        SessionGuard { sessions: Arc::clone(self), number, session }
+    }
+
+    /// Stops the calls of all sessions.
+    pub(crate) async fn cancel(&self) {
+        let mut cancellations = JoinSet::new();
+        for session in self.all() {
+            cancellations.spawn(async move { session.cancel().await });
+        }
+        // Concurrently, because a provider may take long to answer.
+        cancellations.join_all().await;
+    }
+
+    /// Interrupts all calls: each returns what is known of its outcome.
+    pub(crate) async fn interrupt(&self) {
+        if let Some(instance) = self.daemon.only_instance.get() {
+            instance.calls.close();
+        }
+        for session in self.all() {
+            session.interrupt().await;
+        }
+    }
+
+    /// Collected first: no entry of the table may be held across an await.
+    fn all(&self) -> Vec<Arc<Session>> {
+        self.open.iter().filter_map(|entry| entry.value().upgrade()).collect()
+    }
+}
+
+impl SessionGuard {
+    pub(crate) fn session(&self) -> Arc<Session> {
+        Arc::clone(&self.session)
+    }
+}
+
+impl Drop for SessionGuard {
+    fn drop(&mut self) {
+        self.sessions.open.remove(&self.number);
+        self.session.disconnected();
+    }
+}

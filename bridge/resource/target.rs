@@ -1,0 +1,96 @@
+//! What an operation is about: a resource type of a configured provider.
+
+use std::sync::Arc;
+
+use isthmus_proto::property::Struct;
+use isthmus_provider::{ApplyFailure, Object, Plan, Provider, ProviderError, Resource};
+
+use super::error::OperationError;
+use super::failure::Inputs;
+use super::plan_memory::Memory;
+use super::timeouts::Timeouts;
+use super::warnings::OperationWarnings;
+use crate::package::catalogue::Identity;
+use crate::package::shape::ResourceShape;
+use crate::translate::inputs::{Config, Unknowns, config_from_inputs};
+use crate::translate::outputs::OutputError;
+
+/// The resource type and session state of an operation.
+#[derive(Debug)]
+pub(crate) struct Target<'a> {
+    /// The configured provider.
+    pub provider: &'a Provider,
+    pub shape: Arc<ResourceShape>,
+    pub package: &'a Identity,
+    /// Whether the engine accepts secrets; otherwise it marks outputs itself.
+    pub keep_secrets: bool,
+    pub timeouts: Timeouts,
+    /// The session's memory of the resource. `None` for the legacy engine, whose state is in the
+    /// state store, and for operations without a resource.
+    pub memory: Option<Memory<'a>>,
+}
+
+impl<'a> Target<'a> {
+    /// Sets the id that the engine has for the resource.
+    #[must_use]
+    pub(crate) fn known_as(mut self, id: &'a str) -> Self {
+        if let Some(memory) = &mut self.memory {
+            memory.id = id;
+        }
+        self
+    }
+
+    pub(crate) fn resource(&self) -> Result<Resource<'_>, OperationError> {
+        self.provider.resource(&self.shape.terraform_type).map_err(|error| self.failed(error))
+    }
+
+    /// Applies a plan that results in an object; returns it, and the failure of an incomplete
+    /// apply.
+    pub(super) async fn apply(
+        &self,
+        plan: &Plan,
+        warnings: &mut OperationWarnings,
+    ) -> Result<(Object, Option<ProviderError>), OperationError> {
+        match self.resource()?.apply(plan, &mut warnings.diagnostics).await {
+            Ok(applied) => Ok((applied.object.ok_or(OutputError::NoObject)?, None)),
+            Err(failure) => match *failure {
+                ApplyFailure { object: Some(object), error } => Ok((object, Some(error))),
+                ApplyFailure { object: None, error } => Err(self.failed(error)),
+            },
+        }
+    }
+
+    /// Translates `inputs` to a configuration.
+    pub(crate) fn config(&self, inputs: &Struct, unknowns: Unknowns) -> Result<Config, OperationError> {
+        config_from_inputs(inputs, &self.shape.object, &self.shape.schema.block, unknowns)
+            .map_err(|found| OperationError::Inputs(Inputs::new(inputs, &self.shape.object).failures(found)))
+    }
+
+    /// Records a plan that is not applied in this call.
+    pub(super) fn note(&self, plan: &Plan) -> Result<(), OperationError> {
+        if let Some(memory) = &self.memory {
+            memory.note(&self.resource()?, plan);
+        }
+        Ok(())
+    }
+
+    /// Compares a plan that is about to be applied with the earlier ones, and drops these.
+    pub(super) fn check_final(&self, plan: &Plan) -> Result<(), OperationError> {
+        let Some(memory) = &self.memory else { return Ok(()) };
+        let earlier = memory.earlier(plan);
+        memory.forget();
+        if plan.deferral.is_some() {
+            return Ok(());
+        }
+        let resource = self.resource()?;
+        let checked = earlier.iter().try_for_each(|earlier| resource.check_final(earlier, plan));
+        checked.map_err(|error| self.failed(error))
+    }
+
+    /// Drops the plans of an object that is replaced regardless of them.
+    pub(super) fn forget_changes(&self) {
+        if let Some(memory) = &self.memory {
+            memory.forget_changes();
+        }
+    }
+}
