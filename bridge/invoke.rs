@@ -14,7 +14,9 @@ mod outputs;
 use isthmus_proto::property::Struct;
 
 use crate::package::catalogue::{Package, TokenError};
-use crate::resource::{OperationError, OperationWarnings};
+use crate::package::shape::ResourceShape;
+use crate::resource::{Inputs, OperationError, OperationWarnings};
+use crate::translate::inputs::canonical;
 use crate::translate::property::contains_secret;
 pub(crate) use invocation::Invocation;
 use invocation::{ResultOptions, all_secret};
@@ -32,7 +34,8 @@ pub(crate) async fn invoke(
     let result = match Kind::of(package, token)? {
         Kind::DataSource => {
             let shape = package.data_source_by_token(token)?;
-            data_source::read(instance, provider, shape, arguments, result_options, warnings).await?
+            let arguments = canonical_arguments(arguments, &shape, warnings);
+            data_source::read(instance, provider, shape, &arguments, result_options, warnings).await?
         }
         Kind::Function => {
             let shape = package.function_by_token(token)?;
@@ -40,10 +43,13 @@ pub(crate) async fn invoke(
         }
         Kind::EphemeralResource(terraform) => {
             let shape = package.ephemeral_resource(terraform)?;
-            ephemeral::open(invocation, shape, warnings).await?
+            let arguments = &canonical_arguments(arguments, &shape, warnings);
+            ephemeral::open(Invocation { arguments, ..invocation }, shape, warnings).await?
         }
         Kind::Action(terraform) => {
-            action::carry_out(invocation, package.action(terraform)?, warnings).await?
+            let shape = package.action(terraform)?;
+            let arguments = &canonical_arguments(arguments, &shape, warnings);
+            action::carry_out(Invocation { arguments, ..invocation }, shape, warnings).await?
         }
     };
     let is_secret = result_options.keep_secrets
@@ -54,6 +60,18 @@ pub(crate) async fn invoke(
     } else {
         outputs::as_far_as_known(result, arguments)
     })
+}
+
+/// The arguments in the canonical form.
+fn canonical_arguments(
+    arguments: &Struct,
+    shape: &ResourceShape,
+    warnings: &mut OperationWarnings,
+) -> Struct {
+    let mut arguments = arguments.clone();
+    let dropped = canonical(&mut arguments, &shape.object);
+    warnings.texts.extend(Inputs::new(&arguments, &shape.object).warnings_of_dropped(&dropped));
+    arguments
 }
 
 /// Whether the invocation must run to completion: otherwise something would stay open or

@@ -14,7 +14,7 @@ use crate::package::shape::ObjectShape;
 use crate::resource::{
     Inputs, OperationError, OperationWarnings, Target, Timeouts, describe, missing_failure,
 };
-use crate::translate::inputs::{Missing, Unknowns, missing_required};
+use crate::translate::inputs::{Missing, Unknowns, canonical, missing_required};
 
 /// Default page size, as in Pulumi's own bridge.
 const USUAL_PAGE: u64 = 100;
@@ -87,15 +87,18 @@ pub(crate) async fn begin_list(
         timeouts: Timeouts::default(),
         memory: None,
     };
-    let missing = missing_required(&query, &target.shape.object);
+    let mut given = query.clone();
+    let dropped = canonical(&mut given, &target.shape.object);
+    warnings.texts.extend(Inputs::new(&given, &target.shape.object).warnings_of_dropped(&dropped));
+    let missing = missing_required(&given, &target.shape.object);
     if !missing.is_empty() {
-        let inputs = Inputs::new(&query, &target.shape.object);
+        let inputs = Inputs::new(&given, &target.shape.object);
         let failures = missing
             .into_iter()
             .map(|Missing { path, field }| missing_failure(inputs.at(&path), "", &field.description));
         return Err(OperationError::Inputs(failures.collect()));
     }
-    let config = target.config(&query, Unknowns::Keep)?;
+    let config = target.config(&given, Unknowns::Keep)?;
     if !config.value.is_wholly_known() {
         return Ok(Started::Unknown);
     }

@@ -69,5 +69,8 @@ pub(crate) async fn show_warnings(
     for warning in &warnings.diagnostics {
         session.warn(resource::describe(warning, object), urn);
     }
-    session.flush_logs(!warnings.diagnostics.is_empty()).await;
+    for text in &warnings.texts {
+        session.warn(text.clone(), urn);
+    }
+    session.flush_logs(!(warnings.diagnostics.is_empty() && warnings.texts.is_empty())).await;
 }

@@ -8,7 +8,7 @@ use super::{sorted, target};
 use crate::daemon::Instance;
 use crate::resource::{Checked, Failure, Inputs, OperationError, OperationWarnings};
 use crate::translate::config_values::{fold, unfold, unfold_if_possible};
-use crate::translate::inputs::{Unknowns, config_from_inputs};
+use crate::translate::inputs::{Unknowns, canonical, config_from_inputs};
 use crate::translate::marked_secrets::note_secrets;
 
 /// Validates a configuration, by the schema and by the provider. The result has each value as the
@@ -31,8 +31,11 @@ pub(crate) async fn check(
     let check_failures =
         CheckFailures::new(urn, &instance.package.identity().name, Inputs::new(&given, object), object);
     let (own, unknown_keys) = sorted(&news, object);
-    let read = unfold(&own, object)
-        .and_then(|own| config_from_inputs(&own, object, &target.shape.schema.block, Unknowns::Keep));
+    let read = unfold(&own, object).and_then(|mut own| {
+        let dropped = canonical(&mut own, object);
+        warnings.texts.extend(Inputs::new(&own, object).warnings_of_dropped(&dropped));
+        config_from_inputs(&own, object, &target.shape.schema.block, Unknowns::Keep)
+    });
     let mut failures: Vec<Failure> = match read {
         Ok(config) => {
             instance.last_checked(config.value.clone());
@@ -49,6 +52,7 @@ pub(crate) async fn check(
     // The SDK half and the framework half of a muxed provider both report a missing key.
     failures.dedup();
     failures.extend(unknown_keys.into_iter().map(|key| check_failures.of_unknown_key(key)));
-    let unfolded = unfold(&news, object).unwrap_or(news);
+    let mut unfolded = unfold(&news, object).unwrap_or(news);
+    canonical(&mut unfolded, object);
     Ok(Checked { inputs: fold(&unfolded, object), failures })
 }

@@ -11,7 +11,7 @@ use crate::daemon::Instance;
 use crate::package::shape::ObjectShape;
 use crate::resource::{Failure, Inputs, MissingKey, OperationError, OperationWarnings, Target};
 use crate::translate::config_values::{from_variables, unfold};
-use crate::translate::inputs::{Unknowns, config_from_stored, missing_required};
+use crate::translate::inputs::{Unknowns, canonical, config_from_stored, missing_required};
 use crate::translate::marked_secrets::note_secrets;
 
 /// A configuration as an engine passes it.
@@ -53,7 +53,8 @@ pub(crate) async fn configure(
         )
     }));
     let as_given = |found| OperationError::Inputs(Inputs::new(stored, object).failures(found));
-    let own = unfold(&own, object).map_err(as_given)?;
+    let mut own = unfold(&own, object).map_err(as_given)?;
+    canonical(&mut own, object);
     note_secrets(&own, provider.secrets(), Retention::Session);
     let missing = missing_keys(&own, object, package);
     if !missing.is_empty() {

@@ -9,7 +9,7 @@ use crate::names::tokens::nearest;
 use crate::package::function::{FunctionParameter, FunctionShape};
 use crate::package::shape::Shape;
 use crate::resource::{Failure, Inputs, OperationError, OperationWarnings};
-use crate::translate::inputs::{Unknowns, value_from_property};
+use crate::translate::inputs::{Unknowns, canonical_value, value_from_property};
 use crate::translate::outputs::{OutputOptions, property_from_value};
 use crate::translate::property::{contains_unknown, unknown};
 use crate::translate::property_path::PropertyPath;
@@ -45,7 +45,7 @@ pub(super) async fn call(
         let argument = arguments.get(&parameter.pulumi).unwrap_or(&Property::Null);
         if shape.variadic && index == last {
             let list = Shape::List(std::sync::Arc::new(parameter.shape.clone()));
-            let read = read(argument, parameter, &list, given, &mut failures);
+            let read = read(argument, parameter, &list, given, &mut failures, warnings);
             if matches!(read, Some(Value::Unknown(_))) {
                 // Even the number of arguments is unknown.
                 return Ok(unknown_result(shape));
@@ -57,7 +57,7 @@ pub(super) async fn call(
                 values.extend(elements);
             }
         } else {
-            let value = read(argument, parameter, &parameter.shape, given, &mut failures);
+            let value = read(argument, parameter, &parameter.shape, given, &mut failures, warnings);
             if matches!(value, Some(Value::Null)) && !parameter.allow_null {
                 failures.push(null_argument(parameter, shape, given));
             }
@@ -119,9 +119,13 @@ fn read(
     shape: &Shape,
     given: Inputs<'_>,
     failures: &mut Vec<Failure>,
+    warnings: &mut OperationWarnings,
 ) -> Option<Value> {
+    let mut argument = argument.clone();
+    let dropped = canonical_value(&mut argument, &parameter.pulumi, shape);
+    warnings.texts.extend(given.warnings_of_dropped(&dropped));
     // Unknown values are rejected above where they are not allowed.
-    match value_from_property(argument, &parameter.pulumi, shape, Unknowns::Keep) {
+    match value_from_property(&argument, &parameter.pulumi, shape, Unknowns::Keep) {
         Ok(config) => Some(config.value),
         Err(found) => {
             failures.extend(given.failures(found));

@@ -9,6 +9,7 @@ use isthmus_proto::property::{Struct, Value};
 
 use crate::package::shape::ResourceShape;
 use crate::settings::NAME_PROPERTIES;
+use crate::translate::inputs::canonical;
 use crate::translate::property::is_unknown_sentinel;
 
 /// The property that only names the resource.
@@ -64,13 +65,14 @@ fn text<'a>(inputs: &'a Struct, property: &str) -> Result<Option<&'a str>, NameE
     }
 }
 
-/// The properties without those that only name the resource.
+/// The properties without those that only name the resource, in the canonical form.
 pub(super) fn without_names(properties: Option<Struct>, shape: &ResourceShape) -> Struct {
     let mut properties = properties.unwrap_or_default();
     properties.remove(URN_NAME);
     if shape.object.pulumi(NAME).is_none() {
         properties.remove(NAME);
     }
+    canonical(&mut properties, &shape.object);
     properties
 }
 

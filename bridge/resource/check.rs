@@ -13,7 +13,9 @@ use super::{Failure, InputPath, Inputs, OperationError, OperationWarnings, Targe
 use crate::package::shape::{Field, ObjectShape, Shape};
 use crate::translate::attribute_paths::{field_at, property_path};
 use crate::translate::exact_numbers::doubtful_numbers;
-use crate::translate::inputs::{Missing, SetProperty, Unknowns, deprecated, missing_required, read_only};
+use crate::translate::inputs::{
+    Missing, SetProperty, Unknowns, canonical, deprecated, missing_required, read_only,
+};
 use crate::translate::property::{PropertyView, classify, secret};
 
 #[derive(Debug)]
@@ -33,8 +35,10 @@ pub(crate) async fn check(
     naming: Option<&Naming<'_>>,
     warnings: &mut OperationWarnings,
 ) -> Result<Checked, OperationError> {
-    warn_of_doubtful_numbers(target, &news, warnings);
     let mut inputs = news;
+    let dropped = canonical(&mut inputs, &target.shape.object);
+    warnings.texts.extend(Inputs::new(&inputs, &target.shape.object).warnings_of_dropped(&dropped));
+    warn_of_doubtful_numbers(target, &inputs, warnings);
     let (mut generated, unnamed) = match naming.map(|naming| add_name(&mut inputs, &target.shape, naming)) {
         None => (None, None),
         Some(Ok(added)) => (added, None),

@@ -92,6 +92,14 @@ impl<'a> Inputs<'a> {
         self.at(&found.path).failure(found.reason)
     }
 
+    /// Warnings of members that objects of attributes do not have, and that were dropped as Terraform drops them.
+    pub(crate) fn warnings_of_dropped(&self, dropped: &[InputFailure]) -> Vec<String> {
+        let warning = |dropped: &InputFailure| {
+            format!("`{}` has no effect: {}", self.at(&dropped.path).path(), dropped.reason)
+        };
+        dropped.iter().map(warning).collect()
+    }
+
     pub(crate) fn failures(&self, found: Vec<InputFailure>) -> Vec<Failure> {
         found.into_iter().map(|found| self.failure(found)).collect()
     }

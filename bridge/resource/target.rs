@@ -52,7 +52,7 @@ impl<'a> Target<'a> {
         warnings: &mut OperationWarnings,
     ) -> Result<(Object, Option<ProviderError>), OperationError> {
         match self.resource()?.apply(plan, &mut warnings.diagnostics).await {
-            Ok(applied) => Ok((applied.object.ok_or(OutputError::NoObject)?, None)),
+            Ok(object) => Ok((object.ok_or(OutputError::NoObject)?, None)),
             Err(failure) => match *failure {
                 ApplyFailure { object: Some(object), error } => Ok((object, Some(error))),
                 ApplyFailure { object: None, error } => Err(self.failed(error)),

@@ -4,6 +4,7 @@
 //! from numeric strings. It collects all failures with their property paths. Its texts contain no
 //! values, which may be secret.
 
+mod canonical;
 mod required;
 mod set_properties;
 #[cfg(test)]
@@ -23,6 +24,7 @@ use super::property::{self, PropertyView, ReferenceId};
 use super::property_path::{PropertyPath, PropertyStep};
 use crate::names::tokens::nearest;
 use crate::package::shape::{Field, ObjectShape, Shape};
+pub(crate) use canonical::{canonical, canonical_value};
 pub(crate) use required::{Missing, missing_required};
 pub(crate) use set_properties::{SetProperty, deprecated, read_only};
 
@@ -179,10 +181,9 @@ impl Reader {
         let Some(view) = self.unwrap(property) else { return Value::Null };
         match (shape, view) {
             (Shape::FlattenedList(_) | Shape::FlattenedSet(_), PropertyView::Null) => flattened(shape, None),
-            (Shape::FlattenedList(_) | Shape::FlattenedSet(_), PropertyView::List(_)) => self.fail(
-                "expected an object, found a list; at most one is allowed here, so give it without a list around it"
-                    .to_owned(),
-            ),
+            (Shape::FlattenedList(_) | Shape::FlattenedSet(_), PropertyView::List(elements)) => {
+                self.fail(format!("at most 1 is allowed here, found {}", elements.len()))
+            }
             (Shape::FlattenedList(element) | Shape::FlattenedSet(element), _) => {
                 let inner = self.flattened_element(shape, |reader| reader.value(property, element, block));
                 flattened(shape, Some(inner))
@@ -205,7 +206,9 @@ impl Reader {
             (Shape::String, PropertyView::Bool(value)) => Value::string(if value { "true" } else { "false" }),
             (Shape::String, PropertyView::Number(value)) => match dynamic::decimal(value) {
                 Some(number) => Value::string(number.to_decimal_text()),
-                None => self.fail("expected a string, found a number that is infinite or not a number".to_owned()),
+                None => {
+                    self.fail("expected a string, found a number that is infinite or not a number".to_owned())
+                }
             },
             (Shape::List(element), PropertyView::List(elements)) => {
                 Value::List(self.elements(elements, element, block))
@@ -473,17 +476,7 @@ impl Reader {
     }
 
     fn undeclared_property(&mut self, name: &str, shape: &ObjectShape) {
-        let inputs = shape.fields.iter().filter(|field| field.optional || field.required);
-        let reason = match (shape.terraform(name), nearest(name, inputs.map(|field| &*field.pulumi))) {
-            (Some(field), _) => {
-                format!("there is no such property; what Terraform calls `{name}` is `{}` here", field.pulumi)
-            }
-            (None, Some(suggestion)) => format!("there is no such property; did you mean `{suggestion}`?"),
-            (None, None) => {
-                "there is no such property; take it out, or look the name up in the package's documentation"
-                    .to_owned()
-            }
-        };
+        let reason = no_such_property(name, shape);
         self.property_path.push(PropertyStep::Name(name.to_owned()));
         self.fail(reason);
         self.property_path.pop();
@@ -522,6 +515,21 @@ impl Reader {
             self.failures.push(InputFailure { path: PropertyPath(self.property_path.clone()), reason });
         }
         Value::Null
+    }
+}
+
+/// Why a property is not taken, with the name that was probably meant.
+fn no_such_property(name: &str, shape: &ObjectShape) -> String {
+    let inputs = shape.fields.iter().filter(|field| field.optional || field.required);
+    match (shape.terraform(name), nearest(name, inputs.map(|field| &*field.pulumi))) {
+        (Some(field), _) => {
+            format!("there is no such property; what Terraform calls `{name}` is `{}` here", field.pulumi)
+        }
+        (None, Some(suggestion)) => format!("there is no such property; did you mean `{suggestion}`?"),
+        (None, None) => {
+            "there is no such property; take it out, or look the name up in the package's documentation"
+                .to_owned()
+        }
     }
 }
 

@@ -11,6 +11,9 @@ use thiserror::Error;
 /// The key that makes an object special.
 pub const SIGNATURE_KEY: &str = "4dabf18193072939515e22adb298388d";
 
+/// The key of the value within a secret or an output.
+pub const VALUE_KEY: &str = "value";
+
 const SECRET: &str = "1b47061264138c4ac30d75fd1eb44270";
 const ASSET: &str = "c44067f5952c0a294b673a41bacd8c17";
 const ARCHIVE: &str = "0def7320c3a5731c473e5ecbe6d01bc7";
@@ -157,14 +160,14 @@ pub fn is_unknown_sentinel(text: &str) -> bool {
 
 /// Marks `value` as secret.
 pub fn secret(value: Value) -> Value {
-    Value::Struct(Struct::from([(SIGNATURE_KEY, Value::from(SECRET)), ("value", value)]))
+    Value::Struct(Struct::from([(SIGNATURE_KEY, Value::from(SECRET)), (VALUE_KEY, value)]))
 }
 
 /// An output with its dependencies; unknown if `value` is `None`.
 pub fn output(value: Option<Value>, secret: bool, dependencies: Vec<Value>) -> Value {
     let mut output = Struct::from([(SIGNATURE_KEY, Value::from(OUTPUT))]);
     if let Some(value) = value {
-        output.insert("value", value);
+        output.insert(VALUE_KEY, value);
     }
     if secret {
         output.insert("secret", Value::Bool(true));
@@ -300,7 +303,7 @@ fn classify_signed<'a>(signature: &str, object: &'a Struct) -> Result<PropertyVi
     Ok(match signature {
         SECRET => {
             let missing = PropertyError::Malformed { kind: "a secret", field: "value", problem: "missing" };
-            PropertyView::Secret(object.get("value").ok_or(missing)?)
+            PropertyView::Secret(object.get(VALUE_KEY).ok_or(missing)?)
         }
         ASSET => {
             let source = match texts(object, "an asset", ["text", "path", "uri"])? {

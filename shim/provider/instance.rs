@@ -2,11 +2,12 @@
 
 mod deferrals;
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex as StdMutex, OnceLock, PoisonError};
 
 use isthmus_common::TERRAFORM_VERSION;
-use isthmus_cty::Value;
+use isthmus_cty::{AttributePath, Value};
 use isthmus_proto::tfplugin6;
 use tokio::sync::{Mutex, OnceCell};
 
@@ -15,13 +16,16 @@ use super::chunks::Chunks;
 use super::deferral::DeferralSupport;
 use super::limit::{InFlight, Limit};
 use super::{CallObserver, Client, Deferral, Diagnostic, ProviderError, Rpc, dynamic};
-use crate::plugin::{Plugin, ProtocolVersion};
-use crate::rules;
+use crate::plugin::{Level, Plugin, ProtocolVersion};
+use crate::rules::{self, Violation};
 use crate::schema::{Catalogue, Schema};
 use crate::{KnownSecrets, Retention};
 
 /// The schemas of the identities of resources, by type.
 type Identities = std::collections::BTreeMap<String, tfplugin6::ResourceIdentitySchema>;
+
+/// How many tolerated violations are logged. Paths may contain keys of maps, so that there is no end to them.
+const MAXIMUM_TOLERATED: usize = 10_000;
 
 /// A running provider.
 ///
@@ -46,6 +50,8 @@ pub(super) struct Shared {
     /// What is said to it of the program that uses it, if anything is.
     pub(super) meta: OnceLock<Value>,
     in_flight: Arc<InFlight>,
+    /// Operations, resource types and paths of which a tolerated violation was logged.
+    tolerated: StdMutex<HashSet<(&'static str, String, AttributePath)>>,
     /// What the identities of resources consist of, asked for when the first one turns up.
     pub(super) identities: OnceCell<Identities>,
 }
@@ -82,6 +88,7 @@ impl Provider {
             stops: AtomicU64::new(0),
             meta: OnceLock::new(),
             in_flight,
+            tolerated: StdMutex::default(),
             identities: OnceCell::new(),
         };
         Ok((Self { shared: Arc::new(shared), limit: Limit::default() }, news))
@@ -116,6 +123,25 @@ impl Provider {
     /// Notes what of a value may not be printed, before the provider can quote it.
     pub(super) fn note_secrets(&self, schema: &Schema, value: &Value, retention: Retention) {
         rules::each_secret(&schema.block, value, &mut |part| self.secrets().learn_value(part, retention));
+    }
+
+    /// Logs violations of Terraform's rules that are tolerated of the legacy type system, once an operation, resource type and path, as
+    /// core does. They explain errors that they cause later.
+    pub(super) fn log_tolerated(&self, operation: &'static str, type_name: &str, violations: &[Violation]) {
+        if violations.is_empty() {
+            return;
+        }
+        let mut logged = self.shared.tolerated.lock().unwrap_or_else(PoisonError::into_inner);
+        for violation in violations {
+            if logged.len() < MAXIMUM_TOLERATED
+                && logged.insert((operation, type_name.to_owned(), violation.path.clone()))
+            {
+                let message = format!(
+                    "{operation} of {type_name}: {violation}; this is tolerated, because the provider uses the legacy type system"
+                );
+                self.plugin().log(Level::Warn, message);
+            }
+        }
     }
 
     /// Its process.

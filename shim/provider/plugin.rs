@@ -74,7 +74,7 @@ pub struct Plugin {
     name: Arc<str>,
     channel: Channel,
     protocol: ProtocolVersion,
-    secrets: KnownSecrets,
+    logs: Logs,
     life: Life,
 }
 
@@ -104,9 +104,10 @@ impl Plugin {
     /// The text says what was expected, what was found, how the process ended and what it said last. Nothing is left
     /// running then; neither when the call is cancelled.
     pub async fn launch(spec: LaunchSpec, logs: LogSink) -> Result<Self, LaunchError> {
-        let secrets = logs.secrets().clone();
-        let Launched { supervision, channel, protocol } = launch::launch(&spec, logs).await?;
-        Ok(Self { name: spec.name.into(), channel, protocol, secrets, life: Life::Child(supervision) })
+        let Launched { supervision, channel, protocol } = launch::launch(&spec, logs.clone()).await?;
+        let name: Arc<str> = spec.name.into();
+        let logs = Logs::new(Arc::clone(&name), logs);
+        Ok(Self { name, channel, protocol, logs, life: Life::Child(supervision) })
     }
 
     /// Connects to a provider that is running already.
@@ -124,11 +125,10 @@ impl Plugin {
             .await
             .map_err(|error| failed(LaunchProblem::from(error)))?;
         first_call(&channel).await.map_err(failed)?;
-        let secrets = logs.secrets().clone();
         let logs = Logs::new(Arc::clone(&name), logs);
-        let reattached = Reattached::watch(config, &channel, logs);
+        let reattached = Reattached::watch(config, &channel, logs.clone());
         let protocol = reattached.config.protocol;
-        Ok(Self { name, channel, protocol, secrets, life: Life::Reattached(reattached) })
+        Ok(Self { name, channel, protocol, logs, life: Life::Reattached(reattached) })
     }
 
     /// The connection, for the client of the provider protocol. Calls on it fail with UNAVAILABLE once the process
@@ -144,7 +144,12 @@ impl Plugin {
 
     /// What is redacted in its log, and in the texts of its end.
     pub fn secrets(&self) -> &KnownSecrets {
-        &self.secrets
+        self.logs.secrets()
+    }
+
+    /// Logs what this library has to say of the provider's answers.
+    pub(crate) fn log(&self, level: Level, message: String) {
+        self.logs.log(Origin::Core, level, message);
     }
 
     /// The one protocol that it serves.

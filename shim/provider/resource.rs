@@ -24,7 +24,7 @@ use crate::Retention;
 use crate::rules;
 use crate::schema::Schema;
 
-pub use apply::{Applied, ApplyFailure};
+pub use apply::ApplyFailure;
 pub use final_plan::EarlierPlan;
 pub use moving::ForeignObject;
 pub use plan::{Action, Plan};

@@ -23,7 +23,7 @@ use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::server::{NamedService, ServerStreamingService, UnaryService};
 
 use super::{CallObserver, Diagnostic, KnownSchema, Provider, ProviderError, SchemaUpdate};
-use crate::plugin::{Address, LogSink, Plugin, ProtocolVersion, ReattachConfig};
+use crate::plugin::{Address, LogRecord, LogSink, Plugin, ProtocolVersion, ReattachConfig};
 
 /// What a provider is asked and answers.
 #[derive(Clone, Default)]
@@ -40,6 +40,7 @@ pub(super) struct Stage {
     pub(super) provider: Provider,
     pub(super) news: SchemaUpdate,
     pub(super) script: Script,
+    records: Arc<Mutex<Vec<LogRecord>>>,
     _server: JoinSet<()>,
     _directory: TempDir,
 }
@@ -103,6 +104,12 @@ impl Stage {
         started.unwrap_or_else(|error| panic!("the provider did not start: {error}"))
     }
 
+    /// The messages that were logged.
+    pub(super) fn logged(&self) -> Vec<String> {
+        let records = self.records.lock().expect("no panic elsewhere");
+        records.iter().map(|record| record.message.clone()).collect()
+    }
+
     /// Starts a server with answers that are prepared already.
     pub(super) async fn start(
         protocol: ProtocolVersion,
@@ -123,7 +130,10 @@ impl Stage {
         });
         let config =
             ReattachConfig { protocol, process_id: None, test: true, address: Address::Unix(socket) };
-        let plugin = Plugin::reattach("scripted", config, LogSink::discard()).await.expect("it listens");
+        let records = Arc::<Mutex<Vec<LogRecord>>>::default();
+        let received = Arc::clone(&records);
+        let sink = LogSink::new(move |record| received.lock().expect("no panic elsewhere").push(record));
+        let plugin = Plugin::reattach("scripted", config, sink).await.expect("it listens");
         let mut warnings = Vec::new();
         let provider =
             Provider::start("scripted", plugin, CallObserver::default(), known, &mut warnings).await;
@@ -131,6 +141,7 @@ impl Stage {
             provider,
             news,
             script,
+            records,
             _server: server,
             _directory: directory,
         });

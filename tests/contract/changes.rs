@@ -8,6 +8,7 @@ mod deferrals;
 mod deletions;
 mod differences;
 mod failures;
+mod forms;
 mod ignoring;
 mod lifecycle;
 mod nested_sets;

@@ -738,7 +738,7 @@ const INPUTS: &[Entry] = &[
     },
     Entry {
         id: "unknown-property",
-        what: "an unknown property of a resource or of a data source; of provider configuration, inside an object",
+        what: "an unknown property of a resource, a data source or a block",
         go_bridge: "passes, and is stored",
         isthmus: "a failure that names the nearest valid property; keys that start with `__` pass",
         why: "a misspelt property is a mistake",
@@ -769,6 +769,31 @@ const INPUTS: &[Entry] = &[
                 theirs: Like(".*The records could not be searched: no directory.*"),
             },
         ]),
+    },
+    Entry {
+        id: "members-of-attributes",
+        what: "an unknown member of an object that is an attribute's value",
+        go_bridge: "passes, and is stored",
+        isthmus: "is dropped, with a warning that names the nearest valid one",
+        why: "Terraform's conversion drops it",
+        back: NONE,
+        shown: Shown::Elsewhere("tests/contract/changes/forms.rs"),
+    },
+    Entry {
+        id: "forms-of-blocks",
+        what: "a list of one where a block is flattened; one object where there can be several blocks",
+        go_bridge: "an error of the whole call",
+        isthmus: "are taken",
+        why: "programs are migrated from either form",
+        back: NONE,
+        shown: Shown::InAnswers(&[Rule {
+            calls: &["Check", "CheckConfig", "Configure"],
+            path: &[OUTCOME],
+            ours: Like(r#"\{"inputs":\{.*|\{"acceptOutputs":.*"#),
+            theirs: Like(
+                r#".*objectEncoder failed on property .*Expected an (Array PropertyValue|Object PropertyValue, found \[\] ).*"#,
+            ),
+        }]),
     },
     Entry {
         id: "schema-first",

@@ -46,6 +46,8 @@ pub enum Origin {
     Printed,
     /// Not the provider: a note of this library about its process.
     Host,
+    /// Not the provider: a note of this library about what it answered, as Terraform core logs it.
+    Core,
 }
 
 /// One thing that a provider said.
@@ -99,11 +101,6 @@ impl LogSink {
     #[must_use]
     pub fn redacting(self, secrets: KnownSecrets) -> Self {
         Self { secrets, ..self }
-    }
-
-    /// What is redacted.
-    pub(super) fn secrets(&self) -> &KnownSecrets {
-        &self.secrets
     }
 
     /// A sink that forgets everything.
@@ -168,9 +165,17 @@ impl Logs {
 
     /// Hands on a note of our own about the process.
     pub(super) fn note(&self, level: Level, message: String) {
+        self.log(Origin::Host, level, message);
+    }
+
+    pub(super) fn secrets(&self) -> &KnownSecrets {
+        &self.sink.secrets
+    }
+
+    pub(super) fn log(&self, origin: Origin, level: Level, message: String) {
         if level >= self.sink.least {
             let provider = Arc::clone(&self.provider);
-            let (origin, module, fields) = (Origin::Host, None, Vec::new());
+            let (module, fields) = (None, Vec::new());
             (self.sink.receive)(LogRecord { provider, origin, level, message, module, fields });
         }
     }

@@ -8,15 +8,6 @@ use crate::diagnostics::errors_of;
 use crate::rules;
 use crate::{Diagnostic, ProviderError, Rpc};
 
-/// What applying a plan has come to.
-#[derive(Debug)]
-pub struct Applied {
-    /// What exists now; `None` when the object is gone.
-    pub object: Option<Object>,
-    /// Ways in which the result is not what was planned, in a provider of which that is tolerated.
-    pub inconsistencies: Vec<rules::Violation>,
-}
-
 /// A failed apply.
 #[derive(Debug)]
 pub struct ApplyFailure {
@@ -33,7 +24,7 @@ impl Resource<'_> {
         &self,
         plan: &Plan,
         warnings: &mut Vec<Diagnostic>,
-    ) -> Result<Applied, Box<ApplyFailure>> {
+    ) -> Result<Option<Object>, Box<ApplyFailure>> {
         let rpc = Rpc::ApplyResourceChange;
         let nothing = |error| Box::new(ApplyFailure { error, object: None });
         if self.provider.stops() != plan.stops {
@@ -110,7 +101,8 @@ impl Resource<'_> {
             let error = self.broken_rules("produced an inconsistent result after apply", violations);
             return Err(Box::new(ApplyFailure { error, object }));
         }
-        Ok(Applied { object, inconsistencies: violations })
+        self.provider.log_tolerated("the result of the apply", &self.type_name, &violations);
+        Ok(object)
     }
 }
 

@@ -115,7 +115,9 @@ impl Resource<'_> {
         if deferral.is_none() {
             self.require_no_write_only(rpc, &planned)?;
             let violations = rules::check_planned(block, &before, config, &planned);
-            if !(legacy || start.is_second || violations.is_empty()) {
+            if legacy {
+                self.provider.log_tolerated("the plan", &self.type_name, &violations);
+            } else if !(start.is_second || violations.is_empty()) {
                 return Err(self.broken_rules("produced an invalid plan", violations));
             }
         }

@@ -9,7 +9,7 @@ use prost::Message as _;
 use tfplugin6::diagnostic::Severity;
 use tfplugin6::schema::nested_block::NestingMode as Mode;
 
-use super::{Applied, ApplyFailure, Object, Plan};
+use super::{ApplyFailure, Object, Plan};
 use crate::ProviderError;
 use crate::rules::testing::object;
 use crate::schema::Block;
@@ -139,7 +139,7 @@ pub(super) async fn apply(
     stage: &Stage,
     plan: &Plan,
     answer: ApplyAnswer,
-) -> Result<Applied, Box<ApplyFailure>> {
+) -> Result<Option<Object>, Box<ApplyFailure>> {
     stage.script.answer("ApplyResourceChange", answer);
     let resource = stage.provider.resource(THING).expect("there is one");
     resource.apply(plan, &mut Vec::new()).await

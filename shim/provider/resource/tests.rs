@@ -49,7 +49,7 @@ async fn a_resource_is_validated_planned_and_applied() {
     )
     .await
     .expect("it is applied");
-    let object = applied.object.expect("it exists");
+    let object = applied.expect("it exists");
     assert_eq!(object.value, value(r#"{"id": "1", "name": "a"}"#));
     assert_eq!((&*object.private, object.identity), (&b"applied"[..], identity("new")));
 

@@ -125,7 +125,7 @@ async fn the_end_is_only_planned_by_providers_that_say_they_can() {
     let resource = new.provider.resource(THING).expect("there is one");
     let plan = resource.plan_destroy(&prior, &mut Vec::new()).await.expect("it is planned");
     let applied = apply(&new, &plan, ApplyAnswer { new_state: sent("null"), ..ApplyAnswer::default() }).await;
-    assert!(applied.expect("it is deleted").object.is_none());
+    assert!(applied.expect("it is deleted").is_none());
     let request: tfplugin6::plan_resource_change::Request = new.script.request("PlanResourceChange");
     assert_eq!(received(request.prior_state.as_ref()), prior.value);
     assert_eq!(received(request.proposed_new_state.as_ref()), Value::Null);

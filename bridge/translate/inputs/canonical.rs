@@ -1,0 +1,136 @@
+//! The canonical form of a program's inputs.
+//!
+//! Programs migrate from other bridges and from Terraform, where one block may be written as a list
+//! of one, and an attribute's object may have members that its type does not have: Terraform's
+//! conversion drops these. So both are taken, once, where inputs come in; all code that walks
+//! inputs beside a shape sees one form.
+
+use isthmus_proto::property::{Struct, Value};
+
+use super::required::has_objects;
+use super::{InputFailure, MAXIMUM_FAILURES, no_such_property};
+use crate::package::shape::{ObjectShape, Shape};
+use crate::translate::property::{self, PropertyView};
+use crate::translate::property_path::{PropertyPath, PropertyStep};
+
+/// Brings inputs into the canonical form.
+///
+/// A list of one becomes its element where the schema has at most one, an empty one null, and an
+/// object becomes a list of one where the schema has several. Members of an attribute's object that
+/// its type does not have are removed and returned, the first hundred. Undeclared properties of
+/// resources and blocks stay, and are failures of [`super::config_from_inputs`].
+pub(crate) fn canonical(inputs: &mut Struct, shape: &ObjectShape) -> Vec<InputFailure> {
+    let mut walk = Walk::default();
+    walk.object(inputs, shape, Level::Block);
+    walk.dropped
+}
+
+/// As [`canonical`], for a value that is no attribute of a schema, such as a function's argument
+/// `name`.
+pub(crate) fn canonical_value(value: &mut Value, name: &str, shape: &Shape) -> Vec<InputFailure> {
+    let mut walk = Walk::default();
+    walk.path.push(PropertyStep::Name(name.to_owned()));
+    walk.value(value, shape, Level::Attribute);
+    walk.dropped
+}
+
+/// What an object is in the schema.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Level {
+    /// A resource or a nested block.
+    Block,
+    /// The value of an attribute, or of an argument.
+    Attribute,
+}
+
+#[derive(Default)]
+struct Walk {
+    path: Vec<PropertyStep>,
+    dropped: Vec<InputFailure>,
+}
+
+impl Walk {
+    fn object(&mut self, bag: &mut Struct, shape: &ObjectShape, level: Level) {
+        if level == Level::Attribute {
+            self.drop_undeclared(bag, shape);
+        }
+        for (name, value) in bag.iter_mut() {
+            let Some(field) = shape.pulumi(name).filter(|field| has_objects(&field.shape)) else { continue };
+            let level = if level == Level::Block && field.is_block { Level::Block } else { Level::Attribute };
+            self.at(PropertyStep::Name(name.to_owned()), |walk| walk.value(value, &field.shape, level));
+        }
+    }
+
+    fn drop_undeclared(&mut self, bag: &mut Struct, shape: &ObjectShape) {
+        let is_undeclared = |name: &&str| !name.starts_with("__") && shape.pulumi(name).is_none();
+        let undeclared: Vec<String> = bag.keys().filter(is_undeclared).map(str::to_owned).collect();
+        for name in undeclared {
+            bag.remove(&name);
+            if self.dropped.len() < MAXIMUM_FAILURES {
+                let reason = no_such_property(&name, shape);
+                self.path.push(PropertyStep::Name(name));
+                self.dropped.push(InputFailure { path: PropertyPath(self.path.clone()), reason });
+                self.path.pop();
+            }
+        }
+    }
+
+    fn value(&mut self, value: &mut Value, shape: &Shape, level: Level) {
+        let Some(value) = content(value) else { return };
+        match shape {
+            Shape::FlattenedList(element) | Shape::FlattenedSet(element) => {
+                if let Value::List(elements) = value
+                    && elements.len() < 2
+                {
+                    *value = elements.pop().unwrap_or_default();
+                }
+                self.value(value, element, level);
+            }
+            Shape::List(element) | Shape::Set(element) => {
+                if matches!(**element, Shape::Object(_)) && is_plain_object(value) {
+                    *value = Value::List(vec![std::mem::take(value)]);
+                }
+                let Value::List(elements) = value else { return };
+                for (index, value) in elements.iter_mut().enumerate() {
+                    self.at(PropertyStep::Index(index), |walk| walk.value(value, element, level));
+                }
+            }
+            Shape::Map(element) => {
+                let Value::Struct(entries) = value else { return };
+                for (key, value) in entries.iter_mut() {
+                    self.at(PropertyStep::Name(key.to_owned()), |walk| walk.value(value, element, level));
+                }
+            }
+            Shape::Object(object) => {
+                if is_plain_object(value)
+                    && let Value::Struct(bag) = value
+                {
+                    self.object(bag, object, level);
+                }
+            }
+            Shape::Bool | Shape::Number | Shape::String | Shape::Dynamic | Shape::Tuple(_) => {}
+        }
+    }
+
+    fn at(&mut self, step: PropertyStep, walk: impl FnOnce(&mut Self)) {
+        self.path.push(step);
+        walk(self);
+        self.path.pop();
+    }
+}
+
+fn is_plain_object(value: &Value) -> bool {
+    matches!(property::classify(value), Ok(PropertyView::Object(_)))
+}
+
+/// The value within secrets and outputs; `None` if it is unknown or invalid.
+fn content(value: &mut Value) -> Option<&mut Value> {
+    match property::classify(value) {
+        Ok(PropertyView::Secret(_) | PropertyView::Output { value: Some(_), .. }) => match value {
+            Value::Struct(wrapper) => content(wrapper.get_mut(property::VALUE_KEY)?),
+            _ => None,
+        },
+        Ok(PropertyView::Output { value: None, .. }) | Err(_) => None,
+        Ok(_) => Some(value),
+    }
+}
