@@ -243,9 +243,10 @@ fn flattened_blocks_get_their_list_back() {
     };
     assert_eq!(attributes["one"], Value::List(vec![Value::Unknown(None)]));
 
-    let failures = read(&bag(&[("one", list(&[]))]), &shape, Unknowns::Keep).unwrap_err();
+    let failures =
+        read(&bag(&[("one", list(&[object(&[]), object(&[])]))]), &shape, Unknowns::Keep).unwrap_err();
     assert_eq!(failures[0].path, path("one"));
-    assert!(failures[0].reason.contains("without a list around it"), "{}", failures[0].reason);
+    assert!(failures[0].reason.contains("at most 1 is allowed here, found 2"), "{}", failures[0].reason);
 }
 
 #[test]
