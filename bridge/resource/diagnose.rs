@@ -77,15 +77,17 @@ impl Target<'_> {
     }
 }
 
-/// Whether the failed call may have had an effect: the process ended, or the connection broke,
-/// during the apply.
+/// Whether the failed call may have had an effect: the apply failed, and neither the provider nor
+/// the transport says that nothing was done.
 fn is_outcome_unknown(error: &ProviderError) -> bool {
     let apply = Rpc::ApplyResourceChange.name(ProtocolVersion::V6);
     match error {
         ProviderError::Gone { operation, during, .. }
+        | ProviderError::Call { operation, during, .. }
         | ProviderError::Interruption { operation, during, .. } => *during && *operation == apply,
-        ProviderError::Call { operation, .. } => *operation == apply,
-        ProviderError::InvalidAnswer { operation, .. } => *operation == apply,
+        ProviderError::InvalidAnswer { operation, .. } | ProviderError::Unsupported { operation, .. } => {
+            *operation == apply
+        }
         ProviderError::Unfinished { .. } => true,
         ProviderError::Deferred { .. }
         | ProviderError::Diagnostics { .. }
@@ -99,7 +101,6 @@ fn is_outcome_unknown(error: &ProviderError) -> bool {
         | ProviderError::Rules { .. }
         | ProviderError::Schema(_)
         | ProviderError::Stopped { .. }
-        | ProviderError::Unsupported { .. }
         | ProviderError::InvalidSchema { .. } => false,
     }
 }

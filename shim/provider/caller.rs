@@ -8,6 +8,7 @@ use isthmus_proto::tfplugin6;
 use super::chunks::{Chunks, Watch};
 use super::diagnostics::errors_of;
 use super::limit::{Entered, InFlight, Limit};
+use super::unprocessed::was_not_processed;
 use super::{CallMessages, CallObserver, CallReport, Client, Diagnostic, Interruption, ProviderError, Rpc};
 use crate::plugin::Plugin;
 use crate::schema::{Catalogue, Contents, Fingerprint, SchemaAnswer};
@@ -221,12 +222,13 @@ impl Caller<'_> {
         if status.code() == tonic::Code::Unimplemented {
             return ProviderError::Unsupported { provider, operation };
         }
+        let during = !was_not_processed(&status);
         if is_break(&status)
             && let Ok(exit) = tokio::time::timeout(EXIT_GRACE, self.plugin.exited()).await
         {
-            return ProviderError::Gone { provider, operation, during: true, exit };
+            return ProviderError::Gone { provider, operation, during, exit };
         }
-        ProviderError::Call { provider, operation, status }
+        ProviderError::Call { provider, operation, during, status }
     }
 
     /// Waits for the answer to a call, until the limit comes. When time has run out, a provider that does nothing else is

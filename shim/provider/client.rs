@@ -1,6 +1,7 @@
 //! Calls of a provider's methods, for both protocols.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use bytes::{Buf as _, Bytes};
 use http::uri::PathAndQuery;
@@ -10,6 +11,7 @@ use tonic::transport::Channel;
 use tonic_prost::{ProstCodec, ProstEncoder};
 
 use crate::plugin::{LARGEST_MESSAGE, ProtocolVersion};
+use crate::unprocessed::NotSent;
 
 macro_rules! methods {
     ($($six:ident, $five:ident;)*) => {
@@ -147,7 +149,9 @@ impl Client {
             .max_encoding_message_size(LARGEST_MESSAGE);
         grpc.ready().await.map_err(|error| {
             let error: StdError = error.into();
-            tonic::Status::unavailable(format!("the connection cannot be used: {error}"))
+            let mut status = tonic::Status::unavailable(format!("the connection cannot be used: {error}"));
+            status.set_source(Arc::new(NotSent(error)));
+            status
         })?;
         Ok(grpc)
     }

@@ -35,6 +35,9 @@ pub enum ProviderError {
         provider: String,
         /// The method.
         operation: &'static str,
+        /// Whether it may have reached the provider's code, so that its effects are unknown. False where the transport proves
+        /// the contrary.
+        during: bool,
         /// What gRPC says.
         status: tonic::Status,
     },

@@ -34,6 +34,7 @@ pub mod schema;
 pub mod schema_cache;
 #[cfg(test)]
 mod testing;
+mod unprocessed;
 
 pub use caller::{KnownSchema, SchemaUpdate};
 pub use client::{Client, Rpc};
