@@ -39,6 +39,7 @@ fn target<'a>(instance: &'a Instance, provider: &'a Provider) -> Result<Target<'
         package: instance.package.identity(),
         keep_secrets: true,
         timeouts: Timeouts::default(),
+        numbers: instance.settings().exact_numbers,
         memory: None,
     })
 }

@@ -5,7 +5,6 @@
 
 mod action;
 mod data_source;
-mod digits;
 mod ephemeral;
 mod function;
 mod invocation;
@@ -39,7 +38,7 @@ pub(crate) async fn invoke(
         }
         Kind::Function => {
             let shape = package.function_by_token(token)?;
-            function::call(provider, &shape, arguments, warnings).await?
+            function::call(provider, &shape, arguments, instance.settings().exact_numbers, warnings).await?
         }
         Kind::EphemeralResource(terraform) => {
             let shape = package.ephemeral_resource(terraform)?;

@@ -85,6 +85,7 @@ pub(crate) async fn begin_list(
         package: instance.package.identity(),
         keep_secrets: false,
         timeouts: Timeouts::default(),
+        numbers: instance.settings().exact_numbers,
         memory: None,
     };
     let mut given = query.clone();

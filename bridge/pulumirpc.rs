@@ -32,7 +32,9 @@ use crate::package::{mapping, schema};
 use crate::resource::{
     self, Changes, Comparison, EngineState, Naming, Operation, OperationError, OperationWarnings,
 };
-use crate::serve::{LARGEST_MESSAGE, connected_session, limit, run_to_completion, session_of as session};
+use crate::serve::{
+    LARGEST_MESSAGE, connected_session, limit, run_to_completion, session_of as session, show_texts,
+};
 use crate::settings::WriteOnly;
 use crate::status::{self, RequestError};
 use crate::urn::Urn;
@@ -530,8 +532,5 @@ async fn report(session: &Session, instance: &Instance, warnings: &OperationWarn
         };
         session.warn(text, urn);
     }
-    for text in &warnings.texts {
-        session.warn(text.clone(), urn);
-    }
-    session.flush_logs(!(warnings.diagnostics.is_empty() && warnings.texts.is_empty())).await;
+    show_texts(session, warnings, urn).await;
 }

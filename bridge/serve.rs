@@ -69,8 +69,16 @@ pub(crate) async fn show_warnings(
     for warning in &warnings.diagnostics {
         session.warn(resource::describe(warning, object), urn);
     }
+    show_texts(session, warnings, urn).await;
+}
+
+/// Shows the warnings that name properties already, and flushes those shown before.
+pub(crate) async fn show_texts(session: &Session, warnings: &OperationWarnings, urn: &str) {
     for text in &warnings.texts {
         session.warn(text.clone(), urn);
     }
-    session.flush_logs(!(warnings.diagnostics.is_empty() && warnings.texts.is_empty())).await;
+    for lost in &warnings.lost_digits {
+        session.warn_once(lost.place(), lost.warning(), urn);
+    }
+    session.flush_logs(!warnings.is_empty()).await;
 }

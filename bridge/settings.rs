@@ -19,7 +19,7 @@ use std::time::Duration;
 
 pub use allowed_users::AllowedUsers;
 pub use json::{NameProperties, ProviderMeta};
-pub use parsed::{InvalidSettings, SensitiveOutputs, Settings, WriteOnly};
+pub use parsed::{InvalidSettings, NumberForm, SensitiveOutputs, Settings, WriteOnly};
 
 /// Prefix of all names.
 const PREFIX: &str = "ISTHMUS_";
@@ -81,6 +81,15 @@ pub const OFFLINE: Setting = Setting {
     value: BOOLEAN,
     default: "`false`: registries and mirrors are queried",
     effect: "Resolves providers from the plugin cache and filesystem mirrors only, without network access.",
+};
+
+/// The form of numbers that no double holds.
+pub const EXACT_NUMBERS: Setting = Setting {
+    name: "ISTHMUS_EXACT_NUMBERS",
+    value: "`string` or `number`",
+    default: "`number`",
+    effect: "Form, in outputs and results, of numbers that a program's numbers cannot hold: decimal strings, which inputs \
+             take as well; or the nearest number, with a warning.",
 };
 
 /// The encryption key of the state store.
@@ -204,6 +213,7 @@ const TOOLS_DIR: Setting = Setting {
 /// All settings, in the order of the reference page.
 pub const ALL: &[Setting] = &[
     ALLOW_USERS,
+    EXACT_NUMBERS,
     HOME,
     KEY,
     KEY_FILE,

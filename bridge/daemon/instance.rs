@@ -65,6 +65,10 @@ impl Instance {
         }
     }
 
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     /// Configures the provider now, by a handle of it.
     pub(crate) async fn configure(
         &self,

@@ -264,6 +264,11 @@ impl Session {
         self.log.warn(message, urn);
     }
 
+    /// As [`Self::warn`], once a key, whatever the text is by then.
+    pub(crate) fn warn_once(&self, key: String, message: String, urn: &str) {
+        self.log.warn_once(key, message, urn);
+    }
+
     /// Flushes log lines that must arrive before the response.
     pub(crate) async fn flush_logs(&self, has_warnings: bool) {
         self.log.flush(has_warnings).await;

@@ -36,11 +36,16 @@ impl SessionLog {
 
     /// Shows a warning about a resource once: a provider repeats it in validate, plan and apply.
     pub(crate) fn warn(&self, message: String, urn: &str) {
+        self.warn_once(message.clone(), message, urn);
+    }
+
+    /// Shows a warning once a key, whatever its text is by then.
+    pub(crate) fn warn_once(&self, key: String, message: String, urn: &str) {
         let mut shown = self.shown_warnings.lock().unwrap_or_else(PoisonError::into_inner);
         if shown.len() >= REMEMBERED_WARNINGS {
             shown.clear();
         }
-        if shown.insert((urn.to_owned(), message.clone())) {
+        if shown.insert((urn.to_owned(), key)) {
             self.send(Severity::Warning, message, urn);
         }
     }

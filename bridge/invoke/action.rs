@@ -32,6 +32,7 @@ pub(super) async fn carry_out(
         package: instance.package.identity(),
         keep_secrets: session.accepts_secrets(),
         timeouts: Timeouts::default(),
+        numbers: instance.settings().exact_numbers,
         memory: None,
     };
     let config = target.config(arguments, Unknowns::Reject)?;

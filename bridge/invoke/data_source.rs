@@ -8,14 +8,11 @@ use std::sync::Arc;
 use isthmus_proto::property::Struct;
 use isthmus_provider::{DataSourceAnswer, Provider, rules};
 
-use super::digits;
 use super::invocation::{ResultOptions, refusal, remember};
 use crate::daemon::Instance;
 use crate::package::shape::ResourceShape;
 use crate::resource::{OperationError, OperationWarnings, Target, Timeouts, describe};
-use crate::translate::attribute_paths::property_path;
 use crate::translate::inputs::{Config, Unknowns};
-use crate::translate::outputs::{OutputOptions, outputs_from_state};
 
 pub(super) async fn read(
     instance: &Instance,
@@ -31,12 +28,13 @@ pub(super) async fn read(
         package: instance.package.identity(),
         keep_secrets: result_options.keep_secrets,
         timeouts: Timeouts::default(),
+        numbers: instance.settings().exact_numbers,
         memory: None,
     };
     let config =
         target.config(arguments, if result_options.preview { Unknowns::Keep } else { Unknowns::Reject })?;
     if !config.value.is_wholly_known() {
-        return not_known_yet(&target, &config);
+        return not_known_yet(&target, &config, warnings);
     }
     instance.require_configured().await?;
     let mut diagnostics = Vec::new();
@@ -49,30 +47,21 @@ pub(super) async fn read(
             let subject = format!("reading the data source {type_name}");
             let meanwhile = "Until then its results are unknown, and an update fails.";
             warnings.texts.push(describe(&deferral.warning(&subject, meanwhile), &target.shape.object));
-            not_known_yet(&target, &config)
+            not_known_yet(&target, &config, warnings)
         }
         answer => {
             let state = answer.read(provider, type_name).map_err(|error| target.failed(error))?;
-            if let Some(path) = digits::lost_in(&state) {
-                let property = property_path(&path, &target.shape.object);
-                warnings
-                    .texts
-                    .push(digits::warning(&format!("`{property}`"), &format!("data source {type_name}")));
-            }
-            let options = OutputOptions {
-                keep_secrets: result_options.keep_secrets,
-                secrets: &config.secrets,
-                unknowns: false,
-            };
-            Ok(outputs_from_state(&state, &target.shape, options)?)
+            Ok(target.outputs(&state, &config.secrets, false, warnings)?)
         }
     }
 }
 
 /// The results that are known before the read.
-fn not_known_yet(target: &Target<'_>, config: &Config) -> Result<Struct, OperationError> {
+fn not_known_yet(
+    target: &Target<'_>,
+    config: &Config,
+    warnings: &mut OperationWarnings,
+) -> Result<Struct, OperationError> {
     let planned = rules::planned_from_config(&target.shape.schema.block, &config.value);
-    let options =
-        OutputOptions { keep_secrets: target.keep_secrets, secrets: &config.secrets, unknowns: true };
-    Ok(outputs_from_state(&planned, &target.shape, options)?)
+    Ok(target.outputs(&planned, &config.secrets, true, warnings)?)
 }

@@ -12,7 +12,6 @@ use crate::daemon::{MOST_LEASES, NoRoom};
 use crate::package::shape::ResourceShape;
 use crate::resource::{OperationError, OperationWarnings, Target, Timeouts};
 use crate::translate::inputs::Unknowns;
-use crate::translate::outputs::{OutputOptions, outputs_from_state};
 use crate::translate::property::unknown;
 
 pub(super) async fn open(
@@ -28,6 +27,7 @@ pub(super) async fn open(
         package: instance.package.identity(),
         keep_secrets,
         timeouts: Timeouts::default(),
+        numbers: instance.settings().exact_numbers,
         memory: None,
     };
     let type_name = &target.shape.terraform_type;
@@ -50,7 +50,6 @@ pub(super) async fn open(
     remember(&mut diagnostics, &target, warnings);
     let opened = opened.map_err(|error| refusal(&target, arguments, error))?;
     room.keep(instance.provider.clone(), instance.calls.clone(), opened.lease, token, session.log());
-    let options = OutputOptions { keep_secrets, secrets: &config.secrets, unknowns: false };
-    let outputs = outputs_from_state(opened.result.expose(), &target.shape, options)?;
+    let outputs = target.outputs(opened.result.expose(), &config.secrets, false, warnings)?;
     Ok(if keep_secrets { all_secret(outputs) } else { outputs })
 }

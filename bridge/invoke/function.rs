@@ -4,14 +4,15 @@ use isthmus_cty::Value;
 use isthmus_proto::property::{Struct, Value as Property};
 use isthmus_provider::{FunctionError, Provider};
 
-use super::digits;
 use crate::names::tokens::nearest;
 use crate::package::function::{FunctionParameter, FunctionShape};
 use crate::package::shape::Shape;
 use crate::resource::{Failure, Inputs, OperationError, OperationWarnings};
+use crate::settings::NumberForm;
+use crate::translate::exact_numbers::form_number;
 use crate::translate::inputs::{Unknowns, canonical_value, value_from_property};
 use crate::translate::outputs::{OutputOptions, property_from_value};
-use crate::translate::property::{contains_unknown, unknown};
+use crate::translate::property::{contains_secret, contains_unknown, unknown};
 use crate::translate::property_path::PropertyPath;
 
 /// The member of a result that is no object.
@@ -21,6 +22,7 @@ pub(super) async fn call(
     provider: &Provider,
     shape: &FunctionShape,
     arguments: &Struct,
+    numbers: NumberForm,
     warnings: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let is_unknown = |argument| contains_unknown(argument) == Ok(true);
@@ -74,13 +76,14 @@ pub(super) async fn call(
     if !result.is_known() {
         return Ok(unknown_result(shape));
     }
-    if digits::lost_in(&result).is_some() {
-        let function = format!("function \"{}\"", shape.terraform_name);
-        warnings.texts.push(digits::warning("the result", &function));
-    }
     // The caller marks results of secrets.
     let options = OutputOptions { keep_secrets: false, secrets: &[], unknowns: true };
-    Ok(match property_from_value(&result, &shape.return_shape, options)? {
+    let mut property = property_from_value(&result, &shape.return_shape, options)?;
+    let function = format!("function \"{}\"", shape.terraform_name);
+    let is_secret = arguments.values().any(|argument| contains_secret(argument) == Ok(true));
+    let lost = form_number(&mut property, &result, &shape.return_shape, numbers, &function);
+    warnings.lost_digits.extend(lost.into_iter().map(|lost| if is_secret { lost.hidden() } else { lost }));
+    Ok(match property {
         Property::Struct(bag) if matches!(shape.return_shape, Shape::Object(_)) => bag,
         Property::Null => Struct::new(),
         other => [(RESULT.to_owned(), other)].into_iter().collect(),

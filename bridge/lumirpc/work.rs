@@ -54,6 +54,7 @@ impl Work {
                 package: identity,
                 keep_secrets: false,
                 timeouts: Timeouts::default(),
+                numbers: self.session.daemon().settings().exact_numbers,
                 memory: None,
             },
             state_store,

@@ -57,6 +57,7 @@ impl Work {
             package: self.instance.package.identity(),
             keep_secrets: self.session.accepts_secrets(),
             timeouts: Timeouts::default(),
+            numbers: self.session.daemon().settings().exact_numbers,
             memory: Some(Memory {
                 urn: &self.urn,
                 id: "",

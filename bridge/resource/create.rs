@@ -7,7 +7,6 @@ use isthmus_state::OperationKind;
 use super::state_manager::{Outcome, StateManager};
 use super::{OperationError, OperationWarnings, Target};
 use crate::translate::inputs::{Config, Unknowns};
-use crate::translate::outputs::{OutputOptions, outputs_from_state};
 use crate::translate::sets::in_order_of;
 
 /// The properties of the planned object.
@@ -20,7 +19,7 @@ pub(crate) async fn preview_create(
     let plan = plan(target, &config, warnings).await?;
     target.warn_of_deferral(&plan, warnings);
     target.note(&plan)?;
-    planned_properties(target, &plan, &config, inputs)
+    planned_properties(target, &plan, &config, inputs, warnings)
 }
 
 pub(crate) async fn create<State: StateManager>(
@@ -71,9 +70,8 @@ pub(super) fn planned_properties(
     plan: &Plan,
     config: &Config,
     inputs: &Struct,
+    warnings: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
-    let options =
-        OutputOptions { keep_secrets: target.keep_secrets, secrets: &config.secrets, unknowns: true };
     let planned = in_order_of(&plan.planned, &target.shape.object, inputs);
-    Ok(outputs_from_state(&planned, &target.shape, options)?)
+    Ok(target.outputs(&planned, &config.secrets, true, warnings)?)
 }

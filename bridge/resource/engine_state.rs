@@ -46,7 +46,8 @@ impl EngineState<'_> {
             None => target.new_id(&object, identity.as_ref(), None, secrets, warnings),
         };
         let options = RenderOptions { secrets, like: inputs };
-        let (properties, obstacle) = properties_in_any_case(target, &object, identity, options, status)?;
+        let (properties, obstacle) =
+            properties_in_any_case(target, &object, identity, options, status, warnings)?;
         target.overtake_failed_delete(&id, &properties, warnings).await;
         let failure = failure.map(|failure| target.message(&failure));
         let reasons: Vec<String> = failure.into_iter().chain(obstacle).collect();
@@ -92,7 +93,8 @@ impl StateManager for EngineState<'_> {
         let Some(intent) = intent else {
             let identity = self.target.identity_of(&outcome.object, warnings).await;
             let options = RenderOptions { secrets: outcome.secrets, like: outcome.inputs };
-            let properties = properties_of(self.target, &outcome.object, identity, options, Status::Ready)?;
+            let properties =
+                properties_of(self.target, &outcome.object, identity, options, Status::Ready, warnings)?;
             self.target.overtake_failed_delete(self.id, &properties, warnings).await;
             return Ok(properties);
         };

@@ -70,8 +70,15 @@ impl Target<'_> {
         let secrets = self.secrets_of(inputs);
         let options = RenderOptions { secrets: &secrets, like: sent };
         let kept = async {
-            let (properties, _) = properties_in_any_case(self, left, identity, options, prior.status)
-                .map_err(|error| isthmus_common::error_chain(&error))?;
+            let (properties, _) = properties_in_any_case(
+                self,
+                left,
+                identity,
+                options,
+                prior.status,
+                &mut OperationWarnings::default(),
+            )
+            .map_err(|error| isthmus_common::error_chain(&error))?;
             let left = Bytes::from(properties.encode_to_vec());
             let journal = journal.opened().await.map_err(|error| isthmus_common::error_chain(&error))?;
             let kept = journal.failed_delete_states().keep(&key, &digest(sent), left).await;

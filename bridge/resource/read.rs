@@ -55,7 +55,7 @@ pub(crate) async fn refresh(
     let id = target.id_after_refresh(&object, id, identity.as_ref(), &secrets, warnings);
     let options = RenderOptions { secrets: &secrets, like: properties };
     let value = in_order_of(&object.value, &target.shape.object, properties);
-    let properties = properties_of(target, &object, identity, options, prior.status)?;
+    let properties = properties_of(target, &object, identity, options, prior.status, warnings)?;
     let exact = with_exact_numbers(properties.clone(), &value, &target.shape.object);
     let inputs = inputs_after_refresh(inputs, &exact, &target.shape);
     target.overtake_failed_delete(&id, &properties, warnings).await;
@@ -93,7 +93,7 @@ pub(crate) async fn import(
     let identity = target.identity_of(&object, warnings).await;
     let id = target.new_id(&object, identity.as_ref(), Some(id), &[], warnings);
     let options = RenderOptions { secrets: &[], like: &Struct::default() };
-    let properties = properties_of(target, &object, identity, options, Status::Ready)?;
+    let properties = properties_of(target, &object, identity, options, Status::Ready, warnings)?;
     let exact = with_exact_numbers(properties.clone(), &object.value, &target.shape.object);
     let inputs = target.inputs_of_imported(&object, &exact).await;
     target.overtake_failed_delete(&id, &properties, warnings).await;

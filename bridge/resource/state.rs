@@ -207,11 +207,10 @@ pub(super) fn properties_of(
     identity: Option<StoredIdentity>,
     options: RenderOptions<'_>,
     status: Status,
+    warnings: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
-    let output_options =
-        OutputOptions { keep_secrets: target.keep_secrets, secrets: options.secrets, unknowns: false };
     let value = in_order_of(&object.value, &target.shape.object, options.like);
-    let mut properties = outputs_from_state(&value, &target.shape, output_options)?;
+    let mut properties = target.outputs(&value, options.secrets, false, warnings)?;
     let meta = meta_of(target, object, identity, status);
     add_stored_properties(&mut properties, &meta, &value, &target.shape, target.keep_secrets)
         .map_err(StateError::from)?;
@@ -227,8 +226,9 @@ pub(super) fn properties_in_any_case(
     identity: Option<StoredIdentity>,
     options: RenderOptions<'_>,
     status: Status,
+    warnings: &mut OperationWarnings,
 ) -> Result<(Struct, Option<String>), OperationError> {
-    match properties_of(target, object, identity.clone(), options, status) {
+    match properties_of(target, object, identity.clone(), options, status, warnings) {
         Ok(properties) => Ok((properties, None)),
         Err(error) => {
             let Ok(delta) = raw_state_as_delta(&object.value, &target.shape, target.keep_secrets) else {

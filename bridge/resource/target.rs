@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use isthmus_cty::{AttributePath, Value};
 use isthmus_proto::property::Struct;
 use isthmus_provider::{ApplyFailure, Object, Plan, Provider, ProviderError, Resource};
 
@@ -12,8 +13,11 @@ use super::timeouts::Timeouts;
 use super::warnings::OperationWarnings;
 use crate::package::catalogue::Identity;
 use crate::package::shape::ResourceShape;
+use crate::settings::NumberForm;
+use crate::translate::exact_numbers::form_numbers;
 use crate::translate::inputs::{Config, Unknowns, config_from_inputs};
-use crate::translate::outputs::OutputError;
+use crate::translate::marked_secrets::mark_configured_secrets;
+use crate::translate::outputs::{OutputError, OutputOptions, outputs_from_state};
 
 /// The resource type and session state of an operation.
 #[derive(Debug)]
@@ -25,6 +29,8 @@ pub(crate) struct Target<'a> {
     /// Whether the engine accepts secrets; otherwise it marks outputs itself.
     pub keep_secrets: bool,
     pub timeouts: Timeouts,
+    /// The form of numbers that no double holds.
+    pub numbers: NumberForm,
     /// The session's memory of the resource. `None` for the legacy engine, whose state is in the
     /// state store, and for operations without a resource.
     pub memory: Option<Memory<'a>>,
@@ -58,6 +64,30 @@ impl<'a> Target<'a> {
                 ApplyFailure { object: None, error } => Err(self.failed(error)),
             },
         }
+    }
+
+    /// The properties of a state or planned state, as the engine gets them. `secrets` are paths that are secret beyond the
+    /// schema; so is what repeats a secret of the provider's configuration.
+    pub(crate) fn outputs(
+        &self,
+        state: &Value,
+        secrets: &[AttributePath],
+        unknowns: bool,
+        warnings: &mut OperationWarnings,
+    ) -> Result<Struct, OutputError> {
+        let options = OutputOptions { keep_secrets: self.keep_secrets, secrets, unknowns };
+        let mut properties = outputs_from_state(state, &self.shape, options)?;
+        if self.keep_secrets {
+            mark_configured_secrets(&mut properties, self.provider.secrets());
+        }
+        warnings.lost_digits.extend(form_numbers(
+            &mut properties,
+            state,
+            &self.shape.object,
+            self.numbers,
+            &self.shape.terraform_type,
+        ));
+        Ok(properties)
     }
 
     /// Translates `inputs` to a configuration.

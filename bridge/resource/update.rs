@@ -31,7 +31,7 @@ pub(crate) async fn preview_update(
     let (plan, config, news) = plan(target, prior, changes, Unknowns::Keep, warnings).await?;
     target.warn_of_deferral(&plan, warnings);
     target.note(&plan)?;
-    planned_properties(target, &plan, &config, &news)
+    planned_properties(target, &plan, &config, &news, warnings)
 }
 
 /// Updates the resource in place and returns its properties.

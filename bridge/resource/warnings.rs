@@ -2,6 +2,8 @@
 
 use isthmus_provider::Diagnostic;
 
+use crate::translate::exact_numbers::LostDigits;
+
 /// What an operation yields besides its result.
 #[derive(Debug, Default)]
 pub(crate) struct OperationWarnings {
@@ -9,6 +11,14 @@ pub(crate) struct OperationWarnings {
     pub diagnostics: Vec<Diagnostic>,
     /// Warnings that name properties already.
     pub texts: Vec<String>,
+    /// Numbers that lose digits, of which a user is warned once a path.
+    pub lost_digits: Vec<LostDigits>,
     /// Whether the name among checked inputs is generated.
     pub is_name_generated: bool,
+}
+
+impl OperationWarnings {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.diagnostics.is_empty() && self.texts.is_empty() && self.lost_digits.is_empty()
+    }
 }

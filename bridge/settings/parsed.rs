@@ -10,10 +10,10 @@ use isthmus_state::{KeySource, StoreAddress};
 
 use super::values::{self, choice};
 use super::{
-    ALL, ALLOW_USERS, AllowedUsers, DEFAULT_STOP_GRACE_PERIOD, HOME, KEY, KEY_FILE, KILL_SESSIONS, LOCK_FILE,
-    LOG_CALLS, NAME_PROPERTIES, NameProperties, OFFLINE, PASSPHRASE, PREFIX, PROVIDER, PROVIDER_META,
-    ProviderMeta, SCHEMA_CACHE, SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD, STORE, STORE_CA, Setting, WRITE_ONLY,
-    foreign,
+    ALL, ALLOW_USERS, AllowedUsers, DEFAULT_STOP_GRACE_PERIOD, EXACT_NUMBERS, HOME, KEY, KEY_FILE,
+    KILL_SESSIONS, LOCK_FILE, LOG_CALLS, NAME_PROPERTIES, NameProperties, OFFLINE, PASSPHRASE, PREFIX,
+    PROVIDER, PROVIDER_META, ProviderMeta, SCHEMA_CACHE, SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD, STORE,
+    STORE_CA, Setting, WRITE_ONLY, foreign,
 };
 
 /// Maximum length, in characters, of an invalid value in an error.
@@ -27,6 +27,8 @@ pub struct Settings {
     pub stop_grace_period: Duration,
     /// The directory of the state store, keys and caches.
     pub home: Option<PathBuf>,
+    /// The form of numbers that no double holds.
+    pub exact_numbers: NumberForm,
     /// The key of the state store; by default the one in the home.
     pub key: Option<KeySource>,
     /// The lock file of providers.
@@ -50,6 +52,16 @@ pub struct Settings {
     pub write_only: WriteOnly,
     /// Warnings about variables without effect, for the user.
     pub warnings: Vec<String>,
+}
+
+/// What stands in outputs and results for a number that no double holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NumberForm {
+    /// The nearest double, with a warning.
+    #[default]
+    Number,
+    /// A decimal string.
+    String,
 }
 
 /// What a legacy engine gets of sensitive outputs.
@@ -101,6 +113,7 @@ impl Settings {
                 .value(STOP_GRACE_PERIOD, values::seconds)
                 .unwrap_or(DEFAULT_STOP_GRACE_PERIOD),
             home: reader.value(HOME, values::path),
+            exact_numbers: reader.value(EXACT_NUMBERS, choice(&NumberForm::VALUES)).unwrap_or_default(),
             key: reader.key(),
             kill_sessions: reader.value(KILL_SESSIONS, values::boolean).unwrap_or(false),
             lock_file: reader.value(LOCK_FILE, values::path),
@@ -132,6 +145,10 @@ impl Default for Settings {
     fn default() -> Self {
         Self::parse([]).expect("what is not set cannot be misunderstood")
     }
+}
+
+impl NumberForm {
+    const VALUES: [(&str, Self); 2] = [("number", Self::Number), ("string", Self::String)];
 }
 
 impl SensitiveOutputs {

@@ -12,9 +12,22 @@
 use isthmus_cty::{Number, Value};
 use isthmus_proto::property::{Struct, Value as Property};
 
-use super::property::{self, PropertyView, SIGNATURE_KEY};
+use super::property::{self, PropertyView, SIGNATURE_KEY, VALUE_KEY};
 use super::property_path::{PropertyPath, PropertyStep};
 use crate::package::shape::{ObjectShape, Shape};
+use crate::settings::{EXACT_NUMBERS, NumberForm};
+
+/// A number that a program gets with other digits.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LostDigits {
+    /// The resource type, data source or function.
+    of: String,
+    path: PropertyPath,
+    /// The number and the double that stands for it; `None` where they are secret.
+    numbers: Option<(String, f64)>,
+    /// Whether it has another form, which the setting chooses.
+    has_other_form: bool,
+}
 
 /// Replaces the numbers in `properties`, which were translated from `state`, by decimal strings if
 /// doubles would change them. Properties that do not match `state` any more, by order or schema,
@@ -22,8 +35,35 @@ use crate::package::shape::{ObjectShape, Shape};
 ///
 /// Numbers in dynamic values stay, too: a string would be one for the provider.
 pub(crate) fn with_exact_numbers(mut properties: Struct, state: &Value, shape: &ObjectShape) -> Struct {
-    object(&mut properties, state, shape);
+    Exact::new(NumberForm::String).object(&mut properties, state, shape);
     properties
+}
+
+/// Gives the numbers in `properties`, which were translated from `state`, a form; returns those that
+/// lose digits, a few at most.
+pub(crate) fn form_numbers(
+    properties: &mut Struct,
+    state: &Value,
+    shape: &ObjectShape,
+    form: NumberForm,
+    of: &str,
+) -> Vec<LostDigits> {
+    let mut exact = Exact { of, ..Exact::new(form) };
+    exact.object(properties, state, shape);
+    exact.lost
+}
+
+/// As [`form_numbers`], for one property.
+pub(crate) fn form_number(
+    property: &mut Property,
+    value: &Value,
+    shape: &Shape,
+    form: NumberForm,
+    of: &str,
+) -> Vec<LostDigits> {
+    let mut exact = Exact { of, ..Exact::new(form) };
+    exact.value(property, value, shape);
+    exact.lost
 }
 
 /// The paths in `inputs` of integers that may have been rounded, a few at most.
@@ -88,62 +128,158 @@ fn is_doubtful(number: f64) -> bool {
     whole && format!("{:e}", number.abs()).bytes().take_while(|byte| *byte != b'e').count() > ROUND_DIGITS + 1
 }
 
-fn object(properties: &mut Struct, value: &Value, shape: &ObjectShape) {
-    let Value::Object(attributes) = value else { return };
-    for field in &shape.fields {
-        if let (Some(property), Some(value)) =
-            (properties.get_mut(&field.pulumi), attributes.get(&field.terraform))
-        {
-            exact(property, value, &field.shape);
+struct Exact<'a> {
+    form: NumberForm,
+    of: &'a str,
+    path: Vec<PropertyStep>,
+    is_secret: bool,
+    lost: Vec<LostDigits>,
+}
+
+impl Exact<'_> {
+    fn new(form: NumberForm) -> Self {
+        Self { form, of: "", path: Vec::new(), is_secret: false, lost: Vec::new() }
+    }
+
+    fn object(&mut self, properties: &mut Struct, value: &Value, shape: &ObjectShape) {
+        let Value::Object(attributes) = value else { return };
+        for field in &shape.fields {
+            if let (Some(property), Some(value)) =
+                (properties.get_mut(&field.pulumi), attributes.get(&field.terraform))
+            {
+                self.at(PropertyStep::Name(field.pulumi.clone()), field.sensitive, |exact| {
+                    exact.value(property, value, &field.shape);
+                });
+            }
         }
+    }
+
+    fn value(&mut self, property: &mut Property, value: &Value, shape: &Shape) {
+        if let Property::Struct(members) = property
+            && members.contains_key(SIGNATURE_KEY)
+        {
+            // A secret: states contain no other special values.
+            if let Some(inner) = members.get_mut(VALUE_KEY) {
+                let around = std::mem::replace(&mut self.is_secret, true);
+                self.value(inner, value, shape);
+                self.is_secret = around;
+            }
+            return;
+        }
+        match (shape, property, value) {
+            (Shape::Number, property @ Property::Number(_), Value::Number(number)) => {
+                let Property::Number(double) = *property else { return };
+                if changes(number, double) {
+                    match self.form {
+                        NumberForm::String => *property = Property::String(number.to_decimal_text()),
+                        NumberForm::Number => self.lose(number, double, true),
+                    }
+                }
+            }
+            (
+                Shape::List(element) | Shape::Set(element),
+                Property::List(properties),
+                Value::List(values) | Value::Set(values) | Value::Tuple(values),
+            ) if properties.len() == values.len() => {
+                for (index, (property, value)) in properties.iter_mut().zip(values).enumerate() {
+                    self.at(PropertyStep::Index(index), false, |exact| exact.value(property, value, element));
+                }
+            }
+            (
+                Shape::FlattenedList(element) | Shape::FlattenedSet(element),
+                property,
+                Value::List(values) | Value::Set(values) | Value::Tuple(values),
+            ) => {
+                if let [only] = values.as_slice() {
+                    self.value(property, only, element);
+                }
+            }
+            (Shape::Map(element), Property::Struct(entries), Value::Map(values) | Value::Object(values)) => {
+                for (key, value) in values {
+                    if let Some(property) = entries.get_mut(key) {
+                        self.at(PropertyStep::Name(key.to_string()), false, |exact| {
+                            exact.value(property, value, element);
+                        });
+                    }
+                }
+            }
+            (Shape::Object(shape), Property::Struct(properties), value) => {
+                self.object(properties, value, shape);
+            }
+            (Shape::Dynamic, property, value) => {
+                self.dynamic(property, value);
+            }
+            _ => {}
+        }
+    }
+
+    fn dynamic(&mut self, property: &Property, value: &Value) {
+        match (property, value) {
+            (property, Value::Dynamic(typed)) => self.dynamic(property, &typed.1),
+            (Property::Number(double), Value::Number(number)) if changes(number, *double) => {
+                // Text would be text for the provider.
+                self.lose(number, *double, false);
+            }
+            (Property::List(properties), Value::List(values) | Value::Set(values) | Value::Tuple(values)) => {
+                for (index, (property, value)) in properties.iter().zip(values).enumerate() {
+                    self.at(PropertyStep::Index(index), false, |exact| exact.dynamic(property, value));
+                }
+            }
+            (Property::Struct(properties), Value::Map(values) | Value::Object(values)) => {
+                for (key, value) in values {
+                    if let Some(property) = properties.get(key) {
+                        self.at(PropertyStep::Name(key.to_string()), false, |exact| {
+                            exact.dynamic(property, value);
+                        });
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn lose(&mut self, number: &Number, double: f64, has_other_form: bool) {
+        if self.lost.len() < MAXIMUM_DOUBTS {
+            let numbers = (!self.is_secret).then(|| (number.to_decimal_text(), double));
+            let (of, path) = (self.of.to_owned(), PropertyPath(self.path.clone()));
+            self.lost.push(LostDigits { of, path, numbers, has_other_form });
+        }
+    }
+
+    fn at(&mut self, step: PropertyStep, is_secret: bool, walk: impl FnOnce(&mut Self)) {
+        let around = self.is_secret;
+        self.is_secret |= is_secret;
+        self.path.push(step);
+        walk(self);
+        self.path.pop();
+        self.is_secret = around;
     }
 }
 
-fn exact(property: &mut Property, value: &Value, shape: &Shape) {
-    if let Property::Struct(members) = property
-        && members.contains_key(SIGNATURE_KEY)
-    {
-        // A secret: states contain no other special values.
-        if let Some(inner) = members.get_mut("value") {
-            exact(inner, value, shape);
-        }
-        return;
+impl LostDigits {
+    /// The same without the numbers.
+    pub(crate) fn hidden(self) -> Self {
+        Self { numbers: None, ..self }
     }
-    match (shape, property, value) {
-        (Shape::Number, property @ Property::Number(_), Value::Number(number)) => {
-            if let Property::Number(double) = *property
-                && changes(number, double)
-            {
-                *property = Property::String(number.to_decimal_text());
-            }
-        }
-        (
-            Shape::List(element) | Shape::Set(element),
-            Property::List(properties),
-            Value::List(values) | Value::Set(values) | Value::Tuple(values),
-        ) if properties.len() == values.len() => {
-            for (property, value) in properties.iter_mut().zip(values) {
-                exact(property, value, element);
-            }
-        }
-        (
-            Shape::FlattenedList(element) | Shape::FlattenedSet(element),
-            property,
-            Value::List(values) | Value::Set(values) | Value::Tuple(values),
-        ) => {
-            if let [only] = values.as_slice() {
-                exact(property, only, element);
-            }
-        }
-        (Shape::Map(element), Property::Struct(entries), Value::Map(values) | Value::Object(values)) => {
-            for (key, value) in values {
-                if let Some(property) = entries.get_mut(key) {
-                    exact(property, value, element);
-                }
-            }
-        }
-        (Shape::Object(shape), Property::Struct(properties), value) => object(properties, value, shape),
-        _ => {}
+
+    /// Where it is.
+    pub(crate) fn place(&self) -> String {
+        let Self { of, path, .. } = self;
+        if path.0.is_empty() { format!("the result of {of}") } else { format!("`{path}` of {of}") }
+    }
+
+    pub(crate) fn warning(&self) -> String {
+        let place = self.place();
+        let what = match &self.numbers {
+            Some((exact, shown)) => format!("is {exact}, and a program gets {shown:?}"),
+            None => "has more digits than a program gets".to_owned(),
+        };
+        let remedy = if self.has_other_form {
+            format!("; with {}=string it gets such numbers as strings", EXACT_NUMBERS.name)
+        } else {
+            String::new()
+        };
+        format!("{place} {what}, because numbers of programs hold about 16 digits{remedy}")
     }
 }
 

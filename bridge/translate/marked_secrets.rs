@@ -4,11 +4,36 @@ use isthmus_cty::Number;
 use isthmus_proto::property::{Struct, Value};
 use isthmus_provider::{KnownSecrets, Retention};
 
-use super::property::{self, AssetSource, PropertyView};
+use super::property::{self, AssetSource, PropertyView, SIGNATURE_KEY};
 
 /// Collects all values that are marked as secret, at any depth.
 pub(crate) fn note_secrets(bag: &Struct, secrets: &KnownSecrets, retention: Retention) {
     SecretCollector { secrets, retention }.bag(bag, false);
+}
+
+/// Marks texts that repeat a secret of the provider's configuration, at any depth.
+pub(crate) fn mark_configured_secrets(bag: &mut Struct, secrets: &KnownSecrets) {
+    if secrets.has_configured() {
+        mark_in_bag(bag, secrets);
+    }
+}
+
+fn mark_in_bag(bag: &mut Struct, secrets: &KnownSecrets) {
+    for (_, value) in bag.iter_mut() {
+        mark(value, secrets);
+    }
+}
+
+fn mark(value: &mut Value, secrets: &KnownSecrets) {
+    match value {
+        Value::String(text) if secrets.is_configured(text) => {
+            *value = property::secret(std::mem::take(value))
+        }
+        Value::List(elements) => elements.iter_mut().for_each(|element| mark(element, secrets)),
+        // Special values are marked already, or hold no text of the provider.
+        Value::Struct(bag) if !bag.contains_key(SIGNATURE_KEY) => mark_in_bag(bag, secrets),
+        _ => {}
+    }
 }
 
 struct SecretCollector<'a> {

@@ -47,6 +47,8 @@ pub struct KnownSecrets(Arc<Shared>);
 #[derive(Default)]
 struct Shared {
     any: AtomicBool,
+    /// Whether any is kept as long as the session.
+    any_configured: AtomicBool,
     registry: Mutex<Registry>,
 }
 
@@ -112,6 +114,23 @@ impl KnownSecrets {
         }
     }
 
+    /// Whether any secret is kept as long as the session, as those of the provider's configuration are.
+    pub fn has_configured(&self) -> bool {
+        self.0.any_configured.load(Ordering::Acquire)
+    }
+
+    /// Whether a text is, or contains, a secret of the provider's configuration.
+    pub fn is_configured(&self, text: &str) -> bool {
+        let registry = self.registry();
+        let mut configured = registry
+            .known
+            .iter()
+            .filter(|(_, met)| met.retention == Retention::Session && met.kind == Kind::Text);
+        configured.any(|(secret, _)| {
+            text == &**secret || (secret.chars().count() >= FOUND_ANYWHERE && text.contains(&**secret))
+        })
+    }
+
     /// `text` with [`REDACTED`](isthmus_common::REDACTED) in place of every secret that is known.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if !self.0.any.load(Ordering::Acquire) {
@@ -145,6 +164,9 @@ impl KnownSecrets {
         }
         self.registry().learn(text, kind, retention);
         self.0.any.store(true, Ordering::Release);
+        if retention == Retention::Session {
+            self.0.any_configured.store(true, Ordering::Release);
+        }
     }
 
     fn registry(&self) -> MutexGuard<'_, Registry> {

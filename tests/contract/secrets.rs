@@ -1,5 +1,6 @@
 //! Secrets in properties: what was secret, or is sensitive, comes back wrapped; what is write-only does not come back.
 
+mod configured;
 mod redaction;
 mod write_only;
 

@@ -27,7 +27,7 @@ use crate::lumirpc::stored_resource::{
 };
 use crate::package::catalogue::TokenError;
 use crate::resource::{OperationWarnings, Target, Timeouts, describe};
-use crate::settings::Settings;
+use crate::settings::{NumberForm, Settings};
 use providers::{Providers, Unavailable};
 
 const EXAMPLES: &str = "\
@@ -202,6 +202,7 @@ fn stored_resource<'a>(
             package,
             keep_secrets: false,
             timeouts: Timeouts::default(),
+            numbers: NumberForm::default(),
             memory: None,
         },
         state_store,

@@ -17,6 +17,7 @@ use super::report;
 use crate::daemon::UnconfirmedCreations;
 use crate::resource::intents::warn_on_failure;
 use crate::resource::{OperationError, OperationWarnings, StateError, Target};
+use crate::translate::exact_numbers::form_numbers;
 use crate::translate::outputs::{OutputOptions, outputs_from_state};
 use crate::translate::raw_state::raw_state;
 
@@ -131,7 +132,9 @@ impl StoredResource<'_> {
     ) -> Result<Struct, StoredResourceError> {
         let options = OutputOptions { keep_secrets: true, secrets: &[], unknowns: false };
         let shape = &self.target.shape;
-        let outputs = outputs_from_state(&object.value, shape, options).map_err(OperationError::from)?;
+        let mut outputs = outputs_from_state(&object.value, shape, options).map_err(OperationError::from)?;
+        let (numbers, of) = (self.target.numbers, &shape.terraform_type);
+        warnings.lost_digits.extend(form_numbers(&mut outputs, &object.value, &shape.object, numbers, of));
         let (outputs, diagnostics) =
             report::tell(outputs, &shape.terraform_type, id, self.withhold_sensitive);
         warnings.diagnostics.extend(diagnostics);

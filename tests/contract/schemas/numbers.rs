@@ -50,6 +50,54 @@ on_both_protocols! {
         }
     }
 
+    async fn numbers_beyond_doubles_are_decimal_strings_where_the_user_wants_them(protocol) {
+        let setup = Setup::sandbox(protocol).with("SANDBOX_ODD", "true").with("ISTHMUS_EXACT_NUMBERS", "string");
+        let (host, session) = setup.session().await?;
+        let numbers = session.resource("sandbox:index/oddNumbers:OddNumbers", "numbers");
+        for number in NUMBERS {
+            let expected = inputs(number);
+            assert_eq!(numbers.preview_create(&expected).await?["value"], expected["value"]);
+            let made = numbers.make(&expected).await?;
+            for (name, value) in expected.as_object().expect("properties") {
+                assert_eq!(&made.outputs[name], value, "{name}");
+            }
+            assert_eq!(made.outputs["huge"], "9007199254740993");
+            assert!(!numbers.diff(&made, &made.inputs).await?.some, "{number}: nothing has changed");
+            let read = numbers.refresh(&made).await?.expect("it is there");
+            assert_eq!(read, made, "{number}: a refresh changes neither outputs nor inputs");
+            let mut news = made.inputs.clone();
+            news["label"] = json!("changed");
+            let changed = numbers.update(&read, &news).await?;
+            assert_eq!(changed.outputs["value"], number);
+            assert!(!numbers.diff(&changed, &news).await?.some, "{number}: nothing has changed");
+            numbers.delete(&changed).await?;
+        }
+        let shown: Vec<String> = host.engine.shown().into_iter().map(|line| line.message).collect();
+        let open = "`open[0]` of sandbox_odd_numbers is 9007199254740993, and a program gets 9007199254740992.0, because numbers of \
+                    programs hold about 16 digits";
+        assert_eq!(shown, [open], "text there would be text for the provider");
+    }
+
+    async fn a_number_that_loses_digits_is_warned_of_once_a_path(protocol) {
+        let (host, session) = Setup::sandbox(protocol).with("SANDBOX_ODD", "true").session().await?;
+        let numbers = session.resource("sandbox:index/oddNumbers:OddNumbers", "numbers");
+        let made = numbers.make(&json!({"value": "9007199254740993"})).await?;
+        let other = json!({"value": "9007199254740995"});
+        let changed = numbers.update(&made, &other).await?;
+        numbers.refresh(&changed).await?;
+        let mut shown: Vec<String> = host.engine.shown().into_iter().map(|line| line.message).collect();
+        shown.sort();
+        let warning = |path: &str, exact: &str, nearest: &str| {
+            format!(
+                "`{path}` of sandbox_odd_numbers is {exact}, and a program gets {nearest}, because numbers of programs hold about \
+                 16 digits; with ISTHMUS_EXACT_NUMBERS=string it gets such numbers as strings"
+            )
+        };
+        let mut expected = ["huge", "open[0]", "value"].map(|path| warning(path, "9007199254740993", "9007199254740992.0"));
+        expected[1] = expected[1].replace("; with ISTHMUS_EXACT_NUMBERS=string it gets such numbers as strings", "");
+        assert_eq!(shown, expected);
+    }
+
     async fn a_number_that_may_have_lost_digits_is_warned_of_at_check(protocol) {
         let (host, session) = Setup::sandbox(protocol).with("SANDBOX_ODD", "true").session().await?;
         let numbers = session.resource("sandbox:index/oddNumbers:OddNumbers", "numbers");
