@@ -371,8 +371,12 @@ impl ResourceProvider for PulumiService {
                 inputs: Some(found.inputs),
                 refresh_before_update: false,
             },
-            // Without id and properties, the engine treats it as deleted.
-            None => ReadResponse::default(),
+            // Without an id, the engine treats it as deleted.
+            None => ReadResponse {
+                properties: Some(Struct::new()),
+                inputs: Some(Struct::new()),
+                ..ReadResponse::default()
+            },
         };
         Ok(Response::new(response))
     }

@@ -812,6 +812,15 @@ const INPUTS: &[Entry] = &[
         }]),
     },
     Entry {
+        id: "unchanged-configuration",
+        what: "DiffConfig of an equal configuration, and of one with a value that is not known yet",
+        go_bridge: "DIFF_UNKNOWN: the engine compares outputs with inputs itself",
+        isthmus: "DIFF_NONE, and an update of that value; notation, as of JSON, is no difference",
+        why: "the engine would show differences of notation",
+        back: NONE,
+        shown: Shown::Elsewhere("tests/contract/providers/configuration.rs"),
+    },
+    Entry {
         id: "terraform-names-of-configuration",
         what: "a configuration key by Terraform's name, where Pulumi's is another",
         go_bridge: "passes, and has no effect",
@@ -1323,6 +1332,15 @@ const USERS: &[Entry] = &[
         why: "an account's number must stay what it is",
         back: NONE,
         shown: Shown::Elsewhere("tests/contract/schemas/numbers.rs"),
+    },
+    Entry {
+        id: "updates-that-replace",
+        what: "an Update that the provider can only answer with a replacement",
+        go_bridge: "is applied as the provider plans it",
+        isthmus: "is refused before anything is done, with the properties",
+        why: "the engine would keep the id of an object that is gone",
+        back: NONE,
+        shown: Shown::Elsewhere("tests/contract/changes/lifecycle.rs"),
     },
     Entry {
         id: "deprecated-properties",

@@ -1,11 +1,41 @@
 //! Resources from their creation to their deletion, on the sandbox and on HashiCorp's own libraries.
 
+use isthmus_proto::property::Struct;
+use isthmus_proto::pulumirpc::ReadRequest;
+
 use crate::harness::resource::Resource;
 use crate::harness::{
-    Host, Json, Outcome, Protocol, Session, Setup, Status, Stored, json, on_both_protocols, secret,
+    Code, Host, Json, Outcome, Protocol, Session, Setup, Status, Stored, bag, json, on_both_protocols, secret,
 };
 
 on_both_protocols! {
+    async fn an_update_that_only_a_replacement_can_make_is_refused_before_anything_is_done(host, session: sandbox) {
+        let note = session.note();
+        let made = note.make(&json!({"title": "Hello", "color": "red"})).await?;
+        // An engine that has not asked Diff, or was told to update all the same.
+        let status = note.update(&made, &json!({"title": "Hello", "color": "blue"})).await.expect_err("it is refused");
+        assert_eq!(status.code(), Code::FailedPrecondition);
+        let text = "the provider can only replace this resource, because of a change to `color`; run the update again";
+        assert_eq!(status.message(), text);
+        assert_eq!(host.objects()[0]["color"], "red");
+    }
+
+    async fn what_does_not_exist_is_read_as_nothing_with_empty_properties(session: sandbox) {
+        let note = session.note();
+        for (properties, inputs) in [(json!({}), json!({})), (json!({"title": "Hello"}), json!({"title": "Hello"}))] {
+            let request = ReadRequest {
+                id: "no-such-note".to_owned(),
+                urn: note.urn().to_owned(),
+                properties: Some(bag(&properties)),
+                inputs: Some(bag(&inputs)),
+                ..Default::default()
+            };
+            let answer = session.call("Read", request, async |mut client, request| client.read(request).await).await?;
+            assert_eq!(answer.id, "");
+            assert_eq!((answer.properties, answer.inputs), (Some(Struct::new()), Some(Struct::new())));
+        }
+    }
+
     async fn a_note_is_created_read_changed_and_deleted(host, session: sandbox) {
         a_note_lives(&host, &session).await?;
     }

@@ -240,12 +240,12 @@ impl Resource {
         let name = if outputs.is_some() { "Read (refresh)" } else { "Read (import)" };
         let answer =
             self.session.call(name, request, async |mut client, request| client.read(request).await).await?;
-        let Some(outputs) = answer.properties else {
-            assert_eq!(answer.id, "", "what is gone has no id");
+        let outputs = answer.properties.expect("properties, empty ones of what is gone");
+        let inputs = json_of(&answer.inputs.expect("inputs, empty ones of what is gone"));
+        if answer.id.is_empty() {
+            assert!(outputs.is_empty() && inputs == json!({}), "what is gone has no properties");
             return Ok(None);
-        };
-        assert_ne!(answer.id, "", "what was found has an id");
-        let inputs = json_of(&answer.inputs.expect("what was found has inputs"));
+        }
         Ok(Some(Stored { id: answer.id, inputs, outputs: json_of(&outputs) }))
     }
 

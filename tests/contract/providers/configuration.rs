@@ -1,5 +1,7 @@
 //! The provider's own configuration.
 
+use isthmus_proto::pulumirpc::diff_response::DiffChanges;
+
 use crate::harness::engine::Severity;
 use crate::harness::{Code, Json, Setup, json, on_both_protocols, secret, unknown};
 
@@ -68,6 +70,9 @@ on_both_protocols! {
 
         let same = session.diff_config(&old, &old).await?;
         assert!(same.replaces.is_empty() && same.diffs.is_empty(), "{same:?}");
+        assert_eq!(same.changes(), DiffChanges::DiffNone);
+        let unknown = session.diff_config(&old, &json!({"region": unknown(), "version": "0.0.0"})).await?;
+        assert_eq!((unknown.changes(), unknown.diffs), (DiffChanges::DiffSome, vec!["region".to_owned()]));
         let moved = session.diff_config(&old, &json!({"region": "south", "version": "0.0.0"})).await?;
         assert_eq!(moved.diffs, ["region"]);
         assert_eq!(moved.replaces, [""; 0]);
