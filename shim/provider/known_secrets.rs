@@ -64,6 +64,8 @@ pub enum Retention {
 #[derive(Default)]
 struct Registry {
     known: HashMap<Arc<str>, Met>,
+    /// The texts among them that are kept as long as the session.
+    configured: Vec<Arc<str>>,
     /// Not in the index yet.
     pending: Vec<(Arc<str>, Kind)>,
     index: Index,
@@ -121,12 +123,7 @@ impl KnownSecrets {
 
     /// Whether a text is, or contains, a secret of the provider's configuration.
     pub fn is_configured(&self, text: &str) -> bool {
-        let registry = self.registry();
-        let mut configured = registry
-            .known
-            .iter()
-            .filter(|(_, met)| met.retention == Retention::Session && met.kind == Kind::Text);
-        configured.any(|(secret, _)| {
+        self.registry().configured.iter().any(|secret| {
             text == &**secret || (secret.chars().count() >= FOUND_ANYWHERE && text.contains(&**secret))
         })
     }
@@ -186,6 +183,13 @@ impl Registry {
         self.clock += 1;
         // One more byte tells that there was more.
         let text = beginning(text, LONGEST + 1);
+        let is_configured = |met: &Met| met.retention == Retention::Session;
+        if retention == Retention::Session
+            && kind == Kind::Text
+            && !self.known.get(text).is_some_and(is_configured)
+        {
+            self.configured.push(Arc::from(text));
+        }
         if let Some(met) = self.known.get_mut(text) {
             met.at = self.clock;
             if retention == Retention::Session && met.retention == Retention::Usual {
@@ -406,6 +410,30 @@ mod tests {
             assert_eq!(secrets.redact(kept), "[secret]", "{kept}");
         }
         assert_ne!(secrets.redact(&other(0)), "[secret]");
+    }
+
+    #[test]
+    fn what_is_or_contains_a_configured_secret_is_known_by_it() {
+        let secrets = KnownSecrets::default();
+        secrets.learn("met on the way", Retention::Usual);
+        assert!(!secrets.has_configured() && !secrets.is_configured("met on the way"));
+        for text in ["configured-token", "abc", "true", "met on the way"] {
+            secrets.learn(text, Retention::Session);
+        }
+        secrets.learn_number("12345", Retention::Session);
+        assert!(secrets.has_configured());
+        for (text, expected) in [
+            ("configured-token", true),
+            ("Bearer configured-token", true),
+            ("configured-toke", false),
+            ("abc", true),
+            ("abcd", false),
+            ("true", false),
+            ("12345", false),
+            ("met on the way", true),
+        ] {
+            assert_eq!(secrets.is_configured(text), expected, "{text}");
+        }
     }
 
     #[test]
