@@ -40,6 +40,7 @@ fn target<'a>(instance: &'a Instance, provider: &'a Provider) -> Result<Target<'
         keep_secrets: true,
         timeouts: Timeouts::default(),
         numbers: instance.settings().exact_numbers,
+        plans: None,
         memory: None,
     })
 }

@@ -86,6 +86,7 @@ pub(crate) async fn begin_list(
         keep_secrets: false,
         timeouts: Timeouts::default(),
         numbers: instance.settings().exact_numbers,
+        plans: None,
         memory: None,
     };
     let mut given = query.clone();

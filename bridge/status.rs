@@ -69,9 +69,9 @@ pub(crate) fn of_stored_resource(error: StoredResourceError) -> Status {
     match error {
         StoredResourceError::Operation(error) => of_operation(error),
         StoredResourceError::Undone { .. } => Status::aborted(text),
-        StoredResourceError::LeftBehind { .. } | StoredResourceError::NotStored { .. } => {
-            Status::unknown(text)
-        }
+        StoredResourceError::Partial(_)
+        | StoredResourceError::LeftBehind { .. }
+        | StoredResourceError::NotStored { .. } => Status::unknown(text),
         StoredResourceError::EncryptedStore(_)
         | StoredResourceError::Unknown { .. }
         | StoredResourceError::Ambiguous { .. }

@@ -33,6 +33,7 @@ pub(super) async fn carry_out(
         keep_secrets: session.accepts_secrets(),
         timeouts: Timeouts::default(),
         numbers: instance.settings().exact_numbers,
+        plans: None,
         memory: None,
     };
     let config = target.config(arguments, Unknowns::Reject)?;

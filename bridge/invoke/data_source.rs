@@ -29,6 +29,7 @@ pub(super) async fn read(
         keep_secrets: result_options.keep_secrets,
         timeouts: Timeouts::default(),
         numbers: instance.settings().exact_numbers,
+        plans: None,
         memory: None,
     };
     let config =

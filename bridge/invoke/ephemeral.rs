@@ -28,6 +28,7 @@ pub(super) async fn open(
         keep_secrets,
         timeouts: Timeouts::default(),
         numbers: instance.settings().exact_numbers,
+        plans: None,
         memory: None,
     };
     let type_name = &target.shape.terraform_type;

@@ -45,11 +45,11 @@ impl LumiService {
         Ok(names.of(&shape.terraform_type))
     }
 
-    /// The subject of an intent: the resource's name, or its type's where no property names it.
-    async fn subject(&self, work: &Work, type_token: &str, properties: Option<&Struct>) -> String {
-        let configured = self.name_properties(&work.session, type_token).await.unwrap_or_default();
-        let name = properties.and_then(|properties| resource_name(type_token, properties, configured).ok());
-        name.unwrap_or_else(|| type_token.to_owned())
+    /// The resource's name, by which the engine calls it in every call about it; `None` where no
+    /// property names it.
+    async fn name_of(&self, work: &Work, type_token: &str, properties: Option<&Struct>) -> Option<String> {
+        let configured = self.name_properties(&work.session, type_token).await.ok()?;
+        resource_name(type_token, properties?, configured).ok()
     }
 }
 
@@ -66,7 +66,7 @@ impl ResourceProvider for LumiService {
 
     async fn check(&self, request: Request<CheckRequest>) -> Result<Response<CheckResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
-        let stored = work.resource(&request.r#type).await?;
+        let stored = work.resource(&request.r#type, None).await?;
         let mut warnings = OperationWarnings::default();
         let properties = request.properties.unwrap_or_default();
         let configured = self.name_properties(&work.session, &request.r#type).await?;
@@ -104,7 +104,8 @@ impl ResourceProvider for LumiService {
 
     async fn diff(&self, request: Request<DiffRequest>) -> Result<Response<DiffResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
-        let mut stored = work.configured_resource(&request.r#type).await?;
+        let name = self.name_of(&work, &request.r#type, request.news.as_ref()).await;
+        let mut stored = work.configured_resource(&request.r#type, name).await?;
         let mut warnings = OperationWarnings::default();
         let olds = without_names(request.olds, &stored.target.shape);
         let news = without_names(request.news, &stored.target.shape);
@@ -116,10 +117,10 @@ impl ResourceProvider for LumiService {
 
     async fn create(&self, request: Request<CreateRequest>) -> Result<Response<CreateResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
-        let subject = self.subject(&work, &request.r#type, request.properties.as_ref()).await;
+        let name = self.name_of(&work, &request.r#type, request.properties.as_ref()).await;
         run_to_completion(Arc::clone(&work.session), async move {
-            let stored = work.configured_resource(&request.r#type).await?;
-            let stored = stored.for_operation(Operation::Create, subject, None);
+            let stored = work.configured_resource(&request.r#type, name).await?;
+            let stored = stored.for_operation(Operation::Create, None);
             let mut warnings = OperationWarnings::default();
             let inputs = without_names(request.properties, &stored.target.shape);
             let created = work.limited(&stored, stored.create(&inputs, &mut warnings)).await;
@@ -132,8 +133,8 @@ impl ResourceProvider for LumiService {
 
     async fn get(&self, request: Request<GetRequest>) -> Result<Response<GetResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
-        let stored = work.configured_resource(&request.r#type).await?;
-        let stored = stored.for_operation(Operation::Read, String::new(), None);
+        let stored = work.configured_resource(&request.r#type, None).await?;
+        let stored = stored.for_operation(Operation::Read, None);
         let mut warnings = OperationWarnings::default();
         let properties = work.limited(&stored, stored.get(&request.id, &mut warnings)).await;
         let properties = work.finish(&stored, warnings, properties).await?;
@@ -142,12 +143,12 @@ impl ResourceProvider for LumiService {
 
     async fn update(&self, request: Request<UpdateRequest>) -> Result<Response<UpdateResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
-        let subject = self.subject(&work, &request.r#type, request.news.as_ref()).await;
+        let name = self.name_of(&work, &request.r#type, request.news.as_ref()).await;
         run_to_completion(Arc::clone(&work.session), async move {
-            let stored = work.configured_resource(&request.r#type).await?;
+            let stored = work.configured_resource(&request.r#type, name).await?;
             let mut warnings = OperationWarnings::default();
             let olds = without_names(request.olds, &stored.target.shape);
-            let stored = stored.for_operation(Operation::Update, subject, Some(&olds));
+            let stored = stored.for_operation(Operation::Update, Some(&olds));
             let news = without_names(request.news, &stored.target.shape);
             let outputs = work.limited(&stored, stored.update(&request.id, &olds, news, &mut warnings)).await;
             let outputs = work.finish(&stored, warnings, outputs).await?;
@@ -158,10 +159,10 @@ impl ResourceProvider for LumiService {
 
     async fn delete(&self, request: Request<DeleteRequest>) -> Result<Response<()>, Status> {
         let (work, request) = Work::begin(request).await?;
-        let subject = self.subject(&work, &request.r#type, request.properties.as_ref()).await;
+        let name = self.name_of(&work, &request.r#type, request.properties.as_ref()).await;
         run_to_completion(Arc::clone(&work.session), async move {
-            let stored = work.configured_resource(&request.r#type).await?;
-            let stored = stored.for_operation(Operation::Delete, subject, None);
+            let stored = work.configured_resource(&request.r#type, name).await?;
+            let stored = stored.for_operation(Operation::Delete, None);
             let mut warnings = OperationWarnings::default();
             let properties = without_names(request.properties, &stored.target.shape);
             let deleted = work.limited(&stored, stored.delete(&request.id, &properties, &mut warnings)).await;

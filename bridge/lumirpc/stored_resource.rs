@@ -29,11 +29,11 @@ pub(crate) use stored_state::Created;
 use stored_state::StoredState;
 
 impl StoredResource<'_> {
-    /// Sets operation and subject. The engine passes no timeout; `olds` are its stored inputs,
-    /// where it sends them.
+    /// Sets the operation. The engine passes no timeout; `olds` are its stored inputs, where it
+    /// sends them.
     #[must_use]
-    pub(crate) fn for_operation(self, operation: Operation, subject: String, olds: Option<&Struct>) -> Self {
-        Self { target: self.target.timed(operation, 0.0, olds), subject, ..self }
+    pub(crate) fn for_operation(self, operation: Operation, olds: Option<&Struct>) -> Self {
+        Self { target: self.target.timed(operation, 0.0, olds), ..self }
     }
 
     /// Returns the properties that require a replacement.
@@ -45,7 +45,8 @@ impl StoredResource<'_> {
         warnings: &mut OperationWarnings,
     ) -> Result<Vec<String>, StoredResourceError> {
         let Some((prior, _)) = self.prior(id, LookupPurpose::Comparison(olds), warnings).await? else {
-            // Deleted outside the engine: only a replacement can create it.
+            // Deleted outside the engine: only a replacement can create it, without a handover.
+            self.target.forget_changes();
             return Ok(vec![ID.to_owned()]);
         };
         let comparison = Comparison { olds, news, ignore_changes: &[], is_name_generated: false };
@@ -106,6 +107,9 @@ impl StoredResource<'_> {
         match error {
             StoredResourceError::Operation(error) => {
                 StoredResourceError::Operation(self.target.explained_with(Remedy::Repeat, error, limit))
+            }
+            StoredResourceError::Partial(error) => {
+                StoredResourceError::Partial(self.target.explained_with(Remedy::Repeat, error, limit))
             }
             other => other,
         }

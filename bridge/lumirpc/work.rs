@@ -1,5 +1,6 @@
 //! A call about one resource: its session, provider, state store and deadline.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use tonic::{Request, Status};
 
 use super::stored_resource::{StoredResource, StoredResourceError};
 use crate::daemon::{Call, Instance, Session};
-use crate::resource::{OperationWarnings, Target, Timeouts};
+use crate::resource::{EarlierPlans, OperationWarnings, Target, Timeouts};
 use crate::serve::{limit, session_of, show_warnings};
 use crate::settings::SensitiveOutputs;
 use crate::status::{self, RequestError};
@@ -39,7 +40,12 @@ impl Work {
         Ok((Self { session, instance, provider, limit, _call: call }, request.into_inner()))
     }
 
-    pub(super) async fn resource(&self, type_token: &str) -> Result<StoredResource<'_>, Status> {
+    /// The operations on resources of a type, and on the one of this name if it is known.
+    pub(super) async fn resource(
+        &self,
+        type_token: &str,
+        name: Option<String>,
+    ) -> Result<StoredResource<'_>, Status> {
         let state_store = self.session.daemon().state_store().await.map_err(RequestError::StateStore)?;
         let shape = self
             .instance
@@ -47,6 +53,11 @@ impl Work {
             .resource_by_short_token(type_token)
             .map_err(|error| status::of_operation(error.into()))?;
         let identity = self.instance.package.identity();
+        let plans = name.as_ref().map(|name| EarlierPlans {
+            // Of either form of token.
+            key: Cow::Owned(format!("{}::{name}", shape.terraform_type)),
+            plans: &self.instance.plans,
+        });
         Ok(StoredResource {
             target: Target {
                 provider: &self.provider,
@@ -55,11 +66,12 @@ impl Work {
                 keep_secrets: false,
                 timeouts: Timeouts::default(),
                 numbers: self.session.daemon().settings().exact_numbers,
+                plans,
                 memory: None,
             },
             state_store,
             package: &identity.name,
-            subject: String::new(),
+            subject: name.unwrap_or_else(|| type_token.to_owned()),
             provider_type: &identity.provider_type,
             unconfirmed: Some(self.session.daemon().unconfirmed()),
             withhold_sensitive: self.session.daemon().settings().sensitive_outputs
@@ -67,9 +79,13 @@ impl Work {
         })
     }
 
-    pub(super) async fn configured_resource(&self, type_token: &str) -> Result<StoredResource<'_>, Status> {
+    pub(super) async fn configured_resource(
+        &self,
+        type_token: &str,
+        name: Option<String>,
+    ) -> Result<StoredResource<'_>, Status> {
         self.instance.require_configured().await.map_err(status::of_operation)?;
-        self.resource(type_token).await
+        self.resource(type_token, name).await
     }
 
     /// Records that the engine has the answer. If this process is killed first, the next one

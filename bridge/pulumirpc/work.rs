@@ -1,5 +1,6 @@
 //! A call about one resource: its session, provider, target and deadline.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use isthmus_proto::property::Struct;
@@ -7,7 +8,7 @@ use isthmus_provider::{Limit, Provider};
 use tonic::{Request, Status};
 
 use crate::daemon::{Call, Instance, Session};
-use crate::resource::{Memory, OperationError, OperationWarnings, Target, Timeouts};
+use crate::resource::{EarlierPlans, Memory, OperationError, OperationWarnings, Target, Timeouts};
 use crate::serve::{limit, session_of, show_warnings};
 use crate::status::{self, RequestError};
 use crate::urn::Urn;
@@ -58,10 +59,10 @@ impl Work {
             keep_secrets: self.session.accepts_secrets(),
             timeouts: Timeouts::default(),
             numbers: self.session.daemon().settings().exact_numbers,
+            plans: Some(EarlierPlans { key: Cow::Borrowed(&self.urn), plans: &self.instance.plans }),
             memory: Some(Memory {
                 urn: &self.urn,
                 id: "",
-                plans: &self.instance.plans,
                 failed_deletes: self.session.daemon().failed_deletes(),
             }),
         })

@@ -5,7 +5,7 @@ use isthmus_provider::Plan;
 use isthmus_state::OperationKind;
 
 use super::state_manager::{Outcome, StateManager};
-use super::{OperationError, OperationWarnings, Target};
+use super::{EarlierPlans, OperationError, OperationWarnings, Target};
 use crate::translate::inputs::{Config, Unknowns};
 use crate::translate::sets::in_order_of;
 
@@ -56,7 +56,7 @@ async fn plan(
 ) -> Result<Plan, OperationError> {
     let resource = target.resource()?;
     let diagnostics = &mut warnings.diagnostics;
-    let plan = match target.memory.and_then(|memory| memory.take_handover()) {
+    let plan = match target.plans.as_ref().and_then(EarlierPlans::take_handover) {
         None => resource.plan(None, &config.value, diagnostics).await,
         // It replaces another object.
         Some(handover) => resource.plan_replacement(&handover, &config.value, diagnostics).await,

@@ -10,6 +10,15 @@ use isthmus_state::{EncryptedStore, EncryptedStoreError, Intent, IntentGuard, La
 use super::warnings::OperationWarnings;
 use crate::home::StateDirectoryError;
 
+/// How the journal names a resource of today's engine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Memory<'a> {
+    pub urn: &'a str,
+    /// The engine's id for it; empty before it is created.
+    pub id: &'a str,
+    pub failed_deletes: &'a FailedDeletes,
+}
+
 /// The journal, which is part of the state store.
 #[derive(Debug)]
 pub(crate) struct FailedDeletes {

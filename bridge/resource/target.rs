@@ -7,8 +7,9 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::{ApplyFailure, Object, Plan, Provider, ProviderError, Resource};
 
 use super::error::OperationError;
+use super::failed_deletes::Memory;
 use super::failure::Inputs;
-use super::plan_memory::Memory;
+use super::plan_memory::EarlierPlans;
 use super::timeouts::Timeouts;
 use super::warnings::OperationWarnings;
 use crate::package::catalogue::Identity;
@@ -31,7 +32,9 @@ pub(crate) struct Target<'a> {
     pub timeouts: Timeouts,
     /// The form of numbers that no double holds.
     pub numbers: NumberForm,
-    /// The session's memory of the resource. `None` for the legacy engine, whose state is in the
+    /// The session's earlier plans of the resource; `None` for operations without a resource.
+    pub plans: Option<EarlierPlans<'a>>,
+    /// What the journal has of the resource. `None` for the legacy engine, whose state is in the
     /// state store, and for operations without a resource.
     pub memory: Option<Memory<'a>>,
 }
@@ -98,17 +101,17 @@ impl<'a> Target<'a> {
 
     /// Records a plan that is not applied in this call.
     pub(super) fn note(&self, plan: &Plan) -> Result<(), OperationError> {
-        if let Some(memory) = &self.memory {
-            memory.note(&self.resource()?, plan);
+        if let Some(plans) = &self.plans {
+            plans.note(&self.resource()?, plan);
         }
         Ok(())
     }
 
     /// Compares a plan that is about to be applied with the earlier ones, and drops these.
     pub(super) fn check_final(&self, plan: &Plan) -> Result<(), OperationError> {
-        let Some(memory) = &self.memory else { return Ok(()) };
-        let earlier = memory.earlier(plan);
-        memory.forget();
+        let Some(plans) = &self.plans else { return Ok(()) };
+        let earlier = plans.earlier(plan);
+        plans.forget();
         if plan.deferral.is_some() {
             return Ok(());
         }
@@ -118,9 +121,9 @@ impl<'a> Target<'a> {
     }
 
     /// Drops the plans of an object that is replaced regardless of them.
-    pub(super) fn forget_changes(&self) {
-        if let Some(memory) = &self.memory {
-            memory.forget_changes();
+    pub(crate) fn forget_changes(&self) {
+        if let Some(plans) = &self.plans {
+            plans.forget_changes();
         }
     }
 }

@@ -16,7 +16,7 @@ mod repetitions;
 mod replicas;
 mod state_commands;
 mod telling;
-mod tofu;
+pub(crate) mod tofu;
 mod together;
 
 use std::path::{Path, PathBuf};

@@ -17,4 +17,5 @@ mod protocol;
 mod providers;
 mod schemas;
 mod secrets;
+mod services;
 mod stored;

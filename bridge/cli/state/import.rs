@@ -203,6 +203,7 @@ fn stored_resource<'a>(
             keep_secrets: false,
             timeouts: Timeouts::default(),
             numbers: NumberForm::default(),
+            plans: None,
             memory: None,
         },
         state_store,

@@ -17,6 +17,9 @@ pub(crate) struct Contradiction {
 pub(crate) enum StoredResourceError {
     #[error(transparent)]
     Operation(#[from] OperationError),
+    /// An update failed after the provider changed the object, whose new state is stored.
+    #[error(transparent)]
+    Partial(OperationError),
     #[error(transparent)]
     EncryptedStore(#[from] EncryptedStoreError),
     /// The prior state is neither stored nor importable.

@@ -31,7 +31,7 @@ pub(crate) struct StoredResource<'a> {
     pub target: Target<'a>,
     pub state_store: &'a EncryptedStore,
     pub package: &'a str,
-    /// The engine's name for the resource; empty where nothing changes.
+    /// The resource in journals and reports: the engine's name for it, or its type's.
     pub subject: String,
     /// The provider's type, such as `random`.
     pub provider_type: &'a str,

@@ -129,7 +129,7 @@ impl StateManager for StoredState<'_> {
             // send again.
             let saved = resource.saved(&object, *status, secrets, reported, annotations, warnings).await?;
             intent.store(*place, &key, &saved).await?;
-            return Err(resource.target.failed(failure).into());
+            return Err(StoredResourceError::Partial(resource.target.failed(failure)));
         }
         let outputs = resource.outputs(&object, id, warnings)?;
         let earlier = reported.before_update(self.olds);

@@ -164,6 +164,16 @@ impl Setup {
         self
     }
 
+    /// As the plugin of the legacy engine for its provider's package.
+    pub(crate) fn legacy(self) -> Self {
+        let package = match self.provider {
+            Provider::Sandbox => "sandbox",
+            Provider::Conformance => "conformance",
+            Provider::Foreign(name) => name,
+        };
+        self.named(&format!("lumi-resource-{package}"))
+    }
+
     /// With these arguments instead of the engine's address.
     pub(crate) fn arguments(mut self, arguments: &[&str]) -> Self {
         self.arguments = Arguments::Fixed(arguments.iter().map(|argument| (*argument).to_owned()).collect());

@@ -1,0 +1,103 @@
+//! Rules about changes that a provider applies, and about those that fail.
+
+use rustix::process::Signal;
+
+use super::driver::{At, Service};
+use super::{Legacy, Rule, rules};
+use crate::harness::{Code, Outcome, Protocol, json};
+use crate::lumirpc::tofu::isthmus;
+
+rules! {
+    "A result that is not what was planned is an error" in ["rules/apply_check"],
+    legacy: Legacy::Same,
+    async fn a_result_that_was_not_planned_is_an_error(at) {
+        let client = at.sandbox().await?;
+        let made = client.faulty().make(&json!({"mode": "none", "during": "update"})).await?;
+        let status = client.faulty().update(&made, &json!({"mode": "inconsistent", "during": "update"})).await;
+        let status = status.expect_err("it is not what was planned");
+        assert!(status.message().contains("inconsistent result after apply for sandbox_faulty"), "{status}");
+        assert_eq!(status.code(), Code::Unknown);
+    }
+
+    "What a failed Create has created is stored" in ["resource/state_manager", "resource/engine_state"],
+    legacy: Legacy::Differs("the engine forgets a failed creation, so that the object is deleted again"),
+    async fn a_failed_creation_loses_no_object(at) {
+        let client = at.sandbox().await?;
+        let status = client.faulty().make(&json!({"mode": "partial"})).await.expect_err("it fails half-way");
+        assert!(status.message().contains("sandbox_faulty failed half way"), "{status}");
+        let is_stored = crate::harness::resource::half_made(&status).is_some();
+        let deleted = status.message().contains("object was deleted");
+        assert_eq!((is_stored, deleted), (at.service == Service::Today, at.service == Service::Legacy), "{status}");
+    }
+
+    "What a failed Update has changed is the prior state of the next call" in ["resource/update", "resource/error"],
+    legacy: Legacy::Same,
+    async fn a_failed_update_keeps_what_it_has_changed(at) {
+        let client = at.sandbox().await?;
+        let faulty = client.faulty();
+        let made = faulty.make(&json!({"mode": "none", "during": "update"})).await?;
+        let status = faulty.update(&made, &json!({"mode": "partial", "during": "update"})).await;
+        let stored = faulty.after_failure(&made, &status.expect_err("it fails half-way"));
+        let read = faulty.read(&stored).await?.expect("it is there");
+        assert_eq!(read["mode"], "partial");
+        faulty.update(&stored, &json!({"mode": "none", "during": "update"})).await?;
+    }
+
+    "A failed Delete is an error, and the object stays" in ["resource/delete"],
+    legacy: Legacy::Same,
+    async fn a_failed_deletion_is_an_error(at) {
+        let client = at.sandbox().await?;
+        let made = client.faulty().make(&json!({"mode": "error", "during": "delete"})).await?;
+        let status = client.faulty().delete(&made).await.expect_err("it fails");
+        assert!(status.message().contains("sandbox_faulty failed"), "{status}");
+        assert!(client.faulty().read(&made).await?.is_some());
+    }
+
+    "What a failed Delete leaves is the prior state of the next one" in ["resource/journal", "resource/failed_deletes"],
+    legacy: Legacy::Same,
+    async fn a_deletion_goes_on_from_what_the_failed_one_has_left(at) {
+        let client = at.sandbox().await?;
+        let made = client.faulty().make(&json!({"mode": "halves", "during": "delete"})).await?;
+        let status = client.faulty().delete(&made).await.expect_err("one half is left");
+        assert_eq!(status.code(), Code::Aborted, "{status}");
+        client.faulty().delete(&made).await?;
+        let last = client.host.calls().into_iter().rfind(|call| call["call"] == "ApplyResourceChange");
+        assert_eq!(last.expect("it was called")["private"], "half deleted");
+    }
+
+    "A change whose outcome is unknown stays in the journal" in ["resource/intents"],
+    legacy: Legacy::Same,
+    async fn an_unknown_outcome_stays_in_the_journal(at) {
+        let mut client = at.sandbox().await?;
+        client.note().make(&json!({"title": "Hello"})).await?;
+        let status = client.faulty().make(&json!({"mode": "refusal"})).await.expect_err("it fails");
+        assert_eq!(status.code(), Code::Unknown, "{status}");
+        // The journal is written as a whole when the daemon ends.
+        client.host.signal(Signal::INT);
+        client.host.exit().await;
+        let home = client.host.directory().join("isthmus");
+        let intents = isthmus(&home, &["state", "list", "--intents"]).well().stdout;
+        assert!(intents.contains("sandbox_faulty") && !intents.contains("sandbox_note"), "{intents}");
+    }
+
+    "A program's own `timeouts` reach the provider" in ["resource/timeouts"],
+    legacy: Legacy::Same,
+    async fn a_programs_timeouts_reach_the_provider(at) {
+        let client = at.sandbox().await?;
+        let job = client.resource("sandbox:index/job:Job");
+        let inputs = |size: u32| json!({"timeouts": {"create": "2m", "update": "3m"}, "size": size});
+        let made = job.make(&inputs(1)).await?;
+        assert_eq!(made.outputs["allowed"], "2m");
+        let updated = job.update(&made, &inputs(2)).await?;
+        assert_eq!(updated.outputs["allowed"], "3m");
+    }
+
+    "`customTimeouts`" in ["resource/timeouts"],
+    legacy: Legacy::Inexpressible("the engine has no such option; no call is limited but by the program's `timeouts`"),
+    async fn custom_timeouts_reach_the_provider(at) {
+        let client = at.sandbox().await?;
+        let job = client.resource("sandbox:index/job:Job");
+        let made = job.today().within(5400.0).make(&json!({})).await?;
+        assert_eq!(made.outputs["allowed"], "1h30m0s");
+    }
+}

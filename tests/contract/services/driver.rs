@@ -1,0 +1,283 @@
+//! One way to speak to either service: the calls that both have, with the messages of each.
+
+use isthmus_proto::lumirpc::resource_provider_client::ResourceProviderClient as LumiClient;
+use isthmus_proto::lumirpc::{
+    CheckRequest, CreateRequest, DeleteRequest, DiffRequest, GetRequest, UpdateRequest,
+};
+use isthmus_proto::property::Struct;
+use tonic::Status;
+use tonic::transport::Channel;
+
+use crate::harness::engine::{SIGNATURE, Severity};
+use crate::harness::resource::{Resource, half_made};
+use crate::harness::{Host, Json, PATIENCE, Protocol, Session, Setup, Stored, bag, json, json_of};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Service {
+    Today,
+    Legacy,
+}
+
+/// Where a scenario runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At {
+    pub(super) service: Service,
+    pub(super) protocol: Protocol,
+}
+
+impl At {
+    /// Starts the daemon beside the sandbox provider.
+    pub(super) async fn sandbox(self) -> Result<Client, Status> {
+        self.start(Setup::sandbox(self.protocol)).await
+    }
+
+    /// Starts the daemon beside the provider on HashiCorp's libraries.
+    pub(super) async fn conformance(self) -> Result<Client, Status> {
+        self.start(Setup::conformance(self.protocol)).await
+    }
+
+    /// Starts the daemon in the role of this service, and configures its provider with nothing.
+    pub(super) async fn start(self, setup: Setup) -> Result<Client, Status> {
+        match self.service {
+            Service::Today => {
+                let (host, session) = setup.session().await?;
+                Ok(Client { host, connection: Connection::Today(session) })
+            }
+            Service::Legacy => {
+                let host = setup.legacy().start().await;
+                let client = LumiClient::new(host.channel().await);
+                Ok(Client { host, connection: Connection::Legacy(client) })
+            }
+        }
+    }
+}
+
+/// An engine with one connection.
+#[derive(Debug)]
+pub(super) struct Client {
+    pub(super) host: Host,
+    connection: Connection,
+}
+
+#[derive(Clone, Debug)]
+enum Connection {
+    Today(Session),
+    Legacy(LumiClient<Channel>),
+}
+
+impl Client {
+    /// Speaks about a resource.
+    pub(super) fn resource(&self, token: &str) -> Driven {
+        match &self.connection {
+            Connection::Today(session) => Driven::Today(session.resource(token, "it")),
+            Connection::Legacy(client) => {
+                Driven::Legacy(LegacyResource { client: client.clone(), token: token.to_owned() })
+            }
+        }
+    }
+
+    pub(super) fn note(&self) -> Driven {
+        self.resource("sandbox:index/note:Note")
+    }
+
+    pub(super) fn faulty(&self) -> Driven {
+        self.resource("sandbox:index/faulty:Faulty")
+    }
+
+    pub(super) fn server(&self) -> Driven {
+        self.resource("sandbox:index/server:Server")
+    }
+
+    pub(super) fn record(&self) -> Driven {
+        self.resource("conformance:index/record:Record")
+    }
+
+    /// How often the provider was called to apply something.
+    pub(super) fn applied(&self) -> usize {
+        self.host.call_names().iter().filter(|name| *name == "ApplyResourceChange").count()
+    }
+
+    /// The warnings that were shown.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let shown = self.host.engine.shown().into_iter();
+        shown.filter(|line| line.severity == Severity::Warning).map(|line| line.message).collect()
+    }
+}
+
+/// A resource of either service. Scenarios have bags as today's engine sends them; the legacy engine has no secrets.
+#[derive(Debug)]
+pub(super) enum Driven {
+    Today(Resource),
+    Legacy(LegacyResource),
+}
+
+#[derive(Debug)]
+pub(super) struct LegacyResource {
+    client: LumiClient<Channel>,
+    token: String,
+}
+
+impl Driven {
+    /// Check: the inputs, and the property and reason of each failure.
+    pub(super) async fn check(&self, news: &Json) -> Result<(Json, Vec<(String, String)>), Status> {
+        match self {
+            Self::Today(resource) => {
+                let checked = resource.check(news).await?;
+                Ok((checked.inputs, checked.failures))
+            }
+            Self::Legacy(resource) => {
+                let request = CheckRequest { r#type: resource.token.clone(), properties: Some(named(news)) };
+                let checked = resource.call(async |mut client| client.check(request).await).await?;
+                let failures = checked.failures.into_iter();
+                let failures = failures.map(|failure| (failure.property, failure.reason)).collect();
+                let defaults = json_of(&checked.defaults.unwrap_or_default());
+                Ok((overlaid(&defaults, &plain(news)), failures))
+            }
+        }
+    }
+
+    pub(super) async fn create(&self, inputs: &Json) -> Result<Stored, Status> {
+        match self {
+            Self::Today(resource) => resource.create(inputs).await,
+            Self::Legacy(resource) => {
+                let request =
+                    CreateRequest { r#type: resource.token.clone(), properties: Some(named(inputs)) };
+                let made = resource.call(async |mut client| client.create(request).await).await?;
+                let outputs = json_of(&made.properties.expect("Create returns properties"));
+                Ok(Stored { id: made.id, inputs: inputs.clone(), outputs })
+            }
+        }
+    }
+
+    /// Check, which may not fail, and Create.
+    pub(super) async fn make(&self, news: &Json) -> Result<Stored, Status> {
+        let (inputs, failures) = self.check(news).await?;
+        assert_eq!(failures, [], "{news}");
+        self.create(&inputs).await
+    }
+
+    /// The properties that Diff replaces the resource for.
+    pub(super) async fn replaces(&self, stored: &Stored, news: &Json) -> Result<Vec<String>, Status> {
+        match self {
+            Self::Today(resource) => Ok(resource.diff(stored, news).await?.replaces),
+            Self::Legacy(resource) => {
+                let request = DiffRequest {
+                    id: stored.id.clone(),
+                    r#type: resource.token.clone(),
+                    olds: Some(named(&stored.inputs)),
+                    news: Some(named(news)),
+                };
+                Ok(resource.call(async |mut client| client.diff(request).await).await?.replaces)
+            }
+        }
+    }
+
+    pub(super) async fn update(&self, stored: &Stored, news: &Json) -> Result<Stored, Status> {
+        match self {
+            Self::Today(resource) => resource.update(stored, news).await,
+            Self::Legacy(resource) => {
+                let request = UpdateRequest {
+                    id: stored.id.clone(),
+                    r#type: resource.token.clone(),
+                    olds: Some(named(&stored.inputs)),
+                    news: Some(named(news)),
+                };
+                let updated = resource.call(async |mut client| client.update(request).await).await?;
+                let outputs = json_of(&updated.properties.expect("Update returns properties"));
+                Ok(Stored { id: stored.id.clone(), inputs: news.clone(), outputs })
+            }
+        }
+    }
+
+    /// The outputs as they are now. `None`: there is no such object.
+    pub(super) async fn read(&self, stored: &Stored) -> Result<Option<Json>, Status> {
+        match self {
+            Self::Today(resource) => Ok(resource.refresh(stored).await?.map(|read| read.outputs)),
+            Self::Legacy(resource) => resource.get(&stored.id).await,
+        }
+    }
+
+    /// The outputs of an object that the engine does not know.
+    pub(super) async fn look_up(&self, id: &str) -> Result<Option<Json>, Status> {
+        match self {
+            Self::Today(resource) => Ok(resource.import(id).await?.map(|read| read.outputs)),
+            Self::Legacy(resource) => resource.get(id).await,
+        }
+    }
+
+    pub(super) async fn delete(&self, stored: &Stored) -> Result<(), Status> {
+        match self {
+            Self::Today(resource) => resource.delete(stored).await,
+            Self::Legacy(resource) => {
+                let request = DeleteRequest {
+                    id: stored.id.clone(),
+                    r#type: resource.token.clone(),
+                    properties: Some(bag(&overlaid(&json_of(&named(&stored.inputs)), &stored.outputs))),
+                };
+                resource.call(async |mut client| client.delete(request).await).await
+            }
+        }
+    }
+
+    /// What the engine stores of a resource after an update that has failed.
+    pub(super) fn after_failure(&self, stored: &Stored, status: &Status) -> Stored {
+        match (self, half_made(status)) {
+            (Self::Today(_), Some(partial)) => {
+                let outputs = json_of(&partial.properties.expect("a partial result has properties"));
+                Stored { outputs, ..stored.clone() }
+            }
+            (Self::Today(_), None) | (Self::Legacy(_), _) => stored.clone(),
+        }
+    }
+
+    /// What only today's service has.
+    pub(super) fn today(&self) -> &Resource {
+        match self {
+            Self::Today(resource) => resource,
+            Self::Legacy(_) => panic!("the legacy service cannot express this"),
+        }
+    }
+}
+
+impl LegacyResource {
+    async fn call<T>(
+        &self,
+        call: impl AsyncFnOnce(LumiClient<Channel>) -> Result<tonic::Response<T>, Status>,
+    ) -> Result<T, Status> {
+        let answer = tokio::time::timeout(PATIENCE, call(self.client.clone())).await;
+        Ok(answer.expect("a call hangs")?.into_inner())
+    }
+
+    async fn get(&self, id: &str) -> Result<Option<Json>, Status> {
+        let request = GetRequest { id: id.to_owned(), r#type: self.token.clone() };
+        let found = self.call(async |mut client| client.get(request).await).await?;
+        Ok(found.properties.as_ref().map(json_of))
+    }
+}
+
+/// Inputs as a legacy program gives them: with the resource's name, and without marks of secrets.
+fn named(inputs: &Json) -> Struct {
+    bag(&overlaid(&json!({"urnName": "it"}), &plain(inputs)))
+}
+
+fn plain(value: &Json) -> Json {
+    match value {
+        Json::Object(members) if members.contains_key(SIGNATURE) => plain(&members["value"]),
+        Json::Object(members) => {
+            Json::Object(members.iter().map(|(name, value)| (name.clone(), plain(value))).collect())
+        }
+        Json::Array(values) => values.iter().map(plain).collect(),
+        other => other.clone(),
+    }
+}
+
+/// One bag, and over it what is not null in the other, as the legacy engine lays them over each other.
+fn overlaid(below: &Json, above: &Json) -> Json {
+    let mut bag = below.clone();
+    for (name, value) in above.as_object().expect("a bag") {
+        if !value.is_null() {
+            bag[name] = value.clone();
+        }
+    }
+    bag
+}

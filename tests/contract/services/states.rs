@@ -1,0 +1,78 @@
+//! Rules about ids, about reading, and about state of an older schema.
+
+use super::driver::At;
+use super::{Legacy, Rule, rules};
+use crate::harness::{Outcome, Protocol, Setup, json};
+
+rules! {
+    "The id is the attribute `id`, else the identity, else a random text" in ["resource/identity"],
+    legacy: Legacy::Same,
+    async fn the_id_is_the_attribute_the_identity_or_random(at) {
+        let client = at.start(Setup::sandbox(at.protocol).with("SANDBOX_ODD", "usable")).await?;
+        for (token, inputs, id) in [
+            ("sandbox:index/oddNumberId:OddNumberId", json!({"label": "a"}), "9007199254740993"),
+            ("sandbox:index/oddPair:OddPair", json!({"zone": "z", "number": 1}), r#"{"number":1,"zone":"z"}"#),
+        ] {
+            assert_eq!(client.resource(token).make(&inputs).await?.id, id, "{token}");
+        }
+        let bare = client.resource("sandbox:index/oddBare:OddBare").make(&json!({"label": "a"})).await?;
+        assert_eq!(bare.id.len(), 32, "{}", bare.id);
+    }
+
+    "Read returns what is there now, and nothing where there is nothing" in ["resource/read"],
+    legacy: Legacy::Same,
+    async fn a_read_returns_what_is_there(at) {
+        let client = at.sandbox().await?;
+        let made = client.note().make(&json!({"title": "Hello", "body": "World"})).await?;
+        client.host.tamper(|note| note["body"] = json!("Tampered"));
+        assert_eq!(client.note().read(&made).await?.expect("it is there")["body"], "Tampered");
+        client.host.lose_object();
+        assert_eq!(client.note().read(&made).await?, None);
+    }
+
+    "An object that the engine does not know is imported by its id" in ["resource/read"],
+    legacy: Legacy::Differs("Get is a look-up, so that nothing is stored"),
+    async fn an_unknown_object_is_imported(at) {
+        let first = at.sandbox().await?;
+        let made = first.note().make(&json!({"title": "Hello"})).await?;
+        let home = first.host.directory().join("another");
+        let home = home.to_str().expect("a path in UTF-8");
+        let setup = Setup::sandbox(at.protocol).beside(&first.host).with("ISTHMUS_HOME", home);
+        let client = at.start(setup).await?;
+        let found = client.note().look_up(&made.id).await?.expect("it is there");
+        assert_eq!(found["title"], "Hello");
+    }
+
+    "State of an older schema is upgraded by the provider" in ["resource/state"],
+    legacy: Legacy::Same,
+    async fn state_of_an_older_schema_is_upgraded(at) {
+        let setup = |version| Setup::conformance(at.protocol).with("CONFORMANCE_SCHEMA_VERSION", version);
+        for token in ["conformance:index/versioned:Versioned", "conformance:index/legacyVersioned:LegacyVersioned"] {
+            let old = at.start(setup("0")).await?;
+            let inputs = json!({"name": "first", "oldTitle": "One", "size": "5", "labels": "a,b"});
+            let made = old.resource(token).make(&inputs).await?;
+            let new = at.start(setup("3").beside(&old.host)).await?;
+            let resource = new.resource(token);
+            let read = resource.read(&made).await?.expect("it is there");
+            assert_eq!((&read["title"], &read["size"], &read["labels"]), (&json!("One"), &json!(5), &json!(["a", "b"])));
+            let news = json!({"name": "first", "title": "One", "size": 5, "labels": ["a", "b"]});
+            assert_eq!(resource.replaces(&made, &news).await?, [""; 0], "{token}");
+            let updated = resource.update(&made, &news).await?;
+            assert_eq!(updated.outputs["labels"], json!(["a", "b"]));
+            resource.delete(&updated).await?;
+            assert!(new.host.objects().is_empty(), "{token}");
+        }
+    }
+
+    "A refresh passes over stored inputs that do not fit the schema any more" in ["resource/stored_inputs"],
+    legacy: Legacy::Inexpressible("it has no refresh; Get is called with an id alone"),
+    async fn a_refresh_passes_over_inputs_of_an_older_schema(at) {
+        let setup = |version| Setup::conformance(at.protocol).with("CONFORMANCE_SCHEMA_VERSION", version);
+        let old = at.start(setup("0")).await?;
+        let token = "conformance:index/versioned:Versioned";
+        let made = old.resource(token).make(&json!({"name": "first", "oldTitle": "One", "labels": "a,b"})).await?;
+        let new = at.start(setup("3").beside(&old.host)).await?;
+        let difference = new.resource(token).today().diff(&made, &made.inputs).await?;
+        assert!(difference.replaces.is_empty(), "{difference:?}");
+    }
+}
