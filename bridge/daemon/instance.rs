@@ -88,9 +88,10 @@ impl Instance {
         config: &Value,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<(), ProviderError> {
-        let provider_type = &self.package.identity().provider_type;
-        if let Some(meta) = self.settings.provider_meta.of(provider_type) {
-            provider.take_meta(meta, PROVIDER_META.name, provider_type, warnings)?;
+        let identity = self.package.identity();
+        let meta = self.settings.provider_meta.of(&identity.provider_address(), &identity.provider_type);
+        if let Some((name, meta)) = meta {
+            provider.take_meta(meta, PROVIDER_META.name, name, warnings)?;
         }
         provider.configure(config, warnings).await
     }

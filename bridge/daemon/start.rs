@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use isthmus_common::blocking;
-use isthmus_install::{AlteredError, SignaturePolicy, Verification, check_program};
+use isthmus_install::{AlteredError, ProviderAddress, SignaturePolicy, Verification, check_program};
 use isthmus_provider::plugin::{Guardian, LaunchError, LaunchSpec, OtherSessions, Plugin, ReattachConfig};
 use isthmus_provider::schema::CatalogueError;
 use isthmus_provider::{Diagnostic, KnownSchema, Provider, ProviderError, SchemaUpdate};
@@ -58,6 +58,13 @@ pub(crate) enum StartError {
 }
 
 impl ProviderSource {
+    /// The provider of this address in a file, unless the environment names a running one.
+    pub(crate) fn at(address: &ProviderAddress, executable: PathBuf) -> Result<Self, ReattachVariableError> {
+        let running = reattach::running_at(address)?;
+        let program = running.map_or(Program::File(executable), Program::Running);
+        Ok(Self { name: address.provider_type().to_owned(), program })
+    }
+
     /// The provider of this type in a file, unless the environment names a running one.
     pub(crate) fn in_file(provider_type: &str, executable: PathBuf) -> Result<Self, ReattachVariableError> {
         let running = reattach::running_of_type(provider_type)?;

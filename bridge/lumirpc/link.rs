@@ -16,14 +16,15 @@ use std::process::ExitCode;
 
 use clap::Args;
 use isthmus_common::permissions::{PRIVATE_DIRECTORY, create_directories};
-use isthmus_install::find_executable;
+use isthmus_install::{ProviderAddress, find_executable};
 use isthmus_provider::plugin::{ExecutableError, inspect};
 
 use super::PLUGIN_PREFIX;
+use super::plugin::{identity, type_in_file_name};
 use crate::cli::install::{ProviderError, install_one};
 use crate::cli::output::{fail, print};
 use crate::cli::shell;
-use crate::package::parameters::{EXECUTABLE_PREFIX, is_path, local_provider_type};
+use crate::package::parameters::{EXECUTABLE_PREFIX, is_path};
 use crate::settings::Settings;
 
 /// Suffix of the link to the provider, after the plugin's name.
@@ -74,6 +75,13 @@ enum LinkError {
     VersionOfFile(String),
     #[error(transparent)]
     Install(#[from] ProviderError),
+    /// The file that is installed for an address, such as a development override, is of no address.
+    #[error(
+        "failed to link {address}: it is installed as {file}, which the plugin would take for {taken_for}\nhelp: without a \
+         development override the provider is installed with its address; or link the file: `isthmus link {file}`",
+        file = .file.display()
+    )]
+    NoAddress { address: ProviderAddress, file: PathBuf, taken_for: String },
     #[error(
         "failed to determine the provider's type: {path} is not named {EXECUTABLE_PREFIX}TYPE\nhelp: name the package with --as",
         path = .0.display()
@@ -124,7 +132,8 @@ impl Link {
     fn program(&self, settings: &Settings) -> Result<PathBuf, LinkError> {
         let is_file = is_path(&self.provider) || Path::new(&self.provider).is_file();
         if !is_file {
-            return Ok(install_one(&self.provider, self.version.as_deref(), settings)?);
+            let file = install_one(&self.provider, self.version.as_deref(), settings)?;
+            return self.require_address(file);
         }
         if let Some(version) = &self.version {
             return Err(LinkError::VersionOfFile(version.clone()));
@@ -133,6 +142,20 @@ impl Link {
         match inspect(&program) {
             Ok(()) => Ok(program),
             Err(error) => Err(LinkError::InvalidBinary { path: PathBuf::from(&self.provider), error }),
+        }
+    }
+
+    /// Rejects a file that was installed for an address and whose path does not have it: nothing else
+    /// leads the plugin to the address.
+    fn require_address(&self, file: PathBuf) -> Result<PathBuf, LinkError> {
+        let Ok(address) = ProviderAddress::parse(&self.provider) else { return Ok(file) };
+        let package = self.package.as_deref().unwrap_or(address.provider_type());
+        let taken_for =
+            identity(package, isthmus_install::address_of(&file).as_ref(), &file).provider_address();
+        if taken_for == address.to_string() {
+            Ok(file)
+        } else {
+            Err(LinkError::NoAddress { address, file, taken_for })
         }
     }
 
@@ -169,14 +192,10 @@ impl Link {
     fn package(&self, program: &Path) -> Result<String, LinkError> {
         let package = match &self.package {
             Some(package) => package.clone(),
-            None => {
-                let name = program.file_name().unwrap_or_default().to_string_lossy();
-                let file_type =
-                    local_provider_type(&name).map_err(|_| LinkError::NoType(program.to_owned()))?;
-                // Released provider binaries carry a version in their names; types contain neither
-                // character.
-                file_type.split(['_', '.']).next().unwrap_or_default().to_owned()
-            }
+            None => match type_in_file_name(program) {
+                Some(file_type) => file_type.to_owned(),
+                None => return Err(LinkError::NoType(program.to_owned())),
+            },
         };
         let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         if package.starts_with(|first: char| first.is_ascii_alphabetic()) && package.bytes().all(is_part) {

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use isthmus_common::blocking;
+use isthmus_install::ProviderAddress;
 use isthmus_proto::property::Struct;
 use isthmus_state::Intent;
 
@@ -25,7 +27,9 @@ use crate::daemon::{self, Calls, Daemon, Instance, ProviderSource};
 use crate::engine::{Engine, EngineError, EngineLog, Generation, LogLine, Severity};
 use crate::home::OpenStoreError;
 use crate::package::catalogue::{Identity, Package};
-use crate::package::parameters::{EXECUTABLE_PREFIX, LOCAL_VERSION, Parameter, ParameterSource};
+use crate::package::parameters::{
+    EXECUTABLE_PREFIX, LOCAL_VERSION, Parameter, ParameterSource, local_provider_type,
+};
 use crate::resource::{self, OperationError, OperationWarnings};
 use crate::serve::{Listener, ServeError};
 use crate::settings::{InvalidSettings, Settings};
@@ -107,7 +111,7 @@ async fn serve(
     let executable = provider(package, configured, path)
         .ok_or_else(|| StartError::NoProvider { package: package.to_owned() })?;
     let daemon = Daemon::new(log.clone(), plugin_version(), Ok(settings));
-    let instance = start(package, executable, daemon.settings(), &log)
+    let instance = start(package, None, executable, daemon.settings(), &log)
         .await
         .map_err(|error| StartError::Provider { package: package.to_owned(), error })?;
     daemon.serve_only(Arc::clone(&instance));
@@ -141,18 +145,27 @@ async fn refuse(invalid: InvalidSettings, log: EngineLog, starter: Starter) -> R
     Ok(serve_until_ended(listener, &daemon, Some(starter)).await?)
 }
 
-/// Starts a provider under the name of a package.
+/// Starts a provider under the name of a package. Without an address it has the one of its path.
 pub(crate) async fn start(
     package: &str,
+    address: Option<ProviderAddress>,
     executable: PathBuf,
     settings: &Arc<Settings>,
     log: &EngineLog,
 ) -> Result<Arc<Instance>, daemon::StartError> {
-    let identity = identity(package, &executable);
+    let file = executable.clone();
+    let address = match address {
+        Some(address) => Some(address),
+        None => blocking(move || isthmus_install::address_of(&file)).await,
+    };
+    let identity = identity(package, address.as_ref(), &executable);
     if let Some(message) = daemon::unverified(executable.clone()).await {
         log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
     }
-    let source = ProviderSource::in_file(&identity.provider_type, executable)?;
+    let source = match &address {
+        Some(address) => ProviderSource::at(address, executable)?,
+        None => ProviderSource::in_file(&identity.provider_type, executable)?,
+    };
     let calls = Calls::default();
     let mut warnings = Vec::new();
     // This engine requests no schema and calls the provider at once, so a cached schema saves
@@ -213,21 +226,34 @@ fn is_executable(file: &Path) -> bool {
         .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// The package has the engine's name for it, independent of the provider's file name.
-fn identity(package: &str, executable: &Path) -> Identity {
+/// The package has the engine's name for it. Its provider has an address, or else the type in its
+/// file name, or else the package's name for a type.
+pub(super) fn identity(package: &str, address: Option<&ProviderAddress>, executable: &Path) -> Identity {
     let version =
         semver::Version::parse(LOCAL_VERSION).expect("the version of local providers is a semantic one");
+    let (provider_type, source) = match address {
+        Some(address) => {
+            let (url, version) = (address.to_string(), LOCAL_VERSION.to_owned());
+            (address.provider_type().to_owned(), ParameterSource::Remote { url, version })
+        }
+        None => {
+            let path = executable.to_string_lossy().into_owned();
+            (type_in_file_name(executable).unwrap_or(package).to_owned(), ParameterSource::Local { path })
+        }
+    };
     Identity {
         name: package.to_owned(),
-        provider_type: package.to_owned(),
+        provider_type,
         version,
-        parameter: Parameter {
-            source: ParameterSource::Local { path: executable.to_string_lossy().into_owned() },
-            includes: Vec::new(),
-            excludes: Vec::new(),
-            provider_name: None,
-        },
+        parameter: Parameter { source, includes: Vec::new(), excludes: Vec::new(), provider_name: None },
     }
+}
+
+/// The type in a provider's file name. Those of released providers have a version too; types contain
+/// neither character.
+pub(super) fn type_in_file_name(executable: &Path) -> Option<&str> {
+    let file_type = local_provider_type(executable.file_name()?.to_str()?).ok()?;
+    file_type.split(['_', '.']).next().filter(|file_type| !file_type.is_empty())
 }
 
 /// Validates the package's variables and configures the provider with them. A variable without a

@@ -72,7 +72,6 @@ impl Work {
             state_store,
             package: &identity.name,
             subject: name.unwrap_or_else(|| type_token.to_owned()),
-            provider_type: &identity.provider_type,
             unconfirmed: Some(self.session.daemon().unconfirmed()),
             withhold_sensitive: self.session.daemon().settings().sensitive_outputs
                 == SensitiveOutputs::Withhold,

@@ -130,6 +130,16 @@ impl Identity {
         }
     }
 
+    /// The same address in states. One of the default registry has Terraform's form, which Terraform
+    /// and OpenTofu both read as their own.
+    pub fn address_in_states(&self) -> String {
+        let address = self.provider_address();
+        match address.strip_prefix(DEFAULT_HOST) {
+            Some(rest) if rest.starts_with('/') => format!("{TERRAFORM_HOST}{rest}"),
+            Some(_) | None => address,
+        }
+    }
+
     /// The provider's version, if it has one.
     pub fn provider_version(&self) -> Option<&str> {
         match &self.parameter.source {
@@ -141,6 +151,9 @@ impl Identity {
         }
     }
 }
+
+/// Terraform's registry, which OpenTofu reads in states as its own.
+pub const TERRAFORM_HOST: &str = "registry.terraform.io";
 
 /// The engine's rule that `name` violates.
 fn broken_rule_of_names(name: &str) -> Option<&'static str> {

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 
 use isthmus_cty::json::Json;
+use isthmus_install::ProviderAddress;
 
 /// Properties that name resources for which programs set no name, by Terraform type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,24 +43,33 @@ fn property_names(json: Json) -> Option<Vec<String>> {
     }
 }
 
-/// The values of `provider_meta` blocks, by provider type.
+/// The values of `provider_meta` blocks, by provider type or address.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProviderMeta(Vec<(String, Json)>);
 
 impl ProviderMeta {
     pub(super) fn parse(value: &OsStr) -> Result<Self, String> {
-        let members = object(value, "with the types of providers for names")?;
-        let odd = members.iter().find(|(_, own)| !matches!(own, Json::Object(_) | Json::Null));
-        match odd {
-            Some((provider_type, _)) => Err(format!("{provider_type:?} must be an object")),
-            None => Ok(Self(members)),
+        let members = object(value, "with the types or addresses of providers for names")?;
+        for (provider, own) in &members {
+            if !matches!(own, Json::Object(_) | Json::Null) {
+                return Err(format!("{provider:?} must be an object"));
+            }
+            if provider.contains('/') {
+                ProviderAddress::parse(provider).map_err(|error| error.to_string())?;
+            }
         }
+        Ok(Self(members))
     }
 
-    /// The metadata for providers of a type.
-    pub fn of(&self, provider_type: &str) -> Option<&Json> {
-        let found = self.0.iter().find(|(name, own)| name == provider_type && !matches!(own, Json::Null));
-        found.map(|(_, own)| own)
+    /// The metadata for a provider, and the name that it is listed by: its address, or else its type.
+    pub fn of(&self, address: &str, provider_type: &str) -> Option<(&str, &Json)> {
+        let is_address = |name: &str| {
+            name.contains('/') && ProviderAddress::parse(name).is_ok_and(|known| known.to_string() == address)
+        };
+        let members = || self.0.iter().filter(|(_, own)| !matches!(own, Json::Null));
+        let found = members().find(|(name, _)| is_address(name));
+        let (name, own) = found.or_else(|| members().find(|(name, _)| name == provider_type))?;
+        Some((name, own))
     }
 }
 
@@ -92,11 +102,16 @@ mod tests {
 
     #[test]
     fn metadata_is_an_object_of_objects() {
-        let text = r#"{"google": {"module_name": "a"}, "aws": null}"#;
+        let text = r#"{"google": {"module_name": "a"}, "aws": null, "Example.com/acme/google": {}, "hashicorp/aws": {}}"#;
         let meta = ProviderMeta::parse(text.as_ref()).expect("a setting");
-        assert!(matches!(meta.of("google"), Some(Json::Object(_))));
-        assert_eq!(meta.of("aws"), None);
-        assert_eq!(meta.of("random"), None);
+        let name = |address, provider_type| meta.of(address, provider_type).map(|(name, _)| name);
+        assert_eq!(name("registry.opentofu.org/hashicorp/google", "google"), Some("google"));
+        assert_eq!(name("example.com/acme/google", "google"), Some("Example.com/acme/google"));
+        assert_eq!(name("registry.opentofu.org/hashicorp/aws", "aws"), Some("hashicorp/aws"));
+        assert_eq!(name("example.com/acme/aws", "aws"), None);
+        assert_eq!(name("registry.opentofu.org/hashicorp/random", "random"), None);
+        let error = ProviderMeta::parse(r#"{"a/b/c/d": {}}"#.as_ref()).expect_err("no address");
+        assert!(error.contains("is not a provider's address"), "{error}");
     }
 
     #[test]

@@ -326,7 +326,7 @@ mod tests {
             (OFFLINE, &["1", "yes", "TRUE", "On"], |settings| settings.offline),
             (OFFLINE, &["", "0", "no", "False", "OFF"], |settings| !settings.offline),
             (PROVIDER, &["/p"], |settings| settings.provider == Some("/p".into())),
-            (PROVIDER_META, &[r#"{"a": {}}"#], |settings| settings.provider_meta.of("a").is_some()),
+            (PROVIDER_META, &[r#"{"a": {}}"#], |settings| settings.provider_meta.of("", "a").is_some()),
             (SCHEMA_CACHE, &["", "1", "yes", "TRUE", "On"], |settings| settings.schema_cache),
             (SCHEMA_CACHE, &["0", "no", "False", "OFF"], |settings| !settings.schema_cache),
             (SENSITIVE_OUTPUTS, &["withhold", "WITHHOLD", " Withhold"], |settings| {

@@ -190,6 +190,28 @@ impl ProviderCache {
     }
 }
 
+/// The address of an unpacked provider by its path, which has the layout of caches and of Terraform's filesystem mirrors; for a link
+/// also by where it leads. Nothing for a provider that is anywhere else. Blocks on the file system.
+pub fn address_of(program: &Path) -> Option<ProviderAddress> {
+    let paths = [Ok(program.to_owned()), program.canonicalize()];
+    paths.into_iter().flatten().find_map(|path| by_layout(&path))
+}
+
+fn by_layout(program: &Path) -> Option<ProviderAddress> {
+    let mut names = program.iter().rev().map(OsStr::to_str);
+    let mut name = || names.next().flatten();
+    let (file, platform, version) = (name()?, name()?, name()?);
+    let (provider_type, namespace, host) = (name()?, name()?, name()?);
+    Platform::parse(platform)?;
+    Version::parse(version).ok()?;
+    let written = format!("{host}/{namespace}/{provider_type}");
+    // The directories are named by the normalised address.
+    let address = ProviderAddress::parse(&written).ok().filter(|address| address.to_string() == written)?;
+    let rest = file.strip_prefix(PROGRAM_PREFIX)?.strip_prefix(provider_type)?;
+    let is_its_program = rest.is_empty() || rest.starts_with(['_', '.']);
+    is_its_program.then_some(address)
+}
+
 impl NotCached {
     /// What to do about it, for a line of its own.
     pub fn help(&self) -> String {
@@ -255,6 +277,33 @@ mod tests {
 
     struct Fixture {
         directory: tempfile::TempDir,
+    }
+
+    #[test]
+    fn an_unpacked_provider_is_known_by_its_path_and_a_link_by_where_it_leads() {
+        let fixture = Fixture::new();
+        let program = fixture.version("3.8.1");
+        let expected = Some(ProviderAddress::parse("hashicorp/random").expect("an address"));
+        assert_eq!(address_of(&program), expected);
+        let link = fixture.directory.path().join("terraform-provider-other");
+        symlink(&program, &link).expect("a link");
+        assert_eq!(address_of(&link), expected);
+        for path in [
+            "terraform-provider-random",
+            "/opt/terraform-provider-random",
+            "/cache/example.com/acme/zoo/1.0.0/linux_amd64/terraform-provider-random",
+            "/cache/example.com/acme/zoo/1.0.0/linux_amd64/terraform-provider-zoos",
+            "/cache/example.com/acme/zoo/new/linux_amd64/terraform-provider-zoo",
+            "/cache/example.com/acme/zoo/1.0.0/bin/terraform-provider-zoo",
+            "/cache/Example.com/acme/zoo/1.0.0/linux_amd64/terraform-provider-zoo",
+            "/acme/zoo/1.0.0/linux_amd64/terraform-provider-zoo",
+        ] {
+            assert_eq!(address_of(Path::new(path)), None, "{path}");
+        }
+        let elsewhere =
+            Path::new("/gone/example.com:8443/acme/zoo/1.0.0/linux_arm64/terraform-provider-zoo_v1.0.0");
+        let address = address_of(elsewhere).expect("whether it is there does not matter");
+        assert_eq!(address.to_string(), "example.com:8443/acme/zoo");
     }
 
     impl Fixture {

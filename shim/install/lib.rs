@@ -31,7 +31,7 @@ mod web;
 pub use address::{AddressError, DEFAULT_HOST, DEFAULT_NAMESPACE, ProviderAddress};
 pub use cache::{
     AlteredError, CachedPackage, Inventory, ProviderCache, Removal, RunningPrograms, UnverifiedReason,
-    Verification, check_program,
+    Verification, address_of, check_program,
 };
 pub use checksums::FileSum;
 pub use cli_config::{CliConfig, CliConfigError};

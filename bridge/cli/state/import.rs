@@ -209,7 +209,6 @@ fn stored_resource<'a>(
         state_store,
         subject: String::new(),
         package: &package.name,
-        provider_type: &package.provider_type,
         unconfirmed: None,
         withhold_sensitive: false,
     })

@@ -33,8 +33,6 @@ pub(crate) struct StoredResource<'a> {
     pub package: &'a str,
     /// The resource in journals and reports: the engine's name for it, or its type's.
     pub subject: String,
-    /// The provider's type, such as `random`.
-    pub provider_type: &'a str,
     /// Creations by earlier processes whose answers are not confirmed; `None` where nothing is
     /// created.
     pub unconfirmed: Option<&'a UnconfirmedCreations>,
@@ -46,7 +44,7 @@ pub(crate) struct StoredResource<'a> {
 /// do not affect it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Annotations {
-    /// The provider's address; empty if only the type is known.
+    /// The address of the provider's configuration; empty if only the type is known.
     pub(super) provider: String,
     pub(super) dependencies: Vec<String>,
     pub(super) create_before_destroy: bool,
@@ -102,9 +100,10 @@ impl StoredResource<'_> {
                 paths.push(secret.clone());
             }
         }
-        let provider = if annotations.provider.is_empty() {
-            let address = format!("registry.terraform.io/hashicorp/{}", self.provider_type);
-            ProviderConfigAddress::new(address).to_string()
+        // As in Terraform, an object belongs to the provider that has changed it last. An imported one
+        // keeps its configuration, which may be one of several.
+        let provider = if annotations.address.is_none() || annotations.provider.is_empty() {
+            ProviderConfigAddress::new(self.target.package.address_in_states()).to_string()
         } else {
             annotations.provider.clone()
         };

@@ -101,6 +101,23 @@ impl Engine {
         engine
     }
 
+    /// With the program's own provider, unpacked in a cache of providers under this address, and put into place by `isthmus link`.
+    pub(crate) async fn with_linked_address(address: &str, package: &str) -> Self {
+        let engine = Self::new(package, Path::new(env!("CARGO_BIN_EXE_isthmus"))).await;
+        let directory = engine.directory.path();
+        // Nothing but the link leads to the provider.
+        std::fs::remove_file(directory.join(format!("terraform-provider-{package}"))).expect("removed");
+        std::fs::remove_file(directory.join(format!("lumi-resource-{package}"))).expect("removed");
+        let cache = directory.join("cache");
+        harness::host::place(Path::new(env!("CARGO_BIN_EXE_isthmus")), &cache, address, "1.0.0");
+        let text = |path: &Path| path.to_str().expect("a path in UTF-8").to_owned();
+        let words = ["link", address, "1.0.0", "--as", package, "--dir", &text(directory)];
+        let variables =
+            [("PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR", text(&cache)), ("ISTHMUS_OFFLINE", "true".to_owned())];
+        super::tofu::isthmus_with(directory, &words, &variables).well();
+        engine
+    }
+
     async fn new(package: &str, provider: &Path) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         // Both are found by name: the plugin by the engine, the provider by the plugin on its PATH.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use isthmus_install::{
-    DEFAULT_HOST, InstallError, ProviderAddress, ProviderCache, VersionConstraint, find_executable,
+    AddressError, DEFAULT_HOST, InstallError, ProviderAddress, ProviderCache, VersionConstraint,
+    find_executable,
 };
 use isthmus_provider::KnownSecrets;
 use semver::Version;
@@ -16,13 +17,11 @@ use crate::daemon::{self, Installation, InstallationError, Instance};
 use crate::engine::EngineLog;
 use crate::home::{self};
 use crate::lumirpc::plugin as lumi;
+use crate::package::catalogue::TERRAFORM_HOST;
 use crate::package::parameters::EXECUTABLE_PREFIX;
 use crate::settings::Settings;
 
 const GRACE: Duration = Duration::from_secs(5);
-
-/// The registry in states of Terraform; OpenTofu treats it as its own by default.
-const TERRAFORM_HOST: &str = "registry.terraform.io";
 
 #[derive(Clone, Debug, thiserror::Error)]
 pub(super) enum Unavailable {
@@ -90,7 +89,8 @@ impl<'a> Providers<'a> {
             warn(&warning);
         }
         let package = option_for(self.packages, address, provider_type).unwrap_or(provider_type);
-        lumi::start(package, file.clone(), self.settings, &self.log)
+        let known = known_address(address).ok();
+        lumi::start(package, known, file.clone(), self.settings, &self.log)
             .await
             .map_err(|error| Unavailable::Start { address: address.to_owned(), file, error: Arc::new(error) })
     }
@@ -128,16 +128,19 @@ impl<'a> Providers<'a> {
     }
 }
 
+/// An address in a state. One from before Terraform 0.13 has only the type.
+fn known_address(address: &str) -> Result<ProviderAddress, AddressError> {
+    ProviderAddress::parse(address.strip_prefix("-/").unwrap_or(address))
+}
+
 /// The newest version of a provider in the cache.
 fn cached(address: &str) -> Option<(ProviderAddress, Version)> {
     let cache = ProviderCache::new(home::provider_cache().ok()?);
     let any = VersionConstraint::parse("").ok()?;
-    // A state from before Terraform 0.13 has only the type.
-    let address = address.strip_prefix("-/").unwrap_or(address);
-    let other = address.strip_prefix(TERRAFORM_HOST).map(|rest| format!("{DEFAULT_HOST}{rest}"));
-    let addresses = [Some(address.to_owned()), other];
-    addresses.into_iter().flatten().find_map(|address| {
-        let address = ProviderAddress::parse(&address).ok()?;
+    let address = known_address(address).ok()?;
+    let other = address.to_string().strip_prefix(TERRAFORM_HOST).map(|rest| format!("{DEFAULT_HOST}{rest}"));
+    let other = other.and_then(|other| ProviderAddress::parse(&other).ok());
+    [Some(address), other].into_iter().flatten().find_map(|address| {
         let found = cache.find(&address, &any).ok()?;
         Some((address, found.version))
     })
