@@ -68,7 +68,7 @@ pub struct Misbehaviour {
     pub generated: Option<Size>,
     /// `SANDBOX_IMPORT=one|none|several|foreign`: what an import comes to.
     pub import: ImportAnswer,
-    /// `SANDBOX_SCHEMA=good|warn|refuse|incomplete|changed`: what is answered to the question for the schema.
+    /// `SANDBOX_SCHEMA=good|warn|refuse|incomplete|changed|newer`: what is answered to the question for the schema.
     pub schema: SchemaAnswer,
     /// `SANDBOX_LEGACY=true`: answer as providers built on the old SDK do, with its flag and its loose nulls.
     pub legacy: bool,
@@ -199,6 +199,8 @@ pub enum SchemaAnswer {
     Incomplete,
     /// Another schema: one without the resource `sandbox_secret`, as of another version of the provider.
     Changed,
+    /// Another schema: `sandbox_secret` is at its next version, in which `length` is called `size`.
+    Newer,
 }
 
 /// What an import comes to.
@@ -371,8 +373,9 @@ const SCHEMAS: Choices<SchemaAnswer> = (
         ("refuse", SchemaAnswer::Refuse),
         ("incomplete", SchemaAnswer::Incomplete),
         ("changed", SchemaAnswer::Changed),
+        ("newer", SchemaAnswer::Newer),
     ],
-    "good, warn, refuse, incomplete or changed",
+    "good, warn, refuse, incomplete, changed or newer",
 );
 const DEFERRABLES: &[(&str, Deferrable)] = &[
     ("plan", Deferrable::Plan),

@@ -56,7 +56,8 @@ impl Provider {
     pub fn new(protocol: Protocol, switches: Switches) -> std::io::Result<Self> {
         let all = resources::all().into_iter();
         #[cfg(feature = "misbehaviour")]
-        let all = all.chain(resources::fixtures::all(switches.misbehaviour.odd));
+        let all =
+            all.chain(resources::fixtures::all(switches.misbehaviour.odd, switches.misbehaviour.schema));
         let entries = all.map(|resource| {
             let schema = resource.schema(protocol, minor(&switches));
             let kind = schema.block.implied_type();

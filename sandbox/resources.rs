@@ -10,5 +10,5 @@ use crate::resource::Resource;
 
 /// All resources that every build has.
 pub(crate) fn all() -> Vec<Box<dyn Resource>> {
-    vec![Box::new(note::Note), Box::new(secret::Secret), Box::new(server::Server)]
+    vec![Box::new(note::Note), Box::new(secret::Secret::CURRENT), Box::new(server::Server)]
 }

@@ -29,7 +29,7 @@ pub(super) fn add_schemas(provider: &Provider, response: &mut message::get_provi
     let (switches, fixtures, minor) = (provider.misbehaviour(), provider.fixtures(), provider.minor());
     let encoded = |schema: &Schema| Bytes::from(schema_message(schema, minor).encode_to_vec());
     match switches.schema {
-        SchemaAnswer::Good => {}
+        SchemaAnswer::Good | SchemaAnswer::Newer => {}
         SchemaAnswer::Warn => {
             let warning =
                 Diagnostic::warning("The sandbox is not sure what it offers", "It was asked to warn.");

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use isthmus_cty::{Type, Value};
+use serde_json::Map;
 use tonic::Status;
 
 use crate::call::Call;
@@ -14,7 +15,19 @@ use crate::schema::{Attribute, Block, Schema, map_of_strings};
 
 /// The resource. The state is all there is of it; nothing is kept in the directory.
 #[derive(Debug)]
-pub(super) struct Secret;
+pub(super) struct Secret {
+    /// The attribute with the number of characters.
+    length: &'static str,
+    version: i64,
+}
+
+impl Secret {
+    pub(super) const CURRENT: Self = Self { length: "length", version: 0 };
+
+    /// As another version of the provider has it, which upgrades the current one's state.
+    #[cfg(feature = "misbehaviour")]
+    pub(super) const NEWER: Self = Self { length: "size", version: 1 };
+}
 
 const LENGTHS: std::ops::RangeInclusive<i64> = 1..=1024;
 
@@ -26,7 +39,7 @@ impl Resource for Secret {
     fn schema(&self, _: Protocol, _: Minor) -> Schema {
         let attributes = vec![
             Attribute::computed("id", Type::String).keeps(),
-            Attribute::required("length", Type::Number)
+            Attribute::required(self.length, Type::Number)
                 .replaces()
                 .described("How many characters, 1 to 1024."),
             Attribute::optional("keepers", map_of_strings())
@@ -35,11 +48,11 @@ impl Resource for Secret {
             Attribute::computed("value", Type::String).sensitive().keeps().described("The secret."),
         ];
         let description = "A random text of letters and digits.";
-        Schema { version: 0, block: Block { description, attributes, blocks: Vec::new() } }
+        Schema { version: self.version, block: Block { description, attributes, blocks: Vec::new() } }
     }
 
     fn validate(&self, _: &Call, config: &Object) -> Result<Diagnostics, Status> {
-        let wrong = match config.value("length") {
+        let wrong = match config.value(self.length) {
             Value::Number(number) => !number.as_i64().is_some_and(|length| LENGTHS.contains(&length)),
             _ => false,
         };
@@ -47,12 +60,12 @@ impl Resource for Secret {
             return Ok(Diagnostics::default());
         }
         let detail = "The length is a whole number from 1 to 1024.";
-        Ok(Diagnostic::error("No such length", detail).at(at("length")).into())
+        Ok(Diagnostic::error("No such length", detail).at(at(self.length)).into())
     }
 
     fn create(&self, call: &Call, _: &Change, mut planned: Object) -> Result<Outcome, Status> {
         let length =
-            planned.integer("length").and_then(|length| usize::try_from(length).ok()).unwrap_or_default();
+            planned.integer(self.length).and_then(|length| usize::try_from(length).ok()).unwrap_or_default();
         let made =
             call.new_id().and_then(|id| Ok((id, call.random_text(length, random::LETTERS_AND_DIGITS)?)));
         Ok(match made {
@@ -75,5 +88,12 @@ impl Resource for Secret {
 
     fn delete(&self, _: &Call, _: &Change) -> Result<Outcome, Status> {
         Ok(Outcome::gone())
+    }
+
+    fn upgrade(&self, _: i64, mut stored: Map<String, serde_json::Value>) -> Map<String, serde_json::Value> {
+        if let Some(length) = stored.remove(Self::CURRENT.length) {
+            stored.insert(self.length.to_owned(), length);
+        }
+        stored
     }
 }

@@ -76,6 +76,14 @@ impl Client {
         }
     }
 
+    /// What only today's service has.
+    pub(super) fn session(&self) -> Option<&Session> {
+        match &self.connection {
+            Connection::Today(session) => Some(session),
+            Connection::Legacy(_) => None,
+        }
+    }
+
     pub(super) fn note(&self) -> Driven {
         self.resource("sandbox:index/note:Note")
     }
