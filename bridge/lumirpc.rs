@@ -4,6 +4,7 @@
 //! but no Terraform state. So the state store holds what a provider returns, and each call looks
 //! its prior state up there; the operations themselves are those of [`crate::resource`].
 
+mod identity;
 pub(crate) mod link;
 mod name;
 pub(crate) mod plugin;

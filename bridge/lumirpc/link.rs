@@ -20,7 +20,7 @@ use isthmus_install::{ProviderAddress, find_executable};
 use isthmus_provider::plugin::{ExecutableError, inspect};
 
 use super::PLUGIN_PREFIX;
-use super::plugin::{identity, type_in_file_name};
+use super::identity::{identity, type_in_file_name};
 use crate::cli::install::{ProviderError, install_one};
 use crate::cli::output::{fail, print};
 use crate::cli::shell;

@@ -16,6 +16,7 @@ use isthmus_install::ProviderAddress;
 use isthmus_proto::property::Struct;
 use isthmus_state::Intent;
 
+use super::identity::identity;
 use super::link::PROVIDER_LINK;
 use crate::cli::open_files;
 use crate::cli::output::fail;
@@ -26,10 +27,8 @@ use crate::config;
 use crate::daemon::{self, Calls, Daemon, Instance, ProviderSource};
 use crate::engine::{Engine, EngineError, EngineLog, Generation, LogLine, Severity};
 use crate::home::OpenStoreError;
-use crate::package::catalogue::{Identity, Package};
-use crate::package::parameters::{
-    EXECUTABLE_PREFIX, LOCAL_VERSION, Parameter, ParameterSource, local_provider_type,
-};
+use crate::package::catalogue::Package;
+use crate::package::parameters::EXECUTABLE_PREFIX;
 use crate::resource::{self, OperationError, OperationWarnings};
 use crate::serve::{Listener, ServeError};
 use crate::settings::{InvalidSettings, Settings};
@@ -224,36 +223,6 @@ pub(crate) fn provider(
 fn is_executable(file: &Path) -> bool {
     std::fs::metadata(file)
         .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-}
-
-/// The package has the engine's name for it. Its provider has an address, or else the type in its
-/// file name, or else the package's name for a type.
-pub(super) fn identity(package: &str, address: Option<&ProviderAddress>, executable: &Path) -> Identity {
-    let version =
-        semver::Version::parse(LOCAL_VERSION).expect("the version of local providers is a semantic one");
-    let (provider_type, source) = match address {
-        Some(address) => {
-            let (url, version) = (address.to_string(), LOCAL_VERSION.to_owned());
-            (address.provider_type().to_owned(), ParameterSource::Remote { url, version })
-        }
-        None => {
-            let path = executable.to_string_lossy().into_owned();
-            (type_in_file_name(executable).unwrap_or(package).to_owned(), ParameterSource::Local { path })
-        }
-    };
-    Identity {
-        name: package.to_owned(),
-        provider_type,
-        version,
-        parameter: Parameter { source, includes: Vec::new(), excludes: Vec::new(), provider_name: None },
-    }
-}
-
-/// The type in a provider's file name. Those of released providers have a version too; types contain
-/// neither character.
-pub(super) fn type_in_file_name(executable: &Path) -> Option<&str> {
-    let file_type = local_provider_type(executable.file_name()?.to_str()?).ok()?;
-    file_type.split(['_', '.']).next().filter(|file_type| !file_type.is_empty())
 }
 
 /// Validates the package's variables and configures the provider with them. A variable without a
