@@ -135,7 +135,7 @@ pub const STORE_CA: Setting = Setting {
 /// Metadata for providers, as from `provider_meta` blocks.
 pub const PROVIDER_META: Setting = Setting {
     name: "ISTHMUS_PROVIDER_META",
-    value: "a JSON object of objects, by the provider's type",
+    value: "a JSON object of objects, by the provider's type or address",
     default: "nothing",
     effect: "Provider metadata, as a Terraform module gives it in `provider_meta` blocks; see below.",
 };

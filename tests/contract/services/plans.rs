@@ -39,7 +39,7 @@ rules! {
         });
     }
 
-    "Dynamic attributes keep their values and types" in ["rules/dynamic_blocks"],
+    "Dynamic attributes keep their values and types" in ["rules/proposed_new"],
     legacy: Legacy::Same,
     async fn dynamic_attributes_keep_their_types(at) {
         let client = at.start(Setup::sandbox(at.protocol).with("SANDBOX_ODD", "usable")).await?;
