@@ -70,6 +70,7 @@ const ROWS: &[Row] = &[
         &[b"{", b"[]", br#"{"a": 1}"#, b"\xff"],
     ),
     row("ISTHMUS_SCHEMA_CACHE", BOOLEANS, NO_BOOLEANS),
+    row("ISTHMUS_EXACT_NUMBERS", &[b"", b"string", b"Number"], &[b"text", b"true", b"double", b"\xff"]),
     row("ISTHMUS_SENSITIVE_OUTPUTS", &[b"", b"withhold", b"Show"], &[b"withheld", b"true", b"off", b"\xff"]),
     secret(
         "ISTHMUS_STORE",
