@@ -1,4 +1,4 @@
-//! `sandbox_broadcast`, the action: it says something, and leaves a file that tells so.
+//! The action `sandbox_broadcast`: sends its message as progress, and writes a file.
 
 use std::time::Duration;
 
@@ -10,45 +10,42 @@ use crate::object::{Object, at};
 use crate::resources::fixtures::faulty::crash;
 use crate::schema::{Attribute, Block, NestedBlock, Nesting, Schema};
 
-/// Its name in configurations.
 pub(crate) const TYPE_NAME: &str = "sandbox_broadcast";
 
-/// Between two lines of progress that are said to be far apart.
+/// Pause between two progress events.
 const PAUSE: Duration = Duration::from_secs(3600);
 
-/// How it ends, if not as it should.
+/// How the action fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// A plan says that it cannot be done.
+    /// The plan returns an error.
     Plan,
-    /// A plan says that it can be done later, whether or not the client allows that.
+    /// The plan returns a deferral, whether or not the client allows it.
     Deferred,
-    /// It fails, and says so.
     Invoke,
-    /// It succeeds, and warns.
+    /// The action succeeds with a warning.
     Warn,
-    /// gRPC fails in the middle.
+    /// gRPC fails halfway.
     Break,
-    /// Nothing more is said.
+    /// The stream ends without a completion event.
     Silence,
-    /// The process ends in the middle.
+    /// The process crashes halfway.
     Crash,
-    /// It goes on until the provider is asked to stop.
+    /// The action runs until the provider is stopped.
     Hang,
 }
 
-/// What becomes of it in the end.
+/// How the invocation ends.
 #[derive(Debug)]
 pub(crate) enum End {
-    /// It says how it went.
+    /// A completion event with these diagnostics.
     Completed(Diagnostics),
-    /// gRPC says why not.
+    /// A gRPC status.
     Broken(tonic::Status),
-    /// Nothing is said.
+    /// No event at all.
     Silent,
 }
 
-/// What it looks like.
 pub(crate) fn schema() -> Schema {
     let attributes = vec![
         Attribute::required("message", Type::String).described("What is said."),
@@ -68,7 +65,7 @@ pub(crate) fn schema() -> Schema {
 }
 
 impl Fault {
-    /// The one that a configuration asks for.
+    /// The fault in a configuration.
     pub(crate) fn of(config: &Object) -> Option<Self> {
         let all = [
             ("plan", Self::Plan),
@@ -85,7 +82,6 @@ impl Fault {
     }
 }
 
-/// Judges a configuration.
 pub(crate) fn validate(config: &Object) -> Diagnostics {
     if config.text("message") == Some("") {
         let detail = "Say at least one character.";
@@ -99,7 +95,7 @@ pub(crate) fn validate(config: &Object) -> Diagnostics {
     }
 }
 
-/// Says whether it can be done.
+/// Plans the action.
 pub(crate) fn plan(config: &Object) -> Diagnostics {
     match Fault::of(config) {
         Some(Fault::Plan) => {
@@ -109,7 +105,7 @@ pub(crate) fn plan(config: &Object) -> Diagnostics {
     }
 }
 
-/// Does it. `say` tells the client how far it has got.
+/// Invokes the action. `say` sends progress to the client.
 pub(crate) fn carry_out(call: &Call, config: &Object, mut say: impl FnMut(String)) -> End {
     let message = config.text("message").unwrap_or_default();
     let times = config.integer("times").unwrap_or(1).max(0);

@@ -1,4 +1,4 @@
-//! What a handler has around it while it does one call: where objects are kept, and whether it should stop.
+//! The context of a handler during one call: the store of objects and cancellation.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::random;
 use crate::stdio::Stdio;
 use crate::wire;
 
-/// The surroundings of one call.
+/// The context of one call.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     type_name: Arc<str>,
@@ -29,40 +29,40 @@ pub(crate) struct Call {
     id: Option<Arc<str>>,
 }
 
-/// What only calls about resources of tests need.
+/// Used only by fixtures.
 #[cfg(feature = "misbehaviour")]
 impl Call {
-    /// The same surroundings, in which what would be random is derived from this text.
+    /// The same context with random values derived from `seed`.
     #[must_use]
     pub(crate) fn seeded(&self, seed: &str) -> Self {
         Self { seed: Some(Arc::from(seed)), ..self.clone() }
     }
 
-    /// The same surroundings, in which an object that is made has this id.
+    /// The same context in which new objects get this id.
     #[must_use]
     pub(crate) fn with_id(&self, id: &str) -> Self {
         Self { id: Some(Arc::from(id)), ..self.clone() }
     }
 
-    /// What its values are.
+    /// The type of the resource's values.
     pub(crate) const fn kind(&self) -> &Type {
         &self.kind
     }
 
-    /// What the provider prints where Go programs print with `fmt.Print`.
+    /// The provider's standard output after the handshake.
     pub(crate) fn stdio(&self) -> &Stdio {
         &self.stdio
     }
 
-    /// Waits until the call is cancelled.
     pub(crate) fn wait_for_cancel(&self) {
         self.runtime.block_on(self.cancelled.cancelled());
     }
 }
 
 impl Call {
-    /// The surroundings of a call about a type with values of this kind. Without a directory the provider is not
-    /// configured. `cancelled` is both the client's going away and its wish that the provider stop.
+    /// The context of a call about a type with values of this kind. Without a directory, the
+    /// provider is not configured. `cancelled`: the client has disconnected, or the provider is
+    /// stopped.
     pub(crate) fn new(
         type_name: &str,
         kind: Type,
@@ -83,18 +83,17 @@ impl Call {
         }
     }
 
-    /// The type that the call is about.
     pub(crate) fn type_name(&self) -> &str {
         &self.type_name
     }
 
-    /// The same surroundings for another type.
+    /// The same context for another type.
     #[must_use]
     pub(crate) fn about(&self, type_name: &str, kind: Type) -> Self {
         Self { type_name: Arc::from(type_name), kind, ..self.clone() }
     }
 
-    /// Waits; whether it could wait to the end. `false` says that the call is cancelled.
+    /// Waits; `false` if the call was cancelled meanwhile.
     pub(crate) fn wait(&self, duration: Duration) -> bool {
         self.runtime.block_on(async {
             tokio::select! {
@@ -104,7 +103,7 @@ impl Call {
         })
     }
 
-    /// The object with this id, as it is now.
+    /// The current state of the object with this id.
     pub(crate) fn load(&self, id: &str) -> Result<Option<Object>, Diagnostic> {
         let Some(content) = self.objects()?.read(&self.type_name, id)? else { return Ok(None) };
         let value = wire::from_json(&content, &self.kind).map_err(|error| {
@@ -114,7 +113,7 @@ impl Call {
         Ok(Object::from_value(&value))
     }
 
-    /// Keeps an object under its id.
+    /// Stores an object under its id.
     pub(crate) fn save(&self, id: &str, object: &Object) -> Result<(), Diagnostic> {
         let value = object.clone().into_value();
         let compact = wire::to_json(&value, &self.kind).map_err(|error| {
@@ -123,7 +122,7 @@ impl Call {
         Ok(self.objects()?.write(&self.type_name, id, &self.readable(compact, &value))?)
     }
 
-    /// Removes the object with this id; whether there was one.
+    /// Removes the object with this id; `false` if there was none.
     pub(crate) fn remove(&self, id: &str) -> Result<bool, Diagnostic> {
         Ok(self.objects()?.remove(&self.type_name, id)?)
     }
@@ -133,7 +132,6 @@ impl Call {
         Ok(self.objects()?.ids(&self.type_name)?)
     }
 
-    /// A new id.
     pub(crate) fn new_id(&self) -> Result<String, Diagnostic> {
         if let Some(id) = &self.id {
             return Ok(id.to_string());
@@ -150,7 +148,7 @@ impl Call {
         Ok(ids.into_iter().find(|id| !taken.contains(id)).unwrap_or_default())
     }
 
-    /// A text to be kept secret, or to tell things apart by.
+    /// Random text, for secrets and identifiers.
     pub(crate) fn random_text(&self, length: usize, alphabet: &[u8]) -> Result<String, Diagnostic> {
         match &self.seed {
             None => random::text(length, alphabet),
@@ -166,7 +164,7 @@ impl Call {
         Ok(Objects::open(directory)?)
     }
 
-    /// With line breaks, for whoever edits the file; unless that would change a number, which JSON's readers round.
+    /// Indented for people who edit the file, unless that would round a number.
     fn readable(&self, compact: Vec<u8>, value: &Value) -> Vec<u8> {
         let tree = serde_json::from_slice::<serde_json::Value>(&compact).ok();
         let pretty = tree.and_then(|tree| serde_json::to_vec_pretty(&tree).ok());

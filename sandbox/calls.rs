@@ -1,8 +1,8 @@
-//! The record of calls, for tests that assert what a client asks and in which order.
+//! The record of calls, for tests that assert what a client asks and in what order.
 //!
-//! One JSON line a call, appended in one write, so that several processes of the sandbox may share a file. It says
-//! nothing of the values themselves, only what a sequence of calls is judged by: whether there was a prior state,
-//! whether the end is an absence, whether the configuration was wholly known.
+//! One JSON line a call, appended in one write, so that several processes of the sandbox may share
+//! a file. It contains no values, but what identifies a call in a sequence: whether the prior state
+//! and the planned state were null, whether the configuration was wholly known.
 
 #[cfg(feature = "misbehaviour")]
 pub(crate) use file::Calls;
@@ -11,14 +11,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::resource::Change;
 
-/// One call, as a line of the record.
+/// A line of the record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallRecord {
-    /// The call's name in the protocol that was spoken.
+    /// Name of the call in its protocol version.
     pub call: String,
-    /// The process that answered.
+    /// Process id of the provider.
     pub process: u32,
-    /// The resource, data source or function.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub type_name: Option<String>,
     /// Whether the prior (or current) state was null.
@@ -30,30 +29,29 @@ pub struct CallRecord {
     /// Whether nothing in the configuration was unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_known: Option<bool>,
-    /// Private bytes that came along, as text.
+    /// Private data in the request, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private: Option<String>,
-    /// Whether the client takes a deferral for an answer to this call.
+    /// Whether the client allows a deferral.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deferral_allowed: Option<bool>,
-    /// What came along of the module that uses the provider, in JSON.
+    /// `provider_meta` in the request, as JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_meta: Option<String>,
-    /// The version of stored state, in an upgrade or a move.
+    /// Schema version of the state in an upgrade or a move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<i64>,
-    /// The provider's address and the type that an object moves from.
+    /// Provider address and type of the source of a move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
 
 impl CallRecord {
-    /// A call of this name by this process.
     pub fn of(call: &str) -> Self {
         Self { call: call.to_owned(), process: std::process::id(), ..Self::default() }
     }
 
-    /// A call about a change.
+    /// A call that plans or applies a change.
     pub(crate) fn of_change(call: &str, type_name: &str, change: &Change) -> Self {
         Self {
             type_name: Some(type_name.to_owned()),
@@ -66,7 +64,7 @@ impl CallRecord {
     }
 }
 
-/// The file of records, which only tests have.
+/// The file of records, with the feature `misbehaviour` only.
 #[cfg(feature = "misbehaviour")]
 mod file {
     use std::fs::{File, OpenOptions};
@@ -76,7 +74,7 @@ mod file {
 
     use super::CallRecord;
 
-    /// The file that calls are recorded in.
+    /// The file with the record of calls.
     #[derive(Debug)]
     pub(crate) struct Calls {
         file: File,

@@ -1,33 +1,29 @@
-//! What the sandbox has to say about a call: errors and warnings, each with the place that it is about.
+//! Diagnostics of a call.
 
 use isthmus_cty::AttributePath;
 
-/// How bad it is. The numbers are those of the wire, the same in both protocols.
+/// Severity; the numbers are those of both protocols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Severity {
     /// The call failed.
     Error,
-    /// The call succeeded; the user should know all the same.
+    /// The call succeeded, with a warning.
     Warning,
-    /// A number that no protocol has given a meaning to (0 stands for "invalid", which no provider should send).
+    /// A number without a meaning in the protocols (0 is "invalid", which no provider should send).
     #[cfg(feature = "misbehaviour")]
     Other(i32),
 }
 
-/// One error or warning.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Diagnostic {
-    /// How bad it is.
     pub severity: Severity,
-    /// One line.
+    /// In one line.
     pub summary: String,
-    /// The explanation; may be empty.
     pub detail: String,
-    /// Where in the configuration it is; `None` for the whole object.
+    /// Path in the configuration; `None`: the whole object.
     pub path: Option<AttributePath>,
 }
 
-/// What one call has to say, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Diagnostics(pub Vec<Diagnostic>);
 
@@ -54,7 +50,7 @@ impl Diagnostic {
         Self { severity: Severity::Warning, ..Self::error(summary, detail) }
     }
 
-    /// The same at a place.
+    /// Adds a path.
     #[must_use]
     pub(crate) fn at(self, path: AttributePath) -> Self {
         Self { path: Some(path), ..self }
@@ -62,7 +58,6 @@ impl Diagnostic {
 }
 
 impl Diagnostics {
-    /// Adds one.
     pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
         self.0.push(diagnostic);
     }

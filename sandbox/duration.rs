@@ -1,4 +1,4 @@
-//! Durations as configurations write them, and as Go reads and writes them.
+//! Durations in Go's notation.
 
 use std::time::Duration;
 

@@ -1,9 +1,11 @@
-//! The edge of either protocol: messages in, calls of [`Provider`](crate::provider::Provider), messages out.
+//! Translation of either protocol's messages to calls of [`Provider`](crate::provider::Provider),
+//! and back.
 //!
-//! The files below it are compiled twice, as modules of `protocol5.rs` and of `protocol6.rs`, each time with that
-//! protocol's messages as `super::message`. The two families are different types with (nearly) the same names; what
-//! differs stands in those two files. Fields are matched by name here, never by number, so the sandbox does not share an
-//! assumption that a client may make about the two protocols' wire being the same.
+//! The files in `edge/` are compiled twice, as modules of `protocol5.rs` and of `protocol6.rs`,
+//! each time with that protocol's messages as `super::message`. The messages are different types
+//! with (nearly) the same names; the differences are in these two files. Fields are matched by
+//! name, never by number, so that the sandbox shares no assumption of a client that the wire
+//! formats of both protocols are the same.
 
 #[cfg(feature = "misbehaviour")]
 #[path = "edge/actions.rs"]

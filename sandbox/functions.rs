@@ -1,49 +1,41 @@
-//! The sandbox's functions: pure, and usable before the provider is configured.
+//! Provider-defined functions of the sandbox: pure, callable before configuration.
 
 use isthmus_cty::{Number, Type, Value};
 
-/// A function's signature and what it does.
+/// A function's signature and implementation.
 #[derive(Debug)]
 pub(crate) struct Function {
-    /// Its name, without the provider's.
     pub name: &'static str,
-    /// One line.
     pub summary: &'static str,
-    /// Parameters by position.
     pub parameters: Vec<Parameter>,
-    /// The parameter of all further arguments, if there may be any.
+    /// The variadic parameter, if any.
     pub variadic: Option<Parameter>,
-    /// The result's type.
     pub returns: Type,
-    /// What it does. Arguments have been counted and have their parameters' types.
+    /// The implementation. The number and types of arguments are checked already.
     pub call: fn(&[Value]) -> Result<Value, FunctionError>,
 }
 
-/// One parameter.
+/// A parameter of a function.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
-    /// Its name.
     pub name: &'static str,
-    /// Its type.
     pub kind: Type,
-    /// Whether null is an argument; otherwise the client refuses it without a call.
+    /// `allow_null_value`.
     pub allows_null: bool,
-    /// Whether something unknown is an argument; otherwise the client takes the result for unknown without a call.
+    /// `allow_unknown_values`.
     pub allows_unknown: bool,
-    /// What it is for.
     pub description: &'static str,
 }
 
-/// Why a function gave no result; the user's fault.
+/// Error of a function call, caused by its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FunctionError {
-    /// What to tell the user.
     pub text: String,
-    /// Which argument is at fault, counted from 0, further arguments included.
+    /// Index of the argument at fault, variadic ones included.
     pub argument: Option<i64>,
 }
 
-/// All functions, with the odd ones only on request.
+/// All functions; those for tests only with `odd`.
 pub(crate) fn all(odd: bool) -> Vec<Function> {
     let mut functions = usual();
     if odd {
@@ -163,12 +155,12 @@ fn usual() -> Vec<Function> {
 }
 
 impl Function {
-    /// The parameter that an argument at this position belongs to.
+    /// The parameter of the argument at this position.
     pub(crate) fn parameter(&self, position: usize) -> Option<&Parameter> {
         self.parameters.get(position).or(self.variadic.as_ref())
     }
 
-    /// Whether so many arguments are right.
+    /// Whether the function accepts this number of arguments.
     pub(crate) fn takes(&self, count: usize) -> bool {
         count == self.parameters.len() || (count > self.parameters.len() && self.variadic.is_some())
     }

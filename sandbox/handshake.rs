@@ -1,4 +1,4 @@
-//! go-plugin's handshake: what the client says in environment variables, and the line that answers it.
+//! go-plugin's handshake: the client's environment variables and the handshake line.
 
 #[cfg(not(feature = "misbehaviour"))]
 use std::io::{self, Write as _};
@@ -9,40 +9,38 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 
 use crate::protocol::Protocol;
 
-/// What tells a plugin that it was started by Terraform and not by a person.
+/// The magic cookie by which a plugin recognises that a host has started it.
 pub const MAGIC_COOKIE: (&str, &str) =
     ("TF_PLUGIN_MAGIC_COOKIE", "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2");
 
-/// What a person is told.
+/// Output when a person starts the executable.
 pub(crate) const FOR_A_PERSON: &str = "This binary is a plugin. It is not meant to be run by hand: Terraform, OpenTofu or isthmus \
     start it and speak to it.\n";
 
-/// The environment of a plugin.
+/// Environment variables of the handshake.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Environment {
-    /// Whether the magic cookie is there and right.
+    /// Whether the magic cookie is correct.
     pub magic_cookie: bool,
-    /// `PLUGIN_PROTOCOL_VERSIONS`: what the client speaks.
+    /// `PLUGIN_PROTOCOL_VERSIONS`: protocol versions of the client.
     pub protocol_versions: Option<String>,
-    /// `PLUGIN_CLIENT_CERT`: the client's certificate in PEM; with it, TLS is spoken.
+    /// `PLUGIN_CLIENT_CERT`: the client's certificate in PEM, which enables TLS.
     pub client_certificate: Option<String>,
-    /// The directory for the socket: `PLUGIN_UNIX_SOCKET_DIR`, else that for temporary files.
+    /// Directory of the socket: `PLUGIN_UNIX_SOCKET_DIR`, or the one for temporary files.
     pub socket_directory: PathBuf,
 }
 
-/// The line that a plugin answers with.
+/// The handshake line.
 #[derive(Clone, Debug)]
 pub(crate) struct Line<'a> {
-    /// The protocol that will be spoken.
+    /// The negotiated protocol version.
     pub protocol: Protocol,
-    /// Where.
     pub socket: &'a Path,
-    /// The server's certificate (DER), when TLS will be spoken.
+    /// The server's certificate (DER), with TLS.
     pub certificate: Option<&'a [u8]>,
 }
 
 impl Environment {
-    /// Reads the environment of this process.
     pub(crate) fn read() -> Self {
         let (cookie, value) = MAGIC_COOKIE;
         let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
@@ -56,14 +54,13 @@ impl Environment {
 }
 
 impl Line<'_> {
-    /// The line, without its end.
+    /// The line, without its line feed.
     pub(crate) fn render(&self) -> String {
         let certificate = self.certificate.map(|der| STANDARD_NO_PAD.encode(der)).unwrap_or_default();
         format!("1|{}|unix|{}|grpc|{certificate}", self.protocol, self.socket.display())
     }
 }
 
-/// Writes the line.
 #[expect(clippy::disallowed_methods, reason = "a host reads the line from standard output")]
 #[cfg(not(feature = "misbehaviour"))]
 pub(crate) fn answer(line: &Line<'_>) -> io::Result<()> {

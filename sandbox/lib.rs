@@ -1,11 +1,13 @@
 //! The sandbox: a small real Terraform provider.
 //!
-//! It has two jobs. `isthmus demo` runs on it, because it needs no cloud and no network: its objects are files. And it
-//! is the peer of tests: it plans and applies as providers on Terraform's plugin framework do, records what it is
-//! asked, imitates providers of other ages, and misbehaves on request. It is written against the protocols'
-//! contracts and go-plugin's handshake alone, so Terraform and OpenTofu can run it as well.
+//! `isthmus demo` uses it, because it needs neither a cloud nor a network: its objects are files.
+//! The tests use it as their provider: it plans and applies like one built on Terraform's plugin
+//! framework, records requests, imitates other protocol minors, and fails as configured. It is
+//! written against the protocols' contracts and go-plugin's handshake alone, so Terraform and
+//! OpenTofu can run it as well.
 //!
-//! [`main_from_environment`] is the whole program; [`Provider`] and [`serve`] are for tests that want it in-process.
+//! [`main_from_environment`] is the whole program; [`Provider`] and [`serve`] are for tests that
+//! want it in-process.
 
 #![expect(clippy::duplicate_mod, reason = "edge.rs is meant to be compiled once for each protocol")]
 
@@ -58,8 +60,8 @@ pub use switch_error::SwitchError;
 pub use switches::Switches;
 pub use tls::{Identity, TlsError};
 
-/// The program `terraform-provider-sandbox`: reads everything from the environment, serves until it is told to end, and
-/// says with which status the process should end.
+/// The program `terraform-provider-sandbox`: reads its environment, serves until it is stopped, and
+/// returns the exit status.
 pub fn main_from_environment() -> ExitCode {
     let environment = handshake::Environment::read();
     if !environment.magic_cookie {

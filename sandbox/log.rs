@@ -1,25 +1,20 @@
-//! The log on stderr, in the form of hclog, which is what the other end of the pipe parses.
+//! The log on stderr in the format of hclog, which go-plugin's clients parse.
 
 use std::io::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value};
 
-/// How loud a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
-    /// For whoever writes tests with it.
     Debug,
-    /// For everybody.
     Info,
-    /// Something is odd.
     Warn,
-    /// Something failed.
     #[cfg(feature = "misbehaviour")]
     Error,
 }
 
-/// Writes one line. A failure to write is passed over: a log that nobody reads is no reason to fail.
+/// Writes one line. A failure to write is ignored.
 pub(crate) fn write(level: Level, message: &str, fields: &[(&str, &str)]) {
     let line = render(level, message, fields, SystemTime::now());
     drop(std::io::stderr().lock().write_all(line.as_bytes()));
@@ -48,8 +43,8 @@ fn render(level: Level, message: &str, fields: &[(&str, &str)], now: SystemTime)
     format!("{}\n", Value::Object(object))
 }
 
-/// `2006-01-02T15:04:05.000000Z`, the layout that hclog uses. The calendar is computed here, by the usual arithmetic on
-/// eras of 400 years, since this is the only date in the crate.
+/// The time in hclog's layout, `2006-01-02T15:04:05.000000Z`. Computed here, because it is the only
+/// date in the crate.
 fn timestamp(since_epoch: Duration) -> String {
     let seconds = since_epoch.as_secs();
     let days = seconds / 86_400 + 719_468;

@@ -1,8 +1,8 @@
-//! The switches of tests: environment variables that make the sandbox misbehave, or imitate providers of another age.
+//! Switches for tests: environment variables that make the sandbox misbehave, or imitate other
+//! protocol minors.
 //!
-//! They are read once, before anything else, into types that cannot hold nonsense. `README.md` has the table for readers;
-//! [`NAMES`] is the same list for the check that no switch is misspelt. Builds without the feature `misbehaviour` have none
-//! of this.
+//! They are parsed once at the start. `README.md` documents them; [`NAMES`] lists them, so that a
+//! misspelt switch is an error. Builds without the feature `misbehaviour` have none of them.
 
 pub(crate) mod fixtures;
 pub(crate) mod generated;
@@ -18,7 +18,7 @@ use generated::Size;
 use crate::protocol::{Deferrable, Minor, Protocol};
 use crate::switch_error::{FileError, SwitchError, bad};
 
-/// Every switch's name.
+/// Names of all switches.
 pub(crate) const NAMES: [&str; 19] = [
     "SANDBOX_ANSWER",
     "SANDBOX_CALLS",
@@ -41,78 +41,80 @@ pub(crate) const NAMES: [&str; 19] = [
     "SANDBOX_STOP",
 ];
 
-/// The switches of tests; [`Default`] is good behaviour.
+/// Values of the switches; [`Default`]: no misbehaviour.
 #[derive(Clone, Debug, Default)]
 pub struct Misbehaviour {
-    /// The protocol of the minor version that is imitated.
+    /// The protocol of the imitated minor version.
     pub protocol: Option<Protocol>,
-    /// `SANDBOX_MINOR=5.0|…|6.10|newest|future`: the age of the protocol to imitate.
+    /// `SANDBOX_MINOR=5.0|…|6.10|newest|future`: the protocol minor to imitate.
     pub minor: Minor,
-    /// `SANDBOX_ANSWER=msgpack|json`: how values are answered.
+    /// `SANDBOX_ANSWER=msgpack|json`: encoding of values in responses.
     pub answer: Encoding,
-    /// `SANDBOX_HANDSHAKE=…`: how the handshake goes wrong.
+    /// `SANDBOX_HANDSHAKE=…`: a fault of the handshake.
     pub handshake: Handshake,
-    /// `SANDBOX_START_DELAY=1500`: milliseconds to wait before the handshake.
+    /// `SANDBOX_START_DELAY=1500`: milliseconds before the handshake.
     pub start_delay: Duration,
-    /// `SANDBOX_HEALTH=serving|not-serving|missing`: what the health service says.
+    /// `SANDBOX_HEALTH=serving|not-serving|missing`: response of the health service.
     pub health: Health,
-    /// `SANDBOX_SHUTDOWN=clean|refuse|hang`: what a request to shut down does.
+    /// `SANDBOX_SHUTDOWN=clean|refuse|hang`: effect of `Shutdown`.
     pub shutdown: Shutdown,
-    /// `SANDBOX_STOP=obey|refuse|hang`: what a request to stop does.
+    /// `SANDBOX_STOP=obey|refuse|hang`: effect of `StopProvider`.
     pub stop: Stop,
-    /// `SANDBOX_CONFIGURE=accept|refuse|warn|crash|hang|quote|judge`: what configuring does.
+    /// `SANDBOX_CONFIGURE=accept|refuse|warn|crash|hang|quote|judge`: effect of
+    /// `ConfigureProvider`.
     pub configure: Configure,
-    /// `SANDBOX_DEFER=read+import:absent`: which operations are put off, and why.
+    /// `SANDBOX_DEFER=read+import:absent`: deferred operations and the reason.
     pub defer: Option<Defer>,
-    /// `SANDBOX_RESOURCES=1500x200`: so many generated resources, with so many attributes each, besides the usual ones.
+    /// `SANDBOX_RESOURCES=1500x200`: number of generated resources, and of attributes of each.
     pub generated: Option<Size>,
-    /// `SANDBOX_IMPORT=one|none|several|foreign`: what an import comes to.
+    /// `SANDBOX_IMPORT=one|none|several|foreign`: result of an import.
     pub import: ImportAnswer,
-    /// `SANDBOX_SCHEMA=good|warn|refuse|incomplete|changed|newer`: what is answered to the question for the schema.
+    /// `SANDBOX_SCHEMA=good|warn|refuse|incomplete|changed|newer`: response of `GetProviderSchema`.
     pub schema: SchemaAnswer,
-    /// `SANDBOX_LEGACY=true`: answer as providers built on the old SDK do, with its flag and its loose nulls.
+    /// `SANDBOX_LEGACY=true`: respond like providers built on SDKv2, with `legacy_type_system` and
+    /// its nulls.
     pub legacy: bool,
-    /// `SANDBOX_META=true`: want to be told of the module that uses it.
+    /// `SANDBOX_META=true`: have a schema for `provider_meta`.
     pub meta: bool,
-    /// `SANDBOX_ODD=true`: have resources with odd ids and numbers, and things whose schemas are faulty; `usable`: without the
-    /// latter.
+    /// `SANDBOX_ODD=true`: have resources with unusual ids and numbers, and types with faulty
+    /// schemas; `usable`: without the latter.
     pub odd: bool,
-    /// Whether there are things whose schemas are faulty.
+    /// Whether there are types with faulty schemas.
     pub broken: bool,
-    /// `SANDBOX_CALLS=file`: append one JSON line for every call.
+    /// `SANDBOX_CALLS=file`: append a JSON line for every call.
     pub calls: Option<PathBuf>,
-    /// `SANDBOX_REQUESTS=file`: append every request of the provider's service, whole.
+    /// `SANDBOX_REQUESTS=file`: append every request of the provider's service.
     pub requests: Option<PathBuf>,
-    /// `SANDBOX_IDS=random|derived|titles`: what ids and secrets are made from.
+    /// `SANDBOX_IDS=random|derived|titles`: source of ids and secrets.
     pub ids: Ids,
 }
 
-/// What ids and secrets are made from.
+/// Source of ids and secrets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ids {
     /// The system's random numbers.
     #[default]
     Random,
-    /// The configuration of the object, so that two clients that ask the same are answered the same.
+    /// The object's configuration, so that two clients with the same requests get the same
+    /// responses.
     Derived,
-    /// The title of a note, as with every provider whose users choose the ids. Creating overwrites.
+    /// The title of a note, as in providers whose users choose ids. Creating overwrites.
     Titles,
 }
 
-/// How values are put into a `DynamicValue`.
+/// Encoding of values in a `DynamicValue`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
-    /// What every real provider does.
+    /// As real providers.
     #[default]
     MessagePack,
-    /// What the protocol allows as well. Unknown values cannot be written so; those answers stay MessagePack.
+    /// Allowed by the protocol. Unknown values have no JSON; such responses stay MessagePack.
     Json,
 }
 
-/// How the handshake goes.
+/// Fault of the handshake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Handshake {
-    /// As it should.
     #[default]
     Good,
     /// A line that is not a handshake.
@@ -123,110 +125,104 @@ pub enum Handshake {
     CoreVersion,
     /// Application protocol version 4, that of providers before Terraform 0.12.
     ApplicationVersion,
-    /// A TCP address that is not on this machine (from the range reserved for documentation).
+    /// A TCP address on another machine (from the range reserved for documentation).
     ForeignAddress,
     /// `netrpc` instead of `grpc`.
     NetRpc,
-    /// TLS is spoken, but the line has no certificate.
+    /// TLS, but no certificate in the line.
     NoCertificate,
-    /// The line has a certificate other than the one that is spoken with.
+    /// Another certificate in the line than that of the server.
     WrongCertificate,
     /// A certificate field that is not base64.
     GarbageCertificate,
     /// A valid line, split over several writes.
     Trickle,
-    /// Log text on stdout before the line.
+    /// Log output on stdout before the line.
     Noise,
-    /// No end of line, ever: a mebibyte of text.
+    /// No line feed: a mebibyte of text.
     Endless,
-    /// No line, and the process stays.
+    /// No line; the process keeps running.
     Silent,
-    /// The process ends with status 3 and a text on stderr instead of a line.
+    /// The process exits with status 3 and a message on stderr instead of a line.
     ExitBefore,
-    /// The process ends with status 0 right after the line.
+    /// The process exits with status 0 right after the line.
     ExitAfter,
-    /// The line names a socket without a listener.
+    /// A socket without a listener in the line.
     DeadSocket,
 }
 
-/// What the health service says of `plugin`.
+/// Response of the health service for `plugin`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Health {
-    /// SERVING
     #[default]
     Serving,
-    /// NOT_SERVING
     NotServing,
-    /// The service knows no such name.
+    /// The service name is unknown.
     Missing,
 }
 
-/// What `GRPCController.Shutdown` does.
+/// Effect of `GRPCController.Shutdown`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shutdown {
-    /// Exit 0 at once, the socket removed.
+    /// Exit with status 0 after removing the socket.
     #[default]
     Clean,
-    /// Answer with an error and stay.
+    /// Return an error, and keep running.
     Refuse,
-    /// Never answer, and stay.
+    /// Never respond, and keep running.
     Hang,
 }
 
-/// What a request to stop does.
+/// Effect of `StopProvider`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stop {
-    /// Cancels what is under way.
+    /// Cancel calls in progress.
     #[default]
     Obey,
-    /// Answers with an error, and everything goes on.
+    /// Return an error, and continue calls.
     Refuse,
-    /// Never answers, and everything goes on.
+    /// Never respond, and continue calls.
     Hang,
 }
 
-/// What the question for the schema is answered with.
+/// Response of `GetProviderSchema`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SchemaAnswer {
-    /// The schema.
     #[default]
     Good,
-    /// The schema and a warning.
     Warn,
-    /// An error diagnostic.
     Refuse,
-    /// Everything but the schema of the provider's own configuration, which every provider must have.
+    /// Without the schema of the provider's configuration, which every provider must have.
     Incomplete,
-    /// Another schema: one without the resource `sandbox_secret`, as of another version of the provider.
+    /// Without the resource `sandbox_secret`, as of another provider version.
     Changed,
     /// Another schema: `sandbox_secret` is at its next version, in which `length` is called `size`.
     Newer,
 }
 
-/// What an import comes to.
+/// Result of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ImportAnswer {
-    /// The object.
     #[default]
     One,
-    /// Nothing, and no error.
+    /// No object, and no error.
     None,
     /// The object twice.
     Several,
-    /// The object, said to be of another type.
+    /// The object with another type name.
     Foreign,
 }
 
-/// What is put off, whether or not the client allows that.
+/// Deferred operations, whether or not the client allows deferrals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Defer {
     operations: Vec<Deferrable>,
-    /// A number of the wire's enumeration of reasons.
+    /// Number of a `Deferred.Reason`.
     reason: i32,
 }
 
 impl Defer {
-    /// The reason, if this operation is put off.
+    /// The reason, if this operation is deferred.
     pub(crate) fn reason_for(&self, operation: Deferrable) -> Option<i32> {
         self.operations.contains(&operation).then_some(self.reason)
     }
@@ -241,28 +237,25 @@ impl Defer {
     }
 }
 
-/// What configuring the provider does.
+/// Effect of `ConfigureProvider`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Configure {
-    /// Accepts.
     #[default]
     Accept,
-    /// Answers with an error diagnostic.
     Refuse,
-    /// Accepts with a warning.
     Warn,
-    /// Ends the process as a panicking Go program does.
+    /// Crash like a panicking Go program.
     Crash,
-    /// Never answers.
+    /// Never respond.
     Hang,
-    /// Answers with an error that quotes the token.
+    /// Return an error that quotes the token.
     Quote,
-    /// The same when the configuration is only judged.
+    /// Return it already from `ValidateProviderConfig`.
     Judge,
 }
 
 impl Misbehaviour {
-    /// Takes a switch; whether there is one of this name.
+    /// Sets a switch; `false` if the name is unknown.
     pub(crate) fn set(&mut self, name: &str, value: &str) -> Result<bool, SwitchError> {
         match name {
             "SANDBOX_MINOR" => {
@@ -303,7 +296,7 @@ impl Misbehaviour {
             "SANDBOX_CALLS" => self.calls = Some(PathBuf::from(value)),
             "SANDBOX_REQUESTS" => self.requests = Some(PathBuf::from(value)),
             "SANDBOX_IDS" => self.ids = choice("SANDBOX_IDS", value, IDS)?,
-            // Read by then.
+            // Parsed before.
             "SANDBOX_FILE" => {}
             _ => return Ok(false),
         }
@@ -311,7 +304,7 @@ impl Misbehaviour {
     }
 }
 
-/// The switches in the file that `SANDBOX_FILE` names, one `NAME=value` a line. A file that is not there holds none.
+/// The switches in the file of `SANDBOX_FILE`, one `NAME=value` a line; none if it does not exist.
 pub(crate) fn in_file(path: &str) -> Result<Vec<(String, String)>, FileError> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -384,7 +377,7 @@ const DEFERRABLES: &[(&str, Deferrable)] = &[
     ("import", Deferrable::Import),
     ("data", Deferrable::Data),
 ];
-/// By their numbers on the wire; no protocol has the last.
+/// By their numbers in the protocol; the last is none.
 const REASONS: &[(&str, i32)] =
     &[("none", 0), ("resource-config", 1), ("provider-config", 2), ("absent", 3), ("future", 99)];
 const ODDITIES: Choices<(bool, bool)> = (

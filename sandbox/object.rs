@@ -1,16 +1,16 @@
-//! One object of a resource type: a view on a cty object that says what the resources want to say.
+//! Accessors of a cty object for the resources.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use isthmus_cty::{AttributePath, PathStep, Value};
 
-/// The attributes and blocks of one object, by name.
+/// Attributes and blocks of an object by name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Object(pub BTreeMap<Arc<str>, Value>);
 
 impl Object {
-    /// The object that a value is; `None` for null, unknown and everything else.
+    /// `None` if the value is null, unknown or no object.
     pub(crate) fn from_value(value: &Value) -> Option<Self> {
         match value {
             Value::Object(attributes) => Some(Self(attributes.clone())),
@@ -18,7 +18,7 @@ impl Object {
         }
     }
 
-    /// The value of an attribute; null when there is none of that name.
+    /// The value of an attribute, or null.
     pub(crate) fn value(&self, name: &str) -> &Value {
         self.0.get(name).unwrap_or(&Value::Null)
     }
@@ -31,27 +31,25 @@ impl Object {
         }
     }
 
-    /// A known integer of ordinary size.
+    /// A known integer within `i64`.
     pub(crate) fn integer(&self, name: &str) -> Option<i64> {
         integer(self.value(name))
     }
 
-    /// An object inside.
+    /// A nested object.
     pub(crate) fn object(&self, name: &str) -> Option<Self> {
         Self::from_value(self.value(name))
     }
 
-    /// Sets an attribute.
     pub(crate) fn set(&mut self, name: &str, value: Value) {
         self.0.insert(Arc::from(name), value);
     }
 
-    /// Sets an attribute to a string.
     pub(crate) fn set_text(&mut self, name: &str, text: &str) {
         self.set(name, Value::string(text));
     }
 
-    /// Gives every object in a list or set to `change`, and stores the result; nothing happens to anything else.
+    /// Changes every object in a list or set; ignores other values.
     pub(crate) fn change_elements(&mut self, name: &str, mut change: impl FnMut(usize, &mut Self)) {
         let mut changed = |elements: &[Value]| -> Vec<Value> {
             let change = |(index, value): (usize, &Value)| match Self::from_value(value) {
@@ -76,13 +74,12 @@ impl Object {
         }
     }
 
-    /// The object as a value.
     pub(crate) fn into_value(self) -> Value {
         Value::Object(self.0)
     }
 }
 
-/// A known integer of ordinary size.
+/// A known integer within `i64`.
 pub(crate) fn integer(value: &Value) -> Option<i64> {
     match value {
         Value::Number(number) => number.as_i64(),
@@ -90,7 +87,7 @@ pub(crate) fn integer(value: &Value) -> Option<i64> {
     }
 }
 
-/// The path of an attribute at the top.
+/// The path of a top-level attribute.
 pub(crate) fn at(name: &str) -> AttributePath {
     AttributePath(vec![PathStep::Attribute(Arc::from(name))])
 }

@@ -1,8 +1,8 @@
-//! Where the sandbox keeps its objects: one directory, one JSON file an object.
+//! Storage of the sandbox's objects: one directory, one JSON file per object.
 //!
-//! Files rather than memory, because a provider process lives for one operation only, and files rather than a
-//! database, so that whoever wants to see drift edits or deletes one with ordinary tools. A file is
-//! `TYPE.ID.json`, holds the object's state, and is replaced in one step, so that a reader never sees half of one.
+//! Files, because a provider process runs for one operation only, and users can cause drift by
+//! editing or deleting them. `TYPE.ID.json` contains the object's state, and is replaced
+//! atomically.
 
 use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -11,35 +11,29 @@ use std::{fs, io};
 
 use crate::diagnostics::Diagnostic;
 
-/// The directory of objects.
 #[derive(Clone, Debug)]
 pub(crate) struct Objects {
     directory: PathBuf,
 }
 
-/// What went wrong with an object's file.
+/// Why an object's file cannot be accessed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ObjectsError {
-    /// The id could name a file elsewhere, or is not one that the sandbox gives.
+    /// The id is not one that the sandbox generates, and could refer to another directory.
     #[error("{id:?} cannot be the id of an object: ids are letters, digits, hyphens and underscores")]
-    BadId {
-        /// The id.
-        id: String,
-    },
-    /// The operating system refused.
+    BadId { id: String },
+    /// An I/O error.
     #[error("the sandbox cannot {what} {}", path.display())]
     File {
-        /// What was to be done.
+        /// The failed operation.
         what: &'static str,
-        /// To which file or directory.
         path: PathBuf,
-        /// Why not.
         source: io::Error,
     },
 }
 
 impl Objects {
-    /// Opens a directory, and makes it if it is not there.
+    /// Opens a directory; creates it if necessary.
     pub(crate) fn open(directory: &Path) -> Result<Self, ObjectsError> {
         // Other users may not change the objects, even under a umask of 000.
         let created = fs::DirBuilder::new().recursive(true).mode(0o755).create(directory);
@@ -47,7 +41,7 @@ impl Objects {
         Ok(Self { directory: directory.to_owned() })
     }
 
-    /// The content of an object's file; `None` when there is none.
+    /// The content of an object's file; `None` if there is none.
     pub(crate) fn read(&self, type_name: &str, id: &str) -> Result<Option<Vec<u8>>, ObjectsError> {
         let path = self.path(type_name, id)?;
         match fs::read(&path) {
@@ -57,7 +51,7 @@ impl Objects {
         }
     }
 
-    /// Writes an object's file, whole or not at all.
+    /// Writes an object's file atomically.
     pub(crate) fn write(&self, type_name: &str, id: &str, content: &[u8]) -> Result<(), ObjectsError> {
         let path = self.path(type_name, id)?;
         let fail = failed("write", &path);
@@ -69,7 +63,7 @@ impl Objects {
         written.map(|_| ()).map_err(fail)
     }
 
-    /// Removes an object's file; whether there was one.
+    /// Removes an object's file; `false` if there was none.
     pub(crate) fn remove(&self, type_name: &str, id: &str) -> Result<bool, ObjectsError> {
         let path = self.path(type_name, id)?;
         match fs::remove_file(&path) {

@@ -1,11 +1,10 @@
-//! Plans a change by the rules of Terraform's plugin framework, from what the schema says about each attribute.
+//! Plans changes by the rules of Terraform's plugin framework.
 //!
-//! The client sends a proposed new state: the configuration, with computed values carried over from the prior state.
-//! The framework then (1) fills in defaults, (2) leaves everything alone if nothing differs from the prior state,
-//! (3) otherwise marks every computed value that the configuration does not give as unknown, except those that say
-//! that they survive changes, and (4) names the changed attributes that force a replacement. Doing the same here makes
-//! the sandbox a peer that judges its client as real providers do: a client that proposes carelessly sees plans full
-//! of unknowns.
+//! The client sends a proposed new state: the configuration, with computed values from the prior
+//! state. The framework (1) sets defaults, (2) returns the prior state if nothing differs, (3)
+//! otherwise marks computed values without configuration as unknown, except those with
+//! `UseStateForUnknown`, and (4) returns changed attributes that require replacement. So a client
+//! that proposes a wrong state gets plans full of unknown values, as from real providers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,12 +13,12 @@ use isthmus_cty::{AttributePath, PathStep, Value};
 
 use crate::schema::{Attribute, Block, Nesting, Shape};
 
-/// What a plan comes to.
+/// A plan.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Plan {
-    /// The planned state; unknown where it will be known only after applying.
+    /// The planned state.
     pub state: Value,
-    /// Attributes whose change replaces the object.
+    /// Attributes whose change requires replacement.
     pub requires_replace: Vec<AttributePath>,
 }
 
@@ -60,7 +59,8 @@ fn mark_unknown(attribute: &Attribute, planned: &mut Value, config: &Value) {
 
 type Visit<'a> = &'a mut dyn FnMut(&Attribute, &mut Value, &Value);
 
-/// Walks planned value and configuration side by side, every attribute of every block and nested attribute.
+/// Visits the planned value and the configuration together, every attribute of every block and
+/// nested attribute.
 fn visit_block(block: &Block, planned: &mut Value, config: &Value, visit: Visit<'_>) {
     let (Value::Object(planned), Value::Object(config)) = (planned, config) else { return };
     visit_attributes(&block.attributes, planned, config, visit);
@@ -98,8 +98,8 @@ fn visit_attributes(
     }
 }
 
-/// Pairs what repeats in the plan with what repeats in the configuration: lists by index, maps by key, and sets by
-/// everything that the provider does not compute.
+/// Pairs elements of the plan with those of the configuration: lists by index, maps by key, sets by
+/// all attributes that are not computed.
 fn visit_elements(
     nesting: Nesting,
     planned: &mut Value,
@@ -134,7 +134,7 @@ fn visit_elements(
     }
 }
 
-/// Whether a planned element of a set comes from a configured one: equal in all that the configuration gives.
+/// Whether a planned element of a set matches a configured one: equal in all configured attributes.
 fn same_but_computed(attributes: &[Attribute], planned: &Value, config: &Value) -> bool {
     let (Value::Object(planned), Value::Object(config)) = (planned, config) else { return planned == config };
     planned.iter().all(|(name, planned)| {
@@ -194,8 +194,8 @@ fn attribute_replacements(
     }
 }
 
-/// Elements that both values have, each with the step that leads to it. A set's elements have no step that the wire
-/// could carry, so a replacement inside of one cannot be told, and none is.
+/// Elements that both values have, each with its path step. Elements of sets have no step in the
+/// protocol, so they never require replacement.
 fn element_pairs<'a>(prior: &'a Value, planned: &'a Value) -> Vec<(Option<PathStep>, &'a Value, &'a Value)> {
     match (prior, planned) {
         (Value::Object(_), Value::Object(_)) => vec![(None, prior, planned)],

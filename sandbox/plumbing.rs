@@ -1,4 +1,4 @@
-//! The services that every go-plugin process offers beside its own.
+//! The services that every go-plugin process has besides its own.
 
 use std::sync::Arc;
 
@@ -21,25 +21,25 @@ use crate::log::{self, Level};
 use crate::misbehaviour::{self, Shutdown};
 use crate::stdio::{Printed, Stdio};
 
-/// gRPC's health service, which go-plugin's clients ask for `plugin`.
+/// gRPC's health service, which go-plugin's clients query for `plugin`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Health(#[cfg(feature = "misbehaviour")] pub misbehaviour::Health);
 
-/// Ends the process, by the client's wish.
+/// The service that shuts the process down.
 #[derive(Clone, Debug)]
 pub(crate) struct Controller {
-    /// What the wish does.
+    /// Effect of a request.
     #[cfg(feature = "misbehaviour")]
     pub behaviour: Shutdown,
-    /// Cancelled when the process should end.
+    /// Cancelled when the process should exit.
     pub ended: CancellationToken,
 }
 
-/// Streams what the provider prints.
+/// Streams standard output and error.
 #[derive(Clone, Debug)]
 pub(crate) struct Printer(pub Arc<Stdio>);
 
-/// Would mediate further connections. Terraform's providers have none, but clients open the stream.
+/// Would broker further connections. Terraform's providers have none, but clients open the stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Broker;
 

@@ -1,32 +1,31 @@
-//! The plugin protocols that the sandbox serves, and the ages of each that it can imitate.
+//! The plugin protocols of the sandbox, and their minors that it can imitate.
 //!
-//! Minor versions are never negotiated between Terraform and providers: an older provider simply leaves calls
-//! unimplemented, capabilities unset and fields unwritten. So a minor is a set of [`Feature`]s, nothing more.
+//! Minor versions are not negotiated: an older provider does not implement some calls, and does not
+//! set some capabilities and fields. So a minor is a set of [`Feature`]s.
 
 use std::fmt;
 
 /// A major version of the plugin protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Protocol {
-    /// `tfplugin5`
     V5,
-    /// `tfplugin6`: the one with nested attributes.
+    /// `tfplugin6`: has nested attributes.
     V6,
 }
 
-/// How old, or how new, an implementation of either protocol is. Minors of the two run in parallel from 3 on.
+/// A protocol minor. Minors of both protocols have the same features from 3 on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Minor {
     /// Protocol 5.N or 6.N.
     Numbered(u8),
-    /// Everything that the sandbox knows.
+    /// All that the sandbox supports.
     #[default]
     Newest,
-    /// Newer than the client can be: answers carry fields and values of enumerations that no protocol has yet.
+    /// Later than the client's: responses have unknown fields and enum values.
     Future,
 }
 
-/// What providers gained with a minor version.
+/// Features by the minor that introduced them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Feature {
@@ -36,46 +35,43 @@ pub enum Feature {
     SchemaOptional = 4,
     /// GetMetadata, GetFunctions, CallFunction, MoveResourceState.
     Functions = 5,
-    /// Deferred answers.
+    /// Deferrals.
     Deferral = 6,
     /// Ephemeral resources.
     Ephemeral = 7,
-    /// Attributes that are never stored.
+    /// Write-only attributes.
     WriteOnly = 8,
-    /// Identity of resources.
+    /// Resource identity.
     Identity = 9,
-    /// List resources, actions, and words with a deprecation.
+    /// List resources, actions, and deprecation messages.
     Lists = 10,
 }
 
-/// What a client can do, of which the sandbox wants to know.
+/// Capabilities of the client.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Client {
-    /// It takes a deferral for an answer.
     pub deferral: bool,
-    /// It never stores values of write-only attributes.
     pub write_only: bool,
-    /// It knows blocks that only the provider fills.
     pub computed_blocks: bool,
 }
 
-/// An operation that a provider may put off.
+/// An operation that a provider may defer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deferrable {
-    /// Planning what exists afterwards.
+    /// Planning a creation or an update.
     Plan,
-    /// Planning the end of an object.
+    /// Planning a destroy.
     Destroy,
-    /// Reading an object.
+    /// Refreshing an object.
     Read,
-    /// Importing one.
+    /// Importing an object.
     Import,
     /// Reading a data source.
     Data,
 }
 
 impl Protocol {
-    /// `5` or `6`, as in the handshake.
+    /// `5` or `6`.
     pub const fn major(self) -> u8 {
         match self {
             Self::V5 => 5,
@@ -83,7 +79,7 @@ impl Protocol {
         }
     }
 
-    /// The protocol of a major version in decimal digits.
+    /// Parses a major version.
     pub(crate) fn from_major(text: &str) -> Option<Self> {
         match text {
             "5" => Some(Self::V5),
@@ -92,8 +88,8 @@ impl Protocol {
         }
     }
 
-    /// The protocol for a client that offers a comma-separated list: the highest common one. Without a common one a
-    /// server announces its lowest, and the client has to refuse (so does go-plugin's server).
+    /// The highest version that the client offers in a comma-separated list. If there is no common
+    /// one, go-plugin's servers return their lowest, and the client must refuse it.
     pub(crate) fn negotiate(offered: Option<&str>) -> Self {
         let offered = offered.unwrap_or_default();
         offered.split(',').filter_map(|text| Self::from_major(text.trim())).max().unwrap_or(Self::V5)
@@ -107,7 +103,7 @@ impl fmt::Display for Protocol {
 }
 
 impl Minor {
-    /// Reads `5.3`, `newest` or `future`; a version fixes the protocol as well.
+    /// Parses `5.3`, `newest` or `future`; a version determines the protocol as well.
     #[cfg(feature = "misbehaviour")]
     pub(crate) fn parse(text: &str) -> Option<(Option<Protocol>, Self)> {
         match text {
@@ -121,7 +117,7 @@ impl Minor {
         }
     }
 
-    /// Whether an implementation of this age has the feature.
+    /// Whether this minor has the feature.
     pub fn has(self, feature: Feature) -> bool {
         match self {
             Self::Numbered(minor) => minor >= feature as u8,
@@ -129,7 +125,7 @@ impl Minor {
         }
     }
 
-    /// Whether an implementation of this age has the call. Names are those of either protocol.
+    /// Whether this minor has the call, by its name in either protocol.
     #[cfg(feature = "misbehaviour")]
     pub(crate) fn has_call(self, name: &str) -> bool {
         let since = match name {

@@ -1,5 +1,4 @@
-//! Protocol 5: the older names of some calls, a provider configuration that comes back "prepared", and no nested
-//! attributes.
+//! Protocol 5: the older names of some calls, `PreparedConfig`, and no nested attributes.
 
 #[path = "edge.rs"]
 mod edge;

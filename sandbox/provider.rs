@@ -1,8 +1,7 @@
-//! The provider itself, free of any protocol's version.
+//! The provider, independent of the protocol version.
 //!
-//! It does what plugin frameworks do around a resource's handlers: finds the resource, plans by the rules, brings
-//! stored state up to date, attaches identities, and records the call. `edge.rs` turns either protocol's messages into
-//! calls of this and back.
+//! It does what plugin frameworks do around a resource's handlers: finds the resource, plans,
+//! upgrades state, adds identities, and records calls. `edge.rs` translates the messages.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -27,7 +26,7 @@ use crate::schema::{Attribute, Block, DataSource, Schema};
 use crate::stdio::Stdio;
 use crate::switches::Switches;
 
-/// A provider process's mind: what it serves, and how it is configured.
+/// State of a provider process: what it serves, and its configuration.
 #[derive(Debug)]
 pub struct Provider {
     protocol: Protocol,
@@ -77,39 +76,37 @@ impl Provider {
         })
     }
 
-    /// The protocol that it is for.
+    /// Its protocol version.
     pub(crate) const fn protocol(&self) -> Protocol {
         self.protocol
     }
 
-    /// How it misbehaves.
+    /// Switches of tests.
     #[cfg(feature = "misbehaviour")]
     pub(crate) const fn misbehaviour(&self) -> &Misbehaviour {
         &self.switches.misbehaviour
     }
 
-    /// What only tests need of it.
+    /// Parts for tests only.
     #[cfg(feature = "misbehaviour")]
     pub(crate) const fn fixtures(&self) -> &Fixtures {
         &self.fixtures
     }
 
-    /// The age that it imitates.
+    /// The imitated minor.
     pub(crate) const fn minor(&self) -> Minor {
         minor(&self.switches)
     }
 
-    /// The schema of its configuration.
+    /// Schema of the provider's configuration.
     pub(crate) const fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// Its resources by name.
     pub(crate) fn resources(&self) -> impl Iterator<Item = (&'static str, &ResourceEntry)> {
         self.resources.iter().map(|(name, entry)| (*name, entry))
     }
 
-    /// A resource by its name.
     pub(crate) fn resource(&self, type_name: &str) -> Result<&ResourceEntry, Diagnostic> {
         self.resources.get(type_name).ok_or_else(|| {
             let detail = format!("The sandbox has no resource {type_name:?}.");
@@ -117,7 +114,6 @@ impl Provider {
         })
     }
 
-    /// A data source by its name.
     pub(crate) fn data_source(&self, type_name: &str) -> Result<&DataSource, Diagnostic> {
         if type_name == NoteLookup::TYPE_NAME {
             return Ok(&self.lookup);
@@ -126,7 +122,7 @@ impl Provider {
         Err(Diagnostic::error("Data Source Type Not Found", detail))
     }
 
-    /// What it wants to be told of the module that uses it, if it wants anything.
+    /// Schema of `provider_meta`, if any.
     pub(crate) const fn meta(&self) -> Option<&DataSource> {
         #[cfg(feature = "misbehaviour")]
         return self.fixtures.meta.as_ref();
@@ -134,12 +130,12 @@ impl Provider {
         None
     }
 
-    /// What it prints beside its log.
+    /// Standard output and error after the handshake.
     pub(crate) const fn stdio(&self) -> &Arc<Stdio> {
         &self.stdio
     }
 
-    /// Appends to the record of calls, which only tests have.
+    /// Records a call, in tests.
     pub(crate) fn record(&self, record: &CallRecord) {
         #[cfg(feature = "misbehaviour")]
         self.fixtures.record(record);
@@ -147,18 +143,18 @@ impl Provider {
         let _ = record;
     }
 
-    /// Ends the calls that are under way, as far as they can be ended; calls from now on are not touched.
+    /// Cancels calls in progress.
     pub(crate) fn stop(&self) {
         let mut stop = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *stop).cancel();
     }
 
-    /// A token that is cancelled when the provider is asked to stop.
+    /// Cancelled when the provider is stopped.
     pub(crate) fn stopping(&self) -> CancellationToken {
         self.stop.lock().unwrap_or_else(PoisonError::into_inner).child_token()
     }
 
-    /// Judges the provider's configuration.
+    /// Validates the provider's configuration.
     pub(crate) fn validate_configuration(&self, config: &Value) -> Diagnostics {
         #[cfg(feature = "misbehaviour")]
         if self.switches.misbehaviour.configure == Configure::Judge {
@@ -174,11 +170,11 @@ impl Provider {
         }
     }
 
-    /// Configures the provider, once in its life.
+    /// Configures the provider, once per process.
     pub(crate) fn configure(&self, config: &Value) -> Diagnostics {
         #[cfg(feature = "misbehaviour")]
         match self.switches.misbehaviour.configure {
-            // Who hangs never comes here.
+            // `Hang` does not return.
             Configure::Accept | Configure::Warn | Configure::Hang | Configure::Judge => {}
             Configure::Quote => return token_refused(config).into(),
             Configure::Crash => resources::fixtures::faulty::crash(),
@@ -207,7 +203,6 @@ impl Provider {
         Diagnostics::default()
     }
 
-    /// The surroundings of a call about a type.
     pub(crate) fn call(
         &self,
         type_name: &str,
@@ -219,14 +214,14 @@ impl Provider {
         Call::new(type_name, kind.clone(), directory, cancelled, runtime, Arc::clone(&self.stdio))
     }
 
-    /// Looks up data. The call is one about the data source.
+    /// Reads a data source, in a call about it.
     pub(crate) fn read_data_source(&self, call: &Call, config: &Value) -> Outcome {
         let config = Object::from_value(config).unwrap_or_default();
         let notes = call.about(NoteLookup::TYPE_NAME, NoteLookup::notes());
         NoteLookup::read(&notes, &config).map_or_else(Outcome::from, Outcome::object)
     }
 
-    /// The reason for which an operation is put off (a number of the wire's enumeration), if it is.
+    /// The reason if an operation is deferred (`Deferred.Reason`).
     pub(crate) fn deferral(&self, operation: Deferrable) -> Option<i32> {
         #[cfg(feature = "misbehaviour")]
         return self.misbehaviour().defer.as_ref()?.reason_for(operation);
@@ -237,24 +232,24 @@ impl Provider {
         }
     }
 
-    /// The reason for which a plan is put off, if it is.
+    /// The reason if a plan is deferred.
     pub(crate) fn plan_deferral(&self, client: Client, change: &Change) -> Option<i32> {
         let destroys = matches!(change.planned, Value::Null);
         let reason = self.deferral(if destroys { Deferrable::Destroy } else { Deferrable::Plan });
         reason.or(self.puts_off(client).then_some(PROVIDER_CONFIG_UNKNOWN))
     }
 
-    /// Whether plans are to be put off because the configuration is not known yet.
+    /// Whether plans are deferred because the configuration is unknown.
     fn puts_off(&self, client: Client) -> bool {
         let unknown = self.configuration.get().is_some_and(|configuration| configuration.unknown);
         unknown && client.deferral && self.minor().has(Feature::Deferral)
     }
 }
 
-/// The reason "the provider's configuration is unknown" of the wire's enumeration of deferrals.
+/// `Deferred.Reason` of an unknown provider configuration.
 const PROVIDER_CONFIG_UNKNOWN: i32 = 2;
 
-/// The age that a provider imitates.
+/// The imitated minor.
 const fn minor(switches: &Switches) -> Minor {
     #[cfg(feature = "misbehaviour")]
     return switches.misbehaviour.minor;
@@ -265,7 +260,7 @@ const fn minor(switches: &Switches) -> Minor {
     }
 }
 
-/// An error that says more than it should.
+/// An error that quotes a secret.
 #[cfg(feature = "misbehaviour")]
 fn token_refused(config: &Value) -> Diagnostic {
     let token = Object::from_value(config).unwrap_or_default();

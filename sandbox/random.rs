@@ -1,18 +1,18 @@
-//! Random texts, for ids and secrets.
+//! Random text for ids and secrets.
 
 use rustls::crypto::aws_lc_rs;
 use sha2::{Digest as _, Sha256};
 
 use crate::diagnostics::Diagnostic;
 
-/// What ids are made of.
+/// Alphabet of ids.
 pub(crate) const LOWER_CASE_AND_DIGITS: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
-/// What secrets are made of.
+/// Alphabet of secrets.
 pub(crate) const LETTERS_AND_DIGITS: &[u8] =
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/// A text of so many characters of the alphabet, each equally likely.
+/// Random text of an alphabet, each character equally likely.
 pub(crate) fn text(length: usize, alphabet: &[u8]) -> Result<String, Diagnostic> {
     let source = aws_lc_rs::default_provider().secure_random;
     let fair = 256 - 256 % alphabet.len();
@@ -28,7 +28,7 @@ pub(crate) fn text(length: usize, alphabet: &[u8]) -> Result<String, Diagnostic>
     Ok(text)
 }
 
-/// A text of so many characters of the alphabet that looks like a random one, and is always the same for a seed.
+/// Text that looks random, and is the same for the same seed.
 pub(crate) fn derived_text(seed: &str, length: usize, alphabet: &[u8]) -> String {
     let blocks = (0_u32..).flat_map(|number| Sha256::digest(format!("{number} {seed}")));
     blocks.take(length).map(|byte| char::from(alphabet[usize::from(byte) % alphabet.len()])).collect()

@@ -1,7 +1,7 @@
-//! What a resource of the sandbox is: its schema, its five operations, and what they return.
+//! The interface of the sandbox's resources: schema, operations and their results.
 //!
-//! Everything that providers have in common (decoding, planning, checks, records, imitation of other ages) is done around
-//! it, by [`ResourceEntry`](crate::resource_entry::ResourceEntry). Handlers may block: each call has a thread.
+//! [`ResourceEntry`](crate::resource_entry::ResourceEntry) does what all resources share (decoding,
+//! planning, checks, records, imitation). Handlers may block: each call has a thread.
 
 use std::fmt::Debug;
 
@@ -17,44 +17,41 @@ use crate::planning::Plan;
 use crate::protocol::{Minor, Protocol};
 use crate::schema::Schema;
 
-/// One resource type. An `Err` is an error of gRPC itself, which only the faulty resource wants.
+/// A resource type. An `Err` is a gRPC error, which only the faulty resource returns.
 pub(crate) trait Resource: Debug + Send + Sync {
-    /// Its name in configurations.
     fn type_name(&self) -> &'static str;
 
-    /// What it looks like to a client of this protocol, from a provider of this age.
+    /// The schema for a protocol version and minor.
     fn schema(&self, protocol: Protocol, minor: Minor) -> Schema;
 
-    /// Names of the attributes that identify an object, if it has an identity beside its id.
+    /// Attributes of the identity, if any.
     fn identity(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Judges a configuration, in which anything may be unknown.
+    /// Validates a configuration, which may have unknown values.
     fn validate(&self, call: &Call, config: &Object) -> Result<Diagnostics, Status> {
         let _ = (call, config);
         Ok(Diagnostics::default())
     }
 
-    /// Has the last word on a plan that was made by the schema's rules.
+    /// Modifies a plan after planning by the schema.
     fn plan(&self, call: &Call, change: &Change, plan: Plan) -> Result<Planned, Status> {
         let _ = (call, change);
         Ok(Planned::from(plan))
     }
 
-    /// Makes an object.
     fn create(&self, call: &Call, change: &Change, planned: Object) -> Result<Outcome, Status>;
 
-    /// Looks at an object; an outcome without an object says that it is gone.
+    /// Refreshes an object; an outcome without an object: it is gone.
     fn read(&self, call: &Call, state: Object, private: Bytes) -> Result<Outcome, Status>;
 
-    /// Changes an object.
     fn update(&self, call: &Call, change: &Change, planned: Object) -> Result<Outcome, Status>;
 
-    /// Removes an object; an outcome without an object is the good one.
+    /// Deletes an object; an outcome without an object is a success.
     fn delete(&self, call: &Call, change: &Change) -> Result<Outcome, Status>;
 
-    /// Says what is known of an object that somebody else made; reading it afterwards fills in the rest.
+    /// Imports an object; a read afterwards adds the rest.
     fn import(&self, call: &Call, id: &str) -> Result<Outcome, Status> {
         let _ = id;
         let summary = "Resource Import Not Implemented";
@@ -62,12 +59,12 @@ pub(crate) trait Resource: Debug + Send + Sync {
         Ok(Diagnostic::error(summary, detail).into())
     }
 
-    /// The same by the object's identity, which has all attributes that the identity has.
+    /// Imports an object by its identity, whose attributes are complete.
     fn import_identity(&self, call: &Call, identity: &Object) -> Result<Outcome, Status> {
         self.import(call, identity.text("id").unwrap_or_default())
     }
 
-    /// Brings the stored form of an older version to the current one. Called only for versions below the schema's.
+    /// Upgrades state of an older schema version.
     fn upgrade(
         &self,
         version: i64,
@@ -77,13 +74,13 @@ pub(crate) trait Resource: Debug + Send + Sync {
         stored
     }
 
-    /// Has the last word on an upgrade.
+    /// Modifies an upgraded state.
     fn upgraded(&self, call: &Call, outcome: Outcome) -> Result<Outcome, Status> {
         let _ = call;
         Ok(outcome)
     }
 
-    /// Takes over the stored form of another type; `None` when it cannot.
+    /// Moves state of another type; `None` if not supported.
     fn move_state(
         &self,
         source: &str,
@@ -94,60 +91,57 @@ pub(crate) trait Resource: Debug + Send + Sync {
     }
 }
 
-/// What a change is about: the states before and after, the configuration, and the provider's own bytes.
+/// A planned or applied change.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
-    /// The state before; null when there is no object.
+    /// The prior state; null in a creation.
     pub prior: Value,
-    /// The state that is proposed (in a plan) or planned (when applying); null when the object is to go.
+    /// The proposed (in a plan) or planned state; null in a deletion.
     pub planned: Value,
-    /// What the user wrote; null when the object is to go.
+    /// The configuration; null in a deletion.
     pub config: Value,
-    /// What the provider said to itself in the call before.
+    /// Private data of the previous call.
     pub private: Bytes,
 }
 
-/// A plan on its way out.
+/// Response of a plan.
 #[derive(Clone, Debug)]
 pub(crate) struct Planned {
-    /// The planned state.
     pub state: Answer,
-    /// Attributes whose change replaces the object.
+    /// Attributes whose change requires replacement.
     pub requires_replace: Vec<AttributePath>,
-    /// What there is to say.
     pub diagnostics: Diagnostics,
-    /// The plan is put off for this reason (a number of the wire's enumeration).
+    /// The `Deferred.Reason` if the plan is deferred.
     pub deferred: Option<i32>,
 }
 
-/// What an operation came to.
+/// Result of an operation.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
-    /// The state after it.
+    /// The new state.
     pub state: Answer,
-    /// What the provider says to itself in the next call.
+    /// Private data for the next call.
     pub private: Bytes,
-    /// What there is to say.
     pub diagnostics: Diagnostics,
 }
 
-/// A value on its way out.
+/// A value in a response.
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
-    /// A value of the resource's type, in the encoding that is switched on.
+    /// A value of the resource's type, in the configured encoding.
     State(Value),
-    /// What stands in its place on purpose.
+    /// A faulty value.
     #[cfg(feature = "misbehaviour")]
     Wrong(Wrong),
 }
 
-/// What stands in the place of a value of the resource's type in MessagePack.
+/// Fault of a value.
 #[cfg(feature = "misbehaviour")]
 #[derive(Clone, Debug)]
 pub(crate) enum Wrong {
     /// A value of the resource's type, in JSON.
     Json(Value),
-    /// A value of some other type.
+    /// A value of another type.
     Mistyped(Value, isthmus_cty::Type),
     /// These bytes instead of MessagePack.
     Bytes(Bytes),
@@ -158,19 +152,17 @@ pub(crate) enum Wrong {
 }
 
 impl Change {
-    /// The object before.
+    /// The prior object.
     pub(crate) fn prior_object(&self) -> Option<Object> {
         Object::from_value(&self.prior)
     }
 
-    /// The configuration.
     pub(crate) fn config_object(&self) -> Object {
         Object::from_value(&self.config).unwrap_or_default()
     }
 }
 
 impl Outcome {
-    /// There is this object.
     pub(crate) fn object(object: Object) -> Self {
         Self {
             state: Answer::State(object.into_value()),
@@ -179,24 +171,23 @@ impl Outcome {
         }
     }
 
-    /// There is no object.
     pub(crate) fn gone() -> Self {
         Self { state: Answer::State(Value::Null), private: Bytes::new(), diagnostics: Diagnostics::default() }
     }
 
-    /// It failed, and this is what there is all the same.
+    /// A failure with partial state.
     pub(crate) fn partial(object: Object, diagnostic: Diagnostic) -> Self {
         Self { diagnostics: diagnostic.into(), ..Self::object(object) }
     }
 
-    /// The same with bytes for the next call.
+    /// Adds private data.
     #[must_use]
     pub(crate) fn with_private(self, private: Bytes) -> Self {
         Self { private, ..self }
     }
 }
 
-/// It failed, and there is nothing to keep.
+/// A failure without state.
 impl From<Diagnostic> for Outcome {
     fn from(diagnostic: Diagnostic) -> Self {
         Self { diagnostics: diagnostic.into(), ..Self::gone() }

@@ -1,5 +1,5 @@
-//! A resource together with what every resource has done around its handlers: planning by the rules, bringing stored
-//! state up to date, identities, and states that are complete.
+//! A resource with what all resources share: planning, state upgrades, identities, and completion
+//! of states.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,11 +18,10 @@ use crate::resource::{Answer, Change, Outcome, Planned, Resource};
 use crate::schema::{Attribute, Block, Nesting, Schema};
 use crate::{planning, wire};
 
-/// A resource, with what follows from its schema.
+/// A resource and what is derived from its schema.
 #[derive(Debug)]
 pub(crate) struct ResourceEntry {
     pub(crate) resource: Box<dyn Resource>,
-    /// Its schema.
     pub schema: Schema,
     /// The type of its values.
     pub kind: Type,
@@ -35,7 +34,7 @@ impl ResourceEntry {
         self.schema.block.attributes.iter().filter(|attribute| names.contains(&attribute.name)).collect()
     }
 
-    /// The identity of an object, if the resource has any and the object is far enough to have one.
+    /// The identity of an object, if the resource has one and all its attributes are known.
     pub(crate) fn identity_of(&self, state: &Value) -> Option<Value> {
         let object = Object::from_value(state)?;
         let parts = self.identity_attributes().into_iter().map(|attribute| {
@@ -46,7 +45,7 @@ impl ResourceEntry {
         (!identity.is_empty()).then_some(Value::Object(identity))
     }
 
-    /// Judges a configuration.
+    /// Validates a configuration.
     pub(crate) fn validate(
         &self,
         call: &Call,
@@ -64,7 +63,7 @@ impl ResourceEntry {
         self.resource.validate(call, &object)
     }
 
-    /// Plans a change, or puts that off for a reason.
+    /// Plans a change, or defers it.
     pub(crate) fn plan(
         &self,
         call: &Call,
@@ -85,7 +84,7 @@ impl ResourceEntry {
         self.resource.plan(call, change, plan)
     }
 
-    /// Makes, changes or removes an object, whichever the change says.
+    /// Creates, updates or deletes an object.
     pub(crate) fn apply(&self, call: &Call, change: &Change) -> Result<Outcome, Status> {
         let outcome = match (&change.prior, Object::from_value(&change.planned)) {
             (Value::Null, Some(planned)) => self.resource.create(call, change, planned),
@@ -95,24 +94,24 @@ impl ResourceEntry {
         outcome.map(|outcome| self.completed(outcome))
     }
 
-    /// Looks at an object.
+    /// Refreshes an object.
     pub(crate) fn read(&self, call: &Call, state: &Value, private: Bytes) -> Result<Outcome, Status> {
         let Some(object) = Object::from_value(state) else { return Ok(Outcome::gone()) };
         self.resource.read(call, object, private).map(|outcome| self.completed(outcome))
     }
 
-    /// Takes an object under management by its id.
+    /// Imports an object by its id.
     pub(crate) fn import(&self, call: &Call, id: &str) -> Result<Outcome, Status> {
         self.resource.import(call, id).map(|outcome| self.completed(outcome))
     }
 
-    /// Takes an object under management by its identity.
+    /// Imports an object by its identity.
     pub(crate) fn import_identity(&self, call: &Call, identity: &Value) -> Result<Outcome, Status> {
         let identity = Object::from_value(identity).unwrap_or_default();
         self.resource.import_identity(call, &identity).map(|outcome| self.completed(outcome))
     }
 
-    /// Brings a stored state to the current version.
+    /// Upgrades a stored state.
     pub(crate) fn upgrade(&self, call: &Call, version: i64, stored: &[u8]) -> Result<Outcome, Status> {
         let current = self.schema.version;
         let outcome = if version > current {
@@ -126,7 +125,7 @@ impl ResourceEntry {
         self.resource.upgraded(call, outcome)
     }
 
-    /// Reads what is stored by the current schema. A tree that keeps numbers as they are written goes through no double.
+    /// Decodes stored state by the current schema, with exact numbers.
     fn understand_exactly(&self, stored: &[u8]) -> Outcome {
         match Json::parse(stored) {
             Ok(Json::Object(mut members)) => {
@@ -144,7 +143,7 @@ impl ResourceEntry {
         }
     }
 
-    /// Takes over the stored state of another provider's or another type's object.
+    /// Moves state of another provider or type.
     pub(crate) fn move_state(&self, source: &str, stored: &[u8]) -> Outcome {
         let taken = serde_json::from_slice(stored).ok();
         let taken = taken
@@ -172,7 +171,7 @@ impl ResourceEntry {
         }
     }
 
-    /// Reads what is stored, passing over attributes that the schema does not have (any more), as frameworks do.
+    /// Decodes stored state, ignoring attributes that are not in the schema, as frameworks do.
     fn understand_object(&self, mut stored: Map<String, serde_json::Value>) -> Outcome {
         if let Type::Object(object) = &self.kind {
             stored.retain(|name, _| object.attributes.contains_key(name.as_str()));
@@ -189,7 +188,7 @@ impl ResourceEntry {
         }
     }
 
-    /// Adds what a handler may leave out: nulls, and blocks of which there are none.
+    /// Adds nulls and empty blocks, which handlers may omit.
     fn completed(&self, outcome: Outcome) -> Outcome {
         let state = match outcome.state {
             Answer::State(Value::Object(attributes)) => {
@@ -220,7 +219,7 @@ fn complete(block: &Block, mut attributes: BTreeMap<Arc<str>, Value>) -> Value {
     Value::Object(attributes)
 }
 
-/// The same state as providers on the old SDK give it: blocks of which there are none are null.
+/// The same state as of providers built on SDKv2: absent blocks are null.
 #[cfg(feature = "misbehaviour")]
 pub(crate) fn loosened(block: &Block, state: &Value) -> Value {
     let Value::Object(attributes) = state else { return state.clone() };

@@ -1,4 +1,4 @@
-//! The resources of the sandbox: three of every build, and those of tests.
+//! The resources of the sandbox: three of every build, and those for tests.
 
 #[cfg(feature = "misbehaviour")]
 pub(crate) mod fixtures;
@@ -8,7 +8,7 @@ mod server;
 
 use crate::resource::Resource;
 
-/// All resources that every build has.
+/// Resources of every build.
 pub(crate) fn all() -> Vec<Box<dyn Resource>> {
     vec![Box::new(note::Note), Box::new(secret::Secret::CURRENT), Box::new(server::Server)]
 }

@@ -1,122 +1,100 @@
-//! How the sandbox says what its types look like, and how each attribute behaves in a plan.
+//! Schemas, and how attributes behave in a plan.
 //!
-//! One definition yields three things: the type that values of it have on the wire, the schema message of either
-//! protocol (`protocol5.rs`, `protocol6.rs`), and the behaviour in a plan (`planning.rs`): whether a change replaces
-//! the object, whether a computed value survives a change, what stands in for a value that nobody gave.
+//! From one definition follow the type of values, the schema message of either protocol
+//! (`protocol5.rs`, `protocol6.rs`), and the behaviour in a plan (`planning.rs`): replacement,
+//! computed values that are stable, defaults.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use isthmus_cty::{ObjectType, Type, Value};
 
-/// A resource's, data source's or provider's schema.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Schema {
-    /// Version of the stored form; bumped together with an upgrade from the form before.
+    /// Schema version; incremented together with a state upgrader.
     pub version: i64,
-    /// What it consists of.
     pub block: Block,
 }
 
-/// A data source, or something else that has a schema and no states.
+/// A schema without state, such as a data source's.
 #[derive(Debug)]
 pub(crate) struct DataSource {
-    /// Its schema.
     pub schema: Schema,
     /// The type of its values.
     pub kind: Type,
 }
 
-/// Attributes and nested blocks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Block {
-    /// What a reader of the documentation should know, in Markdown.
+    /// Description in Markdown.
     pub description: &'static str,
-    /// Its attributes.
     pub attributes: Vec<Attribute>,
-    /// Its nested blocks.
     pub blocks: Vec<NestedBlock>,
 }
 
-/// One attribute.
 #[derive(Clone, Debug)]
 pub(crate) struct Attribute {
-    /// Its name.
     pub name: &'static str,
-    /// What its values are.
     pub shape: Shape,
-    /// Who gives the value.
+    /// Whether it is required, optional or computed.
     pub presence: Presence,
-    /// Not to be shown.
     pub sensitive: bool,
     /// In the configuration only, never in plan or state.
     pub write_only: bool,
-    /// What a reader of the documentation should know.
+    /// Description.
     pub description: &'static str,
-    /// Not to be used any more, and why.
+    /// Deprecation message.
     pub deprecation: Option<&'static str>,
-    /// A change of the value replaces the object.
+    /// A change requires replacement.
     pub replaces: bool,
-    /// A computed value stays as it is when something else changes.
+    /// The computed value is stable.
     pub keeps: bool,
-    /// What the value is when the configuration gives none.
+    /// The default value.
     pub default: Option<Value>,
 }
 
-/// What an attribute's values are.
 #[derive(Clone, Debug)]
 pub(crate) enum Shape {
-    /// Values of a type.
+    /// A type.
     Plain(Type),
-    /// Objects with attributes of their own; protocol 6 only.
+    /// Nested attributes; protocol 6 only.
     Nested(Nesting, Vec<Attribute>),
 }
 
-/// Who gives an attribute's value.
+/// Who sets an attribute's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
-    /// The user must.
     Required,
-    /// The user may.
     Optional,
-    /// The provider does.
     Computed,
-    /// The user may; otherwise the provider does.
+    /// Optional, and computed if not set.
     OptionalComputed,
 }
 
-/// A nested block.
 #[derive(Clone, Debug)]
 pub(crate) struct NestedBlock {
-    /// Its name.
     pub name: &'static str,
-    /// How it repeats.
+    /// Its nesting.
     pub nesting: Nesting,
-    /// What is in it.
     pub block: Block,
-    /// Least number.
+    /// Minimum number.
     pub minimum: i64,
-    /// Greatest number; 0 for any.
+    /// Maximum number; 0: unlimited.
     pub maximum: i64,
-    /// Only the provider fills it; protocol 6 only.
+    /// Computed; protocol 6 only.
     pub computed: bool,
 }
 
-/// How a nested block or a nested attribute repeats.
+/// Nesting of a block or an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Nesting {
-    /// Once, or not at all.
     Single,
-    /// In an order.
     List,
-    /// Without an order.
     Set,
-    /// By key.
     Map,
 }
 
 impl DataSource {
-    /// One of this schema.
     pub(crate) fn new(schema: Schema) -> Self {
         Self { kind: schema.block.implied_type(), schema }
     }
@@ -132,33 +110,33 @@ impl Block {
 }
 
 impl NestedBlock {
-    /// A block of this name that repeats in this way any number of times.
+    /// A block that may occur any number of times.
     pub(crate) fn new(name: &'static str, nesting: Nesting, block: Block) -> Self {
         Self { name, nesting, block, minimum: 0, maximum: 0, computed: false }
     }
 
-    /// The same, filled by the provider alone.
+    /// Marks it as computed.
     #[must_use]
     #[cfg(feature = "misbehaviour")]
     pub(crate) fn computed(self) -> Self {
         Self { computed: true, ..self }
     }
 
-    /// The same with at most so many.
+    /// Sets the maximum number.
     #[must_use]
     pub(crate) fn at_most(self, maximum: i64) -> Self {
         Self { maximum, ..self }
     }
 
-    /// The type of its value inside the surrounding block. Blocks of the sandbox have no dynamic attributes inside,
-    /// which would turn lists into tuples.
+    /// Its type in the surrounding block. The sandbox has no dynamic attributes in blocks, which
+    /// would turn lists into tuples.
     pub(crate) fn implied_type(&self) -> Type {
         self.nesting.around(self.block.implied_type())
     }
 }
 
 impl Nesting {
-    /// The type of what repeats, given the type of one.
+    /// The type of the collection, given the element's.
     fn around(self, one: Type) -> Type {
         match self {
             Self::Single => one,
@@ -168,7 +146,7 @@ impl Nesting {
         }
     }
 
-    /// The number on the wire, the same for blocks and for nested attributes.
+    /// The number in the protocol, the same for blocks and nested attributes.
     pub(crate) const fn number(self) -> i32 {
         match self {
             Self::Single => 1,
@@ -180,27 +158,22 @@ impl Nesting {
 }
 
 impl Attribute {
-    /// An attribute that the user must give.
     pub(crate) fn required(name: &'static str, kind: Type) -> Self {
         Self::new(name, Shape::Plain(kind), Presence::Required)
     }
 
-    /// An attribute that the user may give.
     pub(crate) fn optional(name: &'static str, kind: Type) -> Self {
         Self::new(name, Shape::Plain(kind), Presence::Optional)
     }
 
-    /// An attribute that the provider gives.
     pub(crate) fn computed(name: &'static str, kind: Type) -> Self {
         Self::new(name, Shape::Plain(kind), Presence::Computed)
     }
 
-    /// An attribute that the provider gives if the user does not.
     pub(crate) fn optional_computed(name: &'static str, kind: Type) -> Self {
         Self::new(name, Shape::Plain(kind), Presence::OptionalComputed)
     }
 
-    /// An attribute with attributes inside.
     pub(crate) fn nested(
         name: &'static str,
         nesting: Nesting,
@@ -225,49 +198,44 @@ impl Attribute {
         }
     }
 
-    /// With words for the documentation.
     #[must_use]
     pub(crate) fn described(self, description: &'static str) -> Self {
         Self { description, ..self }
     }
 
-    /// Not to be shown.
     #[must_use]
     pub(crate) fn sensitive(self) -> Self {
         Self { sensitive: true, ..self }
     }
 
-    /// Not to be used any more.
     #[must_use]
     pub(crate) fn deprecated(self, reason: &'static str) -> Self {
         Self { deprecation: Some(reason), ..self }
     }
 
-    /// Only in the configuration.
     #[must_use]
     pub(crate) fn write_only(self) -> Self {
         Self { write_only: true, ..self }
     }
 
-    /// A change replaces the object.
+    /// A change requires replacement.
     #[must_use]
     pub(crate) fn replaces(self) -> Self {
         Self { replaces: true, ..self }
     }
 
-    /// A computed value survives changes elsewhere.
+    /// The computed value is stable.
     #[must_use]
     pub(crate) fn keeps(self) -> Self {
         Self { keeps: true, ..self }
     }
 
-    /// With a default. The attribute must be optional and computed, else the plan would not be valid.
+    /// Sets the default of an attribute, which must be optional and computed.
     #[must_use]
     pub(crate) fn or(self, default: Value) -> Self {
         Self { default: Some(default), ..self }
     }
 
-    /// Whether the provider may give the value.
     pub(crate) const fn is_computed(&self) -> bool {
         matches!(self.presence, Presence::Computed | Presence::OptionalComputed)
     }
@@ -289,7 +257,7 @@ fn object_type(attributes: BTreeMap<Arc<str>, Type>) -> Type {
     Type::Object(Arc::new(ObjectType { attributes, optional: BTreeSet::new() }))
 }
 
-/// A map from strings to strings.
+/// A map of strings.
 pub(crate) fn map_of_strings() -> Type {
     Type::Map(Arc::new(Type::String))
 }

@@ -1,4 +1,4 @@
-//! The process: listens, shakes hands, serves, ends.
+//! The provider process: listens, handshakes, serves, exits.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -42,53 +42,44 @@ use crate::switches::Switches;
 use crate::tls::{Identity, TlsError};
 use crate::{protocol5, protocol6, random};
 
-/// The largest message either way, as in Terraform's own plugin library.
+/// Maximum message size in both directions, as in Terraform's plugin library.
 const MAXIMUM_MESSAGE: usize = 256 << 20;
 
-/// Connections that have been accepted and not yet been taken.
+/// Limit of accepted connections in the queue.
 const WAITING_CONNECTIONS: usize = 16;
 
-/// Why the sandbox could not serve.
+/// Why the sandbox cannot serve.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The runtime did not start, or the system refused a signal handler.
+    /// The runtime or a signal handler.
     #[error("the sandbox could not start")]
     Start(#[source] io::Error),
-    /// The record of calls cannot be opened.
     #[error("SANDBOX_CALLS cannot be opened for appending")]
     Calls(#[source] io::Error),
-    /// The record of requests cannot be opened.
     #[cfg(feature = "misbehaviour")]
     #[error("SANDBOX_REQUESTS cannot be opened for appending")]
     Requests(#[source] io::Error),
-    /// The socket could not be made.
+    /// The socket cannot be created.
     #[error("no socket could be made at {} (a path may have 107 bytes)", socket.display())]
-    Socket {
-        /// Where.
-        socket: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// No name for a socket could be made.
+    Socket { socket: PathBuf, source: io::Error },
+    /// The socket's name cannot be generated.
     #[error("no name for a socket could be made: {0}")]
     SocketName(String),
     /// The handshake line could not be written.
     #[error("the handshake could not be written")]
     Handshake(#[source] io::Error),
-    /// TLS could not be set up.
     #[error("TLS could not be set up")]
     Tls(#[from] TlsError),
-    /// gRPC failed.
     #[error("serving failed")]
     Serve(#[from] tonic::transport::Error),
 }
 
-/// Serves until the client ends it, and says with which status the process should end.
+/// Serves until the client shuts it down; returns the exit status.
 pub(crate) fn run(environment: &Environment, switches: Switches) -> Result<ExitCode, ServeError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(ServeError::Start)?;
     let code = runtime.block_on(serve_process(environment, switches));
-    // Calls that hang on purpose must not keep the process.
+    // Calls that hang do not delay the exit.
     runtime.shutdown_background();
     code
 }
@@ -132,10 +123,10 @@ async fn serve_process(environment: &Environment, switches: Switches) -> Result<
     Ok(ExitCode::SUCCESS)
 }
 
-/// Serves a provider on a socket until `ended` is cancelled, which the client does by `GRPCController.Shutdown`.
+/// Serves a provider on a socket until `ended` is cancelled, by `GRPCController.Shutdown`.
 ///
 /// # Errors
-/// When gRPC fails as a whole; troubles of one connection end only that one.
+/// When gRPC fails; a failure of one connection affects only that one.
 pub async fn serve(
     listener: &UnixListener,
     acceptor: Option<TlsAcceptor>,
@@ -153,7 +144,8 @@ pub async fn serve(
     }
 }
 
-/// Accepts connections. Each TLS handshake has its own task, so that a client that dawdles holds up nobody.
+/// Accepts connections. Each TLS handshake has its own task, so that a slow client does not delay
+/// others.
 async fn accept(
     listener: &UnixListener,
     acceptor: Option<TlsAcceptor>,
@@ -237,15 +229,15 @@ fn router(
     })
 }
 
-/// Takes note of interrupts and does nothing: they are meant for the program that started the plugin, which is in the
-/// same terminal, and will end the plugin when it is done with it.
+/// Ignores SIGINT: it is meant for the host, which is in the same terminal and stops the plugin
+/// itself.
 fn ignore_interrupts() -> Result<(), ServeError> {
     let interrupts = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt());
-    // The handler stays when the listener goes.
+    // The handler outlives the listener.
     interrupts.map(drop).map_err(ServeError::Start)
 }
 
-/// A socket that is removed together with this.
+/// A socket that is removed on drop.
 struct Socket {
     listener: UnixListener,
     path: PathBuf,
@@ -269,7 +261,7 @@ impl Drop for Socket {
     }
 }
 
-/// A connection, in either mode.
+/// A connection with or without TLS.
 #[derive(Debug)]
 enum Connection {
     Plain(UnixStream),

@@ -1,7 +1,7 @@
-//! The calls that both protocols have, written once: [`service!`] implements either protocol's service with them.
+//! The calls of both protocols: [`service!`] implements either protocol's service.
 
-/// Implements `Provider` for `Edge`: the calls whose names are the protocol's own, as `name(message) => |edge, request| answer;`,
-/// and those of both. It needs `Provider`, `Edge` and `message` in scope.
+/// Implements `Provider` for `Edge`: the protocol's own calls, as `name(message) => |edge, request|
+/// answer;`, and those of both. It needs `Provider`, `Edge` and `message` in scope.
 macro_rules! service {
     (@impl
         own { $($own:tt)* }

@@ -1,11 +1,11 @@
-//! The second way out for text: what go-plugin takes from a program's standard output after the handshake and streams
-//! to the client over gRPC. The process's own stdout carries nothing but the handshake line.
+//! Standard output and error after the handshake, which go-plugin streams to the client over gRPC.
+//! The process's own stdout has the handshake line only.
 
 use std::sync::Mutex;
 
 use tokio::sync::mpsc;
 
-/// Text on its way to the client.
+/// Text to be streamed.
 #[derive(Debug)]
 pub(crate) struct Stdio {
     #[cfg_attr(not(feature = "misbehaviour"), expect(dead_code, reason = "only resources of tests print"))]
@@ -13,12 +13,11 @@ pub(crate) struct Stdio {
     receiver: Mutex<Option<mpsc::UnboundedReceiver<Printed>>>,
 }
 
-/// A piece of text, and which of the two streams it was printed on.
+/// A piece of text and its stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Printed {
-    /// Whether it was printed as an error.
+    /// Whether it is standard error.
     pub error: bool,
-    /// The text, which may be any bytes.
     pub text: Vec<u8>,
 }
 
@@ -30,14 +29,14 @@ impl Default for Stdio {
 }
 
 impl Stdio {
-    /// Prints to the client's standard output. Text that nobody asks for waits, however long; only the faulty resource
-    /// prints much.
+    /// Prints to the client's standard output. Text is buffered without a limit; only the faulty
+    /// resource prints much.
     #[cfg(feature = "misbehaviour")]
     pub(crate) fn print(&self, text: &str) {
         drop(self.sender.send(Printed { error: false, text: text.as_bytes().to_vec() }));
     }
 
-    /// The stream of all that is printed. There is one reader, the first; everybody after gets `None`.
+    /// The stream of all text, for the first reader; then `None`.
     pub(crate) fn take(&self) -> Option<mpsc::UnboundedReceiver<Printed>> {
         self.receiver.lock().ok()?.take()
     }

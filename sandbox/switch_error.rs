@@ -1,44 +1,36 @@
-//! What is wrong with a switch; the user's fault.
+//! Errors of switches.
 
-/// A switch that cannot be understood.
+/// A switch is invalid.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SwitchError {
     /// There is no switch of this name.
     #[error("{name} is not a switch of the sandbox; the switches are {}", known.join(", "))]
     UnknownName {
-        /// The variable's name.
         name: String,
-        /// The names that there are.
+        /// Names of all switches.
         known: Vec<&'static str>,
     },
-    /// The switch has no such value.
+    /// The value is invalid.
     #[error("{name} is {value:?}, but it must be {expected}")]
     BadValue {
-        /// The variable's name.
         name: &'static str,
-        /// What was given.
         value: String,
-        /// What it may be.
+        /// Valid values.
         expected: &'static str,
     },
-    /// The file with more switches cannot be read.
+    /// The file of switches cannot be read.
     #[cfg(feature = "misbehaviour")]
     #[error("SANDBOX_FILE names {path}, which cannot be read")]
-    File {
-        /// The file.
-        path: String,
-        /// Why not.
-        source: FileError,
-    },
+    File { path: String, source: FileError },
     /// Two switches contradict each other.
     #[cfg(feature = "misbehaviour")]
     #[error(
         "SANDBOX_MINOR asks for protocol {minor}, but SANDBOX_PROTOCOL for {protocol}: set one of them, or let them agree"
     )]
     Conflict {
-        /// The major that SANDBOX_MINOR asks for.
+        /// The major of SANDBOX_MINOR.
         minor: crate::Protocol,
-        /// The major that SANDBOX_PROTOCOL asks for.
+        /// The major of SANDBOX_PROTOCOL.
         protocol: crate::Protocol,
     },
 }
@@ -47,15 +39,14 @@ pub enum SwitchError {
 #[cfg(feature = "misbehaviour")]
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum FileError {
-    /// The system does not let us.
+    /// An I/O error.
     #[error("{0}")]
     Read(String),
-    /// A line is no switch.
     #[error("{0:?} is not of the form NAME=value")]
     Line(String),
 }
 
-/// A value that the switch does not have.
+/// An invalid value.
 pub(crate) fn bad(name: &'static str, value: &str, expected: &'static str) -> SwitchError {
     SwitchError::BadValue { name, value: value.to_owned(), expected }
 }

@@ -1,5 +1,5 @@
-//! The environment variables that the sandbox reads; a name or value that it does not know ends the process with a text,
-//! because a test that believes it asked for a fault and did not would prove nothing.
+//! The sandbox's environment variables. An unknown name or value is an error, because a test with a
+//! misspelt fault would prove nothing.
 
 use std::path::PathBuf;
 
@@ -8,17 +8,18 @@ use crate::misbehaviour::{self, Misbehaviour};
 use crate::protocol::Protocol;
 use crate::switch_error::{SwitchError, bad};
 
-/// The names of the switches that every build has.
+/// Switches of every build.
 const NAMES: [&str; 2] = ["SANDBOX_DIR", "SANDBOX_PROTOCOL"];
 
-/// All switches; [`Default`] is good behaviour.
+/// All switches; [`Default`]: no misbehaviour.
 #[derive(Clone, Debug, Default)]
 pub struct Switches {
     /// `SANDBOX_PROTOCOL=5|6`: serve this protocol, whatever the client offers.
     pub(crate) protocol: Option<Protocol>,
-    /// `SANDBOX_DIR=DIRECTORY`: where objects are kept when the provider's configuration does not say.
+    /// `SANDBOX_DIR=DIRECTORY`: the directory of objects, unless the provider's configuration has
+    /// one.
     pub(crate) directory: Option<PathBuf>,
-    /// The switches of tests.
+    /// Switches for tests.
     #[cfg(feature = "misbehaviour")]
     pub(crate) misbehaviour: Misbehaviour,
 }
@@ -31,8 +32,8 @@ impl From<Misbehaviour> for Switches {
 }
 
 impl Switches {
-    /// Reads the switches out of variables, and out of the file that one of them may name; others than `SANDBOX_*` are
-    /// passed over.
+    /// Parses the switches in variables, and in the file of SANDBOX_FILE; variables other than
+    /// `SANDBOX_*` are ignored.
     pub(crate) fn read(variables: impl Iterator<Item = (String, String)>) -> Result<Self, SwitchError> {
         let variables = variables.filter(|(name, _)| name.starts_with("SANDBOX_")).collect::<Vec<_>>();
         #[cfg(feature = "misbehaviour")]

@@ -1,9 +1,9 @@
-//! The server's half of go-plugin's mutual TLS.
+//! The server's side of go-plugin's mutual TLS.
 //!
-//! The client sends its certificate in an environment variable and gets the server's in the handshake line; each side
-//! then trusts exactly that one. The certificate made here has what go-plugin's has (a P-521 key, marked as an
-//! authority, valid for 30 years), because those are the properties that other TLS libraries stumble over, and a
-//! client that copes with the sandbox should cope with real providers.
+//! The client sends its certificate in an environment variable and receives the server's in the
+//! handshake line; each side trusts exactly that one. The certificate is like go-plugin's (a P-521
+//! key, marked as a CA, valid for 30 years), because other TLS libraries reject some of these
+//! properties.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use rustls::{
     SignatureScheme,
 };
 
-/// A certificate and its key, made for one process.
+/// A certificate and its key, for one process.
 #[derive(Debug)]
 pub struct Identity {
     certificate: CertificateDer<'static>,
@@ -30,19 +30,19 @@ pub struct Identity {
 /// Why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// No certificate could be made.
+    /// The certificate cannot be generated.
     #[error("a certificate could not be made")]
     Certificate(#[from] rcgen::Error),
-    /// The client's certificate is not one.
+    /// The client's certificate is invalid.
     #[error("PLUGIN_CLIENT_CERT is not a certificate in PEM")]
     ClientCertificate(#[source] rustls::pki_types::pem::Error),
-    /// rustls does not take the configuration.
+    /// rustls rejects the configuration.
     #[error("TLS could not be configured")]
     Configuration(#[from] Error),
 }
 
 impl Identity {
-    /// Makes a new one.
+    /// Generates a certificate.
     ///
     /// # Errors
     /// When the cryptographic library fails.
@@ -66,12 +66,11 @@ impl Identity {
         Ok(Self { certificate, key })
     }
 
-    /// The certificate for the handshake line.
     pub const fn certificate(&self) -> &CertificateDer<'static> {
         &self.certificate
     }
 
-    /// What to accept connections with, from the one client whose certificate this is.
+    /// The configuration for connections of the client with this certificate.
     pub(crate) fn server_config(&self, client_certificate: &str) -> Result<ServerConfig, TlsError> {
         let client = CertificateDer::from_pem_slice(client_certificate.as_bytes());
         let client = client.map_err(TlsError::ClientCertificate)?;
@@ -86,7 +85,7 @@ impl Identity {
     }
 }
 
-/// Trusts one certificate, whatever it says, of a peer that can sign with its key.
+/// Trusts one certificate, if the client can sign with its key.
 #[derive(Debug)]
 struct Pinned {
     certificate: CertificateDer<'static>,

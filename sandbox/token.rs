@@ -1,7 +1,8 @@
-//! `sandbox_token`, the ephemeral resource: a secret that is opened, renewed and closed, and never stored.
+//! `sandbox_token`, the ephemeral resource: a secret that is opened, renewed and closed, and never
+//! stored.
 //!
-//! It knows which tokens are open, how often each was renewed and when it expires, so a client that renews too late or with
-//! private bytes other than the newest, or closes what is not open, is told.
+//! It has a record of open tokens, of renewals and expiry, so it returns an error if a client
+//! renews too late, with stale private data, or closes a token that is not open.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -16,10 +17,8 @@ use crate::object::{Object, at};
 use crate::schema::{Attribute, Block, Schema};
 use crate::{duration, random};
 
-/// Its name in configurations.
 pub(crate) const TYPE_NAME: &str = "sandbox_token";
 
-/// The tokens that are open.
 #[derive(Debug, Default)]
 pub(crate) struct Tokens {
     open: Mutex<BTreeMap<String, Open>>,
@@ -31,31 +30,31 @@ struct Open {
     until: Option<Instant>,
 }
 
-/// What goes wrong with a token on request.
+/// A fault of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// It cannot be opened.
+    /// Opening fails.
     Open,
-    /// It is opened later, whether or not the client allows that.
+    /// Opening is deferred, whether or not the client allows it.
     Deferred,
-    /// It is opened, but nothing is known of it.
+    /// The opened token is unknown.
     Unknown,
-    /// It cannot be renewed.
+    /// Renewing fails.
     Renew,
-    /// It cannot be closed.
+    /// Closing fails.
     Close,
 }
 
-/// A token just opened or renewed.
+/// A token that was opened or renewed.
 #[derive(Debug)]
 pub(crate) struct Held {
-    /// What the client has to bring along the next time.
+    /// Private data for the next call.
     pub(crate) private: Bytes,
-    /// When it must have been renewed, from now on.
+    /// Time within which it must be renewed.
     pub(crate) renew_within: Option<Duration>,
 }
 
-/// The private bytes.
+/// The private data.
 #[derive(Debug, Serialize, Deserialize)]
 struct Private {
     token: String,
@@ -64,7 +63,6 @@ struct Private {
     fault: Option<String>,
 }
 
-/// What it looks like.
 pub(crate) fn schema() -> Schema {
     let attributes = vec![
         Attribute::required("audience", Type::String).described("For whom it is."),
@@ -80,7 +78,6 @@ pub(crate) fn schema() -> Schema {
     }
 }
 
-/// Judges a configuration.
 pub(crate) fn validate(config: &Object) -> Diagnostics {
     let mut diagnostics = Diagnostics::default();
     if let Some(text) = config.text("lifetime").filter(|text| duration::parse(text).is_none()) {
@@ -111,7 +108,7 @@ impl Fault {
         all.into_iter().find(|(name, _)| *name == text).map(|(_, fault)| fault)
     }
 
-    /// The one that a configuration asks for.
+    /// The fault in a configuration.
     pub(crate) fn of(config: &Object) -> Option<Self> {
         config.text("fault").and_then(Self::parse)
     }
@@ -122,7 +119,6 @@ impl Fault {
 }
 
 impl Tokens {
-    /// Makes a token.
     pub(crate) fn open(&self, mut config: Object) -> Result<(Object, Held), Diagnostic> {
         let fault = config.text("fault").map(str::to_owned);
         if Fault::of(&config) == Some(Fault::Open) {
@@ -137,7 +133,7 @@ impl Tokens {
         Ok((config, held(&Private { token, renewals: 0, lifetime_milliseconds, fault })))
     }
 
-    /// Renews a token that is open.
+    /// Renews an open token.
     pub(crate) fn renew(&self, private: &[u8]) -> Result<Held, Diagnostic> {
         let private = understand(private)?;
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -161,7 +157,7 @@ impl Tokens {
         Ok(held(&Private { renewals: token.renewals, ..private }))
     }
 
-    /// Closes a token that is open.
+    /// Closes an open token.
     pub(crate) fn close(&self, private: &[u8]) -> Result<(), Diagnostic> {
         let private = understand(private)?;
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);

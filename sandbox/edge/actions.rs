@@ -1,4 +1,4 @@
-//! The calls about actions.
+//! RPCs of actions.
 
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -15,7 +15,7 @@ use crate::object::Object;
 use message::invoke_action::Event;
 use message::invoke_action::event::{Completed, Progress, Type};
 
-/// How much may be said that the client has not yet heard.
+/// Limit of events that the client has not yet received.
 const UNHEARD: usize = 16;
 
 impl Edge {
@@ -43,7 +43,7 @@ impl Edge {
         })
     }
 
-    /// The events come as they are made.
+    /// Sends events as they occur.
     pub(crate) fn invoke_action(
         &self,
         request: &message::invoke_action::Request,
@@ -55,7 +55,7 @@ impl Edge {
         tokio::spawn(async move {
             let tell = told.clone();
             let done = edge.blocking(move |provider, cancelled, runtime| {
-                // A client that has gone away hears nothing.
+                // The client may have disconnected.
                 let send = |event| drop(tell.blocking_send(Ok(Event { r#type: Some(event) })));
                 let say = |message| send(Type::Progress(Progress { message }));
                 let call = provider.call(&type_name, &provider.fixtures().broadcast.kind, cancelled, runtime);
@@ -80,7 +80,7 @@ impl Edge {
         Ok(ReceiverStream::new(events))
     }
 
-    /// The configuration in a request; the inner error is for an action that there is not.
+    /// The configuration in a request; the inner error: the action does not exist.
     fn action_config(
         &self,
         call: &str,

@@ -1,4 +1,4 @@
-//! Things whose descriptions break Terraform's rules, one rule each.
+//! Schemas that break Terraform's rules, one rule each.
 
 use bytes::Bytes;
 use prost::Message as _;
@@ -6,7 +6,7 @@ use prost::Message as _;
 use super::message::schema::{Attribute, Block, NestedBlock};
 use super::{message, own};
 
-/// Adds them to what the provider says of itself.
+/// Adds them to the provider's schema.
 pub(super) fn add_to(response: &mut message::get_provider_schema::Response) {
     let mut blocks = vec![
         ("sandbox_broken_type", of(attribute(b"\"nonsense\""), None)),
@@ -28,7 +28,7 @@ pub(super) fn add_to(response: &mut message::get_provider_schema::Response) {
         let action = message::ActionSchema { schema: Some(schema) }.encode_to_vec();
         Bytes::from([&action, kind].concat())
     };
-    // Fields of prereleases of the protocol: an action that is bound to the life of a resource, and one that is linked to some.
+    // Fields of prereleases of the protocol: a lifecycle action and a linked action.
     let good = || of(attribute(b"\"string\""), None);
     response.action_schemas.extend([
         ("sandbox_broken_type".to_owned(), action(of(attribute(b"1"), None), &[])),

@@ -1,4 +1,4 @@
-//! The calls about ephemeral resources.
+//! RPCs of ephemeral resources.
 
 use std::time::{Duration, SystemTime};
 
@@ -118,7 +118,6 @@ fn known_token(type_name: &str) -> Result<(), Diagnostic> {
     Err(Diagnostic::error("Ephemeral Resource Type Not Found", detail))
 }
 
-/// The time so long from now.
 fn from_now(duration: Duration) -> prost_types::Timestamp {
     prost_types::Timestamp::from(SystemTime::now() + duration)
 }

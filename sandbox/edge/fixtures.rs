@@ -1,4 +1,4 @@
-//! What the provider says of itself in tests besides, and in the place of what it should say.
+//! Schema responses of fixtures, and faulty ones.
 
 use std::collections::BTreeMap;
 

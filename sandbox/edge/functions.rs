@@ -1,4 +1,4 @@
-//! The calls about functions.
+//! RPCs of functions.
 
 use super::fixtures::functions_by_name;
 use super::message;

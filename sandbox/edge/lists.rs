@@ -1,4 +1,4 @@
-//! The calls about lists.
+//! RPCs of list resources.
 
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ impl Edge {
     }
 }
 
-/// A list that only the client ends, which is recorded as the call `ListResource ended`.
+/// An endless list; when the client cancels it, this is recorded as the call `ListResource ended`.
 struct Endless {
     events: Box<dyn Iterator<Item = Answered<message::list_resource::Event>> + Send>,
     provider: Arc<Provider>,
@@ -95,7 +95,7 @@ impl Drop for Endless {
     }
 }
 
-/// A list as it was asked for: with more events, with other events, or without an end.
+/// A list that misbehaves as configured: additional events, faulty events, or endless.
 fn misbehaving(
     mode: &str,
     events: Vec<message::list_resource::Event>,
@@ -130,7 +130,7 @@ fn misbehaving(
     }
 }
 
-/// An event of a list that says only what went wrong.
+/// An event with a diagnostic only.
 fn trouble(diagnostic: Diagnostic) -> message::list_resource::Event {
     let diagnostic = diagnostic_messages(diagnostic.into());
     message::list_resource::Event { diagnostic, ..Default::default() }

@@ -1,4 +1,4 @@
-//! The calls about data sources.
+//! RPCs of data sources.
 
 use super::message;
 use super::provider::Edge;

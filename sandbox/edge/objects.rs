@@ -1,4 +1,4 @@
-//! The calls about resources: validating, planning, applying, reading, importing, and what is stored.
+//! RPCs of resources: validate, plan, apply, read, import, upgrade, move.
 
 use isthmus_cty::Value;
 use tonic::Status;
@@ -159,7 +159,7 @@ impl Edge {
             #[cfg(feature = "misbehaviour")]
             let call = &match provider.misbehaviour().ids {
                 Ids::Random => call.clone(),
-                // Values are shown with their members in order.
+                // `Debug` orders the attributes.
                 Ids::Derived => call.seeded(&format!("{:?}", change.config)),
                 Ids::Titles => match change.config_object().text("title") {
                     Some(title) => call.with_id(title),
@@ -256,7 +256,7 @@ impl Edge {
     }
 }
 
-/// The answer, or one that has the diagnostic in it.
+/// The response, with the diagnostic on failure.
 fn answered<T>(
     answer: Result<T, Diagnostic>,
     refused: impl FnOnce(Vec<message::Diagnostic>) -> T,
@@ -264,7 +264,7 @@ fn answered<T>(
     Ok(answer.unwrap_or_else(|diagnostic| refused(diagnostic_messages(diagnostic.into()))))
 }
 
-/// Whether answers are those of a provider on the old SDK.
+/// Whether the provider imitates one built on SDKv2.
 const fn is_legacy(provider: &Provider) -> bool {
     #[cfg(feature = "misbehaviour")]
     return provider.misbehaviour().legacy;

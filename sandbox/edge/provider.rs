@@ -1,4 +1,4 @@
-//! The calls about the provider as a whole, and what every call has around it.
+//! RPCs of the provider as a whole, and the parts that all RPCs share.
 
 use std::sync::Arc;
 
@@ -23,14 +23,13 @@ use crate::resources::note::NoteLookup;
 use crate::schema::Schema;
 use crate::wire;
 
-/// The provider as one protocol sees it.
+/// The provider for one protocol version.
 #[derive(Clone, Debug)]
 pub(crate) struct Edge {
     pub(super) provider: Arc<Provider>,
 }
 
 impl Edge {
-    /// The edge of a provider.
     pub(crate) const fn new(provider: Arc<Provider>) -> Self {
         Self { provider }
     }
@@ -129,7 +128,7 @@ impl Edge {
         Ok(diagnostic_messages(self.provider.configure(&config)))
     }
 
-    /// Asks all calls to end; what is wrong with that, if anything.
+    /// Stops all calls; returns the error text of the response, or an empty one.
     pub(crate) async fn stop_calls(&self, call: &str) -> String {
         self.provider.record(&CallRecord::of(call));
         #[cfg(feature = "misbehaviour")]
@@ -152,7 +151,8 @@ impl Edge {
         })
     }
 
-    /// Does a call about a resource on a thread that may block. The inner error is for a resource that there is not.
+    /// Runs a resource's handler on a blocking thread. The inner error: the resource does not
+    /// exist.
     pub(super) async fn about_resource<T: Send + 'static>(
         &self,
         type_name: String,
@@ -168,7 +168,8 @@ impl Edge {
         .await
     }
 
-    /// Does something on a thread that may block, cancelled when the provider is stopped or the client goes away.
+    /// Runs `work` on a blocking thread; it is cancelled when the provider is stopped or the client
+    /// disconnects.
     pub(super) async fn blocking<T: Send + 'static>(
         &self,
         handler: impl FnOnce(&Provider, tokio_util::sync::CancellationToken, Handle) -> Answered<T>

@@ -1,4 +1,4 @@
-//! What messages are made of: values, paths, diagnostics, schemas.
+//! Conversion of values, paths, diagnostics and schemas to messages.
 
 use std::sync::Arc;
 
@@ -21,7 +21,6 @@ use crate::resource_entry::loosened;
 use crate::schema::{Block, Schema};
 use crate::wire::{self, explain};
 
-/// What every call is answered with.
 pub(super) type Answered<T> = Result<T, Status>;
 
 pub(super) fn client_of(capabilities: Option<message::ClientCapabilities>) -> Client {
@@ -32,7 +31,7 @@ pub(super) fn client_of(capabilities: Option<message::ClientCapabilities>) -> Cl
     })
 }
 
-/// A value as it came. Without a message, or with an empty one, it is null.
+/// Decodes a value; an absent or empty message is null.
 pub(super) fn decode(value: Option<&message::DynamicValue>, kind: &Type) -> Answered<Value> {
     let decoded = match value {
         Some(value) if !value.msgpack.is_empty() => wire::from_msgpack(&value.msgpack, kind),
@@ -42,7 +41,7 @@ pub(super) fn decode(value: Option<&message::DynamicValue>, kind: &Type) -> Answ
     decoded.map_err(|error| Status::invalid_argument(explain(&error)))
 }
 
-/// What came along of the module that uses the provider, in JSON; `None` if nothing did.
+/// `provider_meta` in the request as JSON, if any.
 pub(super) fn meta_text(
     provider: &Provider,
     value: Option<&message::DynamicValue>,
@@ -150,8 +149,8 @@ pub(super) fn identity_of_answer(
     }
 }
 
-/// Stored state as JSON. The flat form of Terraform before 0.12 is understood as far as attributes at the top go, whose
-/// values JSON's lenient reading converts.
+/// Stored state as JSON. Of the flatmap of Terraform before 0.12, only top-level attributes are
+/// supported; reading JSON is lenient about their types.
 pub(super) fn stored_json(stored: Option<message::RawState>) -> Bytes {
     match stored {
         Some(stored) if stored.json.is_empty() && !stored.flatmap.is_empty() => {
@@ -172,7 +171,7 @@ pub(super) fn diagnostic_messages(diagnostics: Diagnostics) -> Vec<message::Diag
     diagnostics.0.into_iter().map(message).collect()
 }
 
-/// A path as far as the wire can tell it: up to the first element of a set.
+/// The path up to the first element of a set, which the protocol cannot express.
 pub(super) fn path_message(path: &AttributePath) -> message::AttributePath {
     use message::attribute_path::Step;
     use message::attribute_path::step::Selector;

@@ -1,5 +1,5 @@
-//! What only tests need of the provider: the record of calls, functions, an ephemeral resource, an action, a list, and
-//! metadata of the module that uses it.
+//! Parts of the provider for tests only: the record of calls, functions, an ephemeral resource, an
+//! action, a list resource, and `provider_meta`.
 
 use isthmus_cty::Type;
 
@@ -13,21 +13,18 @@ use crate::resources::fixtures::note_list::NoteList;
 use crate::schema::{Attribute, Block, DataSource, NestedBlock, Nesting, Schema};
 use crate::token::{self, Tokens};
 
-/// All of it.
 #[derive(Debug)]
 pub(crate) struct Fixtures {
     calls: Option<Calls>,
-    /// Its functions.
     pub(crate) functions: Vec<Function>,
-    /// Its ephemeral resource, [`token::TYPE_NAME`].
     pub(crate) token: DataSource,
-    /// The tokens that are open.
+    /// Open tokens.
     pub(crate) tokens: Tokens,
-    /// What a search for notes looks like.
+    /// Schema of the search for notes.
     pub(crate) search: DataSource,
-    /// What it wants to be told of the module that uses it, if it wants anything.
+    /// Schema of `provider_meta`, if any.
     pub(crate) meta: Option<DataSource>,
-    /// Its action, [`broadcast::TYPE_NAME`].
+    /// The action [`broadcast::TYPE_NAME`].
     pub(crate) broadcast: DataSource,
 }
 

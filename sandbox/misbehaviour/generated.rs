@@ -1,9 +1,9 @@
-//! Resources in any number, as large providers have them, for measurements and for tests of size.
+//! Generated resources in any number, for measurements and tests of large providers.
 //!
-//! The largest providers describe more than a thousand resources with hundreds of attributes. What comes of this file is
-//! like them: names of two and three words, every common type, blocks in blocks, sentences that mention other names.
-//! The same numbers give the same resources each time. They can be described, and nothing else: a call about one
-//! is answered as one about a resource that there is not.
+//! The largest providers have more than a thousand resources with hundreds of attributes. Generated
+//! ones are similar: names of two and three words, all common types, nested blocks, descriptions
+//! that mention other names. The same numbers always result in the same resources. They exist in
+//! the schema only: a call about one fails as for an unknown resource.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,39 +13,36 @@ use isthmus_cty::{ObjectType, Type};
 
 use crate::schema::{Nesting, Presence};
 
-/// How many resources, and how many attributes each has, those in its blocks included.
+/// Number of resources, and of attributes of each, nested ones included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// How many resources.
     pub resources: usize,
-    /// How many attributes each, at least 70.
+    /// Per resource, at least 70.
     pub attributes: usize,
 }
 
-/// With fewer attributes there would be no blocks of the shape that all resources have.
+/// Required for the nested blocks that all resources have.
 const LEAST_ATTRIBUTES: usize = 70;
 
-/// The most of either number: what is more can only be a mistake.
+/// Limit of either number.
 const MOST: usize = 10_000;
 
-/// One resource.
 pub(crate) struct Generated {
     pub(crate) type_name: String,
     pub(crate) block: Block,
 }
 
-/// What a resource or a block consists of.
+/// Contents of a resource or a block.
 pub(crate) struct Block {
     pub(crate) description: String,
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) blocks: Vec<NestedBlock>,
 }
 
-/// A block in another.
 pub(crate) struct NestedBlock {
     pub(crate) name: String,
     pub(crate) nesting: Nesting,
-    /// 0 for any number.
+    /// 0: unlimited.
     pub(crate) maximum: i64,
     pub(crate) block: Block,
 }
@@ -60,7 +57,7 @@ pub(crate) struct Attribute {
 }
 
 impl Size {
-    /// Reads `1500x200`: resources, attributes.
+    /// Parses `1500x200`: resources, attributes.
     pub fn parse(text: &str) -> Option<Self> {
         let (resources, attributes) = text.split_once('x')?;
         let (resources, attributes) = (resources.parse().ok()?, attributes.parse().ok()?);
@@ -68,12 +65,11 @@ impl Size {
         fits.then_some(Self { resources, attributes })
     }
 
-    /// The resources, ordered by nothing in particular.
+    /// In no particular order.
     pub(crate) fn resources(self) -> impl Iterator<Item = Generated> {
         (0..self.resources).map(move |index| resource(index, self.attributes))
     }
 
-    /// Their names.
     pub(crate) fn type_names(self) -> impl Iterator<Item = String> {
         (0..self.resources).map(type_name)
     }
@@ -87,7 +83,7 @@ fn type_name(index: usize) -> String {
     }
 }
 
-/// Six blocks with six attributes and a block of four, and the rest at the top.
+/// Six blocks with six attributes and a block of four; the other attributes at the top level.
 fn resource(index: usize, attributes: usize) -> Generated {
     let type_name = type_name(index);
     let mut dice = Dice::new(index);
@@ -156,7 +152,7 @@ fn attribute(name: String, dice: &mut Dice, type_name: &str) -> Attribute {
     Attribute { name, kind, presence, sensitive, deprecated, description: sentence(dice, type_name) }
 }
 
-/// Words of documentation; one text in three mentions a name in code type.
+/// Random documentation; one sentence in three mentions a name as code.
 fn sentence(dice: &mut Dice, type_name: &str) -> String {
     let mut text = OPENINGS[dice.below(OPENINGS.len())].to_owned();
     for _ in 0..1 + dice.below(3) {
@@ -176,7 +172,7 @@ fn words(dice: &mut Dice) -> String {
     format!("{}_{}", FIRSTS[dice.below(FIRSTS.len())], SECONDS[dice.below(SECONDS.len())])
 }
 
-/// Names, none of them twice.
+/// Generates unique names.
 #[derive(Default)]
 struct Names(BTreeSet<String>);
 
@@ -185,7 +181,7 @@ impl Names {
         loop {
             let pair = words(dice);
             let name = if self.0.contains(&pair) {
-                // There are more than enough names of three words.
+                // Names of three words do not run out.
                 format!("{}_{pair}", FIRSTS[dice.below(FIRSTS.len())])
             } else {
                 pair
@@ -197,7 +193,7 @@ impl Names {
     }
 }
 
-/// Numbers that look random and are the same each time.
+/// A deterministic pseudo-random number generator.
 struct Dice(u64);
 
 impl Dice {
@@ -206,7 +202,7 @@ impl Dice {
     }
 
     fn below(&mut self, limit: usize) -> usize {
-        // Knuth's numbers for MMIX; the upper half is the better one.
+        // Knuth's constants for MMIX; the upper half has the better quality.
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % limit
     }

@@ -1,4 +1,4 @@
-//! The handshake line, or what a switch makes of it.
+//! The handshake line, or a faulty one.
 
 use std::io::{self, Write as _};
 use std::time::Duration;
@@ -6,17 +6,15 @@ use std::time::Duration;
 use super::Handshake;
 use crate::handshake::Line;
 
-/// What happens after the line.
+/// What follows the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
-    /// The plugin serves.
     Serve,
-    /// The process ends with this status.
+    /// The process exits with this status.
     Exit(u8),
 }
 
-/// Says the line, or whatever the switch makes of it. A wrong certificate is the caller's business, who knows what TLS is
-/// spoken with.
+/// Writes the line, or a faulty one. The caller substitutes a wrong certificate.
 #[expect(clippy::disallowed_methods, reason = "a host reads the line from standard output")]
 pub(crate) fn answer(line: &Line<'_>, handshake: Handshake) -> io::Result<Then> {
     let mut stdout = io::stdout().lock();

@@ -1,9 +1,9 @@
-//! Imitates providers of another age, at the level of the wire.
+//! Imitation of other protocol minors, on the wire.
 //!
-//! Around the generated service stands a second one that (1) answers calls which an older minor lacks as a server
-//! answers what it has never heard of, and (2) for the future, writes fields into the answers that no contract has yet.
-//! The fields go into messages inside of messages as well, because that is where a decoder that is strict by accident
-//! would be so; [`answer_shape`] says where those are.
+//! A wrapper of the generated service (1) responds to calls that an older minor lacks as a gRPC
+//! server without the method, and (2) for the future, adds unknown fields to responses. They are
+//! added to nested messages as well, because a decoder that is strict by accident fails there;
+//! [`answer_shape`] lists these.
 
 use std::convert::Infallible;
 use std::task::{Context, Poll};
@@ -18,7 +18,7 @@ use tonic::server::NamedService;
 
 use crate::protocol::Minor;
 
-/// A service as an implementation of some age has it.
+/// A service that imitates a protocol minor.
 #[derive(Clone, Debug)]
 pub(crate) struct Imitation<S> {
     service: S,
@@ -26,7 +26,6 @@ pub(crate) struct Imitation<S> {
 }
 
 impl<S> Imitation<S> {
-    /// The service at this age.
     pub(crate) const fn new(service: S, minor: Minor) -> Self {
         Self { service, minor }
     }
@@ -68,7 +67,7 @@ where
     }
 }
 
-/// Where messages are inside of a message: field numbers, each with the shape of what is in it.
+/// Nested messages of a message: field numbers, each with its own nested messages.
 #[derive(Clone, Copy)]
 struct Shape(&'static [(u32, Self)]);
 
@@ -90,7 +89,7 @@ const FUNCTION: Shape = Shape(&[(1, LEAF), (2, LEAF), (3, LEAF)]);
 const FUNCTION_ENTRY: Shape = Shape(&[(2, FUNCTION)]);
 const IMPORTED: Shape = Shape(&[(2, LEAF), (4, IDENTITY)]);
 
-/// Where messages are inside of a call's answer, as far as the sandbox sends them.
+/// Nested messages of a call's response, as far as the sandbox sends them.
 fn answer_shape(call: &str) -> Shape {
     match call {
         "GetSchema" | "GetProviderSchema" => Shape(&[
@@ -126,8 +125,8 @@ fn answer_shape(call: &str) -> Shape {
     }
 }
 
-/// Writes unknown fields into every message of a piece of an answer's body: a byte for compression, four for a length,
-/// and the message, as often as there are any.
+/// Adds unknown fields to every message of a chunk of a response body: a byte for compression, four
+/// for the length, and the message, repeated.
 fn from_the_future(mut body: &[u8], shape: Shape) -> Bytes {
     let mut changed = BytesMut::with_capacity(body.len() * 2);
     while let Some((header, rest)) = body.split_at_checked(5) {
@@ -145,7 +144,7 @@ fn from_the_future(mut body: &[u8], shape: Shape) -> Bytes {
     changed.freeze()
 }
 
-/// The number of the first field that no contract has; the second is the next one.
+/// The first unknown field number; the second is the next one.
 const UNKNOWN_FIELD: u64 = 31_337;
 
 fn with_unknown_fields(message: &[u8], shape: Shape) -> Vec<u8> {
@@ -175,7 +174,8 @@ fn with_unknown_fields(message: &[u8], shape: Shape) -> Vec<u8> {
 
 type Field<'a> = (u64, &'a [u8], Option<&'a [u8]>, &'a [u8]);
 
-/// Takes the first field off a message: its number, all of its bytes, what is in it if it has a length, and the rest.
+/// Splits the first field off a message: its number, its bytes, its contents if length-delimited,
+/// and the rest.
 fn split_field(message: &[u8]) -> Option<Field<'_>> {
     let mut cursor = message;
     let key = decode_varint(&mut cursor).ok()?;

@@ -1,7 +1,6 @@
-//! The record of requests: every message that a client sends, whole, for tests that compare two clients.
+//! The record of requests: every message from a client, for tests that compare two clients.
 //!
-//! It is taken from the wire, before anything here has decoded it, so that it shows what was sent and not what the
-//! sandbox made of it. The values of attributes are in it, secrets too: it is for tests alone.
+//! It is recorded before decoding. It contains attribute values, also secrets: for tests only.
 
 use std::convert::Infallible;
 use std::fs::{File, OpenOptions};
@@ -23,14 +22,13 @@ use tonic::server::NamedService;
 
 use crate::log::{self, Level};
 
-/// One request, as a line of the record.
+/// A line of the record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestRecord {
     /// Service and method, such as `/tfplugin6.Provider/ReadResource`.
     pub method: String,
-    /// The process that was asked.
+    /// Process id of the provider.
     pub process: u32,
-    /// The message, in base64.
     pub request: String,
 }
 
@@ -44,7 +42,7 @@ impl RequestRecord {
     }
 }
 
-/// The file that requests are recorded in.
+/// The file with the record of requests.
 #[derive(Debug)]
 pub(crate) struct Requests {
     file: File,
@@ -56,8 +54,8 @@ impl Requests {
         Ok(Self { file: OpenOptions::new().create(true).append(true).mode(0o644).open(path)? })
     }
 
-    /// Appends a request, given as it came: a byte for compression, four for the length, and the message. One write, so
-    /// that several processes may share the file.
+    /// Appends a request as received: a byte for compression, four for the length, and the message.
+    /// In one write, so that several processes may share the file.
     fn append(&self, method: &str, body: &[u8]) -> io::Result<()> {
         let message = body.get(FRAME_HEADER..).unwrap_or_default();
         let record = RequestRecord {
@@ -71,10 +69,10 @@ impl Requests {
     }
 }
 
-/// The bytes before a message in the body of a gRPC call.
+/// Bytes before a message in a gRPC body.
 const FRAME_HEADER: usize = 5;
 
-/// A service whose requests are recorded, if there is a record.
+/// A service that records its requests, if configured.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorded<S> {
     service: S,
@@ -82,7 +80,6 @@ pub(crate) struct Recorded<S> {
 }
 
 impl<S> Recorded<S> {
-    /// The service, with the record of its requests.
     pub(crate) const fn new(service: S, requests: Option<Arc<Requests>>) -> Self {
         Self { service, requests }
     }
@@ -110,12 +107,12 @@ where
 
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
         let Some(requests) = self.requests.clone() else { return Box::pin(self.service.call(request)) };
-        // The clone is the one to keep: only this one was asked whether it is ready.
+        // The clone is stored: only this instance was polled ready.
         let clone = self.service.clone();
         let mut service = std::mem::replace(&mut self.service, clone);
         Box::pin(async move {
             let (head, body) = request.into_parts();
-            // No call of the protocol has more than one message in its request.
+            // All requests of the protocol have one message.
             let body = match body.collect().await {
                 Ok(body) => body.to_bytes(),
                 Err(status) => return Ok(Status::cancelled(status.to_string()).into_http()),

@@ -1,24 +1,24 @@
-//! What messages of protocol 5 have and those of the other do not.
+//! Parts of messages that only protocol 5 has.
 
 use super::message;
 use crate::protocol::{Feature, Minor};
 use crate::schema::{Attribute, Presence};
 use crate::wire;
 
-/// Schemas that are faulty in a way of this protocol alone.
+/// Faulty schemas of protocol 5.
 #[cfg(feature = "misbehaviour")]
 pub(super) fn broken_schemas() -> Vec<(&'static str, message::schema::Block)> {
     Vec::new()
 }
 
-/// Protocol 5 has no blocks that only the provider fills.
+/// Protocol 5 has no computed blocks.
 pub(super) const fn mark_computed(_: &mut message::schema::Block) {}
 
 pub(super) const fn takes_computed_blocks(_: &message::ClientCapabilities) -> bool {
     false
 }
 
-/// An attribute as protocol 5 writes it, which knows no nested attributes; resources leave them out for it.
+/// An attribute of protocol 5, which has no nested attributes; resources omit them.
 pub(super) fn attribute_message(attribute: &Attribute, minor: Minor) -> message::schema::Attribute {
     let deprecation = attribute.deprecation.filter(|_| minor.has(Feature::Lists));
     message::schema::Attribute {

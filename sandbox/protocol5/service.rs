@@ -1,4 +1,4 @@
-//! The service: calls whose names are those of protocol 5 alone, and those of both.
+//! The service: calls with names of protocol 5, and those of both protocols.
 
 use isthmus_proto::tfplugin5::provider_server::Provider;
 

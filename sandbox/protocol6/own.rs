@@ -1,4 +1,4 @@
-//! What messages of protocol 6 have and those of the other do not.
+//! Parts of messages that only protocol 6 has.
 
 use super::message;
 use crate::protocol::{Feature, Minor};
@@ -6,8 +6,8 @@ use crate::schema::{Attribute, Presence, Shape};
 use crate::wire;
 use bytes::Bytes;
 
-/// Schemas that are faulty in a way of this protocol alone: an attribute with a type and attributes of its own, and one
-/// whose attributes nest in a way that there is not.
+/// Faulty schemas of protocol 6: an attribute with both a type and nested attributes, and an
+/// unknown nesting.
 #[cfg(feature = "misbehaviour")]
 pub(super) fn broken_schemas() -> Vec<(&'static str, message::schema::Block)> {
     let nested = |nesting| Some(message::schema::Object { nesting, ..Default::default() });
@@ -27,7 +27,7 @@ pub(super) fn broken_schemas() -> Vec<(&'static str, message::schema::Block)> {
     ]
 }
 
-/// Says that only the provider fills the block.
+/// Marks a computed block.
 pub(super) const fn mark_computed(block: &mut message::schema::Block) {
     block.computed = true;
 }
@@ -36,7 +36,7 @@ pub(super) const fn takes_computed_blocks(client: &message::ClientCapabilities) 
     client.computed_blocks_allowed
 }
 
-/// An attribute as protocol 6 writes it: either of a type, or with attributes of its own.
+/// An attribute of protocol 6: with a type or nested attributes.
 pub(super) fn attribute_message(attribute: &Attribute, minor: Minor) -> message::schema::Attribute {
     let deprecation = attribute.deprecation.filter(|_| minor.has(Feature::Lists));
     let (kind, nested) = match &attribute.shape {

@@ -1,4 +1,4 @@
-//! The service: calls whose names are those of protocol 6 alone, and those of both.
+//! The service: calls with names of protocol 6, and those of both protocols.
 
 use isthmus_proto::tfplugin6::provider_server::Provider;
 

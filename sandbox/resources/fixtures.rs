@@ -1,4 +1,4 @@
-//! Resources that only tests need: those that misbehave, and those that are odd.
+//! Resources for tests only.
 
 mod bucket;
 pub(crate) mod faulty;
@@ -13,7 +13,7 @@ use super::secret::Secret;
 use crate::misbehaviour::SchemaAnswer;
 use crate::resource::Resource;
 
-/// All of them, with the odd ones only on request; and what takes the place of others in another version's schema.
+/// All; those with unusual ids and numbers only with `odd`. Another version's `schema` replaces some.
 pub(crate) fn all(odd: bool, schema: SchemaAnswer) -> Vec<Box<dyn Resource>> {
     let usual: [Box<dyn Resource>; 3] =
         [Box::new(bucket::Bucket), Box::new(faulty::Faulty), Box::new(firewall::Firewall)];

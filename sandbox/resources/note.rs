@@ -1,6 +1,7 @@
-//! `sandbox_note`: the well-behaved resource, with one attribute for everything that a schema can say about one.
+//! `sandbox_note`: the well-behaved resource, with an attribute for every schema flag.
 //!
-//! Its state has been at version 0, when `body` was called `text`; and it takes over objects of type `sandbox_memo`.
+//! In schema version 0, `body` was called `text`; objects of type `sandbox_memo` can be moved to
+//! it.
 
 use bytes::Bytes;
 use isthmus_cty::{AttributePath, Number, PathStep, Type, Value};
@@ -15,7 +16,6 @@ use crate::protocol::{Feature, Minor, Protocol};
 use crate::resource::{Change, Outcome, Resource};
 use crate::schema::{Attribute, Block, Schema, map_of_strings};
 
-/// The resource.
 #[derive(Debug)]
 pub(super) struct Note;
 
@@ -181,10 +181,8 @@ fn write(
 pub(crate) struct NoteLookup;
 
 impl NoteLookup {
-    /// Its name in configurations.
     pub(crate) const TYPE_NAME: &'static str = "sandbox_note";
 
-    /// What it looks like.
     pub(crate) fn schema() -> Schema {
         let attributes = vec![
             Attribute::required("title", Type::String).described("What the note is called."),
@@ -198,7 +196,6 @@ impl NoteLookup {
         Schema { version: 0, block }
     }
 
-    /// Judges a configuration.
     pub(crate) fn validate(config: &Object) -> Diagnostics {
         match config.text("title") {
             Some("") => {
@@ -208,7 +205,7 @@ impl NoteLookup {
         }
     }
 
-    /// Finds the first note, by id, of the title. `call` is one about notes.
+    /// Finds the first note with the title, by id. `call` is about notes.
     pub(crate) fn read(call: &Call, config: &Object) -> Result<Object, Diagnostic> {
         let title = config.text("title").unwrap_or_default();
         for id in call.ids()? {
@@ -222,7 +219,7 @@ impl NoteLookup {
         Err(Diagnostic::error("There is no such note", detail).at(at("title")))
     }
 
-    /// The type of the notes that are looked through, whatever the provider's age.
+    /// The type of notes, independent of the minor.
     pub(crate) fn notes() -> Type {
         schema(Minor::Newest).block.implied_type()
     }

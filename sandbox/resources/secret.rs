@@ -1,4 +1,4 @@
-//! `sandbox_secret`: a random text, made once and then kept until its keepers change.
+//! `sandbox_secret`: random text that is stable until its keepers change.
 
 use bytes::Bytes;
 use isthmus_cty::{Type, Value};
@@ -13,7 +13,7 @@ use crate::random;
 use crate::resource::{Change, Outcome, Resource};
 use crate::schema::{Attribute, Block, Schema, map_of_strings};
 
-/// The resource. The state is all there is of it; nothing is kept in the directory.
+/// The resource. It stores nothing in the directory.
 #[derive(Debug)]
 pub(super) struct Secret {
     /// The attribute with the number of characters.

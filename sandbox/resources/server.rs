@@ -1,8 +1,8 @@
-//! `sandbox_server`: the resource with structure. It has blocks of every nesting that SDKs produce, a dynamic attribute,
-//! timeouts that it keeps, and on protocol 6 nested attributes of every nesting but sets.
+//! `sandbox_server`: the resource with structure: blocks of all nestings that SDKs have, a dynamic
+//! attribute, timeouts, and on protocol 6 nested attributes of all nestings but sets.
 //!
-//! It also seals its private bytes with its id and refuses to work when they do not come back, because a client that
-//! loses them goes unnoticed with most providers until it matters.
+//! It seals its private data with its id, and fails without it: with most providers, a client that
+//! loses private data goes unnoticed.
 
 use std::time::Duration;
 
@@ -19,11 +19,10 @@ use crate::protocol::{Minor, Protocol};
 use crate::resource::{Change, Outcome, Resource};
 use crate::schema::{Attribute, Block, NestedBlock, Nesting, Presence, Schema};
 
-/// The resource.
 #[derive(Debug)]
 pub(super) struct Server;
 
-/// How long an operation may take when the configuration does not say.
+/// Default timeout.
 const PATIENCE: Duration = Duration::from_secs(20 * 60);
 
 const OPERATIONS: [&str; 4] = ["create", "read", "update", "delete"];
@@ -108,7 +107,8 @@ impl Resource for Server {
     fn delete(&self, call: &Call, change: &Change) -> Result<Outcome, Status> {
         let prior = change.prior_object().unwrap_or_default();
         let id = prior.text("id").unwrap_or_default();
-        // Terraform plans the replacement of a tainted object without the bytes, and deletes it with that plan.
+        // Terraform plans the replacement of a tainted object without private data, and deletes it
+        // with that plan.
         let sealed = if change.private.is_empty() { Ok(()) } else { check_seal(id, &change.private) };
         Ok(match sealed.and_then(|()| call.remove(id)) {
             Ok(_) => Outcome::gone(),
@@ -169,7 +169,7 @@ fn nested_attributes() -> Vec<Attribute> {
     ]
 }
 
-/// Makes or changes the server, which takes its time. When time runs out, the server is there all the same, half made.
+/// Creates or updates the server. After a timeout it exists, incomplete.
 fn boot(call: &Call, operation: &str, id: &str, mut server: Object) -> Outcome {
     server.set_text("id", id);
     fill_computed(id, &mut server);
@@ -199,7 +199,7 @@ fn boot(call: &Call, operation: &str, id: &str, mut server: Object) -> Outcome {
     outcome.with_private(seal(id))
 }
 
-/// Gives every value that is not known yet, each derived from the server's id so that it stays the same.
+/// Sets unknown values, derived from the server's id, so that they are stable.
 fn fill_computed(id: &str, server: &mut Object) {
     let digits = |salt: &str| hex::encode(&Sha256::digest(format!("{id} {salt}"))[..3]);
     server.change_elements("disk", |index, disk| {

@@ -1,4 +1,4 @@
-//! Providers of other ages, as the sandbox imitates them.
+//! Imitation of other protocol minors.
 
 use isthmus_proto::tfplugin5::provider_client::ProviderClient;
 use isthmus_proto::tfplugin5::{get_functions, get_provider_schema, get_resource_identity_schemas};
@@ -9,7 +9,7 @@ use tonic_prost::ProstCodec;
 
 use crate::harness::InProcess;
 
-/// An answer as a client sees it that knows nothing but the future.
+/// A response as of a client that only knows unknown fields.
 #[derive(Clone, PartialEq, prost::Message)]
 struct FromTheFuture {
     #[prost(uint64, tag = "31337")]

@@ -1,4 +1,4 @@
-//! A provider to talk to: in this process on a socket of its own, or a process of its own.
+//! A provider for tests: in this process on its own socket, or a process.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use tokio_rustls::TlsConnector;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::transport::{Channel, Endpoint};
 
-/// The sandbox inside of the test's process.
+/// The sandbox in the test's process.
 pub(crate) struct InProcess {
     pub(crate) channel: Channel,
     pub(crate) directory: TempDir,
@@ -29,7 +29,7 @@ pub(crate) struct InProcess {
 }
 
 impl InProcess {
-    /// Serves a protocol in the clear. Objects are kept in `directory`.
+    /// Serves a protocol without TLS, with objects in `directory`.
     pub(crate) async fn start(protocol: Protocol, switches: Misbehaviour) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let socket = directory.path().join("socket");
@@ -41,13 +41,13 @@ impl InProcess {
         Self { channel: connect(socket, None).await, directory, _ended_with_this: ended.drop_guard() }
     }
 
-    /// Where the sandbox keeps its objects, as its configuration says it.
+    /// The directory of objects.
     pub(crate) fn objects(&self) -> PathBuf {
         self.directory.path().join("objects")
     }
 }
 
-/// The sandbox as a process. It is killed when this goes.
+/// The sandbox as a process, killed on drop.
 pub(crate) struct Process {
     pub(crate) child: Child,
     _directory: TempDir,
@@ -56,14 +56,14 @@ pub(crate) struct Process {
     client: ClientIdentity,
 }
 
-/// What the handshake line says.
+/// Fields of the handshake line.
 pub(crate) struct HandshakeLine {
     pub(crate) protocol: String,
     pub(crate) socket: PathBuf,
     pub(crate) certificate: Option<CertificateDer<'static>>,
 }
 
-/// Whether TLS is spoken.
+/// Whether TLS is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tls {
     On,
@@ -71,7 +71,7 @@ pub(crate) enum Tls {
 }
 
 impl Process {
-    /// Starts the executable as a client that speaks both protocols does.
+    /// Starts the executable as a client that supports both protocols.
     pub(crate) fn start(tls: Tls, switches: &[(&str, &str)]) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let client = ClientIdentity::generate();
@@ -98,7 +98,7 @@ impl Process {
         line
     }
 
-    /// The handshake, taken apart.
+    /// Reads and parses the handshake line.
     pub(crate) fn handshake(&mut self) -> HandshakeLine {
         let line = self.line();
         let fields: Vec<&str> = line.trim().split('|').collect();
@@ -113,18 +113,18 @@ impl Process {
         }
     }
 
-    /// The client whose certificate the process was given.
+    /// The client's certificate.
     pub(crate) const fn client(&self) -> &ClientIdentity {
         &self.client
     }
 
-    /// Connects as the handshake says.
+    /// Connects by the handshake line.
     pub(crate) async fn connect(&self, line: &HandshakeLine) -> Channel {
         let tls = line.certificate.clone().map(|certificate| self.client.connector(certificate));
         connect(line.socket.clone(), tls).await
     }
 
-    /// Waits for the end: the exit status and all of stderr.
+    /// Waits for the exit; returns the status and stderr.
     pub(crate) fn wait(mut self) -> (Option<i32>, String) {
         let mut text = String::new();
         self.stderr.read_to_string(&mut text).expect("stderr is text");
@@ -140,7 +140,7 @@ impl Drop for Process {
     }
 }
 
-/// The executable, with nothing of this process's environment that could change what it does.
+/// The executable, without this process's environment.
 pub(crate) fn executable() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_terraform-provider-sandbox"));
     command.env_clear().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -169,7 +169,7 @@ trait Stream: tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin {}
 
 impl<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin> Stream for S {}
 
-/// A client's certificate, made for one test.
+/// A client's certificate for one test.
 pub(crate) struct ClientIdentity {
     pub(crate) pem: String,
     certificate: CertificateDer<'static>,
@@ -184,7 +184,7 @@ impl ClientIdentity {
         Self { pem: certificate.pem(), certificate: certificate.der().clone(), key }
     }
 
-    /// Connects to the server with exactly this certificate.
+    /// Connects to a server with exactly this certificate.
     pub(crate) fn connector(&self, server: CertificateDer<'static>) -> TlsConnector {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let algorithms = provider.signature_verification_algorithms;
@@ -246,7 +246,7 @@ impl ServerCertVerifier for Pinned {
     }
 }
 
-/// An object of a type with these attributes; the others are null, or empty where null cannot be.
+/// An object with these attributes; others are null, or empty where null is invalid.
 pub(crate) fn object(kind: &Type, attributes: &[(&str, Value)]) -> Value {
     let Type::Object(object) = kind else { panic!("{kind} is not an object") };
     let mut value = Value::null_object(object);
@@ -256,7 +256,7 @@ pub(crate) fn object(kind: &Type, attributes: &[(&str, Value)]) -> Value {
     value
 }
 
-/// The same object with another value for an attribute.
+/// The object with another value of an attribute.
 pub(crate) fn with(base: &Value, name: &str, attribute: Value) -> Value {
     let Value::Object(attributes) = base else { panic!("{base:?} is not an object") };
     let mut attributes = attributes.clone();
@@ -265,13 +265,12 @@ pub(crate) fn with(base: &Value, name: &str, attribute: Value) -> Value {
     Value::Object(attributes)
 }
 
-/// An attribute of an object.
 pub(crate) fn attribute<'a>(object: &'a Value, name: &str) -> &'a Value {
     object.attribute(name).unwrap_or_else(|| panic!("there is no attribute {name} in {object:?}"))
 }
 
-/// What terraform sends as proposed new state for an object without blocks: the configuration, and the prior state's
-/// values where the configuration says nothing.
+/// The proposed new state of an object without blocks: the configuration, and prior values where it
+/// is null.
 pub(crate) fn proposed(config: &Value, prior: &Value, computed: &[String]) -> Value {
     let mut proposed = config.clone();
     for name in computed {
@@ -282,7 +281,7 @@ pub(crate) fn proposed(config: &Value, prior: &Value, computed: &[String]) -> Va
     proposed
 }
 
-/// Changes a file of the sandbox as a user would who makes drift.
+/// Edits an object's file to cause drift.
 pub(crate) fn edit(directory: &Path, from: &str, to: &str) {
     let mut changed = 0;
     for entry in std::fs::read_dir(directory).expect("the directory of objects") {

@@ -1,4 +1,5 @@
-//! The life of objects, call by call. Compiled for each protocol, with `super::message` and the calls that differ.
+//! The lifecycle of objects, call by call. Compiled for each protocol, with `super::message` and
+//! the calls that differ.
 
 use isthmus_cty::{Number, Type, Value, json, msgpack};
 use isthmus_sandbox::{CallRecord, Encoding, Minor, Misbehaviour};
@@ -8,10 +9,10 @@ use tokio::time::{Duration, timeout};
 use super::{Client, PROTOCOL, VALIDATE, attribute_type, configure, message, schema, stop, validate};
 use crate::harness::{InProcess, attribute, edit, object, proposed, with};
 
-/// How long a call may take that does nothing; generous, because machines are slow at times.
+/// Timeout of a call; generous for slow machines.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A configured provider, and the type that a test is about.
+/// A configured provider and the type under test.
 struct Subject {
     server: InProcess,
     client: Client,
@@ -20,7 +21,7 @@ struct Subject {
     computed: Vec<String>,
 }
 
-/// A state with the provider's own bytes.
+/// A state with its private data.
 #[derive(Clone, Debug)]
 struct Saved {
     state: Value,
@@ -122,7 +123,7 @@ impl Subject {
         Ok(self.client.apply_resource_change(request).await?.into_inner())
     }
 
-    /// Plans and makes an object.
+    /// Plans and creates an object.
     async fn create(&mut self, config: &Value) -> Saved {
         let plan = self.plan(None, config).await;
         assert_eq!(plan.diagnostics, []);

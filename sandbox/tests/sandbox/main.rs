@@ -1,6 +1,7 @@
-//! The sandbox over real gRPC, as a client of either protocol sees it.
+//! The sandbox over real gRPC, for clients of both protocols.
 //!
-//! `lifecycle.rs` is compiled twice, once with each protocol's messages, like the edge that it tests.
+//! `lifecycle.rs` is compiled twice, once with each protocol's messages, like the edge that it
+//! tests.
 
 #![expect(clippy::duplicate_mod, reason = "lifecycle.rs is meant to be compiled once for each protocol")]
 

@@ -1,4 +1,4 @@
-//! The executable: handshake, TLS, signals, ends.
+//! The executable: handshake, TLS, signals, exit.
 
 use std::process::Command;
 
@@ -20,7 +20,7 @@ async fn is_serving(channel: Channel) -> bool {
 }
 
 async fn shut_down(channel: Channel) {
-    // The process may be gone before the answer is.
+    // The process may exit before its response.
     drop(GrpcControllerClient::new(channel).shutdown(Empty {}).await);
 }
 
@@ -57,7 +57,7 @@ async fn another_client_is_refused() {
     let stream = tokio::net::UnixStream::connect(&line.socket).await.expect("a socket");
     let name = "localhost".try_into().expect("a name");
     let connected = stranger.connector(certificate).connect(name, stream).await;
-    // In TLS 1.3 the client learns of the refusal with the first byte that it reads.
+    // In TLS 1.3 the client learns of the refusal with the first read.
     let refused = match connected {
         Err(error) => error,
         Ok(mut stream) => {

@@ -1,4 +1,4 @@
-//! A client of protocol 6: its messages, and the calls whose names are its own.
+//! A client of protocol 6: its messages and own calls.
 
 #[path = "lifecycle.rs"]
 mod lifecycle;
