@@ -1,8 +1,8 @@
-//! Addresses of objects, as Terraform's states and stacks write them.
+//! Addresses of objects in states and stacks.
 //!
-//! `module.net["eu"].aws_subnet.a[0]` is an instance of a resource in an instance of a module. Keys may contain anything,
-//! commas, quotes and brackets included, so addresses are read by their grammar and never by cutting text. What is read and
-//! written again is the same text, because addresses are what objects are known by.
+//! `module.net["eu"].aws_subnet.a[0]` is a resource instance in a module instance. Keys may contain
+//! commas, quotes and brackets, so addresses are parsed by their grammar. Formatting a parsed
+//! address yields the same text.
 
 mod component;
 mod provider_config;
@@ -16,51 +16,51 @@ pub use provider_config::ProviderConfigAddress;
 pub use scanner::{AddressSyntaxError, InstanceKey, ModuleStep};
 pub(super) use scanner::{Fault, Scanner};
 
-/// What kind of thing a resource in a state is.
+/// Mode of a resource in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ResourceMode {
-    /// It is made, changed and deleted.
+    /// A managed resource.
     Managed,
-    /// It is only read.
+    /// A data source.
     Data,
 }
 
-/// The address of a resource, all its instances together.
+/// The address of a resource, without instance key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceAddress {
-    /// The way to its module; empty for the root module.
+    /// Path of its module; empty for the root module.
     pub module: Vec<ModuleStep>,
-    /// Managed, or data.
+    /// Managed resource or data source.
     pub mode: ResourceMode,
     /// Terraform's type.
     pub type_name: String,
-    /// What the program calls it.
+    /// Its name in the configuration.
     pub name: String,
 }
 
-/// The address of one object: an instance of a resource, or what one left behind when it was replaced.
+/// The address of a resource instance object: the current or a deposed one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectAddress {
     /// The resource.
     pub resource: ResourceAddress,
-    /// Which of its instances.
+    /// Instance key.
     pub key: Option<InstanceKey>,
-    /// `None`: it is the instance's current object. Otherwise one that was replaced and could not be deleted yet.
+    /// `None`: the current object. Otherwise a deposed one.
     pub deposed: Option<DeposedKey>,
 }
 
-/// What tells objects apart that one instance has left behind: eight hexadecimal digits, in small letters.
+/// The key of a deposed object: eight lower-case hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeposedKey(String);
 
 impl DeposedKey {
-    /// `None`: it is no such key.
+    /// `None` if it is no such key.
     pub fn parse(text: &str) -> Option<Self> {
         let is_key = text.len() == 8 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         is_key.then(|| Self(text.to_owned()))
     }
 
-    /// Its digits.
+    /// The digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -77,7 +77,7 @@ impl ResourceAddress {
         }
     }
 
-    /// Whether a text can stand for a resource, a module or the like: a letter or an underscore, then letters, digits,
+    /// Whether a text is a valid identifier: a letter or an underscore, then letters, digits,
     /// underscores and hyphens.
     pub fn is_name(text: &str) -> bool {
         let mut scanner = Scanner::new(text);
@@ -86,7 +86,7 @@ impl ResourceAddress {
 }
 
 impl ObjectAddress {
-    /// The current object of a resource that has but one instance.
+    /// The current object of a resource with a single instance.
     pub fn current(resource: ResourceAddress) -> Self {
         Self { resource, key: None, deposed: None }
     }
@@ -95,7 +95,7 @@ impl ObjectAddress {
 impl FromStr for ObjectAddress {
     type Err = AddressSyntaxError;
 
-    /// Reads the address of an instance of a resource: that of its current object.
+    /// Parses the address of a resource instance, as that of its current object.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Scanner::read_all(text, "an instance of a resource", Scanner::object)
     }
@@ -120,10 +120,10 @@ impl Scanner<'_> {
     }
 }
 
-/// Reads the way to a module, as states write it: `module.a.module.b["k"]`.
+/// Parses a module path: `module.a.module.b["k"]`.
 ///
 /// # Errors
-/// When it is none.
+/// When the text is none.
 pub(super) fn parse_modules(text: &str) -> Result<Vec<ModuleStep>, AddressSyntaxError> {
     Scanner::read_all(text, "a module", |scanner| {
         let mut steps = Vec::new();
@@ -139,7 +139,7 @@ pub(super) fn parse_modules(text: &str) -> Result<Vec<ModuleStep>, AddressSyntax
     })
 }
 
-/// The way to a module, as states write it; empty for the root module.
+/// The text of a module path; empty for the root module.
 pub(super) fn modules_text(steps: &[ModuleStep]) -> String {
     steps.iter().map(|step| format!("module.{step}")).collect::<Vec<_>>().join(".")
 }
@@ -154,7 +154,8 @@ impl fmt::Display for ResourceAddress {
     }
 }
 
-/// The address of the instance. It does not tell deposed objects apart, for which Terraform has no address.
+/// The address of the instance. Terraform has no addresses of deposed objects, so their keys are
+/// not in it.
 impl fmt::Display for ObjectAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.resource.fmt(formatter)?;

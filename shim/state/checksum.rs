@@ -1,14 +1,14 @@
-//! What tells a record that is not as it was written.
+//! The checksum of a record.
 //!
-//! A checksum beside each record covers everything that is in it, number and version too: a row that a fault has moved,
-//! mixed with another or brought back from before is none. It tells a damaged store from a wrong key, which encryption
-//! alone could not, and holds without any key.
+//! It covers all of the record, its number and version too, so it detects rows that a fault has
+//! moved, mixed up or reverted. It distinguishes a damaged store from a wrong key, which encryption
+//! alone cannot, and is verified without a key.
 
 use sha2::{Digest as _, Sha256};
 
 use super::store::{Kind, Page, RecordNumber, RecordRef, SealedRecord, StoreKey};
 
-/// A row of a store, whatever is in it.
+/// A row of a store, not yet verified.
 pub(super) struct StoredRow {
     pub(super) number: i64,
     pub(super) version: Option<i64>,
@@ -17,7 +17,7 @@ pub(super) struct StoredRow {
 }
 
 impl StoredRow {
-    /// The record, if it is as it was written; else what its key seems to be.
+    /// The record, if its checksum matches; otherwise its apparent key.
     pub(super) fn judged(self, kind: Kind) -> Result<SealedRecord, Option<StoreKey>> {
         let [package, type_name, id, sealed, expected] = self.columns;
         let text = |bytes: Option<Vec<u8>>| String::from_utf8(bytes?).ok();
@@ -38,7 +38,7 @@ impl StoredRow {
 }
 
 impl Page {
-    /// Puts rows where they belong. One of another package was met on the way.
+    /// Adds rows as records or as damaged ones. `package`: the package that was queried.
     pub(super) fn sort(&mut self, rows: Vec<StoredRow>, kind: Kind, package: Option<&str>) {
         for row in rows {
             let number = RecordNumber(row.number);
@@ -53,7 +53,6 @@ impl Page {
     }
 }
 
-/// The checksum of a record.
 pub(super) fn checksum(kind: Kind, place: RecordRef, key: &StoreKey, bytes: &[u8]) -> [u8; 32] {
     let mut hasher = Sha256::new();
     hasher.update([kind.mark()]);
@@ -64,14 +63,14 @@ pub(super) fn checksum(kind: Kind, place: RecordRef, key: &StoreKey, bytes: &[u8
     hasher.finalize().into()
 }
 
-/// What a record is looked up by: keys have any length, and indexes do not.
+/// Hash of a key for lookups: keys may be too long for database indexes.
 pub(super) fn key_hash(key: &StoreKey) -> [u8; 32] {
     let mut hasher = Sha256::new();
     add_key(&mut hasher, key);
     hasher.finalize().into()
 }
 
-/// Lengths keep one key's parts from being read as another's.
+/// Lengths prevent two keys with the same concatenation from having one hash.
 fn add_key(hasher: &mut Sha256, key: &StoreKey) {
     for part in [&key.package, &key.type_name, &key.id] {
         hasher.update((part.len() as u64).to_be_bytes());

@@ -1,4 +1,4 @@
-//! Saved objects in a store: encrypted on the way in, checked on the way out.
+//! A store of saved objects: encrypts and decrypts its records.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,27 +30,28 @@ use super::tombstones::Tombstones;
 pub struct EncryptedStore {
     pub(super) sealed: SealedStore,
     journal: Journal,
-    /// What the user should know of how it was opened.
+    /// A warning from opening it.
     missing: Option<Arc<str>>,
 }
 
-/// Some of what is kept, in the order in which it was added.
+/// A page of saved objects, in the order in which they were added.
 #[derive(Debug)]
 pub struct SavedPage {
-    /// What can be read.
+    /// Records that can be read.
     pub records: Vec<(RecordRef, StoreKey, Saved)>,
-    /// What cannot.
+    /// Records that cannot.
     pub faults: Vec<Fault>,
-    /// Where the next page begins. `None`: there is no more.
+    /// Start of the next page; `None`: this is the last.
     pub next: Option<RecordNumber>,
 }
 
 impl EncryptedStore {
-    /// Opens the state store in a directory, which is made where it is missing. Without a configured key file, one is kept beside
-    /// the store; it is made with a random key as long as there is nothing yet that another key was used for.
+    /// Opens the state store in a directory, and creates it if it is missing. Without a configured
+    /// key file, one beside the store is used; it is created with a random key as long as the store
+    /// has no record of another key.
     ///
     /// # Errors
-    /// When the store or the key cannot be made, opened or used.
+    /// When the store or the key cannot be created, opened or used.
     pub async fn open(directory: &Path, configured_key: Option<&Path>) -> Result<Self, EncryptedStoreError> {
         let source = match configured_key {
             Some(path) => KeySource::File(path.to_owned()),
@@ -59,13 +60,14 @@ impl EncryptedStore {
         Self::connect(&StoreAddress::in_directory(directory), &source).await
     }
 
-    /// Opens the state store at an address, which is made where it is missing.
+    /// Opens the state store at an address, and creates it if it is missing.
     ///
     /// # Errors
-    /// When the store or the key cannot be made, opened or used; [`KeyError::WrongKey`] when the store was encrypted with
-    /// another key.
+    /// When the store or the key cannot be created, opened or used; [`KeyError::WrongKey`] when the
+    /// store was encrypted with another key.
     pub async fn connect(address: &StoreAddress, key: &KeySource) -> Result<Self, EncryptedStoreError> {
-        // In this order: who creates both creates the store first, so a key without a store is an older one.
+        // In this order: a process that creates both creates the store first, so a key without a
+        // store is from an earlier store.
         let own_key = key.own_file().await;
         let server = match address {
             StoreAddress::File(path) => {
@@ -83,7 +85,8 @@ impl EncryptedStore {
         };
         let opened = Self::over(store, key).await.map(|opened| opened.created_beside(older_key));
         opened.map_err(|error| match error {
-            // Others have the key; a file is only what this machine would have by itself.
+            // A shared store: its key is on the other machines, and the file would only be this
+            // machine's default.
             EncryptedStoreError::Key(KeyError::Missing { path, store }) => {
                 KeyError::NotSet { path, store }.into()
             }
@@ -100,7 +103,7 @@ impl EncryptedStore {
         Ok(Self { journal: Journal::new(sealed.clone()), sealed, missing: None })
     }
 
-    /// Notes that the store has just been created, although there was a key already, which a store had been encrypted with.
+    /// Adds a warning that the store is new, but a key from an earlier store exists.
     fn created_beside(self, older_key: Option<PathBuf>) -> Self {
         let missing = older_key.map(|key| {
             Arc::from(format!(
@@ -113,45 +116,45 @@ impl EncryptedStore {
         Self { missing, ..self }
     }
 
-    /// What the user should know about how the state store is kept.
+    /// Warnings about the store and its key.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         self.missing.as_deref().map(str::to_owned).into_iter().chain(self.sealed.master.warning.clone())
     }
 
-    /// Where it is, for messages.
+    /// The location, for messages.
     pub fn location(&self) -> String {
         self.sealed.store.location()
     }
 
-    /// The journal of changes.
+    /// The journal.
     pub fn journal(&self) -> &Journal {
         &self.journal
     }
 
-    /// The tombstones of deleted objects.
+    /// The tombstones.
     pub fn tombstones(&self) -> &Tombstones {
         self.journal.tombstones()
     }
 
-    /// What failed deletions have left.
+    /// States that failed deletions left.
     pub fn failed_delete_states(&self) -> FailedDeleteStates<'_> {
         FailedDeleteStates::of(&self.sealed)
     }
 
-    /// Encrypts everything anew, for the user's new key. The state store is one that was opened with the old key; after a
-    /// rotation that was cut short, with either. What was opened with the old key does not serve any more afterwards.
+    /// Re-encrypts all records for the user's new key. The store was opened with the old key; after
+    /// an interrupted rotation, with either. The old key cannot be used afterwards.
     ///
-    /// The new key is to be in its place before this is called. A store's own key file is replaced by a random one with
-    /// [`Self::rotate_own_key`].
+    /// The new key must be in its file or setting before. A store's own key file is replaced by a
+    /// random one with [`Self::rotate_own_key`].
     ///
     /// # Errors
-    /// When the store or the new key cannot be used, or a record cannot be read: it would be lost with the old key. The
-    /// rotation can then be done again.
+    /// When the store or the new key cannot be used, or a record cannot be read: it would be lost
+    /// with the old key. The rotation can then be repeated.
     pub async fn rotate(&self, new: &KeySource) -> Result<Rotated, EncryptedStoreError> {
         Rotation::of(&self.sealed).to(new, || async { Ok(()) }).await
     }
 
-    /// Gives a store another random key in its directory's key file.
+    /// Replaces the key file of a store's directory by one with a random key.
     ///
     /// # Errors
     /// As of [`Self::rotate`].
@@ -159,7 +162,7 @@ impl EncryptedStore {
         Rotation::of(&self.sealed).to_own_key(directory).await
     }
 
-    /// What is kept under a key, newest first: providers' ids are not always unique.
+    /// Saved objects of a key, newest first: providers' ids are not always unique.
     pub async fn find(&self, key: &StoreKey) -> Result<Vec<(RecordRef, Saved)>, EncryptedStoreError> {
         let records = self.sealed.store.find(Kind::Object, key).await?;
         let mut found = Vec::with_capacity(records.len());
@@ -169,10 +172,11 @@ impl EncryptedStore {
         Ok(found)
     }
 
-    /// Everything that is kept, of one package or of all, sorted by key. What can be much is better read in pages.
+    /// All saved objects of one package or of all, sorted by key. [`Self::page`] reads large stores
+    /// in pages.
     ///
     /// # Errors
-    /// When anything of it cannot be read: a list with something missing would be a wrong answer.
+    /// When any of them cannot be read: an incomplete list would be wrong.
     pub async fn list(
         &self,
         package: Option<&str>,
@@ -191,10 +195,11 @@ impl EncryptedStore {
         Ok(listed)
     }
 
-    /// Some of what is kept, of one package or of all, after a number: what can be read, and what cannot.
+    /// A page of saved objects of one package or of all, after a number, including those that
+    /// cannot be read.
     ///
     /// # Errors
-    /// When nothing can be read at all.
+    /// When the store fails.
     pub async fn page(
         &self,
         package: Option<&str>,
@@ -216,15 +221,15 @@ impl EncryptedStore {
         Ok(SavedPage { records: readable, faults, next })
     }
 
-    /// Keeps something new. It is durable when this returns.
+    /// Adds a new object. It is durable when this returns.
     pub async fn add(&self, key: &StoreKey, saved: &Saved) -> Result<RecordRef, EncryptedStoreError> {
         let plain = Envelope::from(saved).encode_to_vec();
         let committed = self.sealed.write(|cipher| Batch::of(cipher.add(Kind::Object, key, &plain))).await?;
         self.place_of(committed, key)
     }
 
-    /// Replaces what is kept (under the same key), or keeps it anew where another process has removed it meanwhile. It is
-    /// durable when this returns.
+    /// Replaces an object under the same key, or adds it if another process has removed it
+    /// meanwhile. It is durable when this returns.
     ///
     /// # Errors
     /// [`EncryptedStoreError::Changed`] when another process has changed it since it was read.
@@ -243,9 +248,9 @@ impl EncryptedStore {
         self.place_of(committed, key)
     }
 
-    /// Forgets something, whatever it is by now; it may be forgotten already.
+    /// Removes an object, whatever its version; it may be missing.
     pub async fn remove(&self, number: RecordNumber) -> Result<(), EncryptedStoreError> {
-        // Nothing that it depends on: it cannot be refused.
+        // Without conditions, so it cannot be refused.
         self.sealed.store.commit(Batch::of(Change::remove(Kind::Object, number))).await?;
         Ok(())
     }

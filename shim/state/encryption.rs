@@ -1,10 +1,11 @@
-//! Records are encrypted as a whole: what providers keep is full of passwords and keys.
+//! Encryption of whole records: state contains passwords and keys.
 //!
-//! AES-256-GCM, with a random nonce per record and the record's kind and key (package, type, id) as associated data, so
-//! that a record cannot be put in the place of another. Each record names the encryption key that it was sealed with, by a
-//! hash: a wrong key is then told from a damaged record, and records of an older key are recognised when keys are changed.
+//! AES-256-GCM, with a random nonce per record and the record's kind and key (package, type, id) as
+//! associated data, so that a record cannot replace another. Each record names the encryption key
+//! that it was sealed with, by a hash: this distinguishes a wrong key from a damaged record, and
+//! identifies records of an older key during a rotation.
 //!
-//! Random nonces are safe for 2^32 records per key, which is far beyond what resources are ever written.
+//! Random nonces are safe for 2^32 records per key, far more than are ever written.
 
 use std::fmt;
 
@@ -15,32 +16,31 @@ use isthmus_common::Secret;
 
 use super::store::{Change, Kind, RecordRef, StoreKey};
 
-/// The form of what `seal` makes: this byte, the key's id, the nonce, the encrypted bytes with their tag.
+/// Format of `seal`: this byte, the key's id, the nonce, the ciphertext with its tag.
 const FORM: u8 = 1;
 const NONCE: usize = 12;
 const HEAD: usize = 1 + size_of::<KeyId>() + NONCE;
 
-/// Why randomness can be counted on.
+/// Why random numbers cannot fail.
 const RANDOM: &str = "the system's random numbers are there once it has started";
 
-/// What names a key without giving it away.
+/// Identifier of a key: a hash that does not reveal it.
 pub(super) type KeyId = [u8; 8];
 
-/// A key that something is encrypted with.
 pub(super) struct CipherKey {
     bytes: Secret<[u8; 32]>,
     id: KeyId,
     cipher: LessSafeKey,
 }
 
-/// Bytes cannot be decrypted.
+/// Why bytes cannot be decrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unopened {
-    /// They are not what was sealed.
+    /// They are damaged.
     Damaged,
-    /// They were sealed with another key.
+    /// They are encrypted with another key.
     OtherKey(KeyId),
-    /// They were sealed in a form that this version does not know.
+    /// Their format is unknown to this version.
     Form(u8),
 }
 
@@ -67,12 +67,11 @@ impl CipherKey {
         self.id
     }
 
-    /// The key itself, to be encrypted with another one.
+    /// The key itself, to be encrypted with another.
     pub(super) fn bytes(&self) -> &[u8; 32] {
         self.bytes.expose()
     }
 
-    /// Encrypts a record.
     pub(super) fn seal(&self, kind: Kind, key: &StoreKey, plain: &[u8]) -> Vec<u8> {
         let nonce: [u8; NONCE] = random();
         let mut sealed = Vec::with_capacity(HEAD + plain.len() + 16);
@@ -88,17 +87,16 @@ impl CipherKey {
         sealed
     }
 
-    /// What adds a record.
+    /// The change that adds a record.
     pub(super) fn add(&self, kind: Kind, key: &StoreKey, plain: &[u8]) -> Change {
         Change::Add { kind, key: key.clone(), bytes: self.seal(kind, key, plain) }
     }
 
-    /// What puts other bytes in a record.
+    /// The change that replaces a record's bytes.
     pub(super) fn replace(&self, kind: Kind, place: RecordRef, key: &StoreKey, plain: &[u8]) -> Change {
         Change::Replace { kind, place, key: key.clone(), bytes: self.seal(kind, key, plain) }
     }
 
-    /// Decrypts a record.
     pub(super) fn unseal(&self, kind: Kind, key: &StoreKey, sealed: &[u8]) -> Result<Vec<u8>, Unopened> {
         let sealed_with = key_of(sealed)?;
         if sealed_with != self.id {
@@ -116,7 +114,7 @@ impl CipherKey {
     }
 }
 
-/// Which key a record was sealed with.
+/// The id of the key that a record is encrypted with.
 pub(super) fn key_of(sealed: &[u8]) -> Result<KeyId, Unopened> {
     let (form, rest) = sealed.split_first().ok_or(Unopened::Damaged)?;
     if *form != FORM {
@@ -131,7 +129,8 @@ pub(super) fn random<const LENGTH: usize>() -> [u8; LENGTH] {
     bytes
 }
 
-/// What a record is bound to. Lengths keep one key's parts from being read as another's.
+/// Associated data of a record. Lengths prevent two keys with the same concatenation from being
+/// equal.
 fn associated(head: &[u8], kind: Kind, key: &StoreKey) -> Vec<u8> {
     let mut bytes = head.to_vec();
     bytes.push(kind.mark());

@@ -1,60 +1,60 @@
-//! What can go wrong above a store: with its keys, and with what records hold.
+//! Errors of the encrypted store: of keys, and of the contents of records.
 
 use super::holder::LEASE;
 use super::key_error::KeyError;
 use super::record::RecordError;
 use super::store::{RecordNumber, SealedRecord, StoreError, StoreKey};
 
-/// A state store cannot be used.
+/// A failure of the state store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EncryptedStoreError {
-    /// The store beneath failed.
+    /// The underlying store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The key is missing or wrong, or the record is damaged.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The record was decrypted, but is no object.
+    /// A decrypted record is no object.
     #[error("the record of {key} in the store {store} cannot be read")]
     Record {
-        /// Which record.
+        /// The record's key.
         key: Box<StoreKey>,
-        /// Where.
+        /// The store's location.
         store: String,
-        /// Why.
+        /// The cause.
         #[source]
         error: RecordError,
     },
-    /// The record was decrypted, but is no record.
+    /// A decrypted record is no message.
     #[error(
         "the record of {key} in the store {store} cannot be read; use the version of isthmus that wrote it, or a newer one"
     )]
     Envelope {
-        /// Which record.
+        /// The record's key.
         key: Box<StoreKey>,
-        /// Where.
+        /// The store's location.
         store: String,
-        /// Why.
+        /// The cause.
         #[source]
         error: prost::DecodeError,
     },
-    /// What is listed is not all that was kept.
+    /// Records are missing or damaged.
     #[error(
         "the store {store} is damaged: {reason}; restore it from a backup, or export what can still be read"
     )]
     Incomplete {
-        /// Where.
+        /// The store's location.
         store: String,
-        /// What was found.
+        /// Why.
         reason: String,
     },
     /// Another process has changed the record since it was read.
     #[error("the record of {key} in the store {store} was changed by another process meanwhile; do it again")]
     Changed {
-        /// Which record.
+        /// The record's key.
         key: Box<StoreKey>,
-        /// Where.
+        /// The store's location.
         store: String,
     },
     /// Another process is changing the resource now.
@@ -63,52 +63,52 @@ pub enum EncryptedStoreError {
          without saying so, its claim ends within {} s", LEASE.as_secs()
     )]
     Busy {
-        /// Which resource.
+        /// The record's key.
         key: Box<StoreKey>,
-        /// Who is changing it.
+        /// The other process.
         holder: String,
     },
-    /// Another process has taken over a change, because this one was not heard of for too long.
+    /// Another process has taken over the operation after the lease expired.
     #[error(
         "{key} was {done}, but its new state could not be stored in {store}: this process was not heard of for so long that \
          another one has taken the resource over. What came of it is kept with the intent, which stays open"
     )]
     Overtaken {
-        /// Which resource.
+        /// Past participle of the operation, such as "created".
         key: Box<StoreKey>,
         /// "created" or the like.
         done: &'static str,
-        /// Where.
+        /// The store's location.
         store: String,
     },
-    /// The keys were changed too often while something was being written.
+    /// The keys have changed too often during a write.
     #[error("the keys of the store {store} are being changed; do it again when that has ended")]
     KeyRotationInProgress {
-        /// Where.
+        /// The store's location.
         store: String,
     },
-    /// A new key cannot take the place of the old one.
+    /// The new key cannot replace the old one.
     #[error("the new key cannot be put in the place of the old one, which stays in use; do it again")]
     Publish {
-        /// Why.
+        /// The cause.
         #[source]
         error: std::io::Error,
     },
 }
 
-/// Something in a store that cannot be read.
+/// A record or database that cannot be read.
 #[derive(Debug)]
 pub struct Fault {
-    /// Which record; `None`: what is damaged is the database itself, and more than what is listed may be missing.
+    /// The record; `None`: the database itself is damaged, and more records may be missing.
     pub number: Option<RecordNumber>,
-    /// What it seems to be found by.
+    /// Its apparent key.
     pub key: Option<StoreKey>,
-    /// What is wrong.
+    /// Why.
     pub reason: String,
 }
 
 impl Fault {
-    /// A record that is not as it was written.
+    /// A damaged record.
     pub(super) fn of_damaged(number: RecordNumber, key: Option<StoreKey>) -> Self {
         let reason = match &key {
             Some(key) => format!("the record of {key} is not as it was written"),
@@ -117,7 +117,7 @@ impl Fault {
         Self { number: Some(number), key, reason }
     }
 
-    /// A database in which more may be missing.
+    /// A damaged database, in which more records may be missing.
     pub(super) fn of_database(reason: String) -> Self {
         Self { number: None, key: None, reason }
     }
@@ -125,7 +125,7 @@ impl Fault {
     /// A record that cannot be read.
     ///
     /// # Errors
-    /// With the very error, where it concerns all records.
+    /// Returns `error` if it concerns all records.
     pub(super) fn of(record: SealedRecord, error: EncryptedStoreError) -> Result<Self, EncryptedStoreError> {
         match error {
             EncryptedStoreError::Store(_) | EncryptedStoreError::Key(KeyError::WrongKey { .. }) => Err(error),

@@ -1,9 +1,10 @@
-//! What came of operations that failed, where the engine cannot be told.
+//! States that failed deletions left, which the engine does not store.
 //!
-//! When a deletion fails half-way, a provider answers with what is left and with new private data of it. Core stores both;
-//! an engine has no place for them in its answer to a failed deletion, and goes on with what it had. So they are kept here,
-//! for the call that takes the matter up again: it is known by the properties that it sends, which are those that were sent
-//! to the deletion that failed. What is kept is the owner's business; the journal does not look into it.
+//! When a deletion fails halfway, the provider returns the remaining state and new private data.
+//! Terraform stores both; an engine's protocol has no field for them in the response of a failed
+//! deletion, so it continues with its old state. They are stored here for the next call, which is
+//! identified by a digest of its properties: they are the same as in the failed deletion. The state
+//! is opaque here.
 
 use bytes::Bytes;
 use prost::Message as _;
@@ -13,11 +14,11 @@ use super::saved::Sent;
 use super::sealed_store::SealedStore;
 use super::store::{Batch, Change, Kind, SealedRecord, StoreKey};
 
-/// How many remnants a resource may have; the oldest go first. There is more than one only where several resources have one
-/// id.
+/// Limit of states per resource; the oldest are removed first. There are several only if resources
+/// share an id.
 const MOST: usize = 8;
 
-/// A remnant as it is encrypted. The digest is inside: from one that anybody can read, a short secret could be guessed.
+/// A state before encryption. The digest is encrypted too: a short secret could be guessed from it.
 #[derive(Clone, PartialEq, prost::Message)]
 struct FailedDeleteState {
     #[prost(bytes = "vec", tag = "1")]
@@ -26,7 +27,7 @@ struct FailedDeleteState {
     left: Bytes,
 }
 
-/// What failed deletions have left.
+/// States that failed deletions left.
 #[derive(Debug)]
 pub struct FailedDeleteStates<'a> {
     sealed: &'a SealedStore,
@@ -37,10 +38,10 @@ impl<'a> FailedDeleteStates<'a> {
         Self { sealed }
     }
 
-    /// What was kept of a resource for a call that sends the same again.
+    /// The state for a call with the same properties.
     ///
     /// # Errors
-    /// When the store fails, or a remnant cannot be decrypted.
+    /// When the store fails, or a state cannot be decrypted.
     pub async fn find(&self, key: &StoreKey, sent: &Sent) -> Result<Option<Bytes>, EncryptedStoreError> {
         for record in self.sealed.store.find(Kind::FailedDeleteState, key).await? {
             let remnant = self.remnant_in(&record).await?;
@@ -51,7 +52,7 @@ impl<'a> FailedDeleteStates<'a> {
         Ok(None)
     }
 
-    /// Keeps what is left of a resource, in the place of what was kept for the same call. It is durable when this returns.
+    /// Stores a state, replacing that for the same properties. It is durable when this returns.
     ///
     /// # Errors
     /// When the store fails.
@@ -60,7 +61,7 @@ impl<'a> FailedDeleteStates<'a> {
         let mut removed = Vec::new();
         let mut others = 0;
         for record in self.sealed.store.find(Kind::FailedDeleteState, key).await? {
-            // What cannot be read any more is of no use to anybody.
+            // A state that cannot be read is replaced.
             let is_same = self.remnant_in(&record).await.map_or(true, |remnant| remnant.sent == sent);
             others += usize::from(!is_same);
             if is_same || others >= MOST {
@@ -77,7 +78,7 @@ impl<'a> FailedDeleteStates<'a> {
         Ok(())
     }
 
-    /// Forgets what was kept for such a call; there may be nothing.
+    /// Removes the state for a call with these properties, if any.
     ///
     /// # Errors
     /// When the store fails.

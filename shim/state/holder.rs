@@ -1,27 +1,27 @@
-//! Who has a lease: a process, so that another one on the same machine can see whether it still runs.
+//! The holder of a lease: a process, so that another one on the same machine can check whether it
+//! still runs.
 //!
-//! A lease ends by itself when its holder is not heard of, but that takes a minute, and who starts the daemon again after
-//! it was killed does not want to wait for that.
+//! A lease expires by itself, but only after a minute, which is too long for a restart after the
+//! daemon was killed.
 
 use std::fs;
 use std::time::Duration;
 
-/// How long a process may be silent until another one may take over what it was doing.
+/// Time after which the lease of a process expires.
 pub(super) const LEASE: Duration = Duration::from_secs(60);
 
-/// A process, in words that stand in a lease.
+/// A process, as recorded in a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Holder {
-    /// What names this start of the machine, and the space in which its processes are numbered.
+    /// Identifies the boot and the PID namespace.
     machine: String,
     process: u32,
-    /// When the process began, as the kernel counts: numbers of processes are used again.
+    /// Start time in the kernel's clock: process ids are reused.
     began: String,
     host: String,
 }
 
 impl Holder {
-    /// This process.
     pub(super) fn this() -> Self {
         let process = std::process::id();
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -33,20 +33,20 @@ impl Holder {
         }
     }
 
-    /// What stands in the lease.
+    /// The text in the lease.
     pub(super) fn text(&self) -> String {
         let Self { machine, process, began, host } = self;
         format!("{machine} {process} {began} {host}")
     }
 
-    /// What somebody has put in a lease. `None`: another version, which says it otherwise.
+    /// Parses a lease's text; `None`: another version's format.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut words = text.splitn(4, ' ');
         let mut word = || words.next().map(str::to_owned);
         Some(Self { machine: word()?, process: word()?.parse().ok()?, began: word()?, host: word()? })
     }
 
-    /// A process of this machine that has ended.
+    /// A process of this machine that has exited.
     #[cfg(test)]
     pub(super) fn ended() -> Self {
         Self { began: "1".to_owned(), ..Self::this() }
@@ -57,7 +57,7 @@ impl Holder {
         format!("process {} on {}", self.process, self.host)
     }
 
-    /// Whether it is certain that it does not run any more. Of another machine's nothing is certain.
+    /// Whether it has certainly exited; unknown for another machine.
     pub(super) fn has_ended(&self) -> bool {
         !self.machine.is_empty()
             && self.machine == machine()
@@ -65,19 +65,19 @@ impl Holder {
     }
 }
 
-/// Empty where the system does not tell.
+/// Empty if the system does not report it.
 fn machine() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let space = fs::read_link("/proc/self/ns/pid").map(|link| link.display().to_string()).unwrap_or_default();
     if boot.is_empty() || space.is_empty() { String::new() } else { format!("{}/{space}", boot.trim()) }
 }
 
-/// The 22nd field of the kernel's line about a process; the second one is a name, in which anything may stand.
+/// The 22nd field of `/proc/PID/stat`; the second is a name that may contain anything.
 fn began(process: u32) -> Option<String> {
     let line = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let (_, after_name) = line.rsplit_once(')')?;
     let mut fields = after_name.split_whitespace();
-    // Field 3 is the state: one that has ended and was not waited for has it as Z.
+    // Field 3 is the state: Z if it has exited and was not waited for.
     let state = fields.next()?;
     (state != "Z" && state != "X").then(|| fields.nth(18).map(str::to_owned)).flatten()
 }

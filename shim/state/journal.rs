@@ -1,14 +1,15 @@
-//! The journal: what was begun, and how it ended where nobody else can be told.
+//! The journal of operations whose outcome the engine may not know.
 //!
-//! An *intent* is written before a provider is told to change anything, and is on the disk before the provider hears of
-//! it. When the change has ended and its outcome is where it belongs (an object in the store, an answer on its way to the
-//! engine), the intent goes. So what is in the journal at a start and is not being done by anybody is what may have
-//! happened without anybody knowing: it is listed, and reported, and never guessed at.
+//! An *intent* is durable before a provider is called to change anything. It is removed when the
+//! operation has ended and its outcome is stored or sent to the engine. So intents without a
+//! running process at a start are operations with an unknown outcome: they are listed and reported,
+//! and never guessed.
 //!
-//! Each intent has a lease. It tells others that somebody is at it, keeps two processes from changing one object at once,
-//! and its *fence* keeps a process that slept for too long from storing what another one has overtaken.
+//! Each intent has a lease. It shows that a process is working on it, prevents two processes from
+//! changing one object at once, and its *fence* prevents a process that was suspended too long from
+//! overwriting another's outcome.
 //!
-//! Beside intents are the states that failed deletions have left (`super::failed_delete_states`).
+//! States of failed deletions are separate (`super::failed_delete_states`).
 
 mod guard;
 mod intent;
@@ -47,13 +48,13 @@ impl Journal {
         &self.tombstones
     }
 
-    /// Writes down an intent. It is durable when this returns, and not a moment before may the provider be told to do
-    /// anything. `record` is the record of the object that is to be changed: nobody else can begin to change the same one
-    /// until this has ended, or was not heard of for a minute.
+    /// Writes an intent. It is durable when this returns; only then may the provider be called.
+    /// `record` is the record of the object that will change: no other process can begin to change
+    /// it until this one has ended or its lease has expired.
     ///
     /// # Errors
-    /// [`EncryptedStoreError::Busy`] when somebody else is changing the object; any other when the journal cannot be written. Nothing
-    /// is to be done then.
+    /// [`EncryptedStoreError::Busy`] when another process is changing the object; any other when
+    /// the journal cannot be written. The operation must not start then.
     pub async fn begin(
         &self,
         intent: Intent,
@@ -95,7 +96,7 @@ impl Journal {
                 }
                 Committed::Refused(Refusal::Held(held)) => {
                     let other = Holder::parse(&held.holder);
-                    // Once for each holder that has ended.
+                    // Once for each holder that has exited.
                     if over != Some(held.fence) && other.as_ref().is_some_and(Holder::has_ended) {
                         over = Some(held.fence);
                         continue;
@@ -110,10 +111,10 @@ impl Journal {
         }
     }
 
-    /// What was begun and has no end yet. A damaged intent does not hide the others.
+    /// Open intents. A damaged intent does not hide the others.
     ///
     /// # Errors
-    /// When nothing of the journal can be read.
+    /// When the journal cannot be read.
     pub async fn open_intents(&self) -> Result<OpenIntents, EncryptedStoreError> {
         let mut open = OpenIntents::default();
         let mut after = Some(RecordNumber(0));
@@ -133,8 +134,8 @@ impl Journal {
         Ok(open)
     }
 
-    /// The changes of one resource that were begun and have no end yet. Nothing of other resources is read. A damaged intent
-    /// does not hide the others; [`Self::open_intents`] reports it.
+    /// Open intents of one resource; reads no others. A damaged intent does not hide the others;
+    /// [`Self::open_intents`] reports it.
     ///
     /// # Errors
     /// When the journal cannot be read.
@@ -149,7 +150,7 @@ impl Journal {
         Ok(open)
     }
 
-    /// Takes an intent out of the journal, because somebody has seen to what came of it. `false`: there was none.
+    /// Removes an intent that the user has acknowledged; `false` if there was none.
     ///
     /// # Errors
     /// When the journal cannot be written.
@@ -170,7 +171,8 @@ impl Journal {
         let holder = Holder::parse(&entry.holder);
         let since = UNIX_EPOCH + Duration::from_millis(entry.since);
         let condition = match entry.ended {
-            // Its process has a moment left to hand the answer over; of one elsewhere nobody knows more than its age.
+            // Its process may still be delivering the response; of a process elsewhere only its age
+            // is known.
             None if entry.unconfirmed.is_some() => {
                 let is_over = holder.as_ref().is_some_and(Holder::has_ended)
                     || since.elapsed().is_ok_and(|age| age > LEASE);

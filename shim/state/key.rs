@@ -1,7 +1,7 @@
-//! The key that the user holds: where it comes from, and what can be wrong with it.
+//! The user's key: its sources, and checks of it.
 //!
-//! It encrypts the keys that records are encrypted with (`keyring`), so that a store can be given another one, or
-//! another passphrase, without a moment at which part of it is readable by nobody.
+//! It encrypts the keys of records (`keyring`), so that the key or passphrase of a store can be
+//! replaced while all of the store stays readable.
 
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -14,29 +14,29 @@ use isthmus_common::{Secret, blocking};
 use super::encryption::{CipherKey, random};
 use super::key_error::KeyError;
 
-/// The key file's name in the store's directory, where no other key is configured.
+/// Name of the key file in the store's directory, unless another key is configured.
 const FILE: &str = "state.key";
 
-/// What Argon2id costs: what OWASP recommends of it (19 MiB of memory, 2 passes, 1 lane), some 30 ms.
+/// Costs of Argon2id by OWASP's recommendation (19 MiB of memory, 2 passes, 1 lane): some 30 ms.
 const USUAL: Derivation = Derivation { memory: 19 * 1024, passes: 2, lanes: 1 };
 
-/// What a store may demand at most, whatever stands in it.
+/// Limit of the costs that a store may require.
 const MOST: Derivation = Derivation { memory: 1 << 20, passes: 64, lanes: 64 };
 
-/// Where the user's key comes from.
+/// Source of the user's key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeySource {
-    /// A random key in `state.key` in a directory, which is made when it is first needed, for its owner alone.
+    /// A random key in `state.key` in a directory, created on first use, for its owner alone.
     Directory(PathBuf),
     /// A file of 64 hexadecimal digits.
     File(PathBuf),
-    /// 64 hexadecimal digits, from a variable of the environment.
+    /// 64 hexadecimal digits in an environment variable.
     Digits(Secret),
-    /// Words that a key is derived from, by Argon2id with the store's own salt.
+    /// A passphrase, from which a key is derived by Argon2id with the store's salt.
     Passphrase(Secret),
 }
 
-/// How a key is derived from a passphrase. Stands in the store beside what is encrypted with the key.
+/// Parameters of deriving a key from a passphrase. Stored unencrypted with the encrypted keys.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct KdfParams {
     #[prost(bytes = "vec", tag = "1")]
@@ -57,32 +57,31 @@ struct Derivation {
 }
 
 impl KdfParams {
-    /// A new one, with a salt of its own.
+    /// New parameters with a random salt.
     pub(super) fn new() -> Self {
         let Derivation { memory, passes, lanes } = USUAL;
         Self { salt: random::<16>().to_vec(), memory, passes, lanes }
     }
 }
 
-/// The user's key.
 #[derive(Debug)]
 pub(super) struct MasterKey {
     pub(super) cipher: CipherKey,
-    /// How it was derived, where it was.
+    /// Parameters of its derivation, if any.
     pub(super) recipe: Option<KdfParams>,
-    /// Where it came from, for messages.
+    /// Its source, for messages.
     pub(super) origin: String,
-    /// What the user should know of how it is kept.
+    /// A warning about its file.
     pub(super) warning: Option<String>,
 }
 
 impl KeySource {
-    /// The file of a directory's own key.
+    /// The key file of a directory.
     pub(super) fn file_in(directory: &Path) -> PathBuf {
         directory.join(FILE)
     }
 
-    /// The file that the key is in, whether there is one or not.
+    /// The key file, whether it exists or not.
     pub(super) fn file(&self) -> Option<PathBuf> {
         match self {
             Self::Directory(directory) => Some(Self::file_in(directory)),
@@ -91,18 +90,18 @@ impl KeySource {
         }
     }
 
-    /// The key file of a directory, if there is one already.
+    /// The key file of a directory, if it exists.
     pub(super) async fn own_file(&self) -> Option<PathBuf> {
         let Self::Directory(directory) = self else { return None };
         let path = Self::file_in(directory);
         blocking(move || path.exists().then_some(path)).await
     }
 
-    /// The key. `recipe` is how it is derived from a passphrase. A directory's key is made where it is missing and `store`,
-    /// which has nothing yet, is `None`.
+    /// Loads the key. `recipe`: parameters of a derivation from a passphrase. A directory's key is
+    /// created if it is missing and `store` is `None`: the store is empty.
     ///
     /// # Errors
-    /// When there is no key where it should be.
+    /// When there is no valid key.
     pub(super) fn load(&self, recipe: &KdfParams, store: Option<&str>) -> Result<MasterKey, KeyError> {
         match self {
             Self::Directory(directory) => {
@@ -132,7 +131,7 @@ impl KeySource {
     }
 }
 
-/// Makes a key file with a random key, for its owner alone, unless there is one.
+/// Creates a key file with a random key, for its owner alone, unless it exists.
 pub(super) fn create(path: &Path) -> std::io::Result<()> {
     let directory =
         path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -140,8 +139,8 @@ pub(super) fn create(path: &Path) -> std::io::Result<()> {
         use std::os::unix::fs::DirBuilderExt as _;
         std::fs::DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(directory)?;
     }
-    // Beside its place, and moved there when it is whole: of several processes that make it at once, one makes it and all
-    // use it.
+    // Written to a temporary file and renamed: of several processes that do so at once, one
+    // succeeds and all use its key.
     let mut file = tempfile::Builder::new().prefix(".key-").tempfile_in(directory)?;
     writeln!(file, "{}", hex::encode(random::<32>()))?;
     file.as_file().sync_all()?;
@@ -150,7 +149,7 @@ pub(super) fn create(path: &Path) -> std::io::Result<()> {
         Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error.error),
     }
-    // The name must be as durable as the records that depend on the key.
+    // The name must be as durable as the records of the key.
     std::fs::File::open(directory)?.sync_all()
 }
 
@@ -293,8 +292,8 @@ mod tests {
 
     #[test]
     fn argon2id_gives_what_its_specification_says() {
-        // The vector of RFC 9106 has a secret and associated data, which are not used here; this one is of its reference
-        // program: argon2 somesalt -id -t 2 -m 16 -p 1, for "password".
+        // RFC 9106's vector has a secret and associated data, which are unused here; this one is
+        // from its reference program: argon2 somesalt -id -t 2 -m 16 -p 1, for "password".
         let recipe = KdfParams { salt: b"somesalt".to_vec(), memory: 65536, passes: 2, lanes: 1 };
         let key = derive("password", &recipe).expect("a key");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What can be wrong with a key, or with what it is to decrypt.
+//! Errors of keys and decryption.
 
 use std::path::PathBuf;
 
@@ -6,60 +6,60 @@ use isthmus_common::permissions::PermissionsError;
 
 use super::store_key::StoreKey;
 
-/// A key cannot be used, or something cannot be read with it.
+/// A key cannot be used, or a record cannot be decrypted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
     /// The file cannot be read.
     #[error("the key file {path} cannot be read; put back the file that the store was encrypted with", path = path.display())]
     Read {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         error: std::io::Error,
     },
-    /// The file cannot be made.
+    /// The file cannot be created.
     #[error("the key file {path} cannot be made; set ISTHMUS_HOME to a directory that can be written to", path = path.display())]
     Create {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         error: std::io::Error,
     },
     /// Another user may change the file.
     #[error("key file refused")]
     Untrusted {
-        /// Why.
+        /// The cause.
         #[source]
         error: PermissionsError,
     },
-    /// There is something else in its place.
+    /// The file or variable has another format.
     #[error("{place} must be 64 hexadecimal digits; put back what the store was encrypted with")]
     Malformed {
-        /// The file or the variable.
+        /// The file or variable.
         place: String,
     },
-    /// No key can be derived.
+    /// Deriving the key failed.
     #[error("no key can be derived from the passphrase: {reason}")]
     Derivation {
         /// Why.
         reason: String,
     },
-    /// The store has records, but the key is gone.
+    /// The store has records, but the key is missing.
     #[error(
         "the store {store} has encrypted records, but the key file {path} is missing; put back the file that was beside \
          the store, or move the store away to begin anew",
         path = path.display()
     )]
     Missing {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Which store.
+        /// The store's location.
         store: String,
     },
-    /// The store is shared and has records, and no key is set for it.
+    /// A shared store has records, but no key is configured.
     #[error(
         "the store {store} has encrypted records, and no key is set for it; set ISTHMUS_KEY_FILE, ISTHMUS_KEY or \
          ISTHMUS_PASSPHRASE to what it was encrypted with, the same on every machine that shares the store. If it was this \
@@ -67,34 +67,34 @@ pub enum KeyError {
         path = path.display()
     )]
     NotSet {
-        /// Which file there would be without a setting.
+        /// The default key file.
         path: PathBuf,
-        /// Which store.
+        /// The store's location.
         store: String,
     },
-    /// The store was encrypted with another key.
+    /// The store is encrypted with another key.
     #[error(
         "the store {store} was encrypted with another key than {origin}; use the key that it was encrypted with \
          (ISTHMUS_KEY_FILE, ISTHMUS_KEY or ISTHMUS_PASSPHRASE), the same one on every machine that shares the store"
     )]
     WrongKey {
-        /// Where the key came from.
+        /// The key's source.
         origin: String,
-        /// Which store.
+        /// The store's location.
         store: String,
     },
-    /// The record is not what was sealed.
+    /// The record is damaged.
     #[error(
         "the record of {key} in the store {store} is damaged: it cannot be decrypted with the key that it was encrypted \
          with; restore the store from a backup, or remove the resource from the engine's state and import it again"
     )]
     Damaged {
-        /// Which record.
+        /// The record's key.
         key: Box<StoreKey>,
-        /// Which store.
+        /// The store's location.
         store: String,
     },
-    /// The record was sealed in a form that this version does not know.
+    /// The record's format is unknown to this version.
     #[error(
         "the record of {key} is encrypted in form {form}, which this version does not know; use the version of isthmus \
          that wrote it, or a newer one"
@@ -102,7 +102,7 @@ pub enum KeyError {
     Form {
         /// Which record.
         key: Box<StoreKey>,
-        /// Its form.
+        /// The format.
         form: u8,
     },
 }

@@ -1,11 +1,12 @@
-//! The keys that records are encrypted with.
+//! The keys that encrypt records.
 //!
-//! They are random, and lie in the store itself, encrypted with the user's key. So a wrong key is known at once, before
-//! any record is looked at, and another one needs a few new rows first and not a new store. Each is kept twice: without
-//! it everything would be lost.
+//! They are random, and stored in the store itself, encrypted with the user's key. So a wrong key
+//! is detected before any record is read, and a rotation starts with a few new rows. Each key is
+//! stored twice, because all records depend on it.
 //!
-//! Whoever writes a record demands in the same batch that the row of its key is still as it was. That is what lets a
-//! rotation end while other processes write: once it has changed the row, no record of the old key can come any more.
+//! A write of a record requires in the same batch that the row of its key is unchanged. So a
+//! rotation can end while other processes write: once it has changed the row, no more records of
+//! the old key are written.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,40 +20,40 @@ use super::key::{KdfParams, KeySource, MasterKey};
 use super::key_error::KeyError;
 use super::store::{Batch, Change, Kind, PAGE, Page, RecordNumber, RecordRef, Store, StoreError, StoreKey};
 
-/// How often each key is kept.
+/// Copies of each key.
 const COPIES: usize = 2;
 
-/// A row of the store.
+/// A row before encoding.
 #[derive(Clone, PartialEq, prost::Message)]
 struct Row {
-    /// The key, sealed with the user's.
+    /// The key, encrypted with the user's key.
     #[prost(bytes = "vec", tag = "1")]
     sealed: Vec<u8>,
-    /// How the user's key is derived, where it is from a passphrase.
+    /// Parameters of the user's key, if derived from a passphrase.
     #[prost(message, optional, tag = "2")]
     recipe: Option<KdfParams>,
-    /// Whether nothing is to be written with it any more.
+    /// Whether records must not be written with it any more.
     #[prost(bool, tag = "3")]
     retired: bool,
 }
 
-/// A row, and where it is.
+/// A row and its position.
 #[derive(Clone, Debug)]
 pub(super) struct RingRow {
     pub(super) place: RecordRef,
     key: StoreKey,
     row: Row,
-    /// Which key it has.
+    /// Id of the key in it.
     pub(super) holds: KeyId,
-    /// Which key it is sealed with.
+    /// Id of the user's key that encrypts it.
     pub(super) master: KeyId,
 }
 
-/// The keys as they were when they were last read.
+/// The keys when they were last read.
 #[derive(Debug)]
 pub(super) struct Ring {
     keys: HashMap<KeyId, Arc<CipherKey>>,
-    /// What records are written with, and its row.
+    /// The key for writing, and its row.
     writing: (Arc<CipherKey>, RecordRef),
 }
 
@@ -69,7 +70,7 @@ impl Ring {
         self.writing.clone()
     }
 
-    /// The keys in those of the rows that the user's key opens. `None`: in none.
+    /// The keys in the rows of this user's key; `None` if there are none.
     pub(super) fn of(rows: &[RingRow], master: &MasterKey) -> Option<Self> {
         let mut keys = HashMap::new();
         let mut writing = None;
@@ -86,7 +87,7 @@ impl Ring {
     }
 }
 
-/// The rows of a store, oldest first, and whether there are damaged ones.
+/// The rows of a store, oldest first, and whether others are damaged.
 pub(super) async fn rows(store: &dyn Store) -> Result<(Vec<RingRow>, bool), StoreError> {
     let mut found = Vec::new();
     let mut is_damaged = false;
@@ -111,7 +112,8 @@ pub(super) async fn rows(store: &dyn Store) -> Result<(Vec<RingRow>, bool), Stor
     Ok((found, is_damaged))
 }
 
-/// Finds the user's key that fits the rows, and opens them; makes the first key of a store that has none.
+/// Loads the user's key that matches the rows, and decrypts them; creates the first key of an empty
+/// store.
 pub(super) async fn open(
     store: &dyn Store,
     source: &KeySource,
@@ -131,13 +133,13 @@ pub(super) async fn open(
     }
 }
 
-/// The keys of a store again, after another process has changed them.
+/// Reads the keys again, after another process has changed them.
 pub(super) async fn reload(store: &dyn Store, master: &MasterKey) -> Result<Ring, EncryptedStoreError> {
     let (rows, _) = rows(store).await?;
     Ring::of(&rows, master).ok_or_else(|| wrong(store, master))
 }
 
-/// The user's key: of a passphrase the one whose salt is that of a row.
+/// The user's key; of a passphrase, with the parameters of a row.
 pub(super) async fn fitting(
     store: &dyn Store,
     source: &KeySource,
@@ -153,7 +155,7 @@ pub(super) async fn fitting(
         recipes.push(KdfParams::new());
     }
     let mut last = None;
-    // The newest first: the older ones are there during a rotation only.
+    // The newest first: older ones exist during a rotation only.
     for recipe in recipes.into_iter().rev() {
         let master = load(source, recipe, (!rows.is_empty()).then(|| store.location())).await?;
         if rows.iter().any(|row| row.master == master.cipher.id()) {
@@ -164,7 +166,7 @@ pub(super) async fn fitting(
     Ok(last.expect("there is a recipe, so there was a key"))
 }
 
-/// Deriving a key takes a while, and files may lie on other machines.
+/// On a blocking thread: deriving a key is slow, and files may be remote.
 pub(super) async fn load(
     source: &KeySource,
     recipe: KdfParams,
@@ -174,7 +176,8 @@ pub(super) async fn load(
     blocking(move || source.load(&recipe, store.as_deref())).await
 }
 
-/// The first keys of a store. Several processes may do this at once; the keys of all of them are good then.
+/// Creates the first keys of a store. Several processes may do so at once; all their keys are valid
+/// then.
 async fn begin(store: &dyn Store, source: &KeySource) -> Result<(MasterKey, Ring), EncryptedStoreError> {
     let master = load(source, KdfParams::new(), None).await?;
     let changes = added(&CipherKey::random(), &master);
@@ -183,7 +186,7 @@ async fn begin(store: &dyn Store, source: &KeySource) -> Result<(MasterKey, Ring
     Ok((master, ring))
 }
 
-/// The rows that a key gets.
+/// The rows of a new key.
 pub(super) fn added(key: &CipherKey, master: &MasterKey) -> Vec<Change> {
     let row_key = key_of_row(key.id());
     (0..COPIES)
@@ -196,7 +199,7 @@ pub(super) fn added(key: &CipherKey, master: &MasterKey) -> Vec<Change> {
 }
 
 impl RingRow {
-    /// What keeps records from being written with the key; `None`: nothing is any more.
+    /// The change that retires the key; `None` if it is retired.
     pub(super) fn retired(&self) -> Option<Change> {
         if self.row.retired {
             return None;

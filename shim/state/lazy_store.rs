@@ -1,4 +1,4 @@
-//! A state store that is opened when it is first needed: most calls of most users need none.
+//! A state store that is opened on first use: most calls need none.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use super::error::EncryptedStoreError;
 use super::key::KeySource;
 use super::location::StoreAddress;
 
-/// A state store, and where it is.
+/// A state store and its location.
 #[derive(Debug)]
 pub struct LazyEncryptedStore {
     address: StoreAddress,
@@ -19,12 +19,12 @@ pub struct LazyEncryptedStore {
 }
 
 impl LazyEncryptedStore {
-    /// The state store at an address. Nothing is looked at yet.
+    /// The state store at an address, not yet opened.
     pub fn new(address: StoreAddress, key: KeySource) -> Self {
         Self { address, key, encrypted_store: OnceCell::new() }
     }
 
-    /// The state store, which is made where it is missing. An attempt that failed is made again.
+    /// The state store, created if it is missing. A failed attempt is repeated.
     ///
     /// # Errors
     /// As of [`EncryptedStore::connect`].
@@ -32,7 +32,7 @@ impl LazyEncryptedStore {
         self.encrypted_store.get_or_try_init(|| EncryptedStore::connect(&self.address, &self.key)).await
     }
 
-    /// The state store if there may be anything in it; `None`: nobody has ever made it.
+    /// The state store if it exists.
     ///
     /// # Errors
     /// As of [`EncryptedStore::connect`].
@@ -48,7 +48,7 @@ impl LazyEncryptedStore {
         if is_there { self.open().await.map(Some) } else { Ok(None) }
     }
 
-    /// Where it is, for messages.
+    /// The location, for messages.
     pub fn location(&self) -> String {
         match &self.address {
             StoreAddress::File(path) => path.display().to_string(),
@@ -56,7 +56,8 @@ impl LazyEncryptedStore {
         }
     }
 
-    /// The files of the state store: the store, its log and the log's index, and its key, as far as they are files.
+    /// Files of the state store: the database, its log and the log's index, and the key file, if it
+    /// has any.
     pub fn files(&self) -> Vec<PathBuf> {
         let store = match &self.address {
             StoreAddress::File(path) => ["", "-wal", "-shm"]
@@ -71,7 +72,7 @@ impl LazyEncryptedStore {
         store.into_iter().chain(self.key.file()).collect()
     }
 
-    /// The key file that is kept beside the state store, if there is one.
+    /// The key file beside the state store, if it exists.
     pub async fn own_key_file(&self) -> Option<PathBuf> {
         self.key.own_file().await
     }

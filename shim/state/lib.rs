@@ -1,10 +1,10 @@
-//! Saved objects: what an engine cannot hold itself.
+//! Saved objects: state that an engine does not store.
 //!
-//! The legacy engine sends no prior state, so what a provider made is kept here between its calls. A record is what
-//! Terraform's own stacks keep of an object (`tfstackdata1.StateResourceInstanceObjectV1`), encrypted as a whole, in a
-//! store that several processes share. An [`EncryptedStore`] is the way to it; beneath is a SQLite file, or a PostgreSQL
-//! database for several replicas. Every engine's changes are written down before they are made ([`Journal`]), so that what
-//! was cut short is known. `examples/list.rs` is a whole program.
+//! The legacy engine sends no prior state, so it is stored here between calls. A record is the
+//! message of Terraform's stacks (`tfstackdata1.StateResourceInstanceObjectV1`), encrypted as a
+//! whole, in a store that several processes share. [`EncryptedStore`] provides access to a SQLite
+//! file, or a PostgreSQL database for several replicas. Changes for any engine are recorded before
+//! they start ([`Journal`]), so that interrupted ones are known. See `examples/list.rs`.
 
 #![warn(missing_docs)]
 

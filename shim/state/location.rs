@@ -1,4 +1,4 @@
-//! Where a store is: a file, or a database of a PostgreSQL server.
+//! The location of a store: a file, or a database of a PostgreSQL server.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -11,16 +11,16 @@ use tokio_postgres::config::{Host, SslMode};
 
 use super::store::StoreError;
 
-/// The database's name in its directory.
+/// Name of the database in its directory.
 const DATABASE: &str = "state.sqlite";
 
-/// How long a server may take to answer to a connection, unless the address says otherwise.
+/// Default connection timeout.
 const CONNECTING: Duration = Duration::from_secs(10);
 
-/// How long a connection may hold what nobody acknowledges, unless the address says otherwise.
+/// Default time until a connection with unacknowledged data is closed.
 const SILENCE: Duration = Duration::from_secs(20);
 
-/// Where a store is.
+/// The location of a store.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum StoreAddress {
@@ -30,29 +30,30 @@ pub enum StoreAddress {
     Server(ServerAddress),
 }
 
-/// A database of a PostgreSQL server, and what is known of how to speak to it.
+/// A database of a PostgreSQL server, and how to connect to it.
 #[derive(Clone)]
 pub struct ServerAddress {
-    /// With the password.
+    /// Contains the password.
     pub(super) config: Secret<Box<Config>>,
-    /// The certificates of the authorities that are trusted, in PEM. `None`: those of the system.
+    /// The trusted CA certificates, in PEM; `None`: those of the system.
     pub(super) authorities: Option<PathBuf>,
 }
 
 impl StoreAddress {
-    /// The store of a directory.
+    /// The store in a directory.
     pub fn in_directory(directory: &Path) -> Self {
         Self::File(directory.join(DATABASE))
     }
 
-    /// The store that a text names: an address that begins with `postgres://` or `postgresql://`, or else a file.
+    /// Parses an address that begins with `postgres://` or `postgresql://`, or otherwise a file
+    /// name.
     ///
-    /// Of such an address everything is known that libpq knows and that means something here. Without `sslmode`, TLS is
-    /// demanded of every server that is not on this machine; with TLS, the server's certificate and its name are always
-    /// checked, whatever `sslmode` says.
+    /// All options of libpq that apply are supported. Without `sslmode`, TLS is required for
+    /// servers on other machines; with TLS, the server's certificate and its name are always
+    /// verified, whatever `sslmode` is.
     ///
     /// # Errors
-    /// When the address makes no sense. What it says has no password in it.
+    /// When the address is invalid. The error never contains a password.
     pub fn parse(text: &str) -> Result<Self, StoreError> {
         let fault = |reason: String| StoreError::Address { reason };
         let is_server = |scheme: &str| matches!(scheme, "postgres" | "postgresql");
@@ -64,9 +65,9 @@ impl StoreAddress {
                 Err(fault("a SQLite store is named by its path alone, without a scheme".to_owned()))
             }
             (Some((scheme, _)), _) if is_scheme(scheme) => Err(fault(format!("unknown scheme {scheme:?}"))),
-            // It may be a password that something went wrong with.
+            // It may be part of a password.
             (Some(_), _) => Err(fault("the text before `://` is no scheme".to_owned())),
-            // A new file of that name would not be what is meant.
+            // A new file of that name would be a mistake.
             (None, Some((scheme, _))) if is_server(scheme) => {
                 Err(fault(format!("`{scheme}:` is not followed by `//`")))
             }
@@ -83,9 +84,9 @@ impl ServerAddress {
         let mut kept = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match pair.split_once('=').unwrap_or((pair, "")) {
-                // The client beneath does not know it.
+                // `tokio_postgres` does not support it.
                 ("sslrootcert", path) => authorities = Some(PathBuf::from(decoded(path)?)),
-                // What these two check is checked in any case.
+                // Both are always verified.
                 ("sslmode", "verify-ca" | "verify-full") => {
                     is_mode_given = true;
                     kept.push("sslmode=require");
@@ -98,7 +99,7 @@ impl ServerAddress {
             }
         }
         let text = if kept.is_empty() { base.to_owned() } else { format!("{base}?{}", kept.join("&")) };
-        // Its errors name options, never their values.
+        // Its errors name options, never values.
         let mut config: Config = text.parse().map_err(|error| isthmus_common::error_chain(&error))?;
         if config.get_hosts().is_empty() {
             return Err("the address of the store names no host".to_owned());
@@ -119,14 +120,14 @@ impl ServerAddress {
         Ok(Self { config: Secret::new(Box::new(config)), authorities })
     }
 
-    /// The same, trusting the authorities in a file unless the address names another one.
+    /// Trusts the CAs in a file, unless the address names another one.
     #[must_use]
     pub fn trusting(mut self, authorities: Option<PathBuf>) -> Self {
         self.authorities = self.authorities.or(authorities);
         self
     }
 
-    /// For messages: no user, no password.
+    /// For messages: without user and password.
     pub(super) fn location(&self) -> String {
         let hosts = self.config.expose().get_hosts().iter().enumerate().map(|(index, host)| {
             let ports = self.config.expose().get_ports();

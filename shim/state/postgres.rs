@@ -1,10 +1,10 @@
-//! The store as a database of a PostgreSQL server, shared by any number of processes on any number of machines.
+//! The store as a PostgreSQL database, shared by any number of processes and machines.
 //!
-//! Connections get lost. What only reads is done again when the server is back, and so is a change as long as its commit
-//! was not asked for. When a connection is lost in that very moment, the store looks afterwards for what the change would
-//! have left behind: numbers are given out before and checksums are of random bytes, so what is there is there because of
-//! it. What is not there when the server's own process for the lost connection has ended will not come any more. Only if
-//! the server does not come back in time does nobody know, and it is said so.
+//! Reads are repeated after a lost connection, and so are changes whose commit was not yet sent. If
+//! the connection is lost during a commit, the store looks for the change's records afterwards:
+//! their numbers are assigned before and their checksums are of random bytes, so they identify it.
+//! Once the server's process of the lost connection has ended, no records can follow. Only if the
+//! server does not return in time, the outcome is unknown, and this is an error.
 
 mod batch;
 mod connection;
@@ -34,16 +34,17 @@ use batch::{CommitEvidence, Failure};
 use connection::{Pool, is_retryable};
 use tls::Tls;
 
-/// How long a call goes on trying while the server is not there. A restart takes seconds, a switch to a standby some ten.
+/// How long calls retry while the server is unavailable. A restart takes seconds, a failover about
+/// ten.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long to wait before another attempt: first, and at most.
+/// Delay before a retry: initial and maximum.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
-/// A database of a PostgreSQL server.
+/// A PostgreSQL database.
 pub(super) struct PostgresStore {
     server: Arc<Server>,
-    /// Where changes go on that nobody waits for any more.
+    /// Completes changes that are not awaited any more.
     runtime: Handle,
 }
 
@@ -60,7 +61,7 @@ impl fmt::Debug for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects to the server, and creates the tables where there are none.
+    /// Connects to the server, and creates missing tables.
     ///
     /// # Errors
     /// When the server cannot be reached or refuses, or the tables are of another format.
@@ -76,12 +77,12 @@ impl PostgresStore {
             error,
         };
         let authorities = address.authorities.clone();
-        // Files are read.
+        // Reads files.
         let tls = blocking(move || Tls::new(authorities.as_deref()))
             .await
             .map_err(|error| fault("setting up TLS", error.into()))?;
         let pool = Pool::new(Config::clone(address.config.expose()), tls);
-        // Not again and again: an address is wrong more often than a server is just being started.
+        // Without retries: a wrong address is more likely than a starting server.
         let opening = async {
             let mut used = pool.take().await?;
             let mut found = format::found(&used.connection).await?;
@@ -113,7 +114,7 @@ impl Server {
         StoreError::Server { location: self.location.clone(), doing, error: error.into() }
     }
 
-    /// Reads rows, again and again until that succeeds or the patience is over.
+    /// Queries rows, with retries.
     async fn query(
         &self,
         doing: &'static str,
@@ -171,7 +172,7 @@ impl Server {
                     if is_retryable(&error) && Instant::now() + pause < deadline => {}
                 Ok(Err(Failure::Before(error))) => return Err(self.failed(doing, error)),
                 Ok(Err(Failure::AtCommit(error, _))) if error.code().is_some() && !is_retryable(&error) => {
-                    // The server has refused it.
+                    // The server has refused the batch.
                     return Err(self.failed(doing, error));
                 }
                 Ok(Err(Failure::AtCommit(error, traces))) => {
@@ -200,7 +201,7 @@ impl Server {
         }
     }
 
-    /// Whether a batch whose commit has had no answer has happened. `None`: nobody knows.
+    /// Whether a batch without a response to its commit was committed; `None`: unknown.
     async fn has_happened(
         &self,
         batch: &Batch,
@@ -209,11 +210,11 @@ impl Server {
     ) -> Option<bool> {
         let deadline = Instant::now() + self.patience;
         loop {
-            // In this order: what a process that has ended has done can be seen by then.
+            // In this order: changes of a process that has ended are visible.
             let has_ended = self.has_ended(backend).await.ok()?;
             match self.look(traces).await.ok()? {
                 Found::Made => return Some(true),
-                // Without a trace; but it can be done as often as one likes.
+                // Without evidence; but a repeatable batch may be repeated.
                 Found::NoTrace => return is_repeatable(batch).then_some(false),
                 Found::Unmade if has_ended => return Some(false),
                 Found::Unmade => {}
@@ -231,14 +232,14 @@ impl Server {
         Ok(self.query("looking for a lost connection", text, &[process, since]).await?.is_empty())
     }
 
-    /// What is to be seen of a batch. It happens as a whole, so that one of its traces is enough.
+    /// Looks for evidence of a batch. It is atomic, so that one record is enough.
     async fn look(&self, traces: &CommitEvidence) -> Result<Found, StoreError> {
         let Some((kind, place, sum)) = traces.records.first() else { return Ok(Found::NoTrace) };
         let doing = "looking for a change";
         let text = format!("SELECT version, checksum FROM isthmus.{} WHERE number = $1", kind.table());
         let rows = self.query(doing, &text, &[&place.number.0]).await?;
         let Some(row) = rows.first() else {
-            // What was to be added has a number that nobody else knows.
+            // The number of an added record is known to no other process.
             return Ok(if place.version == 1 { Found::Unmade } else { Found::Overwritten });
         };
         let columns = || Ok((row.try_get::<_, i64>(0)?, row.try_get::<_, Vec<u8>>(1)?));
@@ -253,16 +254,16 @@ impl Server {
     }
 }
 
-/// What is to be seen of a batch.
+/// Evidence of a batch.
 enum Found {
     Made,
     Unmade,
-    /// Somebody has changed the record since, or there is another reason why it is as it is.
+    /// Changed since by another process, or with another explanation.
     Overwritten,
     NoTrace,
 }
 
-/// Whether a batch may be done twice.
+/// Whether a batch may be repeated.
 fn is_repeatable(batch: &Batch) -> bool {
     let removes = |change: &Change| matches!(change, Change::Remove { version: None, .. });
     batch.claim.is_none() && batch.fences.is_empty() && batch.changes.iter().all(removes)

@@ -1,8 +1,8 @@
-//! A saved object as Terraform's stacks write it.
+//! A saved object in the format of Terraform's stacks.
 //!
-//! The message has a place for all that a client must keep of a managed resource but its identity, and what a state calls
-//! it; both are kept beside it ([`Beside`]). Objects are written byte for byte as Terraform does, so that they can be given
-//! to it. They need no schema to be read: the value is JSON, and so is the identity.
+//! The message has fields for all parts of a managed resource's object except its identity and its
+//! address in a state; these are stored beside it ([`Beside`]). Messages equal Terraform's byte for
+//! byte. They are read without a schema: value and identity are JSON.
 
 use bytes::Bytes;
 use isthmus_cty::StoredIdentity;
@@ -16,32 +16,32 @@ use isthmus_proto::tfstackdata1::{
 
 use super::addresses::{DeposedKey, ObjectAddress};
 
-/// An object, and what Terraform keeps with it.
+/// An object with its metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedObject {
-    /// The value, by the schema of that version.
+    /// The value, by the schema version.
     pub value: Json,
-    /// Which version; never negative.
+    /// Never negative.
     pub schema_version: i64,
-    /// The provider's own data, returned to it as it came.
+    /// The provider's private data.
     pub private: Bytes,
-    /// What the provider knows the object by, beside its value.
+    /// The resource identity.
     pub identity: Option<StoredIdentity>,
-    /// Whether the object can be relied on.
+    /// Its status.
     pub status: Status,
-    /// Which parts of the value are secret, beyond what the schema says.
+    /// Sensitive paths beyond the schema's.
     pub sensitive_paths: Vec<AttributePath>,
-    /// Addresses of the resources that this one depends on.
+    /// Addresses of dependencies.
     pub dependencies: Vec<String>,
-    /// Whether a replacement has to come before this object goes.
+    /// Whether a replacement is created before this object is destroyed.
     pub create_before_destroy: bool,
     /// The provider, as `provider["registry.terraform.io/hashicorp/random"]`.
     pub provider: String,
-    /// What a Terraform state calls the object, if it is known from one.
+    /// The object's address in a Terraform state, if known.
     pub address: Option<ObjectAddress>,
 }
 
-/// What of an object is kept beside its message, which has no place for it.
+/// Parts of an object that its message has no fields for.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub(super) struct Beside {
     /// The identity, a JSON object.
@@ -49,64 +49,65 @@ pub(super) struct Beside {
     identity: Option<Bytes>,
     #[prost(int64, tag = "2")]
     identity_version: i64,
-    /// See [`SavedObject::address`]; empty: there is none.
+    /// See [`SavedObject::address`]; empty if there is none.
     #[prost(string, tag = "3")]
     address: String,
-    /// Empty: it is the current object of that address.
+    /// Empty: the current object.
     #[prost(string, tag = "4")]
     deposed: String,
 }
 
-/// Whether an object can be relied on.
+/// Status of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// As far as anybody knows.
+    /// Usable.
     Ready,
-    /// Something went wrong half-way: the object has to be replaced. Terraform says *tainted* elsewhere.
+    /// An operation failed halfway: the object must be replaced (*tainted* in state files).
     Damaged,
 }
 
-/// A message is not a saved object.
+/// A message is no saved object.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
     /// The value is not JSON.
     #[error("the saved object's value is not JSON")]
     Value(#[source] JsonSyntaxError),
-    /// The value is JSON, but not an object's.
+    /// The value is JSON, but no object.
     #[error("the saved object's value is not a JSON object")]
     NotAnObject,
-    /// The version is beyond what schemas count.
+    /// The version exceeds the range of schema versions.
     #[error("the saved object's schema version {0} is too large")]
     SchemaVersion(u64),
-    /// Neither ready nor damaged. Terraform refuses such objects too: nobody knows what they mean.
+    /// Unknown status. Terraform refuses such objects too.
     #[error(
         "the saved object's status is {0}, but only 1 (ready) and 2 (damaged) are known; it was written by something newer"
     )]
     Status(i32),
-    /// A path that cannot be read.
+    /// An invalid path.
     #[error("a sensitive path of the saved object cannot be read: {0}")]
     Path(&'static str),
-    /// The identity beside it is not JSON.
+    /// The identity is not JSON.
     #[error("the saved object's identity is not JSON")]
     Identity(#[source] JsonSyntaxError),
-    /// The address beside it is none.
+    /// The address is invalid.
     #[error("the saved object's address cannot be read")]
     Address(#[source] super::addresses::AddressSyntaxError),
-    /// The address beside it has no such form.
+    /// The deposed key is invalid.
     #[error("the saved object's deposed key is not eight hexadecimal digits")]
     Deposed,
 }
 
 impl SavedObject {
-    /// The message that stands for the object. It has no place for its identity.
+    /// Encodes the object, without its identity.
     ///
-    /// An element of a set has no name in the format, so a path into a set ends at the set: all of it is secret then.
+    /// The format cannot address elements of sets, so a path into a set is truncated at the set:
+    /// all of it is sensitive then.
     pub(super) fn to_message(&self) -> StateResourceInstanceObjectV1 {
         StateResourceInstanceObjectV1 {
             value_json: Bytes::from(self.value.to_string()),
             sensitive_paths: self.sensitive_paths.iter().map(path_to_message).collect(),
-            // Terraform counts schema versions from 0; a provider that announces less has none.
+            // Terraform counts schema versions from 0; a negative version of a provider becomes 0.
             schema_version: u64::try_from(self.schema_version).unwrap_or(0),
             status: match self.status {
                 Status::Ready => WireStatus::Ready,
@@ -120,7 +121,7 @@ impl SavedObject {
         }
     }
 
-    /// What the message has no place for.
+    /// The parts that the message has no fields for.
     pub(super) fn beside(&self) -> Beside {
         let address = self.address.as_ref();
         Beside {
@@ -133,10 +134,10 @@ impl SavedObject {
         }
     }
 
-    /// The object that a message and what was kept beside it stand for.
+    /// Decodes an object from its message and the parts beside it.
     ///
     /// # Errors
-    /// When they are no object that can be used.
+    /// When they are invalid.
     pub(super) fn from_parts(
         message: StateResourceInstanceObjectV1,
         beside: Beside,
@@ -156,10 +157,10 @@ impl SavedObject {
         Ok(saved)
     }
 
-    /// The object that a message stands for, without what is kept beside it.
+    /// Decodes an object from its message alone.
     ///
     /// # Errors
-    /// When the message is no object that can be used.
+    /// When it is invalid.
     pub(super) fn from_message(message: StateResourceInstanceObjectV1) -> Result<Self, RecordError> {
         let status = match message.status() {
             WireStatus::Ready if message.status == WireStatus::Ready as i32 => Status::Ready,
@@ -199,7 +200,7 @@ pub(super) fn path_to_message(path: &AttributePath) -> tfplan::Path {
             PathStep::Attribute(name) => Selector::AttributeName(name.to_string()),
             PathStep::Key(key) => element_key(&Value::string(key), &Type::String),
             PathStep::Index(index) => {
-                // An index counts elements in memory, so it is far below the largest 64-bit number.
+                // An index is below the number of elements in memory, far below the limit.
                 element_key(&Value::number(u64::try_from(*index).unwrap_or(u64::MAX)), &Type::Number)
             }
             PathStep::Element(_) => break,
@@ -225,8 +226,8 @@ pub(super) fn path_from_message(path: tfplan::Path) -> Result<AttributePath, &'s
         .collect()
 }
 
-/// A key is written without its type, so the first byte has to tell: text or number. (Terraform's own reader does not take
-/// `bin` for text here either.)
+/// Keys are encoded without their type, so the first byte distinguishes strings from numbers.
+/// (Terraform's own reader does not accept `bin` for strings here either.)
 fn key_step(bytes: &[u8]) -> Result<PathStep, &'static str> {
     let invalid = "a key is neither text nor a number";
     match bytes.first() {
@@ -251,7 +252,7 @@ mod tests {
 
     use super::*;
 
-    /// Written by Terraform's own definition of the message.
+    /// Encoded by Terraform's definition of the message.
     const READY: &str = "0a177b226964223a2261222c2274616773223a5b2278225d7d120f0a060a04746167730a0512030a010018012001\
         2a0f6e756c6c5f7265736f757263652e623a3070726f76696465725b2272656769737472792e7465727261666f726d2e696f2f68617368\
         69636f72702f6e756c6c225d42097b226b223a2276227d";

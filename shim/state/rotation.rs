@@ -1,12 +1,13 @@
-//! Another key for a store, while others use it.
+//! Rotation of a store's keys, while other processes use it.
 //!
-//! There are four steps. Each can be cut short at any point and done again; in between everything can be read with the old
-//! key and with the new one.
+//! Each of the four steps can be interrupted and repeated; in between all records can be read with
+//! the old key and with the new one.
 //!
-//! 1. A new key for records is added, sealed with both the user's keys, and every older one is sealed with the new one too.
-//! 2. The older ones are retired: whoever wanted to write with one is refused, and takes the new one.
-//! 3. Every record is encrypted anew. A record that somebody has changed meanwhile has the new key already.
-//! 4. The user's new key takes the old one's place, and the rows of the old keys go.
+//! 1. A new record key is added, encrypted with both the user's keys, and every older one is
+//!    encrypted with the new one too.
+//! 2. The older ones are retired: writes with them are refused and repeated with the new key.
+//! 3. Every record is re-encrypted. Records that others changed meanwhile have the new key already.
+//! 4. The user's new key replaces the old one, and the rows of the old keys are removed.
 
 use std::collections::HashSet;
 use std::future::Future;
@@ -23,10 +24,10 @@ use super::keyring::{self, Ring, RingRow, added};
 use super::sealed_store::{ATTEMPTS, SealedStore};
 use super::store::{Batch, Change, Committed, Kind, PAGE, RecordNumber, StoreError};
 
-/// What a rotation has done.
+/// Outcome of a rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rotated {
-    /// How many records were encrypted anew.
+    /// Number of re-encrypted records.
     pub records: u64,
 }
 
@@ -41,7 +42,7 @@ impl<'a> Rotation<'a> {
         Self { sealed }
     }
 
-    /// Another random key in the directory's key file.
+    /// Replaces the key in the directory's key file by a random one.
     pub(super) async fn to_own_key(&self, directory: &Path) -> Result<Rotated, EncryptedStoreError> {
         let current = KeySource::file_in(directory);
         let next = current.with_extension("key.new");
@@ -50,19 +51,19 @@ impl<'a> Rotation<'a> {
             if path.is_symlink() {
                 return Err(KeyError::Malformed { place: format!("the link {}", path.display()) });
             }
-            // One that is there already is of a rotation that was cut short.
+            // It may exist from an interrupted rotation.
             create(&path).map_err(|error| KeyError::Create { path, error })
         })
         .await?;
         let publish = || async {
             tokio::fs::rename(&next, &current).await?;
-            // The name must be on the disk before the old key is of no use any more.
+            // The name must be durable before the old key is removed.
             tokio::fs::File::open(directory).await?.sync_all().await
         };
         self.to(&KeySource::File(next.clone()), publish).await
     }
 
-    /// A new key, which `publish` puts in its place.
+    /// Rotates to a new key, which `publish` puts in place.
     pub(super) async fn to<Publishing>(
         &self,
         new: &KeySource,
@@ -76,7 +77,7 @@ impl<'a> Rotation<'a> {
         let mut master = keyring::fitting(store, new, &rows).await?;
         let is_begun = rows.iter().any(|row| row.master == master.cipher.id());
         if !is_begun {
-            // Not with the salt of an old passphrase.
+            // With a new salt.
             master = keyring::load(new, KdfParams::new(), Some(self.sealed.store.location())).await?;
         }
         let ours =
@@ -84,7 +85,7 @@ impl<'a> Rotation<'a> {
         let is_other = master.cipher.id() != self.sealed.master.cipher.id();
         let theirs = Ring::of(&rows, &master).filter(|_| is_other);
         let target = match theirs {
-            // It was begun before.
+            // It was started before.
             Some(ring) => ring.writing().0,
             None => {
                 let target = Arc::new(CipherKey::random());
@@ -108,7 +109,7 @@ impl<'a> Rotation<'a> {
         Ok(Rotated { records })
     }
 
-    /// Older keys are not written with any more. That is how it is when this returns, whoever else rotates.
+    /// Retires older keys, also if another process rotates at the same time.
     async fn retire_all_but(&self, target: KeyId) -> Result<(), EncryptedStoreError> {
         for _ in 0..ATTEMPTS {
             let (rows, _) = keyring::rows(&*self.sealed.store).await?;
@@ -125,14 +126,14 @@ impl<'a> Rotation<'a> {
         Ok(matches!(self.sealed.store.commit(Batch::all(changes)).await?, Committed::Done { .. }))
     }
 
-    /// Walks through all records until none is left that has another key.
+    /// Re-encrypts records until all have the key.
     async fn encrypt_all(&self, target: &CipherKey) -> Result<u64, EncryptedStoreError> {
         let mut records = 0;
         for kind in [Kind::Object, Kind::Intent, Kind::FailedDeleteState, Kind::Tombstone] {
             loop {
                 let changed = self.encrypt_kind(kind, target).await?;
                 records += changed.len() as u64;
-                // What was changed by others meanwhile is looked at again; there is less of it each time.
+                // Records that others changed meanwhile are retried; there are fewer each time.
                 if changed.is_empty() {
                     break;
                 }
@@ -164,7 +165,8 @@ impl<'a> Rotation<'a> {
                 changed.insert(record.place.number);
             }
             if !changes.is_empty() && !self.commit(changes.clone()).await? {
-                // One of them was changed or removed by somebody: then each by itself, and the others later.
+                // One of them was changed or removed: commits each by itself, and retries the
+                // others.
                 for change in changes {
                     self.commit(vec![change]).await?;
                 }

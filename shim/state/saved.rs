@@ -1,23 +1,24 @@
-//! What is kept of one resource, and how it is encrypted.
+//! The saved form of one resource, and its encoding.
 
 use bytes::Bytes;
 use isthmus_proto::tfstackdata1::StateResourceInstanceObjectV1;
 
 use super::record::{Beside, RecordError, SavedObject};
 
-/// What is kept of one resource.
+/// The saved form of one resource.
 #[derive(Clone, Debug)]
 pub struct Saved {
     /// The object.
     pub object: SavedObject,
-    /// What the owner of the resource keeps beside it; the state store does not look into it.
+    /// Opaque data of the caller.
     pub companion: Bytes,
 }
 
-/// A digest of the properties that a call has sent.
+/// A digest of the properties in a request.
 pub type Sent = [u8; 32];
 
-/// A record as it is encrypted: the object as Terraform writes it, and what that has no place for.
+/// A record before encryption: the object as Terraform's message, and the parts without a field in
+/// it.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Envelope {
     #[prost(message, optional, tag = "1")]

@@ -1,4 +1,4 @@
-//! Records of a store, encrypted on the way in, and decrypted on the way out.
+//! A store with encryption of its records.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -13,11 +13,11 @@ use super::keyring::{self, Ring};
 use super::saved::{Envelope, Saved};
 use super::store::{Batch, Committed, Kind, Refusal, SealedRecord, Store, StoreKey};
 
-/// How often a change is tried again because the keys have changed meanwhile. Once is enough, unless they are changed
-/// again and again.
+/// Limit of attempts when the keys change meanwhile. One retry suffices, unless they change
+/// repeatedly.
 pub(super) const ATTEMPTS: usize = 5;
 
-/// A store, and the keys that its records are encrypted with.
+/// A store, and the keys of its records.
 #[derive(Clone, Debug)]
 pub(super) struct SealedStore {
     pub(super) store: Arc<dyn Store>,
@@ -31,7 +31,7 @@ impl SealedStore {
         Ok(Self { store, master: Arc::new(master), ring: Arc::new(RwLock::new(Arc::new(ring))) })
     }
 
-    /// Commits what is sealed with the key of the moment, and with another one if that has changed meanwhile.
+    /// Commits changes encrypted with the current key, and again if it has changed meanwhile.
     pub(super) async fn write(
         &self,
         batch: impl Fn(&CipherKey) -> Batch,
@@ -62,7 +62,7 @@ impl SealedStore {
         };
         let mut cipher = self.ring().key(id).cloned();
         if cipher.is_none() {
-            // Another process has begun to use a new key, or this is no key of this store's at all.
+            // Another process has introduced a new key, or the key is none of this store.
             self.reload().await?;
             cipher = self.ring().key(id).cloned();
         }
@@ -70,7 +70,7 @@ impl SealedStore {
         plain.ok_or_else(|| damaged().into())
     }
 
-    /// The message in a record.
+    /// Decodes the message in a record.
     pub(super) async fn decoded<M: Message + Default>(
         &self,
         kind: Kind,
@@ -84,7 +84,7 @@ impl SealedStore {
         })
     }
 
-    /// What an envelope of a key holds.
+    /// Decodes the saved object in an envelope.
     pub(super) fn saved_in(&self, key: &StoreKey, envelope: Envelope) -> Result<Saved, EncryptedStoreError> {
         Saved::try_from(envelope).map_err(|error| EncryptedStoreError::Record {
             key: Box::new(key.clone()),

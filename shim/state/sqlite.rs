@@ -1,11 +1,12 @@
-//! The store as a SQLite file, shared by every process of one user on one machine.
+//! The store as a SQLite file, shared by processes of one user on one machine.
 //!
-//! Write-ahead logging lets readers and a writer of several processes pass each other; `synchronous=FULL` makes each
-//! commit wait for the disk. SQLite blocks, so reading happens on the runtime's threads for that, and writing on a thread
-//! of its own, which brings what comes at once to the disk at once (`writer`).
+//! Write-ahead logging lets several readers and a writer work at once; `synchronous=FULL` makes
+//! each commit wait for the disk. SQLite blocks, so reads run on the runtime's blocking threads,
+//! and writes on their own thread, which combines concurrent commits (`writer`).
 //!
-//! SQLite notices much of what can befall a file, but not everything: a flipped byte may also hide a row. So records are
-//! found by an index that is there twice (`index`), and before all are listed, the file's structure has been checked once.
+//! SQLite detects many faults of a file, but not all: a flipped byte may also hide a row. So there
+//! are two copies of the index (`index`), and the structure is checked once before all records are
+//! listed.
 
 mod batch;
 mod connection;
@@ -31,7 +32,6 @@ use batch::held;
 use connection::{connect, failed, is_corruption, opened, prepare_file};
 use writer::Writer;
 
-/// A SQLite file.
 #[derive(Debug)]
 pub(super) struct SqliteStore {
     file: Arc<File>,
@@ -47,15 +47,15 @@ struct File {
 #[derive(Debug)]
 struct Reader {
     connection: Connection,
-    /// What the check of the structure has found, once it was made.
+    /// Result of the structure check, if done.
     verdict: Option<Result<(), String>>,
 }
 
 impl SqliteStore {
-    /// Opens the file, and makes it and its directory where they are missing.
+    /// Opens the file, and creates it and its directory if they are missing.
     ///
     /// # Errors
-    /// When the file cannot be made or used, or is of a newer format.
+    /// When the file cannot be created or used, or has a newer format.
     pub(super) async fn open(path: PathBuf) -> Result<Self, StoreError> {
         blocking(move || open(path)).await
     }
@@ -112,8 +112,8 @@ impl File {
 }
 
 impl Reader {
-    /// Whether all records of a kind can be found. Of objects there may be many, and the file may be large; that is looked
-    /// at once.
+    /// Checks that all records of a kind can be found. The check of the structure, slow in large
+    /// files, is done once.
     fn check(&mut self, file: &File, kind: Kind) -> Result<Result<(), String>, StoreError> {
         if let (Kind::Object, Some(verdict)) = (kind, &self.verdict) {
             return Ok(verdict.clone());
@@ -135,7 +135,7 @@ impl Reader {
     }
 }
 
-/// What SQLite says of a file's structure.
+/// SQLite's check of the file's structure.
 fn structure(connection: &Connection) -> rusqlite::Result<Result<(), String>> {
     let found = connection.query_row("PRAGMA integrity_check(1)", (), |row| row.get::<_, String>(0));
     match found {
@@ -148,7 +148,7 @@ fn structure(connection: &Connection) -> rusqlite::Result<Result<(), String>> {
 
 fn open(path: PathBuf) -> Result<SqliteStore, StoreError> {
     prepare_file(&path)?;
-    // Before anything of the file is changed, the kind of its journal included.
+    // Before any change of the file, its journal mode included.
     let owner = format::owner(&opened(&path)?, &path)?;
     let mut connection = connect(&path)?;
     if owner == format::Owner::Nobody {
@@ -166,7 +166,7 @@ fn find(
     key: &StoreKey,
 ) -> Result<Vec<SealedRecord>, StoreError> {
     let read = || {
-        // What is read is of one moment.
+        // All reads see one snapshot.
         let moment = connection.unchecked_transaction()?;
         let numbers = index::numbers(&moment, kind, &key_hash(key))?;
         let statement = format!("{} WHERE number = ?1", select(kind));
@@ -193,7 +193,7 @@ fn page(
 ) -> Result<Page, StoreError> {
     let at_most = i64::from(at_most.max(1));
     let mut page = Page::default();
-    // A listing that leaves out what a fault hides would be a wrong answer.
+    // A listing without hidden records would be wrong.
     if after.0 <= 0 {
         page.fault = reader.check(file, kind)?.err();
     }
@@ -222,7 +222,7 @@ fn page(
     Ok(page)
 }
 
-/// Where a walk through the records meets a broken part, others may still be reached by their numbers.
+/// Reads records by their numbers, where a scan meets a damaged part.
 fn one_by_one(
     connection: &Connection,
     kind: Kind,
@@ -251,7 +251,7 @@ fn select(kind: Kind) -> String {
     format!("SELECT number, version, package, type, id, sealed, checksum FROM {table}")
 }
 
-/// A row, whatever is in it.
+/// Reads a row without verifying it.
 fn stored_row(row: &Row<'_>) -> rusqlite::Result<StoredRow> {
     let bytes = |index| {
         Ok::<_, rusqlite::Error>(match row.get_ref(index)? {

@@ -1,12 +1,12 @@
-//! The seam beneath the state store: what any database has to do for it.
+//! The interface of databases for the state store.
 //!
-//! Records are opaque here: encryption and meaning are the state store's, so that every store has them alike. A provider's ids
-//! are not always unique (two `random_password`s are both `none`, two `local_file`s of one content share its hash), so
-//! a key may have several records, each with a number of its own.
+//! Records are opaque here: encryption and contents are the state store's. A provider's ids are not
+//! always unique (two `random_password`s are both `none`, two `local_file`s of one content share
+//! its hash), so a key may have several records, each with its own number.
 //!
-//! There is one way to change anything, a [`Batch`]: it happens as a whole or not at all, and only if everything that it
-//! depends on is still as it was (versions of records, leases). So an outcome can be stored, its intent closed and its
-//! lease given back by one wait for the disk, and nobody can write over what another process has changed meanwhile.
+//! All changes are a [`Batch`]: it is atomic, and committed only if everything that it depends on
+//! is unchanged (versions of records, leases). So an outcome is stored, its intent removed and its
+//! lease released in one write, and no process overwrites what another has changed meanwhile.
 
 use std::fmt;
 use std::pin::Pin;
@@ -15,27 +15,25 @@ use std::time::Duration;
 pub use super::store_error::StoreError;
 pub use super::store_key::StoreKey;
 
-/// What a record is of. Each kind has a table of its own, all of the same form.
+/// Kind of a record. Each has its own table, all with the same columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// A resource's object.
     Object = 1,
-    /// Something that was begun, and of which it is not known how it ended.
+    /// An operation without a known outcome.
     Intent = 2,
-    /// What a failed operation has left, and an engine cannot be told.
+    /// State that a failed deletion left.
     FailedDeleteState = 3,
-    /// A key that records are encrypted with, itself encrypted.
+    /// An encrypted key of records.
     Key = 4,
     /// A completed deletion, so that its repetition is recognized.
     Tombstone = 5,
 }
 
 impl Kind {
-    /// All of them.
     pub(super) const ALL: [Self; 5] =
         [Self::Object, Self::Intent, Self::FailedDeleteState, Self::Key, Self::Tombstone];
 
-    /// Its table.
     pub(super) fn table(self) -> &'static str {
         match self {
             Self::Object => "objects",
@@ -46,224 +44,211 @@ impl Kind {
         }
     }
 
-    /// What stands for it in checksums and in what records are bound to.
+    /// Number of the kind in checksums and associated data.
     pub(super) fn mark(self) -> u8 {
         self as u8
     }
 }
 
-/// Which record; never given out twice by one store, and larger for what was added later.
+/// Number of a record; never reused within a store, and increasing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RecordNumber(pub i64);
 
-/// A record as it was when it was read or written: whoever replaces it says what he takes it for.
+/// A version of a record, which a replacement must name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RecordRef {
     /// Which one.
     pub number: RecordNumber,
-    /// How often it has been written: 1 when it was added.
+    /// Number of writes: 1 when it was added.
     pub version: i64,
 }
 
-/// One record as it lies in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SealedRecord {
-    /// Which one, and of which version.
+    /// Number and version.
     pub place: RecordRef,
-    /// What it is found by.
+    /// The key.
     pub key: StoreKey,
     /// Its encrypted bytes.
     pub bytes: Vec<u8>,
 }
 
-/// How many records are read at once where many are: what is in memory at a time.
+/// Page size of listings, which limits memory.
 pub(super) const PAGE: u32 = 256;
 
-/// Some records of a kind, in the order of their numbers.
+/// A page of records of a kind, by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Page {
-    /// Those that are as they were written.
+    /// Valid records.
     pub records: Vec<SealedRecord>,
-    /// Those that are not: their numbers, and what their keys seem to be, where there seem to be any.
+    /// Damaged records: their numbers, and their apparent keys.
     pub damaged: Vec<(RecordNumber, Option<StoreKey>)>,
-    /// Where the next page begins. `None`: there is no more.
+    /// Start of the next page; `None`: this is the last.
     pub next: Option<RecordNumber>,
-    /// What is wrong with the database beneath, for which records may be missing here.
+    /// A fault of the database, due to which records may be missing.
     pub fault: Option<String>,
 }
 
-/// Changes that happen together, or not at all.
+/// An atomic set of changes with its conditions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Batch {
-    /// What must be as it was for this to happen.
+    /// Records that must be unchanged.
     pub require: Vec<(Kind, RecordRef)>,
-    /// Keys that must have no newer record than this one for this to happen.
+    /// Keys whose newest record must be this one.
     pub newest: Vec<(Kind, StoreKey, RecordNumber)>,
-    /// Leases that must still be their holder's for this to happen, whether their time is over or not: what counts is that
-    /// nobody has taken them over.
+    /// Leases that no other process may have taken over, expired or not.
     pub fences: Vec<Lease>,
-    /// A lease to prolong, and for how long from now.
+    /// A lease to renew, and for how long from now.
     pub renewal: Option<(Lease, Duration)>,
-    /// A lease to take.
+    /// A lease to acquire.
     pub claim: Option<Claim>,
-    /// What to change.
+    /// Changes of records.
     pub changes: Vec<Change>,
-    /// Leases to give back. They need not be the holder's any more.
+    /// Leases to release, whoever holds them now.
     pub releases: Vec<Lease>,
-    /// What the answer waits for.
+    /// The durability of the commit.
     pub durability: Durability,
 }
 
 impl Batch {
-    /// A batch of one change.
     pub(super) fn of(change: Change) -> Self {
         Self::all(vec![change])
     }
 
-    /// A batch of changes.
     pub(super) fn all(changes: Vec<Change>) -> Self {
         Self { changes, ..Self::default() }
     }
 
-    /// The same, without a wait for the disk.
+    /// The same without waiting for the disk.
     pub(super) fn soon(self) -> Self {
         Self { durability: Durability::Soon, ..self }
     }
 }
 
-/// What the answer to a batch waits for.
+/// Durability of a commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Durability {
-    /// The machine may lose its power after the answer, and nothing is lost.
+    /// Survives a power failure after the response.
     #[default]
     Durable,
-    /// The process may be killed after the answer, and nothing is lost. What is lost when the machine fails is this batch
-    /// and what came later, never something before it.
+    /// Survives the process being killed after the response. A failure of the machine loses this
+    /// batch and later ones, never earlier ones.
     Soon,
 }
 
-/// A change of one record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     /// A new record.
     Add {
-        /// Of what.
         kind: Kind,
-        /// What it is to be found by.
+        /// Its key.
         key: StoreKey,
         /// Its encrypted bytes.
         bytes: Vec<u8>,
     },
-    /// Other bytes in a record. It is refused if the record has gone or was changed.
+    /// Replaces a record's bytes. Refused if the record is missing or has changed.
     Replace {
-        /// Of what.
         kind: Kind,
-        /// Which one.
+        /// The record and its version.
         place: RecordRef,
-        /// What it is found by, which does not change.
+        /// Its key, which does not change.
         key: StoreKey,
-        /// Its encrypted bytes.
         bytes: Vec<u8>,
     },
-    /// No such record any more. That it has gone already is no fault.
+    /// Removes a record, which may be missing.
     Remove {
-        /// Of what.
         kind: Kind,
-        /// Which one.
+        /// Its number.
         number: RecordNumber,
-        /// It is refused if the record has another version. `None`: any will do.
+        /// Refused if the record has another version. `None`: any version.
         version: Option<i64>,
     },
 }
 
 impl Change {
-    /// What removes a record, of whichever version.
+    /// Removes a record of any version.
     pub(super) fn remove(kind: Kind, number: RecordNumber) -> Self {
         Self::Remove { kind, number, version: None }
     }
 }
 
-/// A wish for a lease.
+/// A request for a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Claim {
-    /// What of.
+    /// Name of the lease.
     pub name: String,
-    /// Who takes it, in words of the state store's.
+    /// Description of the holder.
     pub holder: String,
-    /// For how long, by the store's own clock.
+    /// Duration by the store's clock.
     pub time: Duration,
-    /// The lease that may be taken over though its time is not over: its holder is known to have ended.
+    /// The fence of a lease that may be taken over before it expires: its holder has exited.
     pub over: Option<Fence>,
 }
 
-/// A number that grows with every lease that is given: what a holder was given before another one is smaller.
+/// A fencing token: increases with every lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Fence(pub i64);
 
-/// A lease that somebody has.
+/// A lease that is held.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Lease {
-    /// What of.
     pub name: String,
-    /// Which one.
+    /// Its fence.
     pub fence: Fence,
 }
 
-/// What is known of a lease.
+/// State of a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HeldLease {
-    /// Which one.
+    /// Its fence.
     pub fence: Fence,
-    /// Who took it.
+    /// Its holder.
     pub holder: String,
-    /// Whether its time is over, by the store's clock.
+    /// Whether it has expired, by the store's clock.
     pub is_over: bool,
 }
 
-/// What became of a batch.
+/// Outcome of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Committed {
-    /// It happened.
+    /// It is committed.
     Done {
-        /// The records that were added and replaced, in the order of the changes.
+        /// The added and replaced records, in the order of the changes.
         places: Vec<RecordRef>,
-        /// The lease that was taken.
+        /// The acquired lease.
         lease: Option<Lease>,
     },
-    /// Nothing of it happened.
+    /// Nothing was changed.
     Refused(Refusal),
 }
 
-/// Why nothing of a batch happened.
+/// Why a batch was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// A record has gone, or was changed.
+    /// A record is missing, or has changed.
     Changed {
-        /// Of what.
         kind: Kind,
-        /// Which one.
+        /// The record's number.
         number: RecordNumber,
-        /// Its version now. `None`: it has gone.
+        /// Its current version; `None` if it is missing.
         version: Option<i64>,
     },
-    /// A key has a newer record than is known.
+    /// A key has a newer record than expected.
     Newer {
-        /// Of what.
         kind: Kind,
-        /// Which one.
+        /// The record's number.
         number: RecordNumber,
     },
-    /// A lease is not its holder's any more.
+    /// Another process has taken over the lease.
     Lost(Lease),
-    /// The lease that was wanted is somebody else's.
+    /// Another process holds the requested lease.
     Held(HeldLease),
 }
 
-/// Why a batch does not happen, within a database's transaction.
+/// Why a transaction stops.
 pub(super) enum Stopped<E> {
-    /// What it depends on is not as it was.
+    /// A condition of the batch is not met.
     Refused(Refusal),
-    /// The database fails.
     Failed(E),
 }
 
@@ -273,18 +258,18 @@ impl<E> From<E> for Stopped<E> {
     }
 }
 
-/// What a call of a store yields, once awaited.
+/// The future of a store's call.
 pub(super) type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// A database of records.
 ///
-/// Several processes may use one database at once. What a call reads is as it was written, or the call says that it is
-/// not: each record has a checksum that covers its kind, its key, its number, its version and its bytes.
+/// Several processes may use one database at once. Reads return records as written, or report
+/// damage: a checksum covers kind, key, number, version and bytes of each record.
 pub(super) trait Store: fmt::Debug + Send + Sync {
     /// The records of a key, newest first.
     fn find<'a>(&'a self, kind: Kind, key: &'a StoreKey) -> Pending<'a, Vec<SealedRecord>>;
 
-    /// Some records after a number, at most so many.
+    /// At most `limit` records after a number.
     fn page<'a>(
         &'a self,
         kind: Kind,
@@ -293,13 +278,13 @@ pub(super) trait Store: fmt::Debug + Send + Sync {
         at_most: u32,
     ) -> Pending<'a, Page>;
 
-    /// Changes something. Once the batch was handed over, it happens even if nobody waits for the answer: where the store
-    /// has room for it that is now, else when the future has waited for room.
+    /// Commits a batch. It is queued at once if there is room, else when the future has waited for
+    /// room; once queued, it is committed even if it is not awaited.
     fn commit(&self, batch: Batch) -> Pending<'_, Committed>;
 
-    /// What is known of a lease. `None`: nobody has it.
+    /// The state of a lease; `None` if there is none.
     fn held<'a>(&'a self, name: &'a str) -> Pending<'a, Option<HeldLease>>;
 
-    /// Where it is, for messages; without any password.
+    /// The location for messages, without password.
     fn location(&self) -> String;
 }

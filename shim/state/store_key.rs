@@ -1,19 +1,19 @@
-//! What records are found by.
+//! Keys of records.
 
 use std::fmt;
 
-/// What a record is found by.
+/// The key of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StoreKey {
-    /// The package that the resource belongs to.
+    /// Package of the resource.
     pub package: String,
-    /// The resource's type, in Terraform's spelling.
+    /// Terraform's type of the resource.
     pub type_name: String,
-    /// The provider's id. It may be any text: of any length, with any characters.
+    /// The provider's id, which may be any text of any length.
     pub id: String,
 }
 
-/// How much of an id a message shows: ids may be as long as providers like.
+/// Maximum length of an id in messages.
 const SHOWN_ID: usize = 200;
 
 impl fmt::Display for StoreKey {

@@ -1,7 +1,6 @@
-//! What every store must do, as tests that run over each of them.
+//! Tests that every store must pass.
 //!
-//! A test is a function that is given a [`World`]: a database of its own that can be opened any number of times, and
-//! damaged behind the store's back.
+//! A test has a [`World`]: a database of its own that it can open several times, and damage.
 
 mod damage;
 mod encrypted_stores;

@@ -1,11 +1,11 @@
-//! `terraform.tfstate`, version 4: the file that Terraform and OpenTofu keep a project's objects in.
+//! `terraform.tfstate`, version 4: the state file of Terraform and OpenTofu.
 //!
-//! Everything that they read of an object is read and written here, values to the digit: attributes stay JSON text from one
-//! side to the other, because a schema is needed to know more of them, and numbers of any length are their text. What is
-//! about a project and not about objects (outputs, results of checks) is carried along as it came.
+//! All fields of objects are read and written, values to the digit: attributes stay JSON, because
+//! their types need a schema, and numbers stay text. Fields about the project (outputs, check
+//! results) are preserved.
 //!
-//! Versions 1 to 3 are refused: Terraform turned them into version 4 in ways that need the providers of their time, and it
-//! still does so for whoever asks it to.
+//! Versions 1 to 3 are refused: upgrading them needs the providers of their time; Terraform still
+//! does it.
 
 mod fault;
 mod paths;
@@ -28,59 +28,59 @@ pub use write::Collision;
 /// A state file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TfState {
-    /// Which release wrote it; may be empty.
+    /// Terraform version that wrote it; may be empty.
     pub terraform_version: String,
-    /// Counts the file's versions: of two files of one lineage, the one with the larger serial is the later one.
+    /// Increases with every write of a lineage.
     pub serial: u64,
-    /// What all versions of one state have in common: a UUID, made with the first.
+    /// Identifies a state: a UUID, created with its first version.
     pub lineage: String,
-    /// The root module's outputs, as they are written.
+    /// The root module's outputs, unparsed.
     pub outputs: Json,
-    /// All objects. Writing orders them as Terraform does.
+    /// All objects. Writing sorts them as Terraform does.
     pub instances: Vec<Instance>,
-    /// Results of checks, as they are written; null if there are none.
+    /// Check results, unparsed; null if there are none.
     pub check_results: Json,
 }
 
-/// One object in a state.
+/// A resource instance object in a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instance {
-    /// What the state calls it.
+    /// Its address.
     pub address: ObjectAddress,
-    /// Its value.
+    /// Its attributes.
     pub attributes: Attributes,
-    /// The version of the schema that the value is by.
+    /// Its schema version.
     pub schema_version: i64,
-    /// The provider's own data.
+    /// The provider's private data.
     pub private: Bytes,
-    /// What the provider knows the object by, beside its value.
+    /// The resource identity.
     pub identity: Option<StoredIdentity>,
-    /// Whether the object can be relied on.
+    /// The object's status.
     pub status: Status,
-    /// Which parts of the value are secret.
+    /// `sensitive_attributes`.
     pub sensitive_paths: Vec<AttributePath>,
-    /// Addresses of the resources that this one depends on, without keys.
+    /// Addresses of dependencies, without instance keys.
     pub dependencies: Vec<String>,
-    /// Whether a replacement has to come before this object goes.
+    /// Whether a replacement is created before this object is destroyed.
     pub create_before_destroy: bool,
-    /// Whether the object outlives its place in the state (OpenTofu alone knows that).
+    /// Whether the object outlives its removal from the state (OpenTofu only).
     pub skip_destroy: bool,
     /// The provider, as `provider["registry.terraform.io/hashicorp/random"]`.
     pub provider: String,
 }
 
-/// The value of an object in a state.
+/// The attributes of an object in a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attributes {
     /// A JSON object.
     Json(Json),
-    /// What SDKs wrote before Terraform 0.12: every leaf under a path, `tags.%` and `list.#` for sizes. Only the provider
-    /// can tell what it means.
+    /// The flatmap of Terraform before 0.12: every leaf under a path, with `tags.%` and `list.#`
+    /// for sizes. Decoding it needs the provider.
     Flat(BTreeMap<String, String>),
 }
 
 impl TfState {
-    /// A first version without objects.
+    /// A new state without objects.
     pub fn new(lineage: impl Into<String>) -> Self {
         Self {
             terraform_version: isthmus_common::TERRAFORM_VERSION.to_owned(),
@@ -94,7 +94,7 @@ impl TfState {
 }
 
 impl Instance {
-    /// A saved object under an address.
+    /// An instance from a saved object and its address.
     pub fn new(address: ObjectAddress, saved: SavedObject) -> Self {
         Self {
             address,
@@ -111,8 +111,8 @@ impl Instance {
         }
     }
 
-    /// The object to be saved, and its flat attributes if it has such: then its value is null until the provider has said
-    /// what it is.
+    /// The saved object, and its flatmap, if any: then the value is null until the provider has
+    /// upgraded it.
     pub fn into_saved(self) -> (SavedObject, Option<BTreeMap<String, String>>) {
         let (value, flat) = match self.attributes {
             Attributes::Json(value) => (value, None),

@@ -1,12 +1,12 @@
 //! Tombstones of deleted objects.
 //!
-//! The legacy engine repeats a deletion whose answer it did not receive, perhaps after another object
-//! was created under the same id. A tombstone is written in the transaction that removes the record,
-//! and identifies the object by a digest of the properties that the engine sent for its deletion: the
-//! repetition is recognized by it, and the other object is left alone.
+//! The legacy engine repeats a deletion whose answer it did not receive, perhaps after another
+//! object was created under the same id. A tombstone is written in the transaction that removes the
+//! record, and identifies the object by a digest of the properties that the engine sent for its
+//! deletion: the repetition is recognized by it, and the other object is unaffected.
 //!
-//! Tombstones expire after [`RETENTION`]. Each key has at most [`MOST`], and expired ones are removed
-//! when later ones are written, so that a deletion adds one small row.
+//! Tombstones expire after [`RETENTION`]. Each key has at most [`MOST`], and expired ones are
+//! removed when later ones are written, so that a deletion adds one small row.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,19 +23,20 @@ use super::store::{Batch, Change, Kind, PAGE, Page, RecordNumber, SealedRecord, 
 /// How long a tombstone is effective.
 pub const RETENTION: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// How many tombstones a key has at most; the oldest are removed first. Ids that many objects share
-/// (every `random_password` is `none`) would otherwise make each deletion slower than the one before.
+/// Maximum number of tombstones of a key; the oldest are removed first. Ids that many objects share
+/// (every `random_password` is `none`) would otherwise make each deletion slower than the one
+/// before.
 const MOST: usize = 64;
 
-/// How often a process looks for expired tombstones.
+/// How often a process sweeps expired tombstones.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A completed deletion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deletion {
-    /// The digest of all properties that the engine sent.
+    /// Digest of all properties in the request.
     pub properties: Sent,
-    /// The digest of the inputs that the object was last created or updated with, where known.
+    /// Digest of the inputs of the last create or update, if known.
     pub inputs: Option<Sent>,
     /// When it was completed.
     pub at: SystemTime,
@@ -44,13 +45,13 @@ pub struct Deletion {
 /// A tombstone that has not expired.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tombstone {
-    /// Its number, by which it is removed.
+    /// Its number, for removal.
     pub number: RecordNumber,
-    /// The deletion that left it.
+    /// The deletion.
     pub deletion: Deletion,
 }
 
-/// When this process last looked for expired tombstones, in milliseconds since 1970.
+/// When this process last swept, in milliseconds since 1970.
 #[derive(Debug, Default)]
 struct LastSweep(AtomicU64);
 
@@ -61,8 +62,8 @@ pub struct Tombstones {
     last_sweep: Arc<LastSweep>,
 }
 
-/// A tombstone as it is encrypted. The digests are inside: from one in the clear, a short secret could
-/// be guessed.
+/// A tombstone before encryption. The digests are encrypted too: a short secret could be guessed
+/// from one.
 #[derive(Clone, PartialEq, prost::Message)]
 struct Entry {
     #[prost(bytes = "vec", tag = "1")]
@@ -111,7 +112,7 @@ impl Tombstones {
         Ok(())
     }
 
-    /// Removes tombstones: a later object is known by the same properties.
+    /// Removes tombstones whose properties identify a later object.
     ///
     /// # Errors
     /// When the store fails.
@@ -123,8 +124,8 @@ impl Tombstones {
         Ok(())
     }
 
-    /// The tombstones that a new one of the same key replaces: of the same properties, expired ones, and
-    /// the oldest where there are too many. A failure is reported by the write that follows.
+    /// The tombstones that a new one of the same key replaces: of the same properties, expired
+    /// ones, and the oldest beyond the limit. A failure is reported by the write that follows.
     pub(super) async fn replaced_by(&self, key: &StoreKey, deletion: &Deletion) -> Vec<RecordNumber> {
         let Ok(records) = self.sealed.store.find(Kind::Tombstone, key).await else { return Vec::new() };
         let mut replaced = Vec::new();
@@ -142,8 +143,8 @@ impl Tombstones {
         replaced
     }
 
-    /// Removes expired and damaged tombstones of all keys, at most once a day and process. What fails
-    /// here is tried again another time: expired tombstones have no effect.
+    /// Removes expired and damaged tombstones of all keys, at most once a day and process. Failures
+    /// are ignored: expired tombstones have no effect.
     pub(super) async fn sweep(&self, now: SystemTime) {
         if !self.last_sweep.is_due(now) {
             return;
@@ -161,7 +162,7 @@ impl Tombstones {
                     expired.push(record.place.number);
                 }
             }
-            // They are in the order of time, unless a clock was set back; then another day finds them.
+            // They are ordered by time, unless a clock was set back; then a later sweep finds them.
             if expired.is_empty() {
                 return;
             }
@@ -185,7 +186,7 @@ impl Tombstones {
 }
 
 impl Deletion {
-    /// What writes the tombstone in place of others.
+    /// The changes that replace others by this tombstone.
     pub(super) fn changes(
         &self,
         cipher: &CipherKey,
@@ -201,14 +202,14 @@ impl Deletion {
         std::iter::once(added).chain(replaced.iter().copied().map(removed)).collect()
     }
 
-    /// Of a time that is still to come nothing is expired.
+    /// `false` if it is from the future.
     fn is_expired(&self, now: SystemTime) -> bool {
         now.duration_since(self.at).is_ok_and(|age| age > RETENTION)
     }
 }
 
 impl LastSweep {
-    /// Whether it is time to look again; then it counts as done.
+    /// Whether a sweep is due; then it counts as done.
     fn is_due(&self, now: SystemTime) -> bool {
         let now = milliseconds(now);
         let last = self.0.load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! The address of a component of a stack: a whole configuration, of which a stack has several.
+//! The address of a component of a stack.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,21 +8,21 @@ use super::scanner::{AddressSyntaxError, Fault, InstanceKey, ModuleStep, Scanner
 /// An instance of a component: `stack.a["k"].component.b[0]`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ComponentAddress {
-    /// The way through embedded stacks; empty for the root stack.
+    /// Path of the embedded stack; empty for the root stack.
     pub stacks: Vec<ModuleStep>,
-    /// What the component is called.
+    /// Its name.
     pub name: String,
-    /// Which of its instances.
+    /// Instance key.
     pub key: Option<InstanceKey>,
 }
 
 impl ComponentAddress {
-    /// A component of the root stack that has but one instance.
+    /// A component of the root stack with a single instance.
     pub fn new(name: impl Into<String>) -> Self {
         Self { stacks: Vec::new(), name: name.into(), key: None }
     }
 
-    /// The component, all its instances together.
+    /// The component without its instance key.
     #[must_use]
     pub(crate) fn without_key(&self) -> Self {
         Self { key: None, ..self.clone() }

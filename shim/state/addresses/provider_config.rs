@@ -1,27 +1,27 @@
-//! The address of a provider's configuration, by which a state says whose objects it holds.
+//! The address of a provider configuration in a state.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::scanner::{AddressSyntaxError, Fault, InstanceKey, ModuleStep, Scanner};
 
-/// `provider["registry.terraform.io/hashicorp/random"]`, which may stand in a module and have an alias, and for OpenTofu a
-/// key beside the alias. Before Terraform 0.13 it was written `provider.random`.
+/// `provider["registry.terraform.io/hashicorp/random"]`, in a module if any, with an alias if any,
+/// and in OpenTofu with a key after the alias. Before Terraform 0.13 it was `provider.random`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProviderConfigAddress {
-    /// The way to its module; empty for the root module.
+    /// Path of its module; empty for the root module.
     pub module: Vec<ModuleStep>,
-    /// The provider's address as it is written, such as `registry.terraform.io/hashicorp/random`; of the old form only the
-    /// type.
+    /// The provider's address, such as `registry.terraform.io/hashicorp/random`; in the old form
+    /// only the type.
     pub provider: String,
-    /// Which of several configurations.
+    /// Its alias, if any.
     pub alias: Option<String>,
-    /// Which instance of it.
+    /// Instance key.
     pub key: Option<InstanceKey>,
 }
 
 impl ProviderConfigAddress {
-    /// The only configuration of a provider.
+    /// A provider's default configuration.
     pub fn new(provider: impl Into<String>) -> Self {
         Self { module: Vec::new(), provider: provider.into(), alias: None, key: None }
     }

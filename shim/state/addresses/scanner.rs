@@ -1,25 +1,25 @@
-//! Reading addresses from left to right: names, and keys in brackets.
+//! The scanner of addresses: identifiers, and keys in brackets.
 
 use std::fmt;
 
-/// How much of a text a message shows.
+/// Maximum length of text in a message.
 const SHOWN: usize = 200;
 
-/// A text is no address: whoever wrote it can mend it.
+/// A text is no valid address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not the address of {what}: {reason} at byte {offset}")]
 pub struct AddressSyntaxError {
-    /// The text; the beginning of it if it is long.
+    /// The text; truncated if it is long.
     pub text: String,
-    /// What it should be the address of.
+    /// Kind of address.
     pub what: &'static str,
-    /// Where it stops being one, in bytes from the start.
+    /// Position of the fault, in bytes.
     pub offset: usize,
-    /// What is wrong there.
+    /// Why.
     pub reason: &'static str,
 }
 
-/// Which of several instances.
+/// An instance key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InstanceKey {
     /// Of `count`, from 0 on.
@@ -28,23 +28,22 @@ pub enum InstanceKey {
     Text(String),
 }
 
-/// One module on the way to a resource, or one stack on the way to a component.
+/// A step of a module path, or of a stack path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ModuleStep {
-    /// What the module is called where it is used.
+    /// Its name.
     pub name: String,
-    /// Which of its instances.
+    /// Instance key.
     pub key: Option<InstanceKey>,
 }
 
-/// A place at which a text stops being an address.
+/// Position and reason of a syntax error.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fault {
     pub(crate) offset: usize,
     pub(crate) reason: &'static str,
 }
 
-/// A text that is being read.
 #[derive(Debug)]
 pub(crate) struct Scanner<'a> {
     text: &'a str,
@@ -56,7 +55,7 @@ impl<'a> Scanner<'a> {
         Self { text, position: 0 }
     }
 
-    /// Reads a whole text; nothing may follow.
+    /// Parses a whole text.
     pub(crate) fn read_all<T>(
         text: &'a str,
         what: &'static str,
@@ -86,7 +85,7 @@ impl<'a> Scanner<'a> {
         &self.text[self.position..]
     }
 
-    /// Takes a character if it is the next one.
+    /// Consumes a character if it is the next one.
     pub(crate) fn take(&mut self, wanted: char) -> bool {
         let is_next = self.rest().starts_with(wanted);
         if is_next {
@@ -95,7 +94,7 @@ impl<'a> Scanner<'a> {
         is_next
     }
 
-    /// Takes a word if the rest starts with it.
+    /// Consumes a word if the rest starts with it.
     pub(crate) fn take_word(&mut self, word: &str) -> bool {
         let is_next = self.rest().starts_with(word);
         if is_next {
@@ -114,7 +113,7 @@ impl<'a> Scanner<'a> {
         if self.take(wanted) { Ok(()) } else { Err(self.fault(reason)) }
     }
 
-    /// A name, by the rules of Terraform's language.
+    /// An identifier by the rules of Terraform's language.
     pub(crate) fn identifier(&mut self) -> Result<String, Fault> {
         let rest = self.rest();
         let is_part = |character: char| character.is_alphanumeric() || matches!(character, '_' | '-');
@@ -127,7 +126,7 @@ impl<'a> Scanner<'a> {
         Ok(rest[..end].to_owned())
     }
 
-    /// A key in brackets, if there is one.
+    /// A key in brackets, if any.
     pub(crate) fn key(&mut self) -> Result<Option<InstanceKey>, Fault> {
         if !self.take('[') {
             return Ok(None);
@@ -166,7 +165,7 @@ impl<'a> Scanner<'a> {
         Ok(number)
     }
 
-    /// A text in quotes, with the escapes of Terraform's language.
+    /// A quoted string with the escapes of Terraform's language.
     pub(crate) fn quoted_text(&mut self) -> Result<String, Fault> {
         if !self.take('"') {
             return Err(self.fault("a quoted text is expected"));
@@ -247,7 +246,7 @@ impl fmt::Display for ModuleStep {
     }
 }
 
-/// A text in quotes.
+/// A quoted string.
 pub(super) fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');

@@ -1,8 +1,6 @@
-//! Opens a state store in a directory, adds an object, and lists what is there:
+//! Opens a state store in a directory, adds an object, and lists all objects:
 //!
-//! ```sh
-//! cargo run -p isthmus-state --example list -- ./store
-//! ```
+//! ```sh cargo run -p isthmus-state --example list -- ./store ```
 
 #![expect(clippy::print_stdout, reason = "it is a program for a terminal")]
 

@@ -1,4 +1,4 @@
-//! What the process that wrote an intent may do: end it, with its outcome.
+//! Ending an intent with its outcome, by the process that wrote it.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ use crate::store::{
 };
 use crate::tombstones::{Deletion, Tombstones, removed};
 
-/// An intent that is in the journal, and what it gives the right to do. One of [`Self::end`], [`Self::store`],
-/// [`Self::remove`] and [`Self::leave_open`] is its end, and is not done again once it has succeeded. When it is dropped
-/// without an end, the intent stays open, and others may take over.
+/// An intent in the journal, and the right to end it by one of [`Self::end`], [`Self::store`],
+/// [`Self::remove`] and [`Self::leave_open`], once. When it is dropped before, the intent stays
+/// open, and others may take over.
 #[derive(Debug)]
 pub struct IntentGuard {
     sealed: SealedStore,
@@ -29,11 +29,12 @@ pub struct IntentGuard {
     place: RecordRef,
     lease: Option<Lease>,
     renewing: JoinHandle<()>,
-    /// Tombstones that are removed when the outcome is stored.
+    /// Tombstones to remove with storing the outcome.
     superseded: Vec<RecordNumber>,
 }
 
-/// An object that was made and stored, while the answer is on its way. When it is dropped, the intent stays open.
+/// An object that was created and stored, while its response is being sent. When this is dropped,
+/// the intent stays open.
 #[derive(Debug)]
 pub struct Unconfirmed {
     sealed: SealedStore,
@@ -57,13 +58,13 @@ impl IntentGuard {
         self.place.number
     }
 
-    /// It has ended, and whoever has to know its outcome does: the engine, by an answer that is on its way. Waits for no
-    /// disk: should the machine fail now, the intent would be reported though it was not necessary.
+    /// Ends the intent after its outcome was sent to the engine. Does not wait for the disk: after
+    /// a machine failure, the intent is reported unnecessarily.
     ///
     /// # Errors
     /// When the journal cannot be written; the intent stays open.
     pub async fn end(&mut self) -> Result<(), EncryptedStoreError> {
-        // Whoever has taken over does not lose anything by it.
+        // A process that took over loses nothing by it.
         let fences = Vec::new();
         let batch = Batch { fences, ..self.closing(Vec::new()) }.soon();
         self.sealed.store.commit(batch).await?;
@@ -71,17 +72,17 @@ impl IntentGuard {
         Ok(())
     }
 
-    /// Removes these tombstones together with storing the object: it is known by the same properties as what was deleted,
-    /// and has to be deletable.
+    /// Removes these tombstones together with storing the object: it is identified by the same
+    /// properties as the deleted one, and must be deletable.
     pub fn supersede(&mut self, tombstones: Vec<RecordNumber>) {
         self.superseded = tombstones;
     }
 
-    /// It has ended, and left an object, which is stored in place of a record, or as a new one. Both happens at once.
+    /// Ends the intent and stores its object, in place of a record or as a new one, atomically.
     ///
     /// # Errors
-    /// [`EncryptedStoreError::Overtaken`] when another process has taken over: the object is kept with the intent, which stays open.
-    /// After any other error the intent is open as well.
+    /// [`EncryptedStoreError::Overtaken`] when another process has taken over: the object is stored
+    /// with the intent, which stays open. After any other error the intent is open as well.
     pub async fn store(
         &mut self,
         place: Option<RecordRef>,
@@ -109,7 +110,7 @@ impl IntentGuard {
                     self.lease = None;
                     return Ok(*places.first().expect("what was stored has a place"));
                 }
-                // Somebody has removed it; what the object is now must not be lost for that.
+                // The record was removed, but the object's new state must not be lost.
                 Committed::Refused(Refusal::Changed { kind: Kind::Object, version: None, .. }) => {
                     place = None
                 }
@@ -118,12 +119,12 @@ impl IntentGuard {
         }
     }
 
-    /// The object was made, and is stored as a new one. The intent goes only when the engine has the answer
-    /// ([`Unconfirmed::confirm`]): if this process ends before, it tells the next one under which id the object is, because
-    /// the engine may ask for the same again.
+    /// Stores the created object as a new one. The intent is removed after the engine has the
+    /// response ([`Unconfirmed::confirm`]): if this process exits before, the next one learns the
+    /// object's id from it, because the engine may repeat the request.
     ///
-    /// `beside` are the records that the key has already, newest first, when the id was chosen because of them. `None`:
-    /// there are others by now, and nothing was stored.
+    /// `beside` are the records of the key, newest first, if the id was chosen because of them.
+    /// `None`: there are others by now, and nothing was stored.
     ///
     /// # Errors
     /// As of [`Self::store`].
@@ -172,7 +173,7 @@ impl IntentGuard {
         }
     }
 
-    /// It has ended, and the object is gone; so is its record, in whose place there is a tombstone.
+    /// Ends the intent of a deletion: removes the record and writes a tombstone.
     ///
     /// # Errors
     /// As of [`Self::store`].
@@ -204,7 +205,7 @@ impl IntentGuard {
         }
     }
 
-    /// It has ended, but nobody knows how: the intent stays open, with what is known.
+    /// Records that the outcome is unknown, with what is known: the intent stays open.
     ///
     /// # Errors
     /// When the journal cannot be written; the intent stays open without it.
@@ -212,7 +213,7 @@ impl IntentGuard {
         self.note(known.to_owned(), None).await
     }
 
-    /// What came of it cannot be stored where it belongs; it is kept here.
+    /// The outcome cannot be stored in the record, so it is stored in the intent.
     async fn overtaken(&mut self, saved: Option<&Saved>) -> EncryptedStoreError {
         let done = OperationKind::of(self.entry.intention).done();
         let text = format!(
@@ -241,12 +242,12 @@ impl IntentGuard {
             .await?;
         match committed {
             Committed::Done { .. } => Ok(()),
-            // Somebody has dismissed it.
+            // The intent was acknowledged meanwhile.
             Committed::Refused(_) => Err(self.sealed.changed(&self.key)),
         }
     }
 
-    /// What ends the intent: it goes, and the lease with it.
+    /// The batch that removes the intent and releases its lease.
     fn closing(&self, changes: Vec<Change>) -> Batch {
         closing(self.place.number, self.lease.clone(), changes)
     }
@@ -254,14 +255,15 @@ impl IntentGuard {
 
 #[cfg(test)]
 impl IntentGuard {
-    /// As if a process that has ended had begun it.
+    /// Records a holder that has exited.
     pub(crate) fn outlive_its_holder(&mut self) {
         self.entry.holder = Holder::ended().text();
     }
 }
 
 impl Unconfirmed {
-    /// The engine has the answer. Waits for no disk, as [`IntentGuard::end`].
+    /// Ends the intent: the engine has the response. Does not wait for the disk, as
+    /// [`IntentGuard::end`].
     ///
     /// # Errors
     /// When the journal cannot be written; the intent stays open.
@@ -276,7 +278,8 @@ impl Drop for IntentGuard {
     fn drop(&mut self) {
         self.renewing.abort();
         if let Some(lease) = self.lease.take() {
-            // So that nobody waits for who does not do anything any more; the batch happens though nobody waits for it.
+            // Releases the lease, so that others need not wait for its expiry; the batch is
+            // committed without being awaited.
             drop(self.sealed.store.commit(Batch { releases: vec![lease], ..Batch::default() }.soon()));
         }
     }
@@ -289,13 +292,14 @@ fn closing(number: RecordNumber, lease: Option<Lease>, changes: Vec<Change>) -> 
     Batch { fences: fences.clone(), changes, releases: fences, ..Batch::default() }
 }
 
-/// Keeps a lease for as long as its holder is at it.
+/// Renews a lease while its operation runs.
 fn renew(store: Arc<dyn Store>, lease: Option<Lease>) -> JoinHandle<()> {
     tokio::spawn(async move {
         let Some(lease) = lease else { return };
         loop {
             tokio::time::sleep(LEASE / 3).await;
-            // A store that cannot be reached now may be next time; one that was lost is found so at the end.
+            // An unreachable store may be back at the next renewal; a lost lease is detected at the
+            // end.
             let renewal = Some((lease.clone(), LEASE));
             store.commit(Batch { renewal, ..Batch::default() }.soon()).await.ok();
         }

@@ -1,4 +1,4 @@
-//! Intents: what is about to be done, what is known of it later, and how that is encrypted.
+//! Intents: the operation, its later condition, and their encoding.
 
 use std::time::SystemTime;
 
@@ -8,75 +8,76 @@ use crate::error::Fault;
 use crate::saved::{Envelope, Saved};
 use crate::store::{RecordNumber, StoreKey};
 
-/// What is about to be done.
+/// Kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationKind {
-    /// An object is made.
+    /// Creation.
     Create,
-    /// An object is changed.
+    /// Update.
     Update,
-    /// An object is deleted.
+    /// Deletion.
     Delete,
 }
 
-/// What is about to be done, and to what.
+/// An operation that is about to start.
 #[derive(Clone, Debug)]
 pub struct Intent {
-    /// What.
+    /// The operation.
     pub intention: OperationKind,
-    /// To what. The id is empty as long as there is none.
+    /// The resource's key. The id is empty if there is none yet.
     pub key: StoreKey,
-    /// What the engine calls it: a URN, or a name.
+    /// The engine's name of it: a URN, or a name.
     pub subject: String,
-    /// The object before, where this side knows it.
+    /// The prior object, if this side has it.
     pub prior: Option<Saved>,
-    /// What the owner of the resource wants to find again with the intent; the journal does not look into it.
+    /// Opaque data of the caller.
     pub companion: Bytes,
 }
 
-/// An intent whose end nobody has written down.
+/// An intent without an outcome.
 #[derive(Clone, Debug)]
 pub struct OpenIntent {
-    /// Its number, by which it can be dismissed.
+    /// Its number, for acknowledging it.
     pub number: RecordNumber,
-    /// What was about to be done.
+    /// The operation.
     pub intent: Intent,
-    /// When.
+    /// Its start.
     pub since: SystemTime,
-    /// Who was about to do it, for messages.
+    /// The process that started it, for messages.
     pub holder: String,
-    /// What is known of it.
+    /// Its condition.
     pub condition: Condition,
 }
 
-/// What was begun and has no end yet, as far as the journal can be read.
+/// Open intents, as far as the journal can be read.
 #[derive(Debug, Default)]
 pub struct OpenIntents {
-    /// What can be read, oldest first.
+    /// Readable intents, oldest first.
     pub intents: Vec<OpenIntent>,
-    /// What cannot: nobody knows what was begun there.
+    /// Unreadable intents: their operations are unknown.
     pub faults: Vec<Fault>,
 }
 
-/// What is known of an open intent.
+/// Condition of an open intent.
 #[derive(Clone, Debug)]
 pub enum Condition {
-    /// Somebody is at it.
+    /// A process is working on it.
     InProgress,
-    /// Whoever was at it has ended, or is not heard of: nobody knows what happened.
+    /// Its process has exited, or its lease has expired: the outcome is unknown.
     Interrupted,
-    /// The object was made and is stored, but whoever made it ended before anybody could know that the engine was told.
+    /// The object was created and stored, but its process exited before it was known whether the
+    /// engine got the response.
     Unconfirmed,
-    /// It has ended, but its outcome could not be put where it belongs, or nobody knows what it is.
+    /// It has ended, but its outcome is unknown or could not be stored.
     Ended {
-        /// What is known of it.
+        /// Details.
         text: String,
-        /// The object that it left, where that is known.
+        /// The resulting object, if known.
         object: Option<Box<Saved>>,
     },
 }
 
-/// An intent as it is encrypted.
+/// An intent before encryption.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Entry {
     #[prost(uint32, tag = "1")]
@@ -96,7 +97,7 @@ pub(super) struct Entry {
     pub(super) lease_name: String,
     #[prost(message, optional, tag = "8")]
     pub(super) ended: Option<Ended>,
-    /// The id of the object that was made and stored, while nobody knows that the engine was told.
+    /// The id of the created and stored object, while the engine may lack the response.
     #[prost(string, optional, tag = "9")]
     pub(super) unconfirmed: Option<String>,
 }
@@ -110,7 +111,7 @@ pub(super) struct Ended {
 }
 
 impl OperationKind {
-    /// What is done, as in "it was created".
+    /// Past participle, as in "it was created".
     pub fn done(self) -> &'static str {
         match self {
             Self::Create => "created",
@@ -119,7 +120,7 @@ impl OperationKind {
         }
     }
 
-    /// What doing it is called, as in "the creation of it".
+    /// Noun, as in "the creation of it".
     pub fn noun(self) -> &'static str {
         match self {
             Self::Create => "creation",
@@ -136,7 +137,7 @@ impl OperationKind {
         }
     }
 
-    /// Only this program writes them; what a newer one has added is none of these.
+    /// Written by this program only; another number is from a newer version.
     pub(super) fn of(number: u32) -> Self {
         match number {
             1 => Self::Create,
@@ -147,7 +148,7 @@ impl OperationKind {
 }
 
 impl OpenIntent {
-    /// One sentence for whoever has to see to it.
+    /// One sentence for the user.
     pub fn report(&self) -> String {
         let Intent { intention, key, subject, .. } = &self.intent;
         let noun = intention.noun();

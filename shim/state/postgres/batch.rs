@@ -13,12 +13,12 @@ use crate::store::{
     Refusal, Stopped, StoreKey,
 };
 
-/// Why a batch is not known to have happened.
+/// Why a batch is not known to be committed.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// It has not: the commit was not asked for.
+    /// The commit was not sent.
     Before(Error),
-    /// Nobody knows: the commit was asked for, and there was no answer. What the batch would have made tells.
+    /// Unknown: the commit was sent, and there was no response.
     AtCommit(Error, CommitEvidence),
 }
 
@@ -28,10 +28,10 @@ impl From<Error> for Failure {
     }
 }
 
-/// What a batch leaves behind, by which it is known afterwards whether it has happened.
+/// Evidence by which a commit is recognised afterwards.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CommitEvidence {
-    /// Each record that it adds or changes: of what, as it is then, and its checksum, which nobody else could make.
+    /// Each added or changed record: kind, version, and its unique checksum.
     pub(super) records: Vec<(Kind, RecordRef, [u8; 32])>,
     pub(super) lease: Option<Lease>,
 }
@@ -42,7 +42,8 @@ impl CommitEvidence {
     }
 }
 
-/// Does a batch. `is_asked_for` is set when the commit is: from then on it may have happened, whatever becomes of this.
+/// Commits a batch. `is_asked_for` is set before the commit is sent: from then on it may succeed,
+/// even if this future is dropped.
 pub(super) async fn commit(
     connection: &mut Connection,
     batch: &Batch,
@@ -70,7 +71,7 @@ pub(super) async fn commit(
     }
 }
 
-/// A number for each record that is added. What is given out for a batch that does not happen is not used again.
+/// Numbers for added records. Numbers of batches that fail are not reused.
 async fn numbers(connection: &mut Connection, batch: &Batch) -> Result<Vec<i64>, Error> {
     let wanted = batch.changes.iter().filter(|change| matches!(change, Change::Add { .. })).count();
     if wanted == 0 {
@@ -89,7 +90,7 @@ async fn make(
     numbers: Vec<i64>,
 ) -> Result<CommitEvidence, Stopped<Error>> {
     for (kind, place) in &batch.require {
-        // Locked, so that it stays so until this is committed.
+        // Locked until this is committed.
         let text = format!("SELECT version FROM isthmus.{} WHERE number = $1 FOR SHARE", kind.table());
         let version = version(connection, &text, place.number).await?;
         if version != Some(place.version) {
@@ -193,7 +194,7 @@ async fn make(
     Ok(traces)
 }
 
-/// Records of one kind that are added by one statement.
+/// Records of one kind, added by one statement.
 #[derive(Default)]
 struct Added<'a> {
     kind: Option<Kind>,
@@ -223,7 +224,7 @@ impl Added<'_> {
     }
 }
 
-/// Takes a lease.
+/// Acquires a lease.
 async fn take(connection: &mut Connection, claim: &Claim) -> Result<Lease, Stopped<Error>> {
     let text = "INSERT INTO isthmus.leases AS leases (name, fence, holder, expires)
          VALUES ($1, nextval('isthmus.numbers'), $2, clock_timestamp() + $3 * interval '1 millisecond')
@@ -239,7 +240,7 @@ async fn take(connection: &mut Connection, claim: &Claim) -> Result<Lease, Stopp
         if let Some(row) = connection.client.query_opt(&statement, &parameters).await? {
             return Ok(Lease { name: claim.name.clone(), fence: Fence(row.try_get(0)?) });
         }
-        // It may have been given back just now; then there is nobody who has it.
+        // It may have been released meanwhile; then it has no holder.
         let statement = connection.prepared(HELD).await?;
         if let Some(row) = connection.client.query_opt(&statement, &[&claim.name]).await? {
             return Err(Stopped::Refused(Refusal::Held(held_in(&row)?)));
@@ -252,7 +253,7 @@ fn milliseconds(time: Duration) -> f64 {
     time.as_millis() as f64
 }
 
-/// What is known of a lease.
+/// Queries a lease.
 pub(super) const HELD: &str =
     "SELECT fence, holder, expires <= clock_timestamp() FROM isthmus.leases WHERE name = $1";
 
@@ -260,14 +261,14 @@ pub(super) fn held_in(row: &Row) -> Result<HeldLease, Error> {
     Ok(HeldLease { fence: Fence(row.try_get(0)?), holder: row.try_get(1)?, is_over: row.try_get(2)? })
 }
 
-/// A record's version now.
+/// The current version of a record.
 async fn found(connection: &mut Connection, kind: Kind, number: RecordNumber) -> Result<Option<i64>, Error> {
     let text = format!("SELECT version FROM isthmus.{} WHERE number = $1", kind.table());
     version(connection, &text, number).await
 }
 
-/// The newest record of a key. Whoever else asks for it in a batch waits until this one has ended: a record that is not
-/// there yet cannot be locked, so the key is.
+/// The newest record of a key. Locks the key until the batch ends, because records that do not
+/// exist yet cannot be locked.
 async fn newest_of(
     connection: &mut Connection,
     kind: Kind,

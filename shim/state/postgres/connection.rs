@@ -1,4 +1,4 @@
-//! Connections, and which of their faults mean that they are worth another attempt.
+//! Connections, and which of their errors are retryable.
 
 use std::collections::HashMap;
 use std::error::Error as _;
@@ -10,18 +10,18 @@ use tokio_postgres::{Client, Config, Error, Statement};
 
 use super::tls::Tls;
 
-/// How many connections there are at most. Replicas share a server, which has a hundred by default.
+/// Maximum number of connections. Replicas share a server, whose default limit is a hundred.
 const MOST: usize = 8;
 
-/// A connection, and what the server has prepared for it.
+/// A connection and its prepared statements.
 pub(super) struct Connection {
     pub(super) client: Client,
     statements: HashMap<String, Statement>,
-    /// Which process of the server serves it, and since when.
+    /// Id and start time of the server's process.
     pub(super) backend: (i32, String),
 }
 
-/// Connections that wait to be used again.
+/// Idle connections.
 pub(super) struct Pool {
     config: Config,
     tls: Tls,
@@ -29,8 +29,8 @@ pub(super) struct Pool {
     permits: Semaphore,
 }
 
-/// A connection that somebody uses. It goes back only when it is said to be whole: what was broken off in the middle of
-/// something is closed.
+/// A connection in use. It is returned to the pool explicitly; one that was dropped in the middle
+/// of an operation is closed.
 pub(super) struct Used<'a> {
     pool: &'a Pool,
     pub(super) connection: Connection,
@@ -42,7 +42,7 @@ impl Pool {
         Self { config, tls, idle: Mutex::default(), permits: Semaphore::new(MOST) }
     }
 
-    /// A connection: one that waits, or a new one.
+    /// An idle or a new connection.
     pub(super) async fn take(&self) -> Result<Used<'_>, Error> {
         let permit = self.permits.acquire().await.expect("nobody closes the permits");
         let connection = loop {
@@ -58,7 +58,7 @@ impl Pool {
 
     async fn connect(&self) -> Result<Connection, Error> {
         let (client, connection) = self.config.connect(self.tls.clone()).await?;
-        // Ends when the client is dropped, or the connection is lost; whoever uses it is told then.
+        // Ends when the client is dropped, or the connection is lost, which its user notices.
         tokio::spawn(async move { connection.await.ok() });
         let row = client
             .query_one(
@@ -72,14 +72,14 @@ impl Pool {
 }
 
 impl Used<'_> {
-    /// Gives it back, for others to use.
+    /// Returns it to the pool.
     pub(super) fn put_back(self) {
         self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner).push(self.connection);
     }
 }
 
 impl Connection {
-    /// A statement, which the server reads once for each connection.
+    /// A statement, prepared once for each connection.
     pub(super) async fn prepared(&mut self, text: &str) -> Result<Statement, Error> {
         if let Some(statement) = self.statements.get(text) {
             return Ok(statement.clone());
@@ -90,8 +90,8 @@ impl Connection {
     }
 }
 
-/// Whether the connection was lost or the server is restarting, or the transaction stood in another one's way: all of
-/// which is different the next time.
+/// Whether the connection was lost, the server is restarting, or the transaction conflicted with
+/// another: a retry may succeed.
 pub(super) fn is_retryable(error: &Error) -> bool {
     match error.code() {
         Some(code) => {
@@ -106,7 +106,7 @@ pub(super) fn is_retryable(error: &Error) -> bool {
             passing.contains(code) || code.code().starts_with("08")
         }
         None => {
-            // A certificate that cannot be trusted comes as an error of reading or writing, too.
+            // An untrusted certificate is an I/O error, too.
             error.is_closed()
                 || error.source().and_then(|source| source.downcast_ref::<std::io::Error>()).is_some_and(
                     |error| {

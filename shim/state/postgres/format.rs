@@ -1,4 +1,4 @@
-//! The tables, in a schema of their own, and the version of their format.
+//! The tables, in their own schema, and their format version.
 
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
@@ -6,14 +6,14 @@ use tokio_postgres::error::SqlState;
 use super::connection::Connection;
 use crate::store::Kind;
 
-/// The version of the tables below.
+/// Version of the tables.
 pub(super) const FORMAT: i64 = 4;
 
-/// What processes that create the tables of one database wait for each other with: "isth" in ASCII.
+/// Advisory lock for creating the tables: "isth" in ASCII.
 const LOCK: i64 = 0x6973_7468;
 
-/// Keys are bytes, because PostgreSQL's text cannot hold a zero character; and they are found by a hash, because its
-/// indexes cannot hold a long one.
+/// Keys are bytes, because PostgreSQL's text cannot contain NUL; and they are indexed by a hash,
+/// because indexes limit the length.
 const TABLES: &str = "
     CREATE TABLE isthmus.leases (
         name    text PRIMARY KEY,
@@ -42,7 +42,7 @@ fn table_of(kind: Kind) -> String {
     )
 }
 
-/// The version of a database's format. `None`: there are no tables.
+/// The format version of a database; `None` without tables.
 pub(super) async fn found(connection: &Connection) -> Result<Option<i64>, Error> {
     match connection.client.query_one("SELECT version FROM isthmus.format", &[]).await {
         Ok(row) => row.try_get(0),
@@ -65,7 +65,7 @@ pub(super) async fn create(connection: &mut Connection) -> Result<(), Error> {
     if has_tables {
         return Ok(());
     }
-    // A schema that an administrator has made need not be ours to make.
+    // An administrator may have created the schema, and this user may lack the right.
     if !has_schema {
         transaction.batch_execute("CREATE SCHEMA isthmus").await?;
     }

@@ -1,4 +1,4 @@
-//! What is of PostgreSQL alone: connections that are lost, TLS, who creates the tables.
+//! Behaviour of PostgreSQL only: lost connections, TLS, creation of the tables.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ fn server_of(world: &World) -> ServerAddress {
     }
 }
 
-/// A way to the server that is cut on request.
+/// A proxy to the server that interrupts connections on request.
 struct Cut {
     address: ServerAddress,
     plan: Arc<Plan>,
@@ -28,20 +28,20 @@ struct Cut {
 
 #[derive(Default)]
 struct Plan {
-    /// What to do when a commit is asked for, for the next so many times.
+    /// Where to interrupt the following commits.
     cut: Mutex<Option<Where>>,
     commits: AtomicUsize,
-    /// Nobody gets through.
+    /// Refuses all connections.
     is_away: AtomicBool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Where {
-    /// The server never hears of the commit.
+    /// Before the server receives the commit.
     Before,
-    /// The server commits, and its answer is lost.
+    /// After the commit, before its response.
     After,
-    /// The same, and the server cannot be reached any more.
+    /// The same, and the server stays unreachable.
     AfterAndForGood,
 }
 
@@ -83,7 +83,7 @@ impl Cut {
     }
 }
 
-/// Passes bytes on, until a commit is to be cut.
+/// Forwards bytes until a commit is to be interrupted.
 async fn pass(client: tokio::net::TcpStream, server: UnixStream, plan: &Plan) {
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
@@ -93,7 +93,7 @@ async fn pass(client: tokio::net::TcpStream, server: UnixStream, plan: &Plan) {
         let mut buffer = vec![0; 1 << 16];
         while let Ok(read @ 1..) = from_server.read(&mut buffer).await {
             if is_cut.load(Ordering::SeqCst) {
-                // The answer to the commit: it has happened, and nobody hears of it.
+                // The response to the commit is dropped.
                 return;
             }
             if to_client.write_all(&buffer[..read]).await.is_err() {
@@ -170,13 +170,13 @@ async fn a_connection_that_is_lost_after_the_commit_does_not_make_it_happen_twic
 async fn a_server_that_does_not_come_back_leaves_a_commit_unknown() {
     let world = World::postgres().await;
     let cut = Cut::to(&world).await;
-    // Long enough for a machine that has much else to do; it is waited for three times.
+    // Long enough for a loaded machine; it is waited for three times.
     let store = cut.store(Duration::from_secs(2)).await;
     cut.at_next_commit(Where::AfterAndForGood);
     let error = store.commit(Batch::of(add("a", b"one"))).await.expect_err("nobody knows");
     assert!(matches!(error, StoreError::Unknown { .. }), "{error}");
     assert!(error.to_string().contains("before doing it again"), "{error}");
-    // What has not got as far as that is no riddle.
+    // An interruption before the commit has a known outcome.
     let error = store.commit(Batch::of(add("b", b"two"))).await.expect_err("the server is away");
     assert!(matches!(error, StoreError::Server { .. }), "{error}");
     let error = store.find(Kind::Object, &key("a")).await.expect_err("the server is away");

@@ -1,6 +1,6 @@
-//! TLS to the server: rustls, as everywhere, with the system's authorities or those of a file.
+//! TLS to the server: rustls, with the system's CAs or those of a file.
 //!
-//! The server's certificate and its name are always checked: what is not checked protects from nobody.
+//! The server's certificate and its name are always verified.
 
 use std::io;
 use std::path::Path;
@@ -17,7 +17,7 @@ use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream}
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream as RustlsStream;
 
-/// TLS cannot be set up.
+/// Setting up TLS failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TlsError {
     #[error("the authorities in {path} cannot be read; ISTHMUS_STORE_CA is a file of certificates in PEM")]
@@ -34,12 +34,12 @@ pub(super) enum TlsError {
     Configuration(#[from] TrustError),
 }
 
-/// Makes connections with TLS.
+/// Creates connections with TLS.
 #[derive(Clone)]
 pub(super) struct Tls(Arc<ClientConfig>);
 
 impl Tls {
-    /// Trusts the authorities in a file, or the system's.
+    /// Trusts the CAs in a file, or the system's.
     pub(super) fn new(authorities: Option<&Path>) -> Result<Self, TlsError> {
         let known = match authorities {
             Some(path) => {
@@ -51,7 +51,7 @@ impl Tls {
                 }
                 known
             }
-            // What the system has that cannot be read is of no use; what can may be enough.
+            // Unreadable certificates of the system are ignored; the others may suffice.
             None => {
                 let known = rustls_native_certs::load_native_certs().certs;
                 if known.is_empty() {
@@ -64,7 +64,7 @@ impl Tls {
     }
 }
 
-/// One connection that is about to be made.
+/// A connection that is being established.
 pub(super) struct Connect {
     connector: TlsConnector,
     name: ServerName<'static>,
@@ -79,7 +79,7 @@ where
     type Error = rustls::pki_types::InvalidDnsNameError;
 
     fn make_tls_connect(&mut self, domain: &str) -> Result<Connect, Self::Error> {
-        // A socket file has no name; servers do not offer TLS on it either.
+        // A Unix socket has no name; servers do not offer TLS on it either.
         let domain = if domain.is_empty() { "localhost" } else { domain };
         let name = ServerName::try_from(domain.to_owned())?;
         Ok(Connect { connector: TlsConnector::from(Arc::clone(&self.0)), name })

@@ -13,10 +13,10 @@ use crate::store::{
 
 type Result<T> = std::result::Result<T, Stopped<rusqlite::Error>>;
 
-/// Does a batch.
+/// Applies a batch.
 ///
 /// # Errors
-/// When it is refused or fails; what it has done until then is to be undone.
+/// When it is refused or fails; the caller rolls it back.
 pub(super) fn make(connection: &Connection, batch: &Batch) -> Result<Committed> {
     for (kind, place) in &batch.require {
         require(connection, *kind, *place)?;
@@ -83,7 +83,7 @@ fn make_change(connection: &Connection, change: &Change) -> Result<Option<Record
                     kind.table()
                 ))?
                 .query_row((number.0,), |row| {
-                    // Of a damaged row anything may have become.
+                    // A damaged row may contain anything.
                     Ok(row.get_ref(0)?.as_blob().map(<[u8]>::to_vec).unwrap_or_default())
                 })
                 .optional()?;
@@ -122,7 +122,7 @@ fn insert(
     index::add(connection, kind, &key_hash, place.number)
 }
 
-/// Refuses the batch unless a record is of this version.
+/// Refuses the batch unless a record has this version.
 fn require(connection: &Connection, kind: Kind, place: RecordRef) -> Result<()> {
     let number = place.number;
     let version = version(connection, kind, number)?;
@@ -132,7 +132,7 @@ fn require(connection: &Connection, kind: Kind, place: RecordRef) -> Result<()> 
     Err(Stopped::Refused(Refusal::Changed { kind, number, version }))
 }
 
-/// A record's version now.
+/// The current version of a record.
 fn version(connection: &Connection, kind: Kind, number: RecordNumber) -> rusqlite::Result<Option<i64>> {
     connection
         .prepare_cached(&format!("SELECT version FROM {} WHERE number = ?1", kind.table()))?
@@ -140,7 +140,7 @@ fn version(connection: &Connection, kind: Kind, number: RecordNumber) -> rusqlit
         .optional()
 }
 
-/// Takes a lease.
+/// Acquires a lease.
 fn take(connection: &Connection, claim: &Claim) -> Result<Lease> {
     if let Some(held) = held(connection, &claim.name)?
         && !held.is_over
@@ -158,7 +158,6 @@ fn take(connection: &Connection, claim: &Claim) -> Result<Lease> {
     Ok(Lease { name: claim.name.clone(), fence })
 }
 
-/// What is known of a lease.
 pub(super) fn held(connection: &Connection, name: &str) -> rusqlite::Result<Option<HeldLease>> {
     connection
         .prepare_cached("SELECT fence, holder, expires FROM leases WHERE name = ?1")?
@@ -169,7 +168,7 @@ pub(super) fn held(connection: &Connection, name: &str) -> rusqlite::Result<Opti
         .optional()
 }
 
-/// Records and leases have their numbers from one counter.
+/// Records and leases share one counter.
 fn next_number(connection: &Connection) -> rusqlite::Result<i64> {
     let (last, opposite): (i64, i64) = connection
         .prepare_cached(
@@ -182,7 +181,8 @@ fn next_number(connection: &Connection) -> rusqlite::Result<i64> {
     Ok(last)
 }
 
-/// Milliseconds since 1970. Leases go by it: a clock that is set forward ends them early, which fences make harmless.
+/// Milliseconds since 1970, the clock of leases: one that is set forward expires them early, which
+/// fences make harmless.
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)

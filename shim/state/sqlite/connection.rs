@@ -1,6 +1,7 @@
-//! Connections to the file, and which of their faults mean that the file is damaged.
+//! Connections to the file, and which errors mean that it is damaged.
 //!
-//! The directory and the file belong to the user alone; SQLite gives its log and index files the mode of the database.
+//! Only the user may access the directory and the file; SQLite gives its log and index the mode of
+//! the database.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -13,20 +14,20 @@ use rusqlite::{Connection, ErrorCode};
 
 use crate::store::StoreError;
 
-/// How long a process waits for another one's change. A change takes milliseconds, on a slow disk some hundred; a longer
-/// wait means a process that hangs.
+/// How long a process waits for another's change, which takes milliseconds, on slow disks some
+/// hundred.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long to let another process finish before the log is switched again.
+/// Delay before another attempt to enable the log.
 const SWITCH_AGAIN: Duration = Duration::from_millis(5);
 
-/// How large a database is at least, in bytes: one page of the smallest size.
+/// Minimum size of a database in bytes: one page of the smallest size.
 const SMALLEST: u64 = 512;
 
-/// How many prepared statements a connection keeps: there are about fifteen for each kind of record.
+/// Size of a connection's statement cache: about fifteen for each kind of record.
 const STATEMENTS: usize = 100;
 
-/// Opens the file as it is, for a look before anything of it is changed, the kind of its journal included.
+/// Opens the file for checks before anything is changed, its journal mode included.
 pub(super) fn opened(path: &Path) -> Result<Connection, StoreError> {
     let failed = |doing| move |error| failed(path, doing, Arc::new(error));
     let connection = Connection::open(path).map_err(failed("opening it"))?;
@@ -34,7 +35,6 @@ pub(super) fn opened(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Opens the file for use.
 pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     let failed = |doing| move |error| failed(path, doing, Arc::new(error));
     let connection = opened(path)?;
@@ -44,11 +44,11 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Switches to write-ahead logging, which costs nothing where the file has it already. Where a file system cannot do it the
-/// rollback journal stays, which is slower and as durable.
+/// Enables write-ahead logging, unless enabled. If the file system does not support it, the
+/// rollback journal remains, which is slower and as durable.
 ///
-/// SQLite does not wait by itself here: two that read the file and both want to change its header would wait for each other
-/// for ever, so it refuses one of them at once, which then has to begin anew.
+/// SQLite does not wait here: two processes that read the file and both want to change its header
+/// would deadlock, so one of them is refused and must retry.
 fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -64,8 +64,8 @@ fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     }
 }
 
-/// Makes the directory and the file for the user alone, and sees to it that their names are on the disk as well: SQLite takes
-/// care of what is in the file, not of where the file is.
+/// Creates the directory and the file for the user alone, and makes their names durable, which
+/// SQLite does not.
 pub(super) fn prepare_file(path: &Path) -> Result<(), StoreError> {
     let prepare = || {
         let directory =
@@ -84,14 +84,14 @@ pub(super) fn prepare_file(path: &Path) -> Result<(), StoreError> {
     };
     let length = prepare().map_err(|error| StoreError::Create { path: path.to_owned(), error })?.len();
     if (1..SMALLEST).contains(&length) {
-        // SQLite would take it for a new one.
+        // SQLite would treat it as a new one.
         let found = format!("it has {length} bytes, and the smallest database has {SMALLEST}");
         return Err(StoreError::Corrupt { path: path.to_owned(), doing: "opening it", error: found.into() });
     }
     Ok(())
 }
 
-/// Whether the file itself is what is wrong.
+/// Whether the file itself is damaged.
 pub(super) fn is_corruption(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),

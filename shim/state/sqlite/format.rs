@@ -1,7 +1,8 @@
-//! The tables, and whose file it is.
+//! The tables, and the owner of a file.
 //!
-//! A file is ours by its `application_id`, and its format's version is its `user_version`. Both are looked at before anything
-//! is changed, as well as that a new file is empty: a database of another program stays exactly as it is.
+//! Its `application_id` identifies the program, and its `user_version` the format. Both are checked
+//! before anything is changed, and so is that a new file is empty: another program's database stays
+//! unchanged.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,15 +13,14 @@ use super::connection::failed;
 use super::index;
 use crate::store::{Kind, StoreError};
 
-/// The version of the tables below.
+/// Version of the tables.
 pub(super) const FORMAT: i64 = 2;
 
-/// What SQLite has for telling the files of programs apart: "isth" in ASCII.
+/// SQLite's `application_id`: "isth" in ASCII.
 pub(super) const APPLICATION: i64 = 0x6973_7468;
 
-/// Ids and the other parts of keys are bytes, because what SQLite calls text ends at a zero character for some of its
-/// functions. The counter stands there twice, once as its own opposite: a number that is given out again could be taken
-/// for what had it before.
+/// Ids and other parts of keys are bytes, because some SQLite functions end text at NUL. The
+/// counter is stored twice, once as its complement: a number must not be reused.
 const TABLES: &str = "
     CREATE TABLE leases (
         name    TEXT PRIMARY KEY,
@@ -48,16 +48,16 @@ fn table_of(kind: Kind) -> String {
     )
 }
 
-/// Whose file it is.
+/// The owner of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// Nobody's: there is nothing in it.
+    /// None: it is empty.
     Nobody,
     /// A state store of this format.
     Ours,
 }
 
-/// Finds out whose file it is. Nothing is changed.
+/// The owner of a file. Changes nothing.
 ///
 /// # Errors
 /// When it is another program's, or a state store of another format.
@@ -76,7 +76,7 @@ pub(super) fn owner(connection: &Connection, path: &Path) -> Result<Owner, Store
     }
 }
 
-/// Makes the tables in an empty file. Under a lock, as several processes may do so at once.
+/// Creates the tables in an empty file, under a lock, as several processes may do so at once.
 pub(super) fn create(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let failed = |error| failed(path, "making its tables", Arc::new(error));
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;

@@ -1,24 +1,22 @@
-//! The index by key: finds the records of a key, and knows that there are no others.
+//! The index by key: finds all records of a key.
 //!
-//! SQLite does not notice every fault of a file. A damaged page of an index may hide an entry, and
-//! a search then finds nothing where there is something. So the entries are in two tables, which
-//! share no page: a search reads both, and an entry that only one of them has is an error. That
-//! takes two reads in a store of any size, where a check of the whole file takes seconds. A change
-//! adds and removes the same entries in both, so it never hides a difference that is there.
+//! SQLite does not detect every fault of a file: a damaged index page may hide an entry, and a
+//! search then returns nothing. So the entries are in two tables, which share no page: a search
+//! reads both, and a difference is an error. That takes two reads in a store of any size; a check
+//! of the whole file takes seconds. Changes are the same in both, so they never hide a difference.
 
 use rusqlite::Connection;
 
 use crate::store::{Kind, RecordNumber};
 
-/// Why the records of a key are not known.
+/// Error when the copies differ.
 const HIDDEN: &str = "the two copies of the index differ, so that records may be missing";
 
-/// The two copies of a kind's index.
+/// Tables of a kind's index.
 fn copies(kind: Kind) -> [String; 2] {
     ["by_key", "by_key_again"].map(|copy| format!("{}_{copy}", kind.table()))
 }
 
-/// Creates the tables of a kind.
 pub(super) fn create(connection: &Connection, kind: Kind) -> rusqlite::Result<()> {
     copies(kind).iter().try_for_each(|copy| {
         connection.execute_batch(&format!(
@@ -31,7 +29,7 @@ pub(super) fn create(connection: &Connection, kind: Kind) -> rusqlite::Result<()
     })
 }
 
-/// The numbers of a key's records, newest first. To be called within a transaction.
+/// The numbers of a key's records, newest first. Requires a transaction.
 ///
 /// # Errors
 /// When an entry may be hidden.
@@ -54,7 +52,7 @@ pub(super) fn numbers(
     Ok(numbers)
 }
 
-/// Adds the entry of a new record.
+/// Adds a new record.
 pub(super) fn add(
     connection: &Connection,
     kind: Kind,
@@ -69,8 +67,7 @@ pub(super) fn add(
     })
 }
 
-/// Removes the entry of a record. `key_hash` is what is in its row, where it may be damaged; then
-/// the entry is searched for.
+/// Removes a record. `key_hash` is the row's, which may be damaged; then the entry is searched for.
 pub(super) fn remove(
     connection: &Connection,
     kind: Kind,
@@ -88,10 +85,9 @@ pub(super) fn remove(
     })
 }
 
-/// Whether there are as many records, of the same numbers, as each copy has entries. To be called
-/// within a transaction.
+/// Whether the records have the same numbers as the entries of each copy. Requires a transaction.
 pub(super) fn check(connection: &Connection, kind: Kind) -> rusqlite::Result<Result<(), String>> {
-    // Numbers begin with 1, and so do lists. A damaged number may be as large as numbers go.
+    // Numbers begin with 1. A damaged number may be very large.
     let count = |table: &str| {
         let statement =
             format!("SELECT count(*), coalesce(sum(number & 0xffffffff), 0) FROM {table} WHERE number > 0");

@@ -1,4 +1,4 @@
-//! What is of SQLite alone: the file, its log, its structure.
+//! Behaviour of SQLite only: the file, its log, its structure.
 
 mod damage;
 
@@ -48,7 +48,7 @@ async fn a_file_that_is_no_database_is_named() {
     assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
 }
 
-/// Neither their contents nor the kind of their journal.
+/// Neither contents nor journal mode change.
 #[tokio::test]
 async fn databases_of_other_programs_are_refused_and_stay_as_they_are() {
     let files = [
@@ -86,7 +86,7 @@ async fn nothing_is_written_to_a_store_that_was_removed_or_replaced() {
     assert!(matches!(error, StoreError::Removed { .. }), "{error}");
 }
 
-/// A lock that keeps the writer from writing.
+/// A lock that blocks the writer.
 fn locked(path: &Path) -> Connection {
     let connection = Connection::open(path).expect("a database");
     connection.execute_batch("BEGIN IMMEDIATE").expect("a lock");
@@ -116,7 +116,7 @@ async fn callers_wait_for_room_in_a_full_queue() {
     let lock = locked(&path);
     let commits: Vec<_> = (0..2 * QUEUE).map(|number| store.commit(add(&number.to_string()))).collect();
     let queue = store.writer.queue.as_ref().expect("the queue of an open store");
-    // The writer may have taken what it commits together.
+    // The writer may have taken batches of one commit.
     assert!(queue.max_capacity() == QUEUE && queue.capacity() <= QUEUE / 4, "no more is handed over");
     lock.execute_batch("COMMIT").expect("the end of the lock");
     for commit in commits {

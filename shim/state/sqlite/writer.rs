@@ -1,7 +1,8 @@
-//! The thread that writes.
+//! The writer thread.
 //!
-//! Each commit waits for the disk, and SQLite has one writer at a time. What comes while the disk is busy is therefore
-//! committed together afterwards, each batch in a savepoint of its own: eight changes at once take hardly longer than one.
+//! Each commit waits for the disk, and SQLite has one writer at a time. So batches that arrive
+//! while the disk is busy are committed together, each in its own savepoint: eight concurrent
+//! changes take hardly longer than one.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -17,27 +18,27 @@ use super::batch;
 use super::connection::failed;
 use crate::store::{Batch, Committed, Durability, Pending, Stopped, StoreError};
 
-/// How many batches are committed together at most.
+/// Maximum number of batches in a commit.
 const TOGETHER: usize = 64;
 
-/// How many batches may wait: as many as four commits take, so that the thread always finds enough to commit together.
-/// What comes then waits with its caller for room, so a disk that is slow or locked slows callers down, and what is in
-/// memory stays bounded by how many of them there are.
+/// Maximum number of queued batches: those of four commits, so that the thread always finds enough.
+/// Further callers wait for room, so that a slow or locked disk slows callers down, and memory is
+/// bounded by their number.
 pub(super) const QUEUE: usize = 4 * TOGETHER;
 
-/// What is being done when a batch fails.
+/// The operation in errors.
 const DOING: &str = "changing records";
 
-/// The thread, and the way to it.
+/// The thread and its queue.
 #[derive(Debug)]
 pub(super) struct Writer {
     path: PathBuf,
-    /// `None` only while this is dropped.
+    /// `None` only during drop.
     pub(super) queue: Option<mpsc::Sender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Something to write, and where the answer goes.
+/// A batch and the sender of its outcome.
 #[derive(Debug)]
 pub(super) struct Job {
     batch: Batch,
@@ -45,7 +46,6 @@ pub(super) struct Job {
 }
 
 impl Writer {
-    /// Starts the thread.
     pub(super) fn start(connection: Connection, path: PathBuf) -> Result<Self, StoreError> {
         let (queue, jobs) = mpsc::channel(QUEUE);
         let at = path.clone();
@@ -56,13 +56,13 @@ impl Writer {
         Ok(Self { path, queue: Some(queue), thread: Some(thread) })
     }
 
-    /// Hands a batch over at once, and not at the first poll: a change that was begun is finished, even if its caller does not
-    /// wait for it. Where the queue is full, a task of the runtime waits for room.
+    /// Queues a batch at once, not at the first poll: a change is finished even if its caller does
+    /// not wait for it. If the queue is full, a task waits for room.
     pub(super) fn commit<'a>(&self, batch: Batch) -> Pending<'a, Committed> {
         let (answer, answered) = oneshot::channel();
         let waiting = self.queue.as_ref().and_then(|queue| match queue.try_send(Job { batch, answer }) {
             Err(TrySendError::Full(job)) => Some((queue.clone(), job)),
-            // A thread that has ended drops the job, and with it the sender of the answer.
+            // A thread that has ended drops the job, and with it the sender.
             Ok(()) | Err(TrySendError::Closed(_)) => None,
         });
         let waiting = waiting.and_then(|(queue, job)| {
@@ -86,15 +86,16 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// What was handed over is written before the program ends, as a runtime waits for its blocking threads; the thread
-    /// that drops this waits until one of these has taken over, and not for the disk, since other tasks run on it.
+    /// Queued batches are written before the program exits, as a runtime waits for its blocking
+    /// threads; the dropping thread waits only until one of these has taken over, not for the disk,
+    /// since other tasks run on it.
     fn drop(&mut self) {
         self.queue = None;
         let Some(thread) = self.thread.take() else { return };
         let thread = Arc::new(Mutex::new(Some(thread)));
         let wait = {
             let thread = Arc::clone(&thread);
-            // A thread that panicked has reported it already.
+            // A thread that panicked has already reported it.
             move || drop(thread.lock().unwrap_or_else(PoisonError::into_inner).take().map(JoinHandle::join))
         };
         let Ok(runtime) = Handle::try_current() else { return wait() };
@@ -104,7 +105,8 @@ impl Drop for Writer {
             started.send(()).ok();
             waits();
         }));
-        // A runtime that shuts down drops what it has not started, and with it the sender. It runs no other tasks then.
+        // A runtime that shuts down drops what it has not started, and with it the sender. It runs
+        // no other tasks then.
         if has_started.recv().is_err() {
             wait();
         }
@@ -113,12 +115,12 @@ impl Drop for Writer {
 
 fn write(mut connection: Connection, path: &Path, mut jobs: mpsc::Receiver<Job>) {
     let opened = identity(path);
-    // As it was opened.
+    // The initial mode.
     let mut durability = Durability::Durable;
     let mut group = Vec::with_capacity(TOGETHER);
     while jobs.blocking_recv_many(&mut group, TOGETHER) > 0 {
         if identity(path) != opened {
-            // SQLite would go on writing to a file that no other process finds.
+            // SQLite would continue to write to a file that no other process finds.
             let removed = || StoreError::Removed { location: path.display().to_string() };
             group.drain(..).for_each(|job| job.answer(Err(removed())));
             continue;
@@ -144,7 +146,7 @@ fn write(mut connection: Connection, path: &Path, mut jobs: mpsc::Receiver<Job>)
     }
 }
 
-/// Which file it is: its device and its number there.
+/// The identity of a file: device and inode.
 fn identity(path: &Path) -> Option<(u64, u64)> {
     let metadata = path.metadata().ok()?;
     Some((metadata.dev(), metadata.ino()))
@@ -158,7 +160,7 @@ fn switch(connection: &Connection, durability: Durability) -> rusqlite::Result<(
     connection.pragma_update(None, "synchronous", mode)
 }
 
-/// Does jobs in one transaction. What fails of one is undone alone.
+/// Commits jobs in one transaction, and rolls back those that fail.
 fn commit(connection: &mut Connection, group: &[Job]) -> rusqlite::Result<Vec<rusqlite::Result<Committed>>> {
     let mut transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut outcomes = Vec::with_capacity(group.len());
@@ -166,7 +168,7 @@ fn commit(connection: &mut Connection, group: &[Job]) -> rusqlite::Result<Vec<ru
         let mut savepoint = transaction.savepoint()?;
         let outcome = batch::make(&savepoint, &job.batch);
         if outcome.is_err() {
-            // A full disk ends the whole transaction; then this fails too, and so do all.
+            // A full disk aborts the whole transaction; then this fails too, and so do all.
             savepoint.rollback()?;
         }
         savepoint.commit()?;
@@ -181,7 +183,7 @@ fn commit(connection: &mut Connection, group: &[Job]) -> rusqlite::Result<Vec<ru
 }
 
 impl Job {
-    /// Nobody may wait for it any more.
+    /// The receiver may be gone.
     fn answer(self, outcome: Result<Committed, StoreError>) {
         self.answer.send(outcome).ok();
     }

@@ -1,4 +1,4 @@
-//! Rows that are not as they were written.
+//! Damaged rows.
 
 use super::over_each_store;
 use super::world::{World, add, bytes_of, commit, commit_one, key, result, results, saved};
@@ -32,7 +32,7 @@ async fn whatever_is_changed_in_a_row_it_is_found_out(world: &World) {
     }
     for (count, change) in changes.into_iter().enumerate() {
         world.sql("DELETE FROM objects").await;
-        // Another one each time: what was deleted behind the store's back is missed as well.
+        // A new id each time: deleted rows are missed as well.
         let id = format!("id {count:02}");
         let place = commit_one(&store, add(&id, b"sealed")).await.expect("a place");
         assert_eq!(bytes_of(&store, &id).await, [b"sealed"]);

@@ -1,4 +1,4 @@
-//! Objects in a store, with whichever key.
+//! Objects in a store, with all kinds of keys.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ async fn objects_of_one_id_are_kept_apart(world: &World) {
 async fn a_wrong_key_is_told_at_once_and_never_as_damage(world: &World) {
     let digits = |digit: &str| KeySource::Digits(Secret::new(digit.repeat(64)));
     let ours = EncryptedStore::over(world.store().await, &digits("a")).await.expect("a state store");
-    // Not even a record is needed for it.
+    // Without any record.
     let sources = [digits("b"), KeySource::Passphrase(Secret::new("words".to_owned()))];
     for wrong in &sources {
         let error = EncryptedStore::over(world.store().await, wrong).await.expect_err("the wrong key");

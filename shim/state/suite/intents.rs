@@ -1,4 +1,4 @@
-//! The journal: what was begun, and how it ended.
+//! The journal.
 
 use bytes::Bytes;
 
@@ -51,13 +51,13 @@ async fn conditions(store: &EncryptedStore) -> Vec<Condition> {
         .collect()
 }
 
-/// As if whoever holds leases and intents had been killed, and its number were somebody else's now.
+/// Simulates that all holders of leases were killed, and their process ids reused.
 async fn kill_holders(world: &World) {
     let text = format!("'{}'", crate::holder::Holder::ended().text());
     assert!(world.sql(&format!("UPDATE leases SET holder = {text}")).await > 0, "there are leases");
 }
 
-/// Begins what nobody else is at.
+/// Begins an operation that no other process is working on.
 pub(super) async fn begin(
     store: &EncryptedStore,
     kind: OperationKind,
@@ -137,7 +137,7 @@ async fn an_intent_without_an_end_is_interrupted_when_its_process_has_ended(worl
     let report = open[0].report();
     assert!(report.contains("nobody knows whether it has happened"), "{report}");
     begun.end().await.expect("ended");
-    // An operation that broke off within a process that goes on.
+    // An interrupted operation in a process that continues.
     drop(begin(&store, OperationKind::Create, "", None).await);
     loop {
         match &conditions(&store).await[..] {
@@ -162,7 +162,7 @@ async fn nobody_else_changes_an_object_that_is_being_changed(world: &World) {
     let process = format!("process {}", std::process::id());
     assert!(error.to_string().contains(&process) && error.to_string().contains("60 s"), "{error}");
     assert_eq!(conditions(&theirs).await.len(), 1, "what was refused is not in the journal");
-    // Another object of the same id is another object.
+    // Another object with the same id.
     begin(&theirs, OperationKind::Update, "a", Some(other.number)).await.end().await.expect("ended");
     begun.end().await.expect("ended");
     begin(&theirs, OperationKind::Delete, "a", Some(place.number)).await.end().await.expect("ended");
@@ -268,7 +268,7 @@ async fn of_two_that_choose_one_key_in_the_same_moment_one_is_refused(world: &Wo
         let again = refused.store_unconfirmed(&none, &result, Some(&known)).await.expect("an answer");
         again.expect("it knows of the other now").1.confirm().await.expect("answered");
     }
-    // A record that was looked at and has changed, too.
+    // A record that has changed since it was read.
     let known = seen(&ours).await;
     ours.replace(known[0], &key("none"), &saved("changed")).await.expect("replaced");
     let mut begun = begin(&theirs, OperationKind::Create, "", None).await;

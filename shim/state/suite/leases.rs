@@ -1,4 +1,4 @@
-//! Leases: one holder at a time, and no writing for who has lost his.
+//! Leases: one holder at a time, and no writes after losing it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +29,7 @@ async fn take(store: &Arc<dyn Store>, claim: Claim) -> Result<Lease, Refusal> {
     }
 }
 
-/// Whether the lease was still its holder's.
+/// Whether the lease was still held.
 async fn renew(store: &Arc<dyn Store>, lease: &Lease) -> bool {
     let renewal = Some((lease.clone(), HOUR));
     let committed = store.commit(Batch { renewal, ..Batch::default() }).await.expect("an answer");
@@ -81,7 +81,7 @@ async fn who_slept_until_another_one_took_over_cannot_write(world: &World) {
     assert_eq!(outcome, Committed::Refused(Refusal::Lost(lease.clone())));
     assert_eq!(bytes_of(&sleeper, "a").await, Vec::<Vec<u8>>::new());
     commit(&other, write(&newer, "b")).await;
-    // Giving back what one does not have any more takes it from nobody.
+    // Releasing a lost lease has no effect.
     commit(&sleeper, Batch { releases: vec![lease], ..Batch::default() }).await;
     assert!(held(&other).await.is_some_and(|held| held.fence == newer.fence));
 }

@@ -1,4 +1,4 @@
-//! Records: found, listed, changed, together or not at all.
+//! Records: finding, listing, atomic changes.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ async fn records_are_found_replaced_listed_and_removed(world: &World) {
     let replaced = commit_one(&store, replace("a", first, b"uno")).await.expect("a place");
     assert_eq!(replaced, RecordRef { version: 2, ..first });
     commit_one(&store, remove(second)).await;
-    // It is gone already.
+    // It is removed already.
     commit_one(&store, remove(second)).await;
     assert_eq!(bytes_of(&store, "a").await, [b"uno"]);
     let listed = |package| {
@@ -121,7 +121,7 @@ async fn kinds_do_not_mix(world: &World) {
     let intent = Change::Add { kind: Kind::Intent, key: key("a"), bytes: b"intent".to_vec() };
     let place = commit_one(&store, intent).await.expect("a place");
     assert_eq!(bytes_of(&store, "a").await, Vec::<Vec<u8>>::new());
-    // A number is of one kind.
+    // Numbers belong to a kind.
     commit_one(&store, remove(place)).await;
     let found = store.find(Kind::Intent, &key("a")).await.expect("records");
     assert_eq!(found.len(), 1, "{found:?}");

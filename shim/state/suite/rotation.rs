@@ -1,4 +1,4 @@
-//! Another key for a store, at whatever moment that is cut short.
+//! Rotation of keys, interrupted at any point.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -64,13 +64,13 @@ async fn after_a_rotation_only_the_new_key_opens_the_store(world: &World) {
     let tombstones = new.tombstones().find(&key("t"), std::time::UNIX_EPOCH).await.expect("tombstones");
     assert_eq!(tombstones.iter().map(|tombstone| &tombstone.deletion).collect::<Vec<_>>(), [&deletion]);
     assert_eq!(new.journal().open_intents().await.expect("intents").intents.len(), 1);
-    // Who still has the old key is told so, and writes nothing that nobody could read.
+    // A process with the old key gets an error, and writes nothing unreadable.
     assert!(is_wrong_key(&other.add(&key("d"), &saved("d")).await));
     assert!(is_wrong_key(&other.find(&key("a")).await));
     drop(begun);
 }
 
-/// A store that breaks after so many commits, as if the process had been killed.
+/// A store that fails after a number of commits, as if the process had been killed.
 #[derive(Debug)]
 struct Breaking {
     store: Arc<dyn Store>,
@@ -113,7 +113,7 @@ async fn a_rotation_that_is_cut_short_anywhere_can_be_done_again(world: &World) 
     }
     drop(store);
     let mut source = digits("0");
-    // Until a rotation needs no more commits than it was allowed.
+    // Until the rotation needs no more commits.
     for commits in 0.. {
         let next = KeySource::Digits(Secret::new(format!("{:064x}", commits + 1)));
         let store = world.store().await;
@@ -121,12 +121,12 @@ async fn a_rotation_that_is_cut_short_anywhere_can_be_done_again(world: &World) 
         let breaking = EncryptedStore::over(Arc::new(breaking), &source).await.expect("a state store");
         let is_done = breaking.rotate(&next).await.is_ok();
         if !is_done {
-            // What was begun is readable with the old key, which whoever has not heard of it uses.
+            // The old key still reads everything.
             let old = open(world, &source).await.expect("the old key");
             for id in ["a", "b", "c"] {
                 assert_eq!(results(&old, id).await, [id], "after {commits} commits");
             }
-            // With the new one too, as soon as there is anything of it.
+            // And the new one, once there is a row of it.
             if let Ok(new) = open(world, &next).await {
                 for id in ["a", "b", "c"] {
                     assert_eq!(results(&new, id).await, [id], "after {commits} commits");
@@ -189,7 +189,7 @@ async fn a_passphrase_takes_the_place_of_a_key_file_and_gets_another_one(world: 
     assert!(is_wrong_key(&open(world, &passphrase("one")).await));
     let store = open(world, &passphrase("two")).await.expect("a state store");
     assert_eq!(results(&store, "a").await, ["hunter2"]);
-    // The same words again: another key for the records, and another salt.
+    // The same passphrase, with another record key and salt.
     store.rotate(&passphrase("two")).await.expect("rotated");
     let store = open(world, &passphrase("two")).await.expect("a state store");
     assert_eq!(results(&store, "a").await, ["hunter2"]);
@@ -200,7 +200,7 @@ async fn the_own_key_file_is_replaced(world: &World) {
     store.add(&key("a"), &saved("hunter2")).await.expect("kept");
     let file = world.directory().join("state.key");
     let before = std::fs::read(&file).expect("a key");
-    // What is no key does not take its place.
+    // An invalid key does not replace the old one.
     let next = world.directory().join("state.key.new");
     std::fs::write(&next, "of a user").expect("written");
     store.rotate_own_key(world.directory()).await.expect_err("no key");

@@ -1,4 +1,4 @@
-//! Tombstones: how long they are effective, and what removes them.
+//! Tombstones: expiry and removal.
 
 use std::time::{Duration, SystemTime};
 
@@ -26,7 +26,7 @@ fn deletion(properties: u8, at: SystemTime) -> Deletion {
     Deletion { properties: [properties; 32], inputs: Some([properties + 100; 32]), at }
 }
 
-/// Now, to the millisecond that is stored.
+/// The current time, to the stored millisecond.
 fn now() -> SystemTime {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
     SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(since.as_millis()).expect("64 bits"))
@@ -78,7 +78,7 @@ async fn a_tombstone_expires_after_thirty_days_and_is_removed_by_a_later_one(wor
     assert_eq!(deletions(&store, "web", begin - DAY).await, [deletion(1, begin)], "a clock was set back");
     assert_eq!(rows(&store).await, 1);
 
-    // Another key, so that only the daily look at all of them finds it.
+    // Another key, so that only the daily sweep finds it.
     store.tombstones().add(&key("other"), &deletion(2, begin + 20 * DAY)).await.expect("written");
     assert_eq!(rows(&store).await, 2);
     store.tombstones().add(&key("third"), &deletion(3, begin + 31 * DAY)).await.expect("written");
@@ -141,7 +141,7 @@ async fn a_damaged_tombstone_counts_as_absent_and_is_removed(world: &World) {
     store.tombstones().add(&key("web"), &deletion(1, now())).await.expect("written");
     assert_eq!(world.sql(&format!("UPDATE tombstones SET sealed = {}", world.bytes(b"x"))).await, 1);
     assert_eq!(deletions(&store, "web", now()).await, []);
-    // By another process: this one has looked for expired ones today.
+    // By another process: this one has swept today.
     let other = world.encrypted_store().await;
     other.tombstones().add(&key("web"), &deletion(2, now())).await.expect("written");
     assert_eq!(rows(&other).await, 1, "the damaged one is removed");

@@ -23,18 +23,19 @@ pub(crate) struct World {
 
 enum Database {
     File,
-    /// Its name.
+    /// The database's name.
     Server(String),
 }
 
-/// The server of all tests of this program. It ends with the program, whose end closes its standard input.
+/// The server of all tests of this program. It exits with the program, which closes its standard
+/// input.
 pub(crate) struct Server {
     process: PostgresServer,
     certificates: TempDir,
 }
 
 impl Server {
-    /// The server, which is started when it is first needed.
+    /// The server, started on first use.
     pub(crate) fn shared() -> &'static Self {
         static SERVER: OnceLock<Server> = OnceLock::new();
         SERVER.get_or_init(|| {
@@ -55,7 +56,7 @@ impl Server {
         self.process.port
     }
 
-    /// The certificate that the server presents, which has signed itself.
+    /// The server's self-signed certificate.
     pub(crate) fn certificate(&self) -> PathBuf {
         self.certificates.path().join("server.crt")
     }
@@ -65,7 +66,7 @@ impl Server {
         self.process.address(database)
     }
 
-    /// Speaks to the server without the store.
+    /// Executes statements without the store.
     pub(crate) async fn execute(&self, database: &str, statement: &str) -> u64 {
         let config: tokio_postgres::Config = self.address(database).parse().expect("an address");
         let (client, connection) = config.connect(tokio_postgres::NoTls).await.expect("a connection");
@@ -92,7 +93,7 @@ impl World {
         Self { directory: tempfile::tempdir().expect("a directory"), database: Database::Server(name) }
     }
 
-    /// Where keys are.
+    /// The directory of keys.
     pub(crate) fn directory(&self) -> &std::path::Path {
         self.directory.path()
     }
@@ -110,7 +111,7 @@ impl World {
         self.directory.path().join("state.sqlite")
     }
 
-    /// Opens the database once more.
+    /// Opens the database again.
     pub(crate) async fn try_store(&self) -> Result<Arc<dyn Store>, StoreError> {
         Ok(match &self.address() {
             StoreAddress::File(path) => Arc::new(SqliteStore::open(path.clone()).await?),
@@ -122,7 +123,7 @@ impl World {
         self.try_store().await.expect("a store")
     }
 
-    /// A state store over the database, with the directory's own key.
+    /// A state store over the database, with the directory's key.
     pub(crate) async fn encrypted_store(&self) -> EncryptedStore {
         EncryptedStore::over(self.store().await, &self.own_key()).await.expect("a state store")
     }
@@ -131,7 +132,7 @@ impl World {
         KeySource::Directory(self.directory.path().to_owned())
     }
 
-    /// Changes the database behind the store's back. Yields how many rows were changed.
+    /// Changes the database directly. Returns the number of changed rows.
     pub(crate) async fn sql(&self, statement: &str) -> u64 {
         match &self.database {
             Database::File => {
@@ -143,7 +144,7 @@ impl World {
         }
     }
 
-    /// Bytes as they are written in a statement.
+    /// Bytes as a literal in a statement.
     pub(crate) fn bytes(&self, bytes: &[u8]) -> String {
         match &self.database {
             Database::File => format!("x'{}'", hex::encode(bytes)),
@@ -151,7 +152,7 @@ impl World {
         }
     }
 
-    /// Makes the database one of another version.
+    /// Sets the format version.
     pub(crate) async fn set_format(&self, format: i64) {
         match &self.database {
             Database::File => {
@@ -164,7 +165,7 @@ impl World {
         }
     }
 
-    /// The end of every lease, moved into the past.
+    /// Expires all leases.
     pub(crate) async fn let_leases_expire(&self) {
         let past = match &self.database {
             Database::File => "1",
@@ -190,7 +191,7 @@ pub(crate) fn remove(place: RecordRef) -> Change {
     Change::Remove { kind: Kind::Object, number: place.number, version: None }
 }
 
-/// Commits what must not be refused.
+/// Commits a batch that must not be refused.
 pub(crate) async fn commit(store: &Arc<dyn Store>, batch: Batch) -> Vec<RecordRef> {
     match store.commit(batch).await.expect("committed") {
         Committed::Done { places, .. } => places,

@@ -1,7 +1,8 @@
-//! `sensitive_attributes`: paths into a value as a state file writes them.
+//! `sensitive_attributes`: paths in a state file.
 //!
-//! A step is `{"type":"get_attr","value":NAME}` or `{"type":"index","value":{"value":KEY,"type":TYPE}}`. Terraform has no
-//! paths into sets, of which all is sensitive if anything is; so a path that leads into one ends before it.
+//! A step is `{"type":"get_attr","value":NAME}` or
+//! `{"type":"index","value":{"value":KEY,"type":TYPE}}`. Terraform has no paths into sets, which
+//! are sensitive as a whole; so a path into a set ends at the set.
 
 use isthmus_cty::json::Json;
 use isthmus_cty::{AttributePath, PathStep};
@@ -30,7 +31,7 @@ fn read_path(path: Json) -> Result<AttributePath, TfStateError> {
     Ok(path)
 }
 
-/// `None`: the step leads into a set.
+/// `None`: the step is into a set.
 fn read_step(step: &Json) -> Result<Option<PathStep>, TfStateError> {
     let expected = |what| TfStateError::from(TfStateFault::Expected(what));
     let Some(Json::String(kind)) = step.member("type") else {

@@ -1,4 +1,4 @@
-//! Reading a state file. Whatever is wrong is told with its place; nothing is guessed, and nothing half-read.
+//! Parsing of a state file. Every error has its position.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,13 +14,13 @@ use crate::addresses::{
 };
 use crate::record::Status;
 
-/// The only version that is read.
+/// The only supported version.
 pub(super) const VERSION: u64 = 4;
 
 type Read<T> = Result<T, TfStateError>;
 
 impl TfState {
-    /// Reads a file.
+    /// Parses a file.
     ///
     /// # Errors
     /// When it is no state of version 4.
@@ -129,7 +129,7 @@ fn expected(what: &'static str) -> TfStateError {
     TfStateFault::Expected(what).into()
 }
 
-/// The members of an object, of which each is taken out once. Of two with one name the last one counts, as everywhere.
+/// The members of an object, each taken once. Of duplicates the last one counts.
 struct Members(Vec<(String, Json)>);
 
 impl Members {
@@ -164,7 +164,7 @@ impl Members {
         }
     }
 
-    /// A schema's version, which has a sign where providers speak of it.
+    /// A schema version.
     fn version(&mut self, name: &str) -> Read<Option<i64>> {
         let Some(number) = self.number(name)? else { return Ok(None) };
         let too_large = |_| TfStateError::from(TfStateFault::Number(number.to_string())).inside(name);
@@ -229,7 +229,7 @@ impl Members {
                 Ok(Attributes::Flat(flat))
             }
             (None | Some(Json::Null), None | Some(Json::Null)) => {
-                // Terraform takes an object without attributes for an empty one.
+                // Terraform reads missing attributes as an empty object.
                 Ok(Attributes::Json(Json::Object(Vec::new())))
             }
             (None | Some(Json::Null), Some(_)) => {

@@ -1,4 +1,4 @@
-//! State files, read and written.
+//! Parsing and writing of state files.
 
 use isthmus_cty::PathStep;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::addresses::{DeposedKey, InstanceKey, ResourceMode};
 
-/// A file with everything in it that Terraform and OpenTofu write, in their layout.
+/// A file with everything that Terraform and OpenTofu write, in their layout.
 const WHOLE: &str = r#"{
   "version": 4,
   "terraform_version": "1.12.6",
@@ -287,7 +287,7 @@ fn a_state_cut_anywhere_is_refused() {
 }
 
 proptest! {
-    /// Whatever is damaged: never a panic, and whoever reads the message knows where to look.
+    /// Damaged files never cause a panic, and errors have their position.
     #[test]
     fn a_damaged_state_is_read_or_refused(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)

@@ -1,4 +1,4 @@
-//! Writing a state file, as Terraform and OpenTofu lay it out: resources in order, a member only where it says something.
+//! Writing of a state file in the layout of Terraform and OpenTofu.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use crate::addresses::{
 };
 use crate::record::Status;
 
-/// Two objects have one address, so that a state cannot hold both.
+/// Two objects have the same address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("two objects have the address {address}{}", .address.deposed.as_ref().map_or(String::new(), |key| format!(" (deposed {})", key.as_str())))]
 pub struct Collision {
-    /// Which.
+    /// Its address.
     pub address: Box<ObjectAddress>,
 }
 
@@ -24,7 +24,7 @@ impl TfState {
     /// The file's text.
     ///
     /// # Errors
-    /// When two objects have one address.
+    /// When two objects have the same address.
     pub fn write(&self) -> Result<String, Collision> {
         let number = |number: u64| Json::Number(number.to_string());
         let mut out = Vec::new();
@@ -41,7 +41,7 @@ impl TfState {
 }
 
 fn resources(instances: &[Instance]) -> Result<Vec<Json>, Collision> {
-    // In Terraform's order: by module, mode, type and name, where data come before what is managed.
+    // In Terraform's order: by module, mode, type and name, data before managed.
     let mut by_resource = BTreeMap::<_, (&ResourceAddress, Vec<&Instance>)>::new();
     for instance in instances {
         let resource = &instance.address.resource;
@@ -60,7 +60,7 @@ fn resource(address: &ResourceAddress, mut instances: Vec<&Instance>) -> Result<
     if let Some(pair) = instances.windows(2).find(|pair| pair[0].address == pair[1].address) {
         return Err(Collision { address: Box::new(pair[0].address.clone()) });
     }
-    // One provider for all of them stands at the resource; OpenTofu writes it at each where a configuration has instances.
+    // The provider that all share is at the resource; OpenTofu writes instances' own at each.
     let common = instances.first().map(|first| &first.provider).filter(|common| {
         let has_key =
             |text: &str| text.parse::<ProviderConfigAddress>().is_ok_and(|provider| provider.key.is_some());

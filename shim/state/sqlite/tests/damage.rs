@@ -1,4 +1,4 @@
-//! Files that are not as they were written.
+//! Damaged files.
 
 use super::*;
 
@@ -35,7 +35,7 @@ async fn what_a_fault_hides_is_missed_whatever_is_done_around_it() {
             assert!(page.fault.is_some(), "way {way}: a hole in a list that nobody tells of");
         };
         is_missed().await;
-        // Neighbours come and go.
+        // Other entries of the page are added and removed.
         let more: Vec<String> = (100..200).map(|number| format!("id {number}")).collect();
         let mut places = Vec::new();
         for id in &more {
@@ -82,10 +82,10 @@ async fn a_damaged_record_can_be_removed() {
     assert_eq!((page.records.len(), page.damaged.len(), page.fault), (2, 0, None));
 }
 
-/// Ids of a small store: enough for several pages of the index, and two records of one id.
+/// Ids of a small store: enough for several index pages, and two records of one id.
 const IDS: [&str; 16] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "a"];
 
-/// A store of some records in a file of small pages, and the file's bytes.
+/// A store with some records in a file of small pages, and the file's bytes.
 async fn small_store(path: &Path) -> (Vec<SealedRecord>, Vec<u8>) {
     let store = SqliteStore::open(path.to_owned()).await.expect("a store");
     for id in IDS {
@@ -98,7 +98,8 @@ async fn small_store(path: &Path) -> (Vec<SealedRecord>, Vec<u8>) {
     let records = store.page(Kind::Object, None, RecordNumber(0), 100).await.expect("a page").records;
     drop(store);
     let connection = Connection::open(path).expect("a database");
-    // The last connection that closes brings everything into the file; the store's own close in their own time.
+    // The last connection writes the log into the file; the store's own connections close in their
+    // own time.
     while connection.execute_batch("PRAGMA journal_mode = DELETE").is_err() {
         tokio::task::yield_now().await;
     }
@@ -110,7 +111,8 @@ async fn small_store(path: &Path) -> (Vec<SealedRecord>, Vec<u8>) {
     (records, std::fs::read(path).expect("the file"))
 }
 
-/// Looks for everything in a damaged store, and for what is not there. Yields how many records could be read.
+/// Reads everything in a damaged store, and missing records. Returns the number of readable
+/// records.
 async fn look_at(bytes: &[u8], records: &[SealedRecord], what: &str) -> usize {
     let directory = directory();
     let path = directory.path().join("state.sqlite");
@@ -135,7 +137,7 @@ async fn look_at(bytes: &[u8], records: &[SealedRecord], what: &str) -> usize {
     page.records.len()
 }
 
-/// Every position takes some minutes: `STORE_FLIPS=all cargo test -p isthmus-state --lib flipped`.
+/// All positions take some minutes: `STORE_FLIPS=all cargo test -p isthmus-state --lib flipped`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whichever_byte_is_flipped_no_answer_is_wrong_and_what_is_whole_can_be_read() {
     let directory = directory();
@@ -154,7 +156,7 @@ async fn whichever_byte_is_flipped_no_answer_is_wrong_and_what_is_whole_can_be_r
             none_readable += usize::from(readable == 0);
         }
     }
-    // Most of a small file is empty or holds one record or another.
+    // Most of a small file is empty or belongs to one record.
     assert!(
         none_readable * 4 < looked_at,
         "nothing could be read after {none_readable} of {looked_at} flips"
@@ -167,7 +169,7 @@ async fn wherever_a_file_is_cut_off_no_answer_is_wrong() {
     let directory = directory();
     let path = directory.path().join("state.sqlite");
     let (records, whole) = small_store(&path).await;
-    // An empty file is a new store; that nothing is left of the old one, nobody can tell.
+    // An empty file is a new store: the loss of the old one cannot be detected.
     for length in (1..whole.len()).step_by(whole.len() / 40) {
         let what = format!("cut to {length} of {} bytes", whole.len());
         look_at(&whole[..length], &records, &what).await;
