@@ -1,4 +1,4 @@
-//! Actions: things that a provider does once, and that leave nothing behind to be stored.
+//! Invocation of actions, which have no state.
 
 use isthmus_cty::Value;
 use isthmus_proto::tfplugin6;
@@ -9,12 +9,12 @@ use super::{Diagnostic, Provider, ProviderError, Rpc, dynamic};
 use crate::Retention;
 
 impl Provider {
-    /// Carries an action out as core does: its configuration is validated, the provider says whether it can be done, and
-    /// then it is done. `config` must be wholly known. What the provider says meanwhile goes to `progress`, as it comes.
+    /// Invokes an action as Terraform does: validates its configuration, plans it, and invokes it.
+    /// `config` must be wholly known. `progress` receives progress events.
     ///
     /// # Errors
-    /// [`ProviderError::Unfinished`] when nobody knows whether it was done, [`ProviderError::Diagnostics`] of InvokeAction
-    /// when it was begun and failed; after all others nothing was done.
+    /// [`ProviderError::Unfinished`] when the outcome is unknown, [`ProviderError::Diagnostics`] of
+    /// InvokeAction when it was invoked and failed; after all others nothing was done.
     pub async fn carry_out_action(
         &self,
         type_name: &str,
@@ -65,7 +65,7 @@ impl Provider {
             reason,
         };
         let broken = |error: ProviderError| match error {
-            // It was never asked, or does not know the call.
+            // The call was not made, or is not implemented.
             ProviderError::Interruption { during: false, .. }
             | ProviderError::Gone { during: false, .. }
             | ProviderError::Unsupported { .. } => error,
@@ -79,7 +79,7 @@ impl Provider {
                 Some(Event::Completed(event)) => {
                     return self.refuse_errors(rpc, event.diagnostics, warnings);
                 }
-                // A kind that a later protocol has; it is not the end.
+                // An event of a later protocol, not the completion.
                 None => {}
             }
         }

@@ -1,4 +1,4 @@
-//! How calls are made, and how their failures are told apart.
+//! Calls of a provider, and the classification of their failures.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,34 +13,35 @@ use super::{CallMessages, CallObserver, CallReport, Client, Diagnostic, Interrup
 use crate::plugin::Plugin;
 use crate::schema::{Catalogue, Contents, Fingerprint, SchemaAnswer};
 
-/// How long to wait for a process to be seen ending after its connection broke. A call that fails because the process died
-/// fails a moment before the process can be waited for.
+/// How long to wait for the exit of a process after its connection broke. A call fails a moment
+/// before the exit of the process can be detected.
 const EXIT_GRACE: Duration = Duration::from_secs(2);
 
-/// How long a provider may take to answer that it stops. The answer does not wait for what is stopped.
+/// How long a provider may take to respond to StopProvider, which does not wait for the stopped
+/// calls.
 const STOP_ANSWER: Duration = Duration::from_secs(2);
 
-/// What is known of a provider's schema before its process is asked.
+/// A provider's schema that is known before its process starts.
 #[derive(Clone, Debug)]
 pub struct KnownSchema {
-    /// What the provider offers.
+    /// The provider's schemas.
     pub catalogue: Arc<Catalogue>,
-    /// The answer that it was made of.
+    /// The fingerprint of the response.
     pub fingerprint: Fingerprint,
 }
 
-/// What a started process said of its schema, beside what was known.
+/// How a process's schema compares with the known one.
 #[derive(Debug)]
 pub enum SchemaUpdate {
-    /// The same as was known; the provider goes by the known catalogue.
+    /// The same; the provider uses the known catalogue.
     AsKnown,
-    /// Something else, or nothing was known.
+    /// Another, or none was known.
     New(SchemaAnswer),
-    /// Something that must not be remembered: it came with warnings, which whoever asks the next time must see as well.
+    /// Not to be cached: it came with warnings, which must be shown next time too.
     Uncacheable,
 }
 
-/// Makes calls and tells their failures apart.
+/// Makes calls and classifies their failures.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Caller<'a> {
     pub(super) name: &'a str,
@@ -48,7 +49,7 @@ pub(super) struct Caller<'a> {
     pub(super) client: &'a Client,
     pub(super) observer: &'a CallObserver,
     pub(super) in_flight: &'a Arc<InFlight>,
-    /// When its calls are broken off.
+    /// Limit of the calls.
     pub(super) limit: &'a Limit,
 }
 
@@ -94,17 +95,17 @@ impl Caller<'_> {
         self.watch(rpc, shown, self.client.call(rpc, request), Response::encode_to_vec).await
     }
 
-    /// The request as it is sent, if the observer wants to see it.
+    /// The encoded request, if the observer wants messages.
     fn shown(&self, request: &impl prost::Message) -> Option<Vec<u8>> {
         self.observer.wants_messages().then(|| request.encode_to_vec())
     }
 
-    /// Asks the provider to stop what it is doing.
+    /// Sends StopProvider.
     pub(super) async fn stop(&self) -> Result<(), ProviderError> {
         let rpc = Rpc::StopProvider;
         let request = tfplugin6::stop_provider::Request::default();
         let shown = self.shown(&request);
-        // It is for other calls, so it does not wait for them and is none of them.
+        // It affects other calls, so it neither waits for them nor counts as one.
         let limit = Limit::default();
         limit.at_most(STOP_ANSWER);
         let call = self.client.call::<_, tfplugin6::stop_provider::Response>(rpc, request);
@@ -117,7 +118,8 @@ impl Caller<'_> {
         Err(ProviderError::Refused { provider, operation, reason: response.error })
     }
 
-    /// Makes a call that is prepared, unless the process is gone. With `shown`, the observer sees the messages.
+    /// Makes a prepared call, unless the process has exited. With `shown`, the observer receives
+    /// the messages.
     async fn watch<Answer>(
         &self,
         rpc: Rpc,
@@ -163,7 +165,7 @@ impl Caller<'_> {
         }
     }
 
-    /// Waits for a part of an answer that comes in parts, until the limit comes.
+    /// Waits for a chunk of a streamed response, within the limit.
     async fn part<Part>(&self, rpc: Rpc, part: impl Future<Output = Part>) -> Result<Part, ProviderError> {
         self.require_time(rpc)?;
         tokio::select! {
@@ -208,14 +210,14 @@ impl Caller<'_> {
         }
     }
 
-    /// Nothing can be asked of a process that is gone.
+    /// Fails if the process has exited.
     fn require_alive(&self, rpc: Rpc) -> Result<(), ProviderError> {
         let Some(exit) = self.plugin.exit() else { return Ok(()) };
         let operation = rpc.name(self.client.version());
         Err(ProviderError::Gone { provider: self.name.to_owned(), operation, during: false, exit })
     }
 
-    /// What the failure of a call says of the provider.
+    /// Classifies the failure of a call.
     async fn failure(&self, rpc: Rpc, status: tonic::Status) -> ProviderError {
         let operation = rpc.name(self.client.version());
         let provider = self.name.to_owned();
@@ -231,8 +233,8 @@ impl Caller<'_> {
         ProviderError::Call { provider, operation, during, status }
     }
 
-    /// Waits for the answer to a call, until the limit comes. When time has run out, a provider that does nothing else is
-    /// asked to stop, and may still answer. A call that is broken off ends on the provider's side as well.
+    /// Waits for the response within the limit. After a timeout, a provider without other calls is
+    /// stopped first, and may still respond. A cancelled call ends on the provider's side as well.
     async fn until<Answer>(
         &self,
         entered: Option<&Entered>,
@@ -250,7 +252,7 @@ impl Caller<'_> {
         };
         let Some(held) = alone else { return Err(cut) };
         let stop = async move {
-            // What it says to this has no bearing: if the call does not end now, it is broken off.
+            // Its result is irrelevant: if the call does not end now, it is cancelled.
             let _ = Box::pin(self.stop()).await;
             drop(held);
         };
@@ -261,12 +263,12 @@ impl Caller<'_> {
                 () = self.limit.grace_is_over() => None,
             }
         };
-        // Both to their end: a request to stop that is still on its way when the next call begins would stop that one.
+        // Both to completion: a pending stop request would stop the next call.
         let ((), answer) = tokio::join!(stop, answer);
         match answer {
             Some(Ok(answer)) => Ok(Ok(answer)),
             Some(Err(status)) if is_break(&status) => Ok(Err(status)),
-            // A provider that breaks off by itself says nothing of what it has done.
+            // A provider that cancels the call itself does not report what it has done.
             Some(Err(_)) | None => Err(cut),
         }
     }
@@ -285,14 +287,14 @@ impl Caller<'_> {
     }
 }
 
-/// Whether the connection broke. A status that the provider itself sent has no source: whoever answers is alive, and is not
-/// waited for.
+/// Whether the connection broke. A status from the provider itself has no source: its process is
+/// alive.
 fn is_break(status: &tonic::Status) -> bool {
     status.code() == tonic::Code::Unavailable || std::error::Error::source(status).is_some()
 }
 
 impl<Chunk: prost::Message> Chunks<Chunk> {
-    /// The next chunk; none when the provider, which is `caller`'s, has ended its answer.
+    /// The next chunk; `None` at the end of the response. `caller` belongs to the same provider.
     pub(super) async fn next(&mut self, caller: Caller<'_>) -> Result<Option<Chunk>, ProviderError> {
         let rpc = self.watch.rpc();
         let chunk = match caller.part(rpc, self.messages.message()).await {

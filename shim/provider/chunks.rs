@@ -1,8 +1,7 @@
-//! An answer that comes in chunks, one message after the other.
+//! A streamed response.
 //!
-//! It is watched like any other call: the observer is told once that it is over, when the last chunk has come or none will come
-//! any more, and sees each chunk as it comes. Nothing is kept of the chunks, however many there are. Whoever reads them names
-//! the provider each time, because an answer may be read on long after the call that began it.
+//! The observer receives each chunk, and one report when the call is over. Chunks are not stored.
+//! `Caller` is a parameter of each read, because a response may be read long after its call began.
 
 use std::time::Instant;
 
@@ -10,47 +9,46 @@ use super::limit::Entered;
 use super::{CallMessages, CallObserver, CallReport, Rpc};
 use crate::plugin::ProtocolVersion;
 
-/// The chunks of one answer, as they come. Dropping them tells the provider that nobody wants the rest.
+/// The chunks of a response. Dropping them cancels the call.
 #[derive(Debug)]
 pub(super) struct Chunks<Chunk> {
     pub(super) messages: tonic::Streaming<Chunk>,
     pub(super) watch: Watch,
-    /// As long as it is open, the provider is busy with it.
+    /// Counts the provider as busy while it is open.
     _entered: Entered,
 }
 
-/// What the observer is told of a call.
+/// What the observer has received of a call.
 #[derive(Debug)]
 pub(super) struct Watch {
     observer: CallObserver,
     version: ProtocolVersion,
     rpc: Rpc,
     begun: Instant,
-    /// The request as it was sent, if the observer wants to see it.
+    /// The encoded request, if the observer wants messages.
     request: Option<Vec<u8>>,
     progress: Progress,
 }
 
-/// How much of the call it has been told.
+/// Progress of the observer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
-    /// Nothing.
     Started,
-    /// A chunk or more.
+    /// One or more chunks.
     UnderWay,
-    /// That it is over.
+    /// The report.
     Over,
 }
 
 impl<Chunk: prost::Message> Chunks<Chunk> {
-    /// The chunks of a call that has begun.
+    /// The chunks of a started call.
     pub(super) fn new(messages: tonic::Streaming<Chunk>, watch: Watch, entered: Entered) -> Self {
         Self { messages, watch, _entered: entered }
     }
 }
 
 impl Watch {
-    /// Of a call that begins now. With `request`, the observer sees the messages.
+    /// A call that starts now. With `request`, the observer receives the messages.
     pub(super) fn new(
         observer: CallObserver,
         version: ProtocolVersion,
@@ -60,12 +58,11 @@ impl Watch {
         Self { observer, version, rpc, begun: Instant::now(), request, progress: Progress::Started }
     }
 
-    /// The method that is called.
     pub(super) fn rpc(&self) -> Rpc {
         self.rpc
     }
 
-    /// Shows a chunk.
+    /// Passes a chunk to the observer.
     pub(super) fn see(&mut self, chunk: &impl prost::Message) {
         if self.request.is_some() {
             self.show(Ok(&chunk.encode_to_vec()));
@@ -73,7 +70,7 @@ impl Watch {
         self.progress = Progress::UnderWay;
     }
 
-    /// Tells that the call is over, once.
+    /// Reports the end of the call, once.
     pub(super) fn end(&mut self, outcome: Result<(), &tonic::Status>) {
         let before = std::mem::replace(&mut self.progress, Progress::Over);
         if before == Progress::Over {
@@ -95,7 +92,7 @@ impl Watch {
     }
 }
 
-/// Whoever has what was wanted need not wait for the end.
+/// A reader may stop before the end.
 impl Drop for Watch {
     fn drop(&mut self) {
         self.end(Ok(()));
@@ -112,7 +109,7 @@ mod tests {
 
     type Event = tfplugin6::list_resource::Event;
 
-    /// A call that is watched, and what the observer was told.
+    /// An observed call, and what its observer received.
     fn watched(is_shown: bool) -> (Watch, Arc<Mutex<Vec<String>>>) {
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
         let (reports, messages) = (Arc::clone(&told), Arc::clone(&told));

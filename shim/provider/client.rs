@@ -1,4 +1,4 @@
-//! Calls of a provider's methods, for both protocols.
+//! Calls of a provider's RPC methods, for both protocols.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::unprocessed::NotSent;
 
 macro_rules! methods {
     ($($six:ident, $five:ident;)*) => {
-        /// A method of a provider's service. Protocol 5 calls some of them otherwise; protocol 6's names are used here.
+        /// An RPC method, by its name in protocol 6.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[expect(missing_docs, reason = "the names are those of the protocol, which documents them")]
         pub enum Rpc {
@@ -26,7 +26,7 @@ macro_rules! methods {
             #[cfg(test)]
             const ALL: &[Self] = &[$(Self::$six,)*];
 
-            /// The method's name with its service, as gRPC has it.
+            /// The full method name of gRPC.
             pub const fn path(self, version: ProtocolVersion) -> &'static str {
                 match (version, self) {
                     $((ProtocolVersion::V5, Self::$six) => concat!("/tfplugin5.Provider/", stringify!($five)),
@@ -66,13 +66,13 @@ methods! {
 }
 
 impl Rpc {
-    /// The method's name in the given protocol.
+    /// The method's name in a protocol.
     pub const fn name(self, version: ProtocolVersion) -> &'static str {
         self.path(version).split_at("/tfplugin5.Provider/".len()).1
     }
 }
 
-/// A connection to a provider's service. Cloning it shares the connection.
+/// A connection to a provider's service. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Client {
     channel: Channel,
@@ -80,18 +80,18 @@ pub struct Client {
 }
 
 impl Client {
-    /// Speaks `version` over `channel`.
+    /// A client of protocol `version` over `channel`.
     pub fn new(channel: Channel, version: ProtocolVersion) -> Self {
         Self { channel, version }
     }
 
-    /// The protocol that is spoken.
+    /// Its protocol version.
     pub fn version(&self) -> ProtocolVersion {
         self.version
     }
 
-    /// Makes one call. There is no deadline: what a provider does may take hours, and only the user or the engine may
-    /// decide that it took too long.
+    /// Makes a call without a deadline: an operation may take hours, and only the user or the
+    /// engine can limit it.
     pub async fn call<Request, Response>(&self, rpc: Rpc, request: Request) -> Result<Response, tonic::Status>
     where
         Request: prost::Message + Send + Sync + 'static,
@@ -100,7 +100,7 @@ impl Client {
         self.unary(rpc, request, ProstCodec::<Request, Response>::default()).await
     }
 
-    /// Makes one call and leaves the answer as it came.
+    /// Makes a call and returns the encoded response.
     pub(crate) async fn call_encoded<Request>(
         &self,
         rpc: Rpc,
@@ -127,7 +127,7 @@ impl Client {
         Ok(self.ready().await?.unary(tonic::Request::new(request), path, codec).await?.into_inner())
     }
 
-    /// Makes one call that is answered by a stream of events.
+    /// Makes a call with a streamed response.
     pub async fn stream<Request, Event>(
         &self,
         rpc: Rpc,
@@ -157,7 +157,7 @@ impl Client {
     }
 }
 
-/// Writes requests as ever, and leaves answers as they come.
+/// Encodes requests, but does not decode responses.
 #[derive(Debug)]
 struct AnswerAsBytes<Request>(PhantomData<Request>);
 
@@ -194,7 +194,7 @@ mod tests {
 
     use super::*;
 
-    /// The methods of a protocol's provider service, by its contract.
+    /// The methods of a protocol's service.
     fn methods(package: &str) -> Vec<String> {
         let contracts = prost_types::FileDescriptorSet::decode(isthmus_proto::DESCRIPTOR_SET)
             .expect("they were written so");

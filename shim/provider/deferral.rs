@@ -1,26 +1,26 @@
-//! Deferrals: a provider puts off what it cannot do yet (protocol 5.6, 6.6).
+//! Deferrals of operations by a provider (protocol 5.6, 6.6).
 //!
-//! A client says with each call whether it takes a deferral for an answer. This one does wherever it has something to
-//! make of it: a plan shows what is not known yet and cannot be applied, a refresh keeps what there was, an import and a
-//! data source say what they wait for. The end of an object has no plan that anybody is shown, so a provider that cannot
-//! end it now has to say so itself, as an error.
+//! The client allows deferrals per call. This one does wherever the result is useful: a deferred
+//! plan shows unknown values and cannot be applied, a deferred refresh returns the prior state, an
+//! import and a data source fail with the reason. A destroy plan is not shown, so a provider must
+//! return an error instead.
 
 use std::fmt;
 
 use super::Diagnostic;
 
-/// What a provider waits for.
+/// Reason of a deferral.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deferral {
-    /// The inputs of the resource or data source itself.
+    /// Unknown configuration of the resource or data source.
     ResourceConfig,
-    /// The configuration of the provider.
+    /// Unknown configuration of the provider.
     ProviderConfig,
-    /// Something else that has to exist first, whatever it is.
+    /// A missing prerequisite.
     Prerequisite,
 }
 
-/// Whether a call may be put off.
+/// Whether a call may be deferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DeferralSupport {
     Allowed,
@@ -28,7 +28,7 @@ pub(super) enum DeferralSupport {
 }
 
 impl Deferral {
-    /// A warning that `subject` ("this sandbox_note") is put off, and `meanwhile` what that means for now.
+    /// A warning that `subject` ("this sandbox_note") is deferred; `meanwhile` is the effect.
     pub fn warning(self, subject: &str, meanwhile: &str) -> Diagnostic {
         Diagnostic::warning(
             format!("The provider puts {subject} off"),
@@ -37,7 +37,7 @@ impl Deferral {
     }
 }
 
-/// What has to come first, as a sentence that follows a comma.
+/// The prerequisite, as a clause after a comma.
 impl fmt::Display for Deferral {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {

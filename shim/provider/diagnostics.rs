@@ -1,4 +1,4 @@
-//! What a provider has to say to the user.
+//! Diagnostics of a provider.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,25 +6,25 @@ use std::sync::Arc;
 use isthmus_cty::{AttributePath, PathStep};
 use isthmus_proto::tfplugin6;
 
-/// How much a diagnostic weighs.
+/// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// The operation failed.
     Error,
-    /// Worth knowing; nothing failed. A severity that this program does not know is one of these.
+    /// Nothing failed. Unknown severities are warnings.
     Warning,
 }
 
-/// One message of a provider.
+/// A provider's diagnostic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
-    /// How much it weighs.
+    /// Its severity.
     pub severity: Severity,
-    /// A line.
+    /// In one line.
     pub summary: String,
-    /// More, often several lines; may be empty.
+    /// May have several lines, or be empty.
     pub detail: String,
-    /// What it is about, from the root of the object of the request; empty for the whole object.
+    /// Path from the root of the request's object; empty for the whole object.
     pub path: AttributePath,
 }
 
@@ -78,8 +78,7 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// Reads a path from the wire. A step without a selector, and a negative index, end it: what remains still says roughly
-/// where.
+/// Decodes a path. It is truncated at a step without a selector, or with a negative index.
 pub(crate) fn attribute_path(message: tfplugin6::AttributePath) -> AttributePath {
     use tfplugin6::attribute_path::step::Selector;
     let steps = message.steps.into_iter().map_while(|step| match step.selector? {

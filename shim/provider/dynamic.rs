@@ -5,7 +5,7 @@ use isthmus_proto::tfplugin6::DynamicValue;
 
 use super::ProviderError;
 
-/// Writes a value, always as MessagePack: some providers read nothing else.
+/// Encodes a value as MessagePack: some providers support nothing else.
 pub(crate) fn encode(
     value: &Value,
     value_type: &Type,
@@ -20,7 +20,7 @@ pub(crate) fn encode(
     Ok(Some(DynamicValue { msgpack: msgpack.into(), json: bytes::Bytes::new() }))
 }
 
-/// Reads a value in whichever form it came. Absent and empty are null.
+/// Decodes a value in either encoding. Absent and empty ones are null.
 pub(crate) fn decode(message: Option<&DynamicValue>, value_type: &Type) -> Result<Value, cty::DecodeError> {
     match message {
         None => Ok(Value::Null),

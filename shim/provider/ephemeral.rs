@@ -1,4 +1,4 @@
-//! Ephemeral resources: opened, renewed as long as they are used, and closed; never stored.
+//! Ephemeral resources: opened, renewed while in use, and closed; never stored.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -12,41 +12,41 @@ use super::deferral::DeferralSupport;
 use super::{Diagnostic, Provider, ProviderError, Rpc, dynamic};
 use crate::Retention;
 
-/// An ephemeral resource that is open.
+/// An open ephemeral resource.
 #[derive(Debug)]
 pub struct Opened {
-    /// What it is, wholly known. It must not be stored.
+    /// Its wholly known result, which must not be stored.
     pub result: Secret<Value>,
-    /// What it is renewed and closed with.
+    /// For renewing and closing it.
     pub lease: Lease,
 }
 
-/// What an open ephemeral resource is renewed and closed with.
+/// The data for renewing and closing an open ephemeral resource.
 #[derive(Debug)]
 pub struct Lease {
     type_name: Arc<str>,
-    /// The provider's own bytes, as it gave them last. There may be secrets in them.
+    /// The latest private data, which may contain secrets.
     private: Secret<Option<Bytes>>,
     renew_at: Option<SystemTime>,
 }
 
 impl Lease {
-    /// The ephemeral resource's type.
+    /// Its type.
     pub fn type_name(&self) -> &Arc<str> {
         &self.type_name
     }
 
-    /// When the provider wants it to be renewed; never, if it says nothing.
+    /// When to renew it; `None`: never.
     pub fn renew_at(&self) -> Option<SystemTime> {
         self.renew_at
     }
 }
 
 impl Provider {
-    /// Lets the provider judge the configuration of an ephemeral resource, in which anything may be unknown.
+    /// Validates the configuration of an ephemeral resource, which may have unknown values.
     ///
     /// # Errors
-    /// [`ProviderError::Diagnostics`] when it is not acceptable.
+    /// [`ProviderError::Diagnostics`] when it is invalid.
     pub async fn validate_ephemeral_resource(
         &self,
         type_name: &str,
@@ -65,10 +65,11 @@ impl Provider {
         self.refuse_errors(rpc, response.diagnostics, warnings)
     }
 
-    /// Opens an ephemeral resource. `config` must be valid and wholly known. What comes of it has to be closed.
+    /// Opens an ephemeral resource. `config` must be valid and wholly known. The caller must close
+    /// it.
     ///
     /// # Errors
-    /// When nothing was opened; or what was opened cannot be used, and was closed again.
+    /// When it was not opened; or its result is invalid, and it was closed again.
     pub async fn open_ephemeral_resource(
         &self,
         type_name: &str,
@@ -92,7 +93,7 @@ impl Provider {
             renew_at: response.renew_at.and_then(|at| time(at.seconds, at.nanos)),
         };
         let usable = self.decode(rpc, type_name, response.result.as_ref(), value_type).and_then(|result| {
-            // All of it, whatever the schema says of its parts: it is for nobody but the program.
+            // All of it, whatever the schema says: only the program may see it.
             self.secrets().learn_value(&result, Retention::Usual);
             let wrong = |reason| Err(self.invalid_answer(rpc, type_name, reason));
             match &result {
@@ -104,17 +105,17 @@ impl Provider {
         match usable {
             Ok(result) => Ok(Opened { result: Secret::new(result), lease }),
             Err(error) => {
-                // It is open all the same. That it cannot be closed either adds nothing to what is wrong.
+                // It is open nevertheless. A failure to close it adds nothing to the error.
                 let _ = self.close_ephemeral_resource(lease, warnings).await;
                 Err(error)
             }
         }
     }
 
-    /// Keeps an ephemeral resource from expiring. After an error the lease is as it was, and most likely lost.
+    /// Renews an ephemeral resource. After an error the lease is unchanged, and most likely lost.
     ///
     /// # Errors
-    /// When the provider could not renew it.
+    /// When the provider failed to renew it.
     pub async fn renew_ephemeral_resource(
         &self,
         lease: &mut Lease,
@@ -134,10 +135,10 @@ impl Provider {
         Ok(())
     }
 
-    /// Closes an ephemeral resource, which is not open any more afterwards, or never will be known to be.
+    /// Closes an ephemeral resource.
     ///
     /// # Errors
-    /// When the provider could not close it.
+    /// When the provider failed to close it.
     pub async fn close_ephemeral_resource(
         &self,
         lease: Lease,
@@ -153,7 +154,7 @@ impl Provider {
     }
 }
 
-/// A point in time from the wire. One before 1970 is Go's zero time, which stands for none.
+/// Decodes a timestamp. One before 1970 is Go's zero time: none.
 fn time(seconds: i64, nanoseconds: i32) -> Option<SystemTime> {
     let nanoseconds = u32::try_from(nanoseconds).ok().filter(|part| *part < 1_000_000_000).unwrap_or(0);
     let since = Duration::new(u64::try_from(seconds).ok()?, nanoseconds);

@@ -1,238 +1,238 @@
-//! Why a provider could not do what was asked.
+//! Errors of provider operations.
 
 use super::{Deferral, Diagnostic, Interruption};
 use crate::plugin::Exit;
 use crate::rules::Violation;
 use crate::schema::CatalogueError;
 
-/// A failed operation. Each variant says whose doing it was.
+/// A failed operation. The variant identifies the party at fault.
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderError {
-    /// The provider refused, and said why.
+    /// The provider returned error diagnostics.
     #[error("{}", list(diagnostics))]
     Diagnostics {
-        /// The method.
+        /// The RPC method.
         operation: &'static str,
         /// At least one error.
         diagnostics: Vec<Diagnostic>,
     },
-    /// The provider's process ended during the call, or had ended before it.
+    /// The provider process exited during the call, or before it.
     #[error("the provider {provider} {}", gone(*during, exit, operation))]
     Gone {
-        /// Its name.
+        /// The provider's name.
         provider: String,
-        /// The method.
+        /// The RPC method.
         operation: &'static str,
-        /// Whether the call was under way, so that its effects are unknown.
+        /// Whether the call was in progress, so that its effects are unknown.
         during: bool,
         /// How the process ended.
         exit: Exit,
     },
-    /// The call itself failed, though the process lives.
+    /// The call failed, although the process is running.
     #[error("the call {operation} of the provider {provider} failed: {} ({:?})", status.message(), status.code())]
     Call {
-        /// Its name.
+        /// The provider's name.
         provider: String,
-        /// The method.
+        /// The RPC method.
         operation: &'static str,
-        /// Whether it may have reached the provider's code, so that its effects are unknown. False where the transport proves
-        /// the contrary.
+        /// Whether it may have reached the provider's code, so that its effects are unknown. False if
+        /// the transport proves the contrary.
         during: bool,
-        /// What gRPC says.
+        /// gRPC's status.
         status: tonic::Status,
     },
-    /// The provider says that it cannot do what was asked.
+    /// The provider returned an error text.
     #[error("the provider {provider} answered {operation} with an error: {reason}")]
     Refused {
-        /// Its name.
+        /// The provider's name.
         provider: String,
-        /// The method.
+        /// The RPC method.
         operation: &'static str,
-        /// Its own words.
+        /// The provider's text.
         reason: String,
     },
-    /// The call was broken off, or not begun any more.
+    /// The call was cancelled, or not started.
     #[error("the provider {provider} {}", cut_short(*during, cut, operation))]
     Interruption {
-        /// Its name.
+        /// The provider's name.
         provider: String,
-        /// The method.
+        /// The RPC method.
         operation: &'static str,
-        /// Whether the call was under way, so that its effects are unknown.
+        /// Whether the call was in progress, so that its effects are unknown.
         during: bool,
-        /// Why.
+        /// The reason.
         cut: Interruption,
     },
-    /// The provider is too old for what was asked.
+    /// The provider does not implement the call.
     #[error("the provider {provider} does not support {operation}")]
     Unsupported {
-        /// Its name.
+        /// The provider's name.
         provider: String,
-        /// The method.
+        /// The RPC method.
         operation: &'static str,
     },
-    /// The provider was asked to stop after this was planned, so it was not carried out.
+    /// The provider was stopped after this was planned, so it was not applied.
     #[error(
         "the provider {provider} was asked to stop before it was asked to change {type_name}; nothing was changed"
     )]
     Stopped {
-        /// Its name.
+        /// The provider's name.
         provider: String,
         /// The resource type.
         type_name: String,
     },
-    /// The provider cannot do it yet.
+    /// The provider deferred the operation.
     #[error(
         "this {type_name} cannot be {what} yet, and nothing was changed: before the provider {provider} can go on, {deferral}; \
          see to that first, then try again"
     )]
     Deferred {
-        /// Its name.
+        /// The provider's name.
         provider: String,
         /// "created", "imported", …
         what: &'static str,
-        /// The resource or data source type.
+        /// The resource type.
         type_name: String,
-        /// What it waits for.
+        /// The reason.
         deferral: Deferral,
     },
-    /// The provider began an action and did not say how it ended.
+    /// The provider began an action, and its outcome is unknown.
     #[error(
         "the provider {provider} broke off {operation} of {type_name}: {reason}; whether the action was carried out is not \
          known, so look before you invoke it again"
     )]
     Unfinished {
-        /// Its name.
+        /// The provider's name.
         provider: String,
-        /// The method.
+        /// The RPC method.
         operation: &'static str,
-        /// The action's type.
+        /// The resource type.
         type_name: String,
         /// What happened instead.
         reason: String,
     },
-    /// The provider's answer cannot be read or breaks the protocol.
+    /// The provider's response cannot be decoded or violates the protocol.
     #[error(
         "the provider {provider} answered {operation} of {type_name} with something invalid: {reason}; this is a fault of the provider"
     )]
     InvalidAnswer {
-        /// Its name.
+        /// The provider's name.
         provider: String,
-        /// The method.
+        /// The RPC method.
         operation: &'static str,
         /// The resource type.
         type_name: String,
-        /// What is wrong.
+        /// Why.
         reason: String,
     },
-    /// The provider's description of itself cannot be read.
+    /// The provider's schema response cannot be decoded.
     #[error(
         "the provider {provider} answered {operation} with something invalid: {reason}; this is a fault of the provider"
     )]
     InvalidSchema {
-        /// Its name.
+        /// The provider's name.
         provider: String,
-        /// The method.
+        /// The RPC method.
         operation: &'static str,
-        /// What is wrong.
+        /// Why.
         reason: String,
     },
-    /// The provider's answer breaks core's rules.
+    /// The provider's response violates Terraform's rules.
     #[error(
         "the provider {provider} {what} for {type_name}; this is a fault of the provider:\n{}",
         bullets(violations)
     )]
     Rules {
-        /// Its name.
+        /// The provider's name.
         provider: String,
-        /// Which kind of answer, in core's words ("produced an invalid plan").
+        /// Kind of response, in Terraform's words ("produced an invalid plan").
         what: &'static str,
         /// The resource type.
         type_name: String,
-        /// Which rules, and where.
+        /// The violated rules and their paths.
         violations: Vec<Violation>,
     },
-    /// A value could not be written for the provider.
+    /// A value could not be encoded.
     #[error("a value for {operation} of {type_name} does not fit the provider's schema: {reason}")]
     InvalidValue {
-        /// The method.
+        /// The RPC method.
         operation: &'static str,
         /// The resource type.
         type_name: String,
-        /// What is wrong, and where.
+        /// Why, with the path.
         reason: String,
     },
-    /// An import came to something else than one object of the type that was wanted.
+    /// An import did not return one object of the requested type.
     #[error("the {type_name} cannot be imported from the provider {provider}: {reason}")]
     Import {
-        /// Its name.
+        /// The provider's name.
         provider: String,
         /// The resource type.
         type_name: String,
-        /// What came instead, and what to do.
+        /// What it returned, and what to do.
         reason: String,
     },
-    /// A stored object is newer than the provider. It was not asked about it.
+    /// A stored object is newer than the provider, which was not called.
     #[error(
         "the stored state of this {type_name} has schema version {stored}{}, but the provider {provider} knows versions up \
          to {known}; use the version of the provider that wrote it, or a newer one. Nothing was changed",
         writer.as_ref().map(|version| format!(" (version {version} of the provider wrote it)")).unwrap_or_default()
     )]
     NewerState {
-        /// Its name.
+        /// The provider's name.
         provider: String,
         /// The resource type.
         type_name: String,
-        /// The schema version of what is stored.
+        /// Schema version of the stored object.
         stored: i64,
-        /// The provider's own.
+        /// Schema version of the provider.
         known: i64,
-        /// The version of the provider that wrote it, where it is known.
+        /// Version of the provider that wrote it, if known.
         writer: Option<String>,
     },
-    /// An object of one type cannot become one of another.
+    /// An object's type cannot be changed.
     #[error(
         "the stored state is that of a {source_type} of {source_provider}, which the provider {provider} cannot make a \
          {target_type} of: {reason}\nNothing was changed. Give the resource its former type back, or leave out the alias \
          so that a new resource takes the place of the old one"
     )]
     Move {
-        /// Its name.
+        /// The provider's name.
         provider: String,
-        /// The type that the object has.
+        /// The object's type.
         source_type: String,
-        /// The address of the provider whose object it is.
+        /// The address of its provider.
         source_provider: String,
-        /// The type that it should get.
+        /// The new type.
         target_type: String,
-        /// The provider's words, or what is wrong with its answer.
+        /// The provider's message, or why its response is invalid.
         reason: String,
     },
-    /// An object's identity cannot be used.
+    /// An object's identity is invalid.
     #[error("the identity of this {type_name} cannot be used: {reason}")]
     Identity {
         /// The resource type.
         type_name: String,
-        /// What is wrong, and what to do.
+        /// Why, and what to do.
         reason: String,
     },
-    /// What somebody has written for `provider_meta` cannot be used.
+    /// The configured `provider_meta` is invalid.
     #[error("{origin} cannot be used{}: {reason}", place(path))]
     Meta {
-        /// Where it is written.
+        /// Where it is configured.
         origin: String,
-        /// Where in that; may be empty.
+        /// Path within it; may be empty.
         path: String,
-        /// What is wrong.
+        /// Why.
         reason: String,
     },
-    /// The schema is missing or faulty.
+    /// The schema is missing or invalid.
     #[error(transparent)]
     Schema(#[from] CatalogueError),
 }
 
 impl ProviderError {
-    /// The provider's own errors, where it sent any.
+    /// The provider's diagnostics, if any.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match self {
             Self::Diagnostics { diagnostics, .. } => diagnostics,

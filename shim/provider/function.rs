@@ -1,4 +1,4 @@
-//! Provider functions: pure computations that need no configuration.
+//! Provider-defined functions: pure, without provider configuration.
 
 use isthmus_cty::{Type, Value};
 use isthmus_proto::tfplugin6;
@@ -6,35 +6,35 @@ use isthmus_proto::tfplugin6;
 use super::{Provider, ProviderError, Rpc, dynamic};
 use crate::schema::CatalogueError;
 
-/// A function could not be called.
+/// A function call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum FunctionError {
-    /// The function itself refused its arguments.
+    /// The function returned an error.
     #[error("{text}")]
     Refused {
-        /// The function's own words.
+        /// The function's message.
         text: String,
-        /// Which argument it is about, counted from 0, variadic ones included.
+        /// Index of the argument at fault, variadic ones included.
         argument: Option<usize>,
     },
-    /// There are too few or too many arguments.
+    /// The number of arguments is wrong.
     #[error("the function {function} takes {expected} arguments, but {given} were given")]
     ArgumentCount {
-        /// Its name.
+        /// The function's name.
         function: String,
-        /// In words ("2", "at least 1").
+        /// Such as "2" or "at least 1".
         expected: String,
-        /// How many were given.
+        /// Number of arguments.
         given: usize,
     },
-    /// The provider could not be asked, or its answer cannot be read.
+    /// The call failed, or its response is invalid.
     #[error(transparent)]
     Provider(#[from] ProviderError),
 }
 
 impl Provider {
-    /// Calls a function. `arguments` fit the parameters' types; variadic ones follow the others. Null and unknown
-    /// arguments for parameters that allow none are the caller's to refuse.
+    /// Calls a function. `arguments` conform to the parameters' types, variadic ones last. The
+    /// caller must refuse null and unknown arguments for parameters that do not allow them.
     pub async fn call_function(&self, name: &str, arguments: &[Value]) -> Result<Value, FunctionError> {
         let rpc = Rpc::CallFunction;
         let unknown = || CatalogueError::Unknown { kind: "function", name: name.to_owned() };

@@ -1,8 +1,9 @@
-//! Resource identities: what a provider knows an object by, beside whatever its state says.
+//! Resource identities.
 //!
-//! An identity is a flat object with a schema and a version of its own (protocol 5.9, 6.9). Providers return it with what
-//! they read and make, and want it back. Most programs never need the schemas, so they are asked for when the first
-//! identity turns up, once per process; a provider that is older than identities has none.
+//! An identity is a flat object with its own schema and version (protocol 5.9, 6.9). Providers
+//! return it from reads and applies, and expect it in later calls. Most programs never need the
+//! schemas, so they are requested once per process, with the first identity; older providers have
+//! none.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,31 +15,31 @@ use isthmus_proto::tfplugin6;
 use super::{Diagnostic, Object, Provider, ProviderError, Resource, Rpc};
 use crate::schema::CatalogueError;
 
-/// What the identities of one resource type consist of.
+/// The identity schema of a resource type.
 #[derive(Clone, Debug)]
 pub struct IdentitySchema {
-    /// Version of stored identities; the provider upgrades older ones.
+    /// Schema version; the provider upgrades older identities.
     pub version: i64,
     /// In the provider's order.
     pub attributes: Vec<IdentityAttribute>,
     own: Type,
 }
 
-/// One attribute of an identity.
+/// An attribute of an identity.
 #[derive(Clone, Debug)]
 pub struct IdentityAttribute {
-    /// Terraform's name.
+    /// Its name.
     pub name: Arc<str>,
-    /// A primitive type, or a list of one.
+    /// A primitive type, or a list of primitives.
     pub attribute_type: Type,
-    /// An import by identity has to give it.
+    /// Required in an import by identity.
     pub required_for_import: bool,
 }
 
 type Schemas = BTreeMap<String, tfplugin6::ResourceIdentitySchema>;
 
 impl Resource<'_> {
-    /// What this type's identities consist of; `None` when it has none.
+    /// The type's identity schema, if any.
     pub async fn identity_schema(
         &self,
         warnings: &mut Vec<Diagnostic>,
@@ -50,7 +51,7 @@ impl Resource<'_> {
             .transpose()
     }
 
-    /// The identity of an object, to be stored. `None`: it has none.
+    /// The identity of an object in its stored form, if any.
     pub async fn identity_to_store(
         &self,
         object: &Object,
@@ -70,8 +71,8 @@ impl Resource<'_> {
         }
     }
 
-    /// A stored identity as the provider takes it, upgraded where an older version of the provider wrote it. `None`: the
-    /// type has no identities any more.
+    /// A stored identity for the provider, upgraded if it is older. `None`: the type has no
+    /// identities any more.
     pub async fn identity_from_store(
         &self,
         stored: &StoredIdentity,
@@ -104,10 +105,10 @@ impl Resource<'_> {
         Ok(response.upgraded_identity)
     }
 
-    /// The identity that `given` stands for, which somebody wrote to import the object by.
+    /// The identity for an import, from the user's attributes.
     ///
     /// # Errors
-    /// [`ProviderError::Identity`], which names every attribute that is missing or wrong.
+    /// [`ProviderError::Identity`] with every missing or wrong attribute.
     pub fn identity_for_import(
         &self,
         schema: &IdentitySchema,
@@ -198,8 +199,8 @@ impl IdentitySchema {
         if faults.is_empty() { self.read(json) } else { Err(faults.join(", and ")) }
     }
 
-    /// An identity that a provider sent, as it is stored: a JSON object of exactly the schema's attributes, ordered by name.
-    /// `None`: it is null.
+    /// A provider's identity in its stored form: a JSON object of exactly the schema's attributes,
+    /// ordered by name. `None`: it is null.
     pub(super) fn json_of(&self, data: &tfplugin6::DynamicValue) -> Result<Option<Json>, String> {
         let value = cty::decode_dynamic(&data.msgpack, &data.json, &self.own)
             .map_err(|error| isthmus_common::error_chain(&error))?;

@@ -21,23 +21,23 @@ use crate::rules::{self, Violation};
 use crate::schema::{Catalogue, Schema};
 use crate::{KnownSecrets, Retention};
 
-/// The schemas of the identities of resources, by type.
+/// Identity schemas by resource type.
 type Identities = std::collections::BTreeMap<String, tfplugin6::ResourceIdentitySchema>;
 
-/// How many tolerated violations are logged. Paths may contain keys of maps, so that there is no end to them.
+/// Limit of logged violations: paths may contain keys of maps, so their number is unbounded.
 const MAXIMUM_TOLERATED: usize = 10_000;
 
 /// A running provider.
 ///
-/// It is configured at most once: core never configures a process again, and providers do not expect it.
-/// This is a handle: [`Provider::within`] makes another one of the same process, whose calls end by a limit.
+/// It is configured at most once, as by Terraform. This is a handle: [`Provider::within`] creates
+/// another one of the same process, with its own limit.
 #[derive(Clone, Debug)]
 pub struct Provider {
     pub(super) shared: Arc<Shared>,
     limit: Limit,
 }
 
-/// What all handles of one process share.
+/// Shared by all handles of a process.
 #[derive(Debug)]
 pub(super) struct Shared {
     name: String,
@@ -47,21 +47,22 @@ pub(super) struct Shared {
     catalogue: Arc<Catalogue>,
     configured: Mutex<bool>,
     stops: AtomicU64,
-    /// What is said to it of the program that uses it, if anything is.
+    /// The configured `provider_meta`, if any.
     pub(super) meta: OnceLock<Value>,
     in_flight: Arc<InFlight>,
-    /// Operations, resource types and paths of which a tolerated violation was logged.
+    /// Operation, resource type and path of each logged violation.
     tolerated: StdMutex<HashSet<(&'static str, String, AttributePath)>>,
-    /// What the identities of resources consist of, asked for when the first one turns up.
+    /// Identity schemas, requested with the first identity.
     pub(super) identities: OnceCell<Identities>,
 }
 
 impl Provider {
-    /// Takes over a process and asks it for its schema. Core asks each process, because older providers set themselves up
-    /// when asked. With `known`, the schema is compared with what was known before.
+    /// Requests the schema of a process. Terraform requests it from each process, because older
+    /// providers initialize themselves then. With `known`, the schema is compared with the known
+    /// one.
     ///
     /// # Errors
-    /// When the provider does not answer, or answers with errors or with something unreadable.
+    /// When the provider does not respond, or responds with errors or an invalid schema.
     pub async fn start(
         name: impl Into<String>,
         plugin: Plugin,
@@ -94,33 +95,33 @@ impl Provider {
         Ok((Self { shared: Arc::new(shared), limit: Limit::default() }, news))
     }
 
-    /// The same provider, whose calls end by this limit.
+    /// The same provider with this limit of its calls.
     #[must_use]
     pub fn within(&self, limit: &Limit) -> Self {
         Self { shared: Arc::clone(&self.shared), limit: limit.clone() }
     }
 
-    /// Its name, for messages.
+    /// Name for messages.
     pub fn name(&self) -> &str {
         &self.shared.name
     }
 
-    /// What it offers.
+    /// Its schemas.
     pub fn catalogue(&self) -> &Arc<Catalogue> {
         &self.shared.catalogue
     }
 
-    /// The protocol that it speaks.
+    /// Its protocol version.
     pub fn protocol(&self) -> ProtocolVersion {
         self.shared.client.version()
     }
 
-    /// The secrets among the values that it was given and has given back.
+    /// The known secrets among its values.
     pub fn secrets(&self) -> &KnownSecrets {
         self.shared.plugin.secrets()
     }
 
-    /// Notes what of a value may not be printed, before the provider can quote it.
+    /// Records secrets in a value before the provider can quote them.
     pub(super) fn note_secrets(&self, schema: &Schema, value: &Value, retention: Retention) {
         rules::each_secret(&schema.block, value, &mut |part| self.secrets().learn_value(part, retention));
     }
@@ -149,7 +150,8 @@ impl Provider {
         &self.shared.plugin
     }
 
-    /// Lets the provider judge a configuration of itself. Errors are returned as [`ProviderError::Diagnostics`].
+    /// Validates a configuration of the provider. Errors are returned as
+    /// [`ProviderError::Diagnostics`].
     pub async fn validate_config(
         &self,
         config: &Value,
@@ -160,13 +162,14 @@ impl Provider {
         self.note_secrets(&schema, config, Retention::Session);
         let config =
             dynamic::encode(config, &schema.block.implied_type, self.operation(rpc), "its configuration")?;
-        // Protocol 5 also answers with a prepared configuration, which core ignores; protocol 6's message skips it.
+        // Protocol 5 also returns a prepared configuration, which Terraform ignores; protocol 6's
+        // message skips it.
         let response: tfplugin6::validate_provider_config::Response =
             self.call(rpc, tfplugin6::validate_provider_config::Request { config }).await?;
         self.refuse_errors(rpc, response.diagnostics, warnings)
     }
 
-    /// Configures the provider. A second call does nothing.
+    /// Configures the provider. A second call has no effect.
     pub async fn configure(
         &self,
         config: &Value,
@@ -184,7 +187,7 @@ impl Provider {
         let request = tfplugin6::configure_provider::Request {
             terraform_version: TERRAFORM_VERSION.to_owned(),
             config,
-            // The answer itself has no place for a deferral: it is given in the calls that follow.
+            // The response has no field for a deferral; the following calls return it.
             client_capabilities: self.client_capabilities(DeferralSupport::Allowed),
         };
         let response: tfplugin6::configure_provider::Response = self.call(rpc, request).await?;
@@ -239,22 +242,22 @@ impl Provider {
         Ok(DataSourceAnswer::Read(state))
     }
 
-    /// Asks the provider to give up what it is doing. What is under way still answers, usually with an error; what is
-    /// planned by now is not carried out any more. Later calls are as before.
+    /// Sends StopProvider. Calls in progress still return, usually with an error; plans made before
+    /// are not applied any more. Later calls are unaffected.
     ///
     /// # Errors
-    /// When the provider does not answer at once, or says that it cannot stop.
+    /// When the provider does not respond at once, or returns an error.
     pub async fn stop(&self) -> Result<(), ProviderError> {
         self.shared.stops.fetch_add(1, Ordering::SeqCst);
         self.caller().stop().await
     }
 
-    /// How often the provider was asked to stop.
+    /// How often the provider was stopped.
     pub(super) fn stops(&self) -> u64 {
         self.shared.stops.load(Ordering::SeqCst)
     }
 
-    /// Ends the process: orderly first, by force after two seconds.
+    /// Stops the process, and kills it after two seconds.
     pub async fn shutdown(&self) {
         self.shared.plugin.shutdown().await;
     }
@@ -271,7 +274,7 @@ impl Provider {
         self.caller().call(rpc, request).await
     }
 
-    /// Makes a call that is answered in pieces.
+    /// Makes a call with a streamed response.
     pub(super) async fn stream<Request, Piece>(
         &self,
         rpc: Rpc,
@@ -313,7 +316,7 @@ impl Provider {
         }
     }
 
-    /// What a method is called in the protocol that is spoken.
+    /// The method's name in the protocol in use.
     pub(super) fn operation(&self, rpc: Rpc) -> &'static str {
         rpc.name(self.shared.client.version())
     }
@@ -324,20 +327,20 @@ impl Provider {
     }
 }
 
-/// What a data source was found to hold.
+/// The result of reading a data source.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DataSourceAnswer {
-    /// This, all of it known.
+    /// Wholly known.
     Read(Value),
-    /// The provider cannot tell yet.
+    /// Deferred by the provider.
     Deferred(Deferral),
 }
 
 impl DataSourceAnswer {
-    /// What was read.
+    /// The value.
     ///
     /// # Errors
-    /// When the provider could not tell yet.
+    /// When it was deferred.
     pub fn read(self, provider: &Provider, type_name: &str) -> Result<Value, ProviderError> {
         match self {
             Self::Read(value) => Ok(value),

@@ -1,10 +1,11 @@
-//! The secrets that a session knows of, so that texts which quote them can be redacted.
+//! Redaction of a session's secrets in texts.
 //!
-//! What is secret is learned where values go to a provider and come from it, and nothing is done with it before there is a text
-//! to be printed. A session without secrets pays one look at a flag for each text.
+//! Secrets are recorded when values are sent to a provider and received from it, and indexed only
+//! when a text is redacted. Without secrets, redaction only checks a flag.
 //!
-//! Values are kept for as long as the session, in bounded room: when it is used up, those are forgotten that were not met for the
-//! longest time, but never those of the provider's configuration, which are met once. A long value is known by its beginning.
+//! Values are stored for the session within a memory limit, beyond which the least recently used
+//! are removed, except those of the provider's configuration, which are recorded once. Of long
+//! values, the beginning is stored.
 
 mod forms;
 mod index;
@@ -23,24 +24,25 @@ use forms::forms;
 use index::{Index, Occurrence};
 use parts::parts;
 
-/// From so many characters on, a value is found within words.
+/// Minimum length in characters of values that are found within words.
 const FOUND_ANYWHERE: usize = 8;
-/// A shorter value is no secret that could be kept: it stands in every second line of any text.
+/// Minimum length of values: shorter ones occur in any text.
 const SHORTEST: usize = 3;
-/// A line of a secret text is known by itself if it has so many characters. Logs and traces are read line by line.
+/// Minimum length of lines that are found individually. Logs and traces are read line by line.
 const SHORTEST_LINE: usize = 16;
-/// So many lines of a text are known by themselves.
+/// Limit of a text's lines that are found individually.
 const MOST_LINES: usize = 256;
-/// How much of a value is known, in bytes.
+/// Stored bytes of a value.
 const LONGEST: usize = 4096;
-/// How much room values take, in bytes; with all their forms it is ten times that, and more for those that are not ASCII.
+/// Memory limit of values in bytes; with all their forms they need ten times that, and more if not
+/// ASCII.
 const ROOM: usize = 2 << 20;
-/// What a value takes besides its text.
+/// Additional bytes per value.
 const OVERHEAD: usize = 64;
-/// What a secret boolean, or nothing at all, is written as. Redacting these would say more than it hides.
+/// Text of secret booleans and nulls, whose redaction would reveal more than it hides.
 const WORDS: [&str; 6] = ["true", "false", "null", "none", "yes", "off"];
 
-/// The secrets of a session. Cloning it shares them.
+/// The secrets of a session. Clones share them.
 #[derive(Clone, Default)]
 pub struct KnownSecrets(Arc<Shared>);
 
@@ -52,24 +54,24 @@ struct Shared {
     registry: Mutex<Registry>,
 }
 
-/// How long a secret is known.
+/// How long a secret is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retention {
-    /// As long as there is room.
+    /// Within the memory limit.
     Usual,
-    /// As long as the session: the configuration is met once, and used in every call.
+    /// For the whole session: the configuration is recorded once, and used in every call.
     Session,
 }
 
 #[derive(Default)]
 struct Registry {
     known: HashMap<Arc<str>, Met>,
-    /// The texts among them that are kept as long as the session.
+    /// Texts that are stored for the whole session.
     configured: Vec<Arc<str>>,
-    /// Not in the index yet.
+    /// Not yet in the index.
     pending: Vec<(Arc<str>, Kind)>,
     index: Index,
-    /// Room taken by what may be forgotten.
+    /// Bytes of values that may be removed.
     taken: usize,
     clock: u64,
 }
@@ -88,19 +90,19 @@ enum Kind {
 }
 
 impl KnownSecrets {
-    /// Learns a text that may not be printed, and what is secret by itself within it: the texts of a JSON document, the
-    /// password of a URL.
+    /// Records a secret text, and secret parts of it: the texts of a JSON document, the password of
+    /// a URL.
     pub fn learn(&self, text: &str, retention: Retention) {
         self.learn_as(text, Kind::Text, retention);
         parts(text).iter().for_each(|part| self.learn_as(part, Kind::Text, retention));
     }
 
-    /// Learns a number that may not be printed, in decimal form.
+    /// Records a secret number, in decimal form.
     pub fn learn_number(&self, decimal: &str, retention: Retention) {
         self.learn_as(decimal, Kind::Number, retention);
     }
 
-    /// Learns all texts and numbers within a value that may not be printed.
+    /// Records all texts and numbers within a secret value.
     pub(crate) fn learn_value(&self, value: &Value, retention: Retention) {
         let learned = value.walk(&mut |_, part| {
             match part {
@@ -116,7 +118,7 @@ impl KnownSecrets {
         }
     }
 
-    /// Whether any secret is kept as long as the session, as those of the provider's configuration are.
+    /// Whether any secret is stored for the whole session, such as of the provider's configuration.
     pub fn has_configured(&self) -> bool {
         self.0.any_configured.load(Ordering::Acquire)
     }
@@ -128,7 +130,7 @@ impl KnownSecrets {
         })
     }
 
-    /// `text` with [`REDACTED`](isthmus_common::REDACTED) in place of every secret that is known.
+    /// `text` with [`REDACTED`](isthmus_common::REDACTED) in place of every known secret.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if !self.0.any.load(Ordering::Acquire) {
             return Cow::Borrowed(text);
@@ -138,14 +140,15 @@ impl KnownSecrets {
         registry.index.redact(text).map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
-    /// The same in place.
+    /// Redacts in place.
     pub fn redact_in_place(&self, text: &mut String) {
         if let Cow::Owned(redacted) = self.redact(text) {
             *text = redacted;
         }
     }
 
-    /// Where a text that goes on can be cut, so that no secret is cut. It is the end where none is known.
+    /// The position where an incomplete text can be cut without cutting a secret; its end if there
+    /// are none.
     pub fn cut(&self, text: &str) -> usize {
         if !self.0.any.load(Ordering::Acquire) {
             return text.len();
@@ -167,7 +170,7 @@ impl KnownSecrets {
     }
 
     fn registry(&self) -> MutexGuard<'_, Registry> {
-        // What a panic may leave undone is an entry in the index, which the next rebuild adds.
+        // A panic may have left an entry out of the index, which the next rebuild adds.
         self.0.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -181,7 +184,7 @@ impl fmt::Debug for KnownSecrets {
 impl Registry {
     fn learn(&mut self, text: &str, kind: Kind, retention: Retention) {
         self.clock += 1;
-        // One more byte tells that there was more.
+        // One more byte shows that the text is longer.
         let text = beginning(text, LONGEST + 1);
         let is_configured = |met: &Met| met.retention == Retention::Session;
         if retention == Retention::Session
@@ -209,7 +212,7 @@ impl Registry {
         }
     }
 
-    /// Makes room by half, so that it is done seldom: the index is made anew.
+    /// Removes the older half, so that it is done seldom: the index is rebuilt.
     fn forget_older_half(&mut self) {
         let mut times: Vec<(u64, usize)> = self
             .known
@@ -264,7 +267,7 @@ impl Registry {
     }
 }
 
-/// The first and the last line of a key in PEM say what follows, and nothing of it.
+/// The first and last line of a key in PEM are not secret.
 fn is_armour(line: &str) -> bool {
     line.starts_with("-----") && line.ends_with("-----")
 }
@@ -274,7 +277,7 @@ fn is_worth_knowing(text: &str) -> bool {
         && !WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
 }
 
-/// As much of the beginning as `most` bytes hold.
+/// The beginning within `most` bytes.
 fn beginning(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
 }

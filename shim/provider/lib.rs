@@ -1,12 +1,13 @@
 //! A running provider, driven as Terraform core drives one.
 //!
-//! [`Provider`] is one process with one configuration. It speaks both protocols through the messages of protocol 6: they
-//! share nearly every field number, so that [`client`](Client) only has to know the names of the methods. [`Resource`] is the
-//! lifecycle of one managed resource: validate, plan, apply, read, import, upgrade. A [`Lease`] is an ephemeral resource that
-//! is open.
+//! [`Provider`] is one process with one configuration. It supports both protocols through the
+//! messages of protocol 6: they share nearly every field number, so only method names in
+//! [`client`](Client) differ. [`Resource`] is the lifecycle of one managed resource: validate,
+//! plan, apply, read, import, upgrade. A [`Lease`] is for an open ephemeral resource.
 //!
-//! Start with [`plugin::Plugin::launch`], which runs a provider binary, and [`Provider::start`], which reads its schema.
-//! `examples/plan.rs` is a whole program. The modules [`rules`] and [`schema`] are pure: no I/O, no clock, no async.
+//! Start with [`plugin::Plugin::launch`], which runs a provider binary, and [`Provider::start`],
+//! which reads its schema. See `examples/plan.rs`. The modules [`rules`] and [`schema`] are pure:
+//! no I/O, no clock, no async.
 
 #![warn(missing_docs)]
 

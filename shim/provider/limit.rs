@@ -1,12 +1,13 @@
-//! What ends a provider's calls before the provider does: time that has run out, or that nobody waits any more.
+//! Limits of a provider's calls: timeouts and cancellation.
 //!
-//! No call has a deadline of its own: creating a database may take hours. Who does set one is the user, for an operation,
-//! and an operation is several calls made by several functions. So a limit belongs to the handle of the provider that the
-//! operation is given ([`Provider::within`](crate::Provider::within)), and no call of it can be made without.
+//! Calls have no deadline by default: creating a database may take hours. A user's timeout is for
+//! an operation, which consists of several calls in several functions. So a limit belongs to the
+//! operation's handle of the provider ([`Provider::within`](crate::Provider::within)), and applies
+//! to all its calls.
 //!
-//! A call that is broken off loses its answer, and with it what the provider would have said of a half-made object. So when
-//! time has run out, the provider is asked to stop first and may still answer; but a provider stops everything that it is
-//! doing, so it is asked only while there is nothing else ([`InFlight`]).
+//! A cancelled call loses its response, and with it the state of a partially created object. So
+//! after a timeout the provider is stopped first and may still respond; but StopProvider affects
+//! all calls, so it is only sent if there is no other ([`InFlight`]).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -16,7 +17,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// When the calls of an operation are broken off. The default is never. Clones share what has happened.
+/// Limit of an operation's calls; none by default. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Limit {
     stop_grace_period: Duration,
@@ -31,34 +32,34 @@ struct Deadline {
     after: Duration,
 }
 
-/// Why a call was broken off.
+/// Why a call was cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interruption {
-    /// The operation took longer than this.
+    /// The operation's timeout.
     TimedOut(Duration),
-    /// Nobody waits any longer: the provider was asked to stop, and did not within this time.
+    /// The provider was stopped, and the call did not end within this time.
     Cancelled(Duration),
 }
 
 impl Limit {
-    /// Calls end when `cancelled` does. A provider that is asked to stop may take `grace` to answer.
+    /// Calls end after `cancelled`. A stopped provider may take `stop_grace_period` to respond.
     pub fn new(cancelled: CancellationToken, stop_grace_period: Duration) -> Self {
         Self { stop_grace_period, cancelled, ..Self::default() }
     }
 
-    /// Sets a deadline, once: so long from now. A time beyond what a clock holds is none.
+    /// Sets a deadline, once. A time beyond the clock's range is ignored.
     pub fn at_most(&self, time: Duration) {
         if let Some(at) = Instant::now().checked_add(time) {
             self.deadline.get_or_init(|| Deadline { at, after: time });
         }
     }
 
-    /// Whether time ran out and the provider was asked to stop for it.
+    /// Whether the provider was stopped because of the timeout.
     pub fn asked_to_stop(&self) -> bool {
         self.asked_to_stop.load(Ordering::Relaxed)
     }
 
-    /// Whether it is too late to begin a call.
+    /// The reason why no call may start any more.
     pub(super) fn has_passed(&self) -> Option<Interruption> {
         if self.cancelled.is_cancelled() {
             return Some(Interruption::Cancelled(self.stop_grace_period));
@@ -67,7 +68,7 @@ impl Limit {
         Some(Interruption::TimedOut(deadline.after))
     }
 
-    /// Waits until it comes, which may be never.
+    /// Waits for the limit, perhaps for ever.
     pub(super) async fn comes(&self) -> Interruption {
         let deadline = async {
             match self.deadline.get() {
@@ -84,7 +85,7 @@ impl Limit {
         }
     }
 
-    /// Waits for as long as a provider that was asked to stop may take.
+    /// Waits for the grace period of a stopped provider.
     pub(super) async fn grace_is_over(&self) {
         self.asked_to_stop.store(true, Ordering::Relaxed);
         tokio::select! {
@@ -94,7 +95,7 @@ impl Limit {
     }
 }
 
-/// How many calls a process is busy with.
+/// The number of a process's calls in progress.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     state: Mutex<State>,
@@ -107,16 +108,16 @@ struct State {
     held: bool,
 }
 
-/// A call under way, or a stream that is open.
+/// A call in progress, or an open stream.
 #[derive(Debug)]
 pub(super) struct Entered(Arc<InFlight>);
 
-/// While this lives, no call begins.
+/// No call starts while this exists.
 #[derive(Debug)]
 pub(super) struct Held(Arc<InFlight>);
 
 impl InFlight {
-    /// Begins a call, which may have to wait until a provider has been asked to stop another one.
+    /// Starts a call, perhaps after waiting for a StopProvider of another.
     pub(super) async fn enter(self: &Arc<Self>) -> Entered {
         loop {
             let changed = self.changed.notified();
@@ -131,7 +132,7 @@ impl InFlight {
         }
     }
 
-    /// Keeps other calls from beginning, if `call` is the only one.
+    /// Prevents other calls from starting, if `call` is the only one.
     pub(super) fn hold_if_alone(call: &Entered) -> Option<Held> {
         let mut state = call.0.state();
         if state.calls > 1 || state.held {
@@ -142,7 +143,7 @@ impl InFlight {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Each change is one assignment, so a panic elsewhere leaves nothing half done.
+        // Each change is one assignment, so a panic elsewhere leaves a valid state.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

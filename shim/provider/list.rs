@@ -1,7 +1,7 @@
-//! List resources: what there is of one type, told one by one (protocol 5.10, 6.10).
+//! List resources: streams of the objects of one type (protocol 5.10, 6.10).
 //!
-//! A provider streams what it finds, so that nobody has to hold a large account in memory. What is listed is known by its
-//! identity, which is what it can be imported by.
+//! A provider streams its results, so that a large account need not be held in memory. Listed
+//! objects have an identity, by which they can be imported.
 
 use std::sync::Arc;
 
@@ -15,46 +15,46 @@ use super::{Diagnostic, IdentitySchema, Provider, ProviderError, Rpc, dynamic};
 use crate::Retention;
 use crate::schema::Schema;
 
-/// What is to be listed.
+/// A request of a list.
 #[derive(Clone, Debug)]
 pub struct ListRequest<'a> {
     /// The resource type.
     pub type_name: &'a str,
-    /// By the schema of the list resource; wholly known.
+    /// Wholly known, by the schema of the list resource.
     pub config: &'a Value,
-    /// Whether the objects themselves are wanted, beside their identities.
+    /// Whether to include the objects, besides their identities.
     pub include_object: bool,
-    /// How many at most; `None` for all.
+    /// Maximum number; `None`: all.
     pub limit: Option<u64>,
 }
 
-/// A list on its way. Dropping it tells the provider that nobody wants the rest.
+/// A list in progress. Dropping it cancels the call.
 #[derive(Debug)]
 pub struct Listing {
     type_name: Arc<str>,
     identity: IdentitySchema,
     object: Arc<Schema>,
     events: Chunks<Event>,
-    /// How many more are wanted.
+    /// Remaining number.
     left: Option<u64>,
 }
 
-/// One object that was found.
+/// A listed object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listed {
-    /// What it is known and imported by: a JSON object of exactly the identity's attributes, ordered by name.
+    /// Its identity: a JSON object of exactly the identity's attributes, ordered by name.
     pub identity: Json,
-    /// For people; may be empty.
+    /// For users; may be empty.
     pub display_name: String,
-    /// The object, where it was asked for and the provider has it.
+    /// The object, if requested and provided.
     pub object: Option<Value>,
 }
 
 impl Provider {
-    /// Begins to list what there is. The provider judges the request first.
+    /// Starts a list after validating its configuration.
     ///
     /// # Errors
-    /// When the type cannot be listed, or the provider refuses the request.
+    /// When the type has no list resource, or the configuration is invalid.
     pub async fn list(
         &self,
         request: ListRequest<'_>,
@@ -67,7 +67,7 @@ impl Provider {
             let reason = "it can be listed, but has no identity that says what was found";
             return Err(self.invalid_answer(Rpc::GetResourceIdentitySchemas, type_name, reason));
         };
-        // There is no value for "all", so it is as many as there could be.
+        // There is no value for "all", so this is the maximum.
         let number = limit.map_or(i64::MAX, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
 
         let rpc = Rpc::ValidateListResourceConfig;
@@ -101,10 +101,10 @@ impl Provider {
 }
 
 impl Listing {
-    /// The next object. `None`: that was all, or all that was wanted. `provider` is the one that lists.
+    /// The next object; `None` at the end, or at the limit. `provider` is the one of the list.
     ///
     /// # Errors
-    /// When the provider fails, or tells of something that cannot be read. There is nothing more to be had then.
+    /// When the provider fails, or returns an invalid object. The list has ended then.
     pub async fn next(
         &mut self,
         provider: &Provider,
@@ -127,7 +127,7 @@ impl Listing {
                 None => None,
             };
             let Some(identity) = identity else {
-                // A warning about the list as a whole is an event as well.
+                // A warning about the whole list is an event as well.
                 if has_something_to_say {
                     continue;
                 }
@@ -151,12 +151,12 @@ impl Listing {
         Ok(None)
     }
 
-    /// How many more are wanted; `None` for all that there are.
+    /// Remaining number; `None`: no limit.
     pub fn left(&self) -> Option<u64> {
         self.left
     }
 
-    /// Wants no more than so many from now on.
+    /// Limits the remaining number.
     pub fn limit(&mut self, most: u64) {
         self.left = Some(self.left.map_or(most, |left| left.min(most)));
     }

@@ -1,7 +1,7 @@
-//! `provider_meta`: what a module of Terraform's says of itself to a provider, for instance to be counted by its author.
+//! `provider_meta`: metadata of a Terraform module for a provider.
 //!
-//! Providers that want it have a schema for it (protocol 5.2, 6.0), and are sent it with every read, plan, apply and data
-//! read: null as long as nobody has written anything.
+//! Providers that use it have a schema for it (protocol 5.2, 6.0), and receive it with every read,
+//! plan, apply and data read: null unless configured.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use crate::rules::{empty_block, join_blocks};
 use crate::schema::{Attribute, Block, BlockNesting, NestedBlock};
 
 impl Provider {
-    /// Takes `written` for the content of a `provider_meta` block, in the form that configuration in JSON has. It is sent
-    /// from now on; what was taken before stays. A provider that wants none is not sent any, with a warning. `origin` and
-    /// `place` say where it is written, and where in that.
+    /// Sets the content of `provider_meta`, in the form of JSON configuration, for all following
+    /// calls; the first one remains. For a provider without a schema for it, this is a warning.
+    /// `origin` and `place` are its location, for messages.
     ///
     /// # Errors
-    /// [`ProviderError::Meta`], which names the place that does not fit the provider's schema.
+    /// [`ProviderError::Meta`] with the path that does not conform to the schema.
     pub fn take_meta(
         &self,
         written: &Json,
@@ -40,12 +40,12 @@ impl Provider {
             let path = format!("{place}{dot}{}", fault.path);
             ProviderError::Meta { origin: origin.to_owned(), path, reason: fault.reason }
         })?;
-        // Whoever was first has set the same: it is written in one place.
+        // A concurrent call has set the same value.
         let _ = self.shared.meta.set(value);
         Ok(())
     }
 
-    /// What is sent with a call: none without a schema for it.
+    /// The value in a call; none without a schema.
     pub(super) fn provider_meta(&self, rpc: Rpc) -> Result<Option<tfplugin6::DynamicValue>, ProviderError> {
         let Some(schema) = self.catalogue().provider_meta() else { return Ok(None) };
         let value = self.shared.meta.get().unwrap_or(&Value::Null);
@@ -53,7 +53,7 @@ impl Provider {
     }
 }
 
-/// Something that does not fit the schema.
+/// A violation of the schema.
 #[derive(Debug)]
 struct Fault {
     path: AttributePath,
@@ -116,7 +116,7 @@ fn of_attribute(
     }
 }
 
-/// `None`: there are none, which the empty block says already.
+/// `None`: no blocks, as in the empty block.
 fn of_blocks(
     written: Option<&Json>,
     nested: &NestedBlock,
@@ -131,7 +131,7 @@ fn of_blocks(
             None => return Ok(None),
         },
         BlockNesting::List | BlockNesting::Set => {
-            // As in configuration, a block that stands alone needs no list around it.
+            // As in configuration, a single block needs no list.
             let items = match written {
                 None => &[][..],
                 Some(Json::Array(items)) => items,
@@ -174,7 +174,7 @@ fn of_blocks(
     }))
 }
 
-/// A value of the type that it is written in, as Terraform's configuration has it.
+/// A value of the type that Terraform infers for JSON.
 fn inferred(written: &Json, path: &mut AttributePath) -> Result<(Type, Value), Fault> {
     Ok(match written {
         Json::Null => (Type::Dynamic, Value::Null),

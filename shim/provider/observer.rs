@@ -1,32 +1,32 @@
-//! Watching the calls of a provider, without taking part in them.
+//! Observation of a provider's calls.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One finished call.
+/// A finished call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallReport {
-    /// The method, as the protocol that was spoken calls it.
+    /// The method's name in the protocol in use.
     pub operation: &'static str,
-    /// How long the provider took, the way there and back included.
+    /// Duration of the call.
     pub elapsed: Duration,
-    /// Whether an answer came. What the answer says is not looked at.
+    /// Whether there was a response, whatever its contents.
     pub answered: bool,
 }
 
-/// What was said in one call. `Debug` shows that there is something, and not what: there are secrets in it.
+/// Messages of a call. `Debug` omits their contents, which include secrets.
 #[derive(Clone, Copy)]
 pub struct CallMessages<'a> {
-    /// The method with its service, as gRPC has it: `/tfplugin6.Provider/ReadResource`.
+    /// The full method name of gRPC: `/tfplugin6.Provider/ReadResource`.
     pub path: &'static str,
-    /// The request, encoded.
+    /// The encoded request.
     pub request: &'a [u8],
-    /// The answer, encoded, as far as this program reads it; or why there is none.
+    /// The encoded response, as far as this program decodes it; or the failure.
     pub response: Result<&'a [u8], &'a tonic::Status>,
 }
 
-/// Is told of each call when it is over. Cheap to clone; must not block for long.
+/// Receives a report of each finished call. Cheap to clone; must not block for long.
 #[derive(Clone, Default)]
 pub struct CallObserver {
     reports: Option<Arc<dyn Fn(CallReport) + Send + Sync>>,
@@ -36,12 +36,13 @@ pub struct CallObserver {
 type MessageObserver = Arc<dyn Fn(CallMessages<'_>) + Send + Sync>;
 
 impl CallObserver {
-    /// Tells `observe` of every call, from any thread.
+    /// Reports every call to `observe`, on any thread.
     pub fn with_reports(self, observe: impl Fn(CallReport) + Send + Sync + 'static) -> Self {
         Self { reports: Some(Arc::new(observe)), ..self }
     }
 
-    /// Tells `observe` also what was said in every call, from any thread. Messages are encoded once more for it.
+    /// Also passes the messages of every call to `observe`, on any thread. They are encoded again
+    /// for it.
     pub fn with_messages(self, observe: impl Fn(CallMessages<'_>) + Send + Sync + 'static) -> Self {
         Self { messages: Some(Arc::new(observe)), ..self }
     }

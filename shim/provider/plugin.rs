@@ -1,18 +1,18 @@
-//! One provider process: started, spoken to, watched, and ended.
+//! One provider process: launch, connection, supervision, shutdown.
 //!
-//! A Terraform provider is a program that serves gRPC to the one who started it, by the conventions of HashiCorp's
-//! go-plugin: settings in the environment, one line of handshake on standard output, a socket, certificates made for
-//! the occasion, a log on standard error. This module knows these conventions and nothing of the provider protocol
-//! itself, whose clients run over [`Plugin::channel`].
+//! A Terraform provider is a gRPC server by the conventions of HashiCorp's go-plugin: settings in the
+//! environment, a handshake line on standard output, a socket, temporary certificates, a log on
+//! standard error. This module implements these conventions; clients of the provider protocol use
+//! [`Plugin::channel`].
 //!
-//! - `launch` goes through the whole start, with `executable`, `environment`, `socket_directory`, `guardian`, `handshake`, `tls`,
-//!   `connection` and `health` for its steps; `error` words what can go wrong.
-//! - `supervise` looks after a running child, with `process` for its end and `logs`, `lines` and `stdio` for its
-//!   output; `guardian` and `spawn` are what runs between the daemon and the child.
-//! - `reattach` and `foreign` are for providers that somebody else started.
+//! - `launch` is the start, in the steps `executable`, `environment`, `socket_directory`,
+//!   `guardian`, `handshake`, `tls`, `connection` and `health`, with the errors in `error`.
+//! - `supervise` is for a running child, with `process` for its exit and `logs`, `lines` and `stdio`
+//!   for its output; `guardian` and `spawn` run between the daemon and the child.
+//! - `reattach` and `foreign` are for providers that another program started.
 //!
-//! Two promises hold throughout. No provider outlives the daemon, however that ends. And a provider may print, crash,
-//! hang or lie as it likes: it costs a fixed amount of memory and an error that names it.
+//! No provider outlives the daemon, however it exits. A provider that floods its output, crashes or
+//! hangs costs a bounded amount of memory and an error with its name.
 
 mod connection;
 mod environment;
@@ -68,7 +68,8 @@ use launch::{ANSWER_TIMEOUT, Launched, first_call};
 use logs::Logs;
 use supervise::{Readers, Supervision};
 
-/// A running provider. Dropping it kills the process that was launched for it; [`Plugin::shutdown`] is the polite end.
+/// A running provider. Dropping it kills a process that was launched; [`Plugin::shutdown`] stops it
+/// gracefully.
 #[derive(Debug)]
 pub struct Plugin {
     name: Arc<str>,
@@ -78,19 +79,19 @@ pub struct Plugin {
     life: Life,
 }
 
-/// Whose process it is.
+/// Ownership of the process.
 #[derive(Debug)]
 enum Life {
-    /// Ours.
+    /// Launched by this program.
     Child(Supervision),
-    /// Somebody else's.
+    /// Started by another program.
     Reattached(Reattached),
 }
 
 #[derive(Debug)]
 struct Reattached {
     config: ReattachConfig,
-    /// None when its process cannot be seen from here.
+    /// `None` if the process is not visible from here.
     process: Option<Arc<ForeignProcess>>,
     exit: watch::Receiver<Option<Exit>>,
     _watcher: AbortOnDropHandle<()>,
@@ -98,11 +99,11 @@ struct Reattached {
 }
 
 impl Plugin {
-    /// Starts a provider and connects to it. When this returns, it has answered a first call.
+    /// Launches a provider and connects to it. When this returns, it has responded to a first call.
     ///
     /// # Errors
-    /// The text says what was expected, what was found, how the process ended and what it said last. Nothing is left
-    /// running then; neither when the call is cancelled.
+    /// With the cause, and the exit and last output of the process, which is not left running; nor
+    /// is it after cancellation.
     pub async fn launch(spec: LaunchSpec, logs: LogSink) -> Result<Self, LaunchError> {
         let Launched { supervision, channel, protocol } = launch::launch(&spec, logs.clone()).await?;
         let name: Arc<str> = spec.name.into();
@@ -110,10 +111,10 @@ impl Plugin {
         Ok(Self { name, channel, protocol, logs, life: Life::Child(supervision) })
     }
 
-    /// Connects to a provider that is running already.
+    /// Connects to a running provider.
     ///
     /// # Errors
-    /// When it cannot be connected to, or does not answer.
+    /// When the connection fails, or it does not respond.
     pub async fn reattach(
         name: impl Into<String>,
         config: ReattachConfig,
@@ -131,18 +132,18 @@ impl Plugin {
         Ok(Self { name, channel, protocol, logs, life: Life::Reattached(reattached) })
     }
 
-    /// The connection, for the client of the provider protocol. Calls on it fail with UNAVAILABLE once the process
-    /// has ended; [`Plugin::exited`] then tells why. See [`LARGEST_MESSAGE`].
+    /// The connection for clients of the provider protocol. Calls fail with UNAVAILABLE after the
+    /// process has exited; see [`Plugin::exited`] and [`LARGEST_MESSAGE`].
     pub fn channel(&self) -> Channel {
         self.channel.clone()
     }
 
-    /// The name that it was launched under.
+    /// The name in its launch specification.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What is redacted in its log, and in the texts of its end.
+    /// Secrets that are redacted in its log and exit.
     pub fn secrets(&self) -> &KnownSecrets {
         self.logs.secrets()
     }
@@ -152,12 +153,12 @@ impl Plugin {
         self.logs.log(Origin::Core, level, message);
     }
 
-    /// The one protocol that it serves.
+    /// Its protocol version.
     pub fn protocol(&self) -> ProtocolVersion {
         self.protocol
     }
 
-    /// The process, while there is one and its id is known.
+    /// The process id while it is running, if known.
     pub fn process_id(&self) -> Option<u32> {
         match &self.life {
             Life::Child(supervision) => supervision.process_id(),
@@ -166,7 +167,7 @@ impl Plugin {
         }
     }
 
-    /// How it ended, if it has.
+    /// Its exit, if it has exited.
     pub fn exit(&self) -> Option<Exit> {
         match &self.life {
             Life::Child(supervision) => supervision.exit(),
@@ -174,7 +175,7 @@ impl Plugin {
         }
     }
 
-    /// Waits for its end. Never comes for a reattached provider whose process cannot be seen from here.
+    /// Waits for its exit, for ever if its process is not visible from here.
     pub async fn exited(&self) -> Exit {
         match &self.life {
             Life::Child(supervision) => supervision.exited().await,
@@ -182,16 +183,16 @@ impl Plugin {
         }
     }
 
-    /// Asks it how it is.
+    /// Queries its health.
     ///
     /// # Errors
-    /// When it does not answer, as it does not after its end.
+    /// When it does not respond.
     pub async fn health(&self) -> Result<Health, Status> {
         health::health(&self.channel).await
     }
 
-    /// Ends it as Terraform core does: asks it to, waits for 2 s, and kills it then, with everything that it started.
-    /// May be called again, and at the same time. A provider of a test harness is left alone.
+    /// Stops it as Terraform does: requests it, waits for 2 s, and kills it with its process group.
+    /// May be called repeatedly and concurrently. A provider of a test harness is not stopped.
     pub async fn shutdown(&self) {
         match &self.life {
             Life::Child(supervision) => {
@@ -215,7 +216,8 @@ impl Plugin {
         }
     }
 
-    /// The answer does not matter: the provider stops its server at once, so that this very call mostly breaks off.
+    /// The response is irrelevant: the provider stops its server at once, so that this call usually
+    /// fails.
     async fn ask_to_end(&self, exited: impl Future<Output = Exit>) {
         let mut controller = GrpcControllerClient::new(self.channel.clone());
         tokio::select! {
@@ -226,7 +228,7 @@ impl Plugin {
     }
 }
 
-/// How long a provider may take to end when asked to, as in Terraform core.
+/// How long a provider may take to exit, as in Terraform.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 
 impl Reattached {

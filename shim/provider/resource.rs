@@ -1,4 +1,4 @@
-//! The lifecycle of one managed resource, call by call as core makes them: one file a call, or the calls of one purpose.
+//! The lifecycle of one managed resource: the calls of Terraform, one file per call or purpose.
 
 mod apply;
 mod final_plan;
@@ -31,7 +31,7 @@ pub use plan::{Action, Plan};
 pub use start::Handover;
 pub use upgrade::StoredObject;
 
-/// One resource type of one provider.
+/// A resource type of a provider.
 #[derive(Debug)]
 pub struct Resource<'a> {
     pub(super) provider: &'a Provider,
@@ -40,19 +40,19 @@ pub struct Resource<'a> {
     ignored: Vec<AttributePath>,
 }
 
-/// A resource that exists, as Terraform keeps it.
+/// An existing resource instance object.
 #[derive(Clone, Debug)]
 pub struct Object {
     /// Conforms to the schema; wholly known.
     pub value: Value,
-    /// The provider's own data, returned to it as it came.
+    /// The provider's private data.
     pub private: Bytes,
-    /// The provider's identity of the object, returned to it as it came.
+    /// The resource identity.
     pub identity: Option<tfplugin6::ResourceIdentityData>,
 }
 
 impl Provider {
-    /// The lifecycle of one resource type.
+    /// The resource type of this name.
     pub fn resource(&self, type_name: &str) -> Result<Resource<'_>, ProviderError> {
         let schema = self.catalogue().resource(type_name)?;
         Ok(Resource { provider: self, type_name: Arc::from(type_name), schema, ignored: Vec::new() })
@@ -60,8 +60,8 @@ impl Provider {
 }
 
 impl<'a> Resource<'a> {
-    /// The same, where plans of the legacy type system leave what is at these paths as it was. All others go by their
-    /// configuration, in which whoever asks for a plan has put that already.
+    /// Reverts plans of the legacy type system at these paths to the prior state. Other plans
+    /// follow the configuration, which the caller has reverted already.
     #[must_use]
     pub fn ignoring(self, ignored: Vec<AttributePath>) -> Self {
         Self { ignored, ..self }
@@ -72,7 +72,7 @@ impl<'a> Resource<'a> {
         &self.schema
     }
 
-    /// Lets the provider judge a configuration, which may have unknown values. Errors are returned as
+    /// Validates a configuration, which may have unknown values. Errors are returned as
     /// [`ProviderError::Diagnostics`].
     pub async fn validate(
         &self,
@@ -145,7 +145,7 @@ impl<'a> Resource<'a> {
     }
 }
 
-/// An identity, unless it is null: core keeps none then, and sends none.
+/// The identity, unless it is null: Terraform neither stores nor sends null.
 fn present(identity: Option<tfplugin6::ResourceIdentityData>) -> Option<tfplugin6::ResourceIdentityData> {
     const NULL: u8 = 0xc0;
     identity.filter(|identity| {

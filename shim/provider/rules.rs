@@ -1,7 +1,7 @@
-//! What Terraform core does around a provider: what it proposes, and how it judges the answers.
+//! Rules of Terraform core: proposed new state, and checks of responses.
 //!
-//! Everything here is pure: a schema and values go in, a value or a list of violations comes out. A provider that runs
-//! under these rules cannot tell that it is not core that drives it.
+//! Everything here is pure: from a schema and values follow a value or a list of violations. A
+//! provider cannot distinguish it from Terraform.
 
 mod apply_check;
 mod dynamic_blocks;
@@ -33,12 +33,12 @@ pub(crate) use sensitive::each_secret;
 pub use sensitive::sensitive_paths;
 pub(crate) use write_only::{without_write_only, write_only_paths};
 
-/// A rule that a provider's answer broke.
+/// A violated rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Violation {
-    /// Where in the resource's object.
+    /// Path in the resource's object.
     pub path: AttributePath,
-    /// Which rule, in words. Never contains a value, which may be secret.
+    /// The rule. Never contains a value, which may be secret.
     pub reason: String,
 }
 

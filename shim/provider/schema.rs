@@ -1,7 +1,7 @@
-//! A provider's schema, compiled once from the wire into what the rest of the program walks.
+//! A provider's schema, compiled from its messages.
 //!
-//! [`Catalogue`] keeps each resource's bytes as they came and decodes one when it is first touched, because a large
-//! provider has thousands of resources and a program uses a handful.
+//! [`Catalogue`] stores encoded schemas and decodes one on first use, because a large provider has
+//! thousands of resources and a program uses few.
 
 mod answer;
 mod block;

@@ -1,24 +1,24 @@
-//! What providers offer, remembered on disk from one process to the next.
+//! The schema cache on disk.
 //!
-//! An engine starts a plugin several times in one run, and most of those starts want a package's schema and nothing else.
-//! With the provider's answer to GetProviderSchema on disk, such a start need not start the provider at all.
+//! An engine starts a plugin several times in one run, mostly for a package's schema only. With a
+//! cached response to GetProviderSchema, such a start does not start the provider.
 //!
-//! An answer is found by an index entry for the provider's executable (the digest of the file, and its name: one file may be
-//! several programs), the environment that it sees, and its working directory, because the schemas of some providers depend
-//! on variables or on files of a project. Answers themselves are stored once, by their fingerprints, however many entries
-//! refer to them. An executable that is a script is never remembered: what it runs may change while it stays as it is.
+//! The key of a response is an index entry for the provider's executable (the digest of the file,
+//! and its name: one file may be several programs), its environment, and its working directory,
+//! because some schemas depend on variables or on files of a project. Responses are stored once, by
+//! their fingerprints. Scripts are never cached: the programs that they run may change.
 //!
-//! An executable that answers differently where the entries say that it should not, or in another directory, depends on
-//! more than an entry can tell. It is marked as *variable*, on disk and for good, and never remembered again.
+//! If an executable's response contradicts its entries, or differs in another directory, it depends
+//! on more than an entry contains. It is marked as *variable* permanently, and never cached again.
 //!
-//! Nothing here is needed: a file that is missing, damaged or of another format is as if there were none, and what
-//! cannot be written is not written. Any number of processes may use one directory.
+//! The cache is optional: files that are missing, damaged or of another format are ignored, and so
+//! are failures to write. Any number of processes may use one directory.
 //!
-//! - `files` is the directory: whole files only, checked when they are read, and only ours ever replaced or removed.
-//! - `names` says what each file is.
-//! - `sweep` makes room.
-//! - `binary` tells one program from another.
-//! - `environment` tells one environment from another, `context` adds the working directory.
+//! - `files` is the directory, with validated files, of which only ours are replaced or removed.
+//! - `names` are the names of files by kind.
+//! - `sweep` removes files when the cache is full.
+//! - `binary` identifies an executable.
+//! - `environment` identifies an environment, `context` adds the working directory.
 
 mod binary;
 mod context;
@@ -42,16 +42,16 @@ use entry::Entry;
 use files::Files;
 use sweep::Limits;
 
-/// How much the directory holds. What was used longest ago is removed first.
+/// Size limits. The least recently used files are removed first.
 const LIMITS: Limits = Limits { bytes: 1 << 30, files: 10_000 };
 
-/// Something could not be kept.
+/// Writing to the cache failed.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to write the schema cache {}", directory.display())]
 pub struct KeepError {
     /// The cache's directory.
     pub directory: PathBuf,
-    /// Why not.
+    /// The cause.
     #[source]
     pub source: std::io::Error,
 }
@@ -64,21 +64,22 @@ pub struct SchemaCache {
 }
 
 impl SchemaCache {
-    /// The cache in a directory, which need not be there yet.
+    /// The cache in a directory, which may not exist yet.
     pub fn new(directory: PathBuf) -> Self {
         Self::with_limits(directory, LIMITS)
     }
 
     fn with_limits(directory: PathBuf, limits: Limits) -> Self {
-        // A larger file would push out everything else.
+        // A larger file would displace all others.
         Self { files: Files::new(directory, limits.bytes / 2), limits }
     }
 
-    /// What is known of a program in a context.
+    /// The known schema of an executable in a context.
     pub fn find(&self, program: &Program, context: &LaunchContext) -> Option<KnownSchema> {
         let print = match self.recall(program) {
             Some(print) => print,
-            // Seen for the first time. It is worth reading only where it may be a copy, or a touched one, of a known one.
+            // Not seen before. It is only hashed if it may be a copy, or a touched one, of a known
+            // executable.
             None if self.files.names(names::entries_of_size(program)).next().is_some() => {
                 self.hash(program).ok()?
             }
@@ -91,13 +92,13 @@ impl SchemaCache {
             Entry::from_bytes(&self.files.read(&names::entry(program, &print, context))?)?;
         let bytes = self.files.read(&names::answer(&fingerprint))?;
         let contents = SchemaAnswer { protocol, bytes }.decode().ok()?;
-        // Neither is ever written, but a file may come from anywhere.
+        // These are never written, but a file may be from elsewhere.
         let usable = contents.catalogue.provider().is_ok() && contents.diagnostics.is_empty();
         usable.then(|| KnownSchema { catalogue: Arc::new(contents.catalogue), fingerprint })
     }
 
-    /// Keeps what a program answered in a context, unless the program is variable. Nothing is kept if the program's file has
-    /// changed since `program` was looked at, because then nobody knows which of the two answered.
+    /// Stores an executable's response in a context, unless the executable is variable, or has
+    /// changed since `program` was read: then it is unknown which of the two responded.
     ///
     /// # Errors
     /// When the directory cannot be written.
@@ -113,7 +114,8 @@ impl SchemaCache {
                 return Ok(());
             }
             let entry = Entry::new(answer, &print);
-            // Whether it is the same program with the same answer, in this directory or another.
+            // Whether it is the same executable with the same response, in this directory or
+            // another.
             let mut others = self.files.names(names::entries(program, &print, context));
             if others.any(|other| self.entry(&other).is_some_and(|other| other != entry)) {
                 return self.mark(&print);
@@ -129,20 +131,21 @@ impl SchemaCache {
         keep().map_err(|source| self.error(source))
     }
 
-    /// Marks a program as variable: it has answered otherwise than was known, so nothing is kept of it any more, in any context.
+    /// Marks an executable as variable: its response differed from the known one, so nothing is
+    /// stored for it any more, in any context.
     ///
     /// # Errors
     /// When the directory cannot be written.
     pub fn mark_variable(&self, program: &Program) -> Result<(), KeepError> {
         let mark = || {
             let print = self.print(program)?;
-            // Another program may have answered than the one that was known.
+            // The response may be of another executable.
             if program.is_unchanged() { self.mark(&print) } else { Ok(()) }
         };
         mark().map_err(|source| self.error(source))
     }
 
-    /// Forgets what was known of a program in a context.
+    /// Removes the entry of an executable in a context.
     pub fn forget(&self, program: &Program, context: &LaunchContext) {
         if let Ok(print) = self.print(program) {
             self.files.remove(&names::entry(program, &print, context));
@@ -151,7 +154,7 @@ impl SchemaCache {
 
     fn mark(&self, print: &ExecutableDigest) -> std::io::Result<()> {
         self.files.write(&names::mark(print), b"")?;
-        // Its entries are of no use any more, and perhaps the answers that they refer to are not either.
+        // Its entries are obsolete, and perhaps their responses too.
         sweep::sweep(&self.files, self.limits);
         Ok(())
     }
@@ -164,12 +167,12 @@ impl SchemaCache {
         self.recall(program).map_or_else(|| self.hash(program), Ok)
     }
 
-    /// The print of a program that was hashed before and has not changed since.
+    /// The stored digest of an executable that has not changed since.
     fn recall(&self, program: &Program) -> Option<ExecutableDigest> {
         Sighting::from_bytes(&self.files.read(&names::sighting(program))?)?.print_of(program)
     }
 
-    /// Hashes a program, and remembers that.
+    /// Hashes an executable, and stores its digest.
     fn hash(&self, program: &Program) -> std::io::Result<ExecutableDigest> {
         let print = program.hash()?;
         if program.is_settled() && program.is_unchanged() {

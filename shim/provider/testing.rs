@@ -1,7 +1,7 @@
-//! A provider's server for tests, in the test's own process: it answers what the test has prepared, in both protocols, and
-//! remembers what it was asked.
+//! A fake provider server in the test's process: it returns prepared responses, in both protocols,
+//! and records requests.
 //!
-//! It knows methods by their names and messages as bytes, so that what goes over the wire is what is tested.
+//! It handles methods by name and messages as bytes, so that tests check what is sent.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
@@ -25,7 +25,7 @@ use tonic::server::{NamedService, ServerStreamingService, UnaryService};
 use super::{CallObserver, Diagnostic, KnownSchema, Provider, ProviderError, SchemaUpdate};
 use crate::plugin::{Address, LogRecord, LogSink, Plugin, ProtocolVersion, ReattachConfig};
 
-/// What a provider is asked and answers.
+/// Prepared responses and recorded requests.
 #[derive(Clone, Default)]
 pub(super) struct Script(Arc<Mutex<Lines>>);
 
@@ -35,7 +35,7 @@ struct Lines {
     calls: Vec<(String, Bytes)>,
 }
 
-/// A running server, and what the daemon has made of it.
+/// A running server, and a provider connected to it.
 pub(super) struct Stage {
     pub(super) provider: Provider,
     pub(super) news: SchemaUpdate,
@@ -46,7 +46,7 @@ pub(super) struct Stage {
 }
 
 impl Script {
-    /// Prepares the answer to the next call of a method that has none yet. A method without one is not implemented.
+    /// Prepares the response to the next call of a method. A method without one is not implemented.
     pub(super) fn answer(&self, method: &str, answer: impl Message) {
         self.prepare(method, Ok(answer.encode_to_vec().into()));
     }
@@ -55,12 +55,12 @@ impl Script {
         self.prepare(method, Err(status));
     }
 
-    /// The methods that were called, in order.
+    /// The called methods, in order.
     pub(super) fn calls(&self) -> Vec<String> {
         self.with(|lines| lines.calls.iter().map(|(method, _)| method.clone()).collect())
     }
 
-    /// What the only call of a method asked.
+    /// The request of the only call of a method.
     pub(super) fn request<Request: Message + Default>(&self, method: &str) -> Request {
         let requests: Vec<Bytes> = self.with(|lines| {
             let of_method = lines.calls.iter().filter(|(called, _)| called == method);
@@ -96,7 +96,7 @@ impl Script {
 }
 
 impl Stage {
-    /// Starts a server of protocol 6 with this schema, and a provider on it.
+    /// Starts a server of protocol 6 with this schema, and a provider.
     pub(super) async fn of(schema: tfplugin6::get_provider_schema::Response) -> Self {
         let script = Script::default();
         script.answer("GetProviderSchema", schema);
@@ -104,13 +104,13 @@ impl Stage {
         started.unwrap_or_else(|error| panic!("the provider did not start: {error}"))
     }
 
-    /// The messages that were logged.
+    /// The logged messages.
     pub(super) fn logged(&self) -> Vec<String> {
         let records = self.records.lock().expect("no panic elsewhere");
         records.iter().map(|record| record.message.clone()).collect()
     }
 
-    /// Starts a server with answers that are prepared already.
+    /// Starts a server with prepared responses.
     pub(super) async fn start(
         protocol: ProtocolVersion,
         script: Script,
@@ -149,13 +149,13 @@ impl Stage {
     }
 }
 
-/// A value as it goes over the wire.
+/// A value in its encoded form.
 pub(super) fn wire(value: &Value, own: &Type) -> Option<tfplugin6::DynamicValue> {
     let msgpack = msgpack::encode(value, own).expect("the test's value fits its type").into();
     Some(tfplugin6::DynamicValue { msgpack, json: Bytes::new() })
 }
 
-/// A value that came over the wire, which must be MessagePack.
+/// Decodes a value, which must be MessagePack.
 pub(super) fn unwired(message: Option<&tfplugin6::DynamicValue>, own: &Type) -> Value {
     let message = message.expect("a value was sent");
     assert!(
@@ -177,7 +177,7 @@ fn healthy() -> Script {
     script
 }
 
-/// One service: that of protocol 5 or 6, or the health of them all.
+/// A service: protocol 5, protocol 6, or health.
 #[derive(Clone)]
 struct Peer<const SERVICE: usize>(Script);
 
@@ -229,7 +229,7 @@ impl UnaryService<Bytes> for Method {
     }
 }
 
-/// All answers that are prepared are the events of one stream.
+/// All prepared responses are events of one stream.
 impl ServerStreamingService<Bytes> for Method {
     type Response = Bytes;
     type ResponseStream = tokio_stream::Iter<std::vec::IntoIter<Result<Bytes, Status>>>;
@@ -241,7 +241,7 @@ impl ServerStreamingService<Bytes> for Method {
     }
 }
 
-/// Leaves messages as they are.
+/// Passes messages unchanged.
 struct AsBytes;
 
 impl Codec for AsBytes {

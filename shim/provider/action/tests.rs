@@ -1,4 +1,4 @@
-//! Actions as a provider is asked for them. That progress comes as it is made shows in the contract tests.
+//! Invocation of actions. Progress is covered by the contract tests.
 
 use std::collections::HashMap;
 
@@ -29,7 +29,7 @@ async fn stage() -> Stage {
     .await
 }
 
-/// A stage on which everything up to the action itself goes well.
+/// A provider that validates and plans the action.
 async fn planned() -> Stage {
     let stage = stage().await;
     stage.script.answer("ValidateActionConfig", tfplugin6::validate_action_config::Response::default());
@@ -121,7 +121,7 @@ async fn an_action_whose_end_is_not_told_may_have_been_carried_out() {
          action was carried out is not known, so look before you invoke it again"
     );
 
-    // An event of a kind that there is not yet is not the end either.
+    // An unknown event is not the completion either.
     let stage = planned().await;
     stage.script.answer("InvokeAction", tfplugin6::invoke_action::Event::default());
     let (outcome, _) = carry_out(&stage).await;

@@ -1,4 +1,4 @@
-//! Ephemeral resources as a provider of either protocol is asked for them.
+//! Ephemeral resources, in both protocols.
 
 use std::collections::HashMap;
 
@@ -56,7 +56,7 @@ async fn a_resource_is_renewed_and_closed_with_the_newest_private_bytes() {
     stage.script.answer("OpenEphemeralResource", opened(&token("secret".into())));
     let newer = Some(Bytes::from_static(b"second"));
     stage.script.answer("RenewEphemeralResource", RenewResponse { private: newer, ..Default::default() });
-    // A provider that says nothing of its bytes has none to change.
+    // A renewal without private data leaves it unchanged.
     stage.script.answer("CloseEphemeralResource", tfplugin6::close_ephemeral_resource::Response::default());
 
     let Opened { result, mut lease } = open(&stage).await.expect("it opens");

@@ -30,7 +30,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut warnings = Vec::new();
     let provider = Provider::start("example", plugin, CallObserver::default(), None, &mut warnings).await?.0;
     let planned = plan(&provider, &type_name, &config).await;
-    // Before any error is reported: a provider that is dropped is killed, and this one may end in order.
+    // Before an error is returned: dropping a provider kills it.
     provider.shutdown().await;
     println!("{}", planned?);
     Ok(())
@@ -49,7 +49,7 @@ async fn plan(provider: &Provider, type_name: &str, config: &str) -> Result<Stri
     Ok(to_json(&known, &resource.schema().block.implied_type)?)
 }
 
-/// A configuration by its schema: what the JSON object does not have is null, or no block.
+/// A configuration by the schema: missing attributes are null, missing blocks absent.
 fn configuration(schema: &Schema, json: &str) -> Result<Value, Box<dyn Error>> {
     let Json::Object(mut members) = Json::parse(json.as_bytes())? else {
         return Err("the configuration has to be a JSON object".into());
@@ -65,7 +65,7 @@ fn configuration(schema: &Schema, json: &str) -> Result<Value, Box<dyn Error>> {
     Ok(from_tree(&Json::Object(members), &schema.block.implied_type)?)
 }
 
-/// JSON has no unknown values: at the outermost level they are shown as null.
+/// JSON has no unknown values: at the outermost level they become null.
 fn without_unknowns(value: Value) -> Value {
     let Value::Object(attributes) = value else { return value };
     let known = attributes.into_iter().map(|(name, value)| {

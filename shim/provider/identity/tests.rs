@@ -1,4 +1,4 @@
-//! Identities: to the store and back, and given by hand.
+//! Identities: stored, loaded, and given for imports.
 
 use isthmus_proto::tfplugin6::resource_identity_schema::IdentityAttribute as Attribute;
 use prost::Message as _;

@@ -1,4 +1,4 @@
-//! Which calls a provider may put off, and how it says so.
+//! Client capabilities and deferred responses.
 
 use isthmus_proto::tfplugin6;
 
@@ -8,8 +8,8 @@ use crate::plugin::ProtocolVersion;
 use crate::{Deferral, ProviderError, Rpc};
 
 impl Provider {
-    /// What this program can do that a provider may rely on in this call. Stored planned private data is not announced,
-    /// because a preview and the update after it are processes that share nothing.
+    /// Client capabilities in a call. Stored planned private data is not announced, because a
+    /// preview and the following update are separate processes.
     pub(crate) fn client_capabilities(
         &self,
         postponement: DeferralSupport,
@@ -23,10 +23,10 @@ impl Provider {
         })
     }
 
-    /// Why an answer is put off, if it is.
+    /// The reason of a deferral, if any.
     ///
     /// # Errors
-    /// When that was not allowed, or happened for a reason that the protocol does not have: both are the provider's fault.
+    /// When it was not allowed, or has an unknown reason: faults of the provider.
     pub(crate) fn deferral(
         &self,
         rpc: Rpc,
@@ -52,7 +52,7 @@ impl Provider {
         }
     }
 
-    /// The error of what cannot be done now. `what` is "created", "imported" and the like.
+    /// The error of a deferred operation. `what` is "created", "imported" and the like.
     pub(crate) fn deferred(&self, what: &'static str, type_name: &str, deferral: Deferral) -> ProviderError {
         ProviderError::Deferred {
             provider: self.name().to_owned(),

@@ -1,4 +1,4 @@
-//! A provider as a whole: its schema, its configuration, its data sources and functions, and how calls fail.
+//! A provider as a whole: schema, configuration, data sources, functions, and failed calls.
 
 use std::collections::HashMap;
 
@@ -113,7 +113,7 @@ async fn protocol_5_is_spoken_by_its_own_names() {
             ..Default::default()
         },
     );
-    // SDKs prepare the configuration; core ignores it, and so do we.
+    // Core ignores the prepared configuration of SDKs, and so do we.
     let prepared = Some(tfplugin5::DynamicValue { msgpack: Bytes::from_static(&[0x80]), json: Bytes::new() });
     let answer =
         tfplugin5::prepare_provider_config::Response { prepared_config: prepared, ..Default::default() };
@@ -144,7 +144,7 @@ async fn errors_in_the_schema_keep_a_provider_from_starting() {
 #[tokio::test]
 async fn a_schema_that_cannot_be_read_is_the_providers_fault() {
     let script = Script::default();
-    // An answer of another kind: what is a map there is a number here.
+    // Another message: a number instead of a map.
     let garbage = tfplugin6::ServerCapabilities { plan_destroy: true, ..Default::default() };
     script.answer("GetProviderSchema", garbage);
     let (started, _) = Stage::start(ProtocolVersion::V6, script, None).await;

@@ -1,19 +1,19 @@
-//! The forms in which a text may quote a secret.
+//! Forms in which texts quote secrets.
 //!
-//! Providers are Go programs: they put values into texts by `%s`, `%v` and `%q`, as JSON (of requests and answers, sometimes
-//! within another JSON text), in URLs, and as base64 (of bodies, and of `Authorization` headers, where the value stands behind
-//! something else). What a server answers is quoted as the server wrote it: many escape all of JSON that is not ASCII, and
-//! the digits of an escape are in upper case with some and in lower case with others.
+//! Providers are Go programs: they format values by `%s`, `%v` and `%q`, as JSON (of requests and
+//! responses, sometimes within another JSON text), in URLs, and as base64 (of bodies, and of
+//! `Authorization` headers, after a prefix). Servers escape differently: many escape all of JSON
+//! that is not ASCII, with hexadecimal digits in upper or lower case.
 
 use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 
-/// Forms shorter than this, in bytes, stand in texts by chance.
+/// Minimum bytes of a form: shorter ones occur by chance.
 const SHORTEST_FRAGMENT: usize = 8;
 
-/// All forms of `text`, itself first, each once.
+/// All distinct forms of `text`, itself first.
 pub(super) fn forms(text: &str) -> Vec<String> {
     let mut forms = vec![text.to_owned()];
     let mut add = |form: String| {
@@ -27,7 +27,7 @@ pub(super) fn forms(text: &str) -> Vec<String> {
     let in_both_cases = in_lower_case.flat_map(|escaped| [upper_case_unicode_escapes(&escaped), escaped]);
     for escaped in in_both_cases.chain([go_quoted(text)]) {
         if escaped != text {
-            // JSON within JSON, and what is quoted once more.
+            // Nested JSON and quoting.
             add(json(&escaped));
         }
         add(escaped);
@@ -52,23 +52,24 @@ pub(super) fn forms(text: &str) -> Vec<String> {
     forms
 }
 
-/// The characters of base64 that depend on nothing but `text`, where it begins `before` bytes after a multiple of three.
+/// The base64 characters that depend only on `text`, if it begins `before` bytes after a multiple
+/// of three.
 fn within_base64(text: &str, before: usize, engine: &base64::engine::GeneralPurpose) -> String {
     let mut bytes = vec![0; before];
     bytes.extend_from_slice(text.as_bytes());
     let encoded = engine.encode(&bytes);
-    // Of six bits each; what shares one with the bytes around the text is left out.
+    // Of six bits each; characters that share bits with adjacent bytes are omitted.
     let (first, end) = ((before * 8).div_ceil(6), bytes.len() * 8 / 6);
     encoded.get(first..end).unwrap_or_default().to_owned()
 }
 
-/// The inside of a JSON string.
+/// The contents of a JSON string.
 fn json(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()
 }
 
-/// The same, as Go's encoder writes it unless told otherwise.
+/// As Go's encoder with its default escaping.
 fn html_safe_json(text: &str) -> String {
     let mut escaped = String::new();
     for character in json(text).chars() {
@@ -80,7 +81,8 @@ fn html_safe_json(text: &str) -> String {
     escaped
 }
 
-/// The inside of a JSON string with escapes in place of all that is not ASCII, as the encoders of Python and Java write it.
+/// The contents of a JSON string with all characters beyond ASCII escaped, as by encoders of Python
+/// and Java.
 fn ascii_json(json: &str) -> String {
     let mut escaped = String::new();
     for character in json.chars() {
@@ -95,7 +97,7 @@ fn ascii_json(json: &str) -> String {
     escaped
 }
 
-/// The inside of a JSON string with the digits of its escapes in upper case.
+/// The contents of a JSON string with upper-case digits in escapes.
 fn upper_case_unicode_escapes(json: &str) -> String {
     let mut escaped = String::new();
     let mut characters = json.chars();
@@ -104,7 +106,7 @@ fn upper_case_unicode_escapes(json: &str) -> String {
         if character != '\\' {
             continue;
         }
-        // What follows a backslash belongs to it, a second backslash too.
+        // A backslash escapes the next character, also a backslash.
         let Some(kind) = characters.next() else { break };
         escaped.push(kind);
         if kind == 'u' {
@@ -114,7 +116,7 @@ fn upper_case_unicode_escapes(json: &str) -> String {
     escaped
 }
 
-/// The inside of a text as Go's `%q` writes it.
+/// The contents of a string as by Go's `%q`.
 fn go_quoted(text: &str) -> String {
     let mut quoted = String::new();
     for character in text.chars() {
@@ -131,7 +133,7 @@ fn go_quoted(text: &str) -> String {
             other if other < ' ' || other == '\u{7f}' => {
                 write!(quoted, "\\x{:02x}", u32::from(other)).expect("a string takes everything");
             }
-            // What is not printable to Rust's own formatting is not to Go's.
+            // Rust and Go consider the same characters printable.
             other if other.escape_debug().len() > 1 && other != '\'' => {
                 push_unicode_escape(&mut quoted, other);
             }
@@ -148,7 +150,8 @@ fn push_unicode_escape(text: &mut String, character: char) {
     written.expect("a string takes everything");
 }
 
-/// What stands for itself in a part of a URL, besides letters, digits and `-_.~`; by Go's package `net/url`.
+/// Unescaped characters in a part of a URL, besides letters, digits and `-_.~`; by Go's package
+/// `net/url`.
 #[derive(Clone, Copy)]
 struct Unescaped(&'static [u8], /* a blank is a plus sign */ bool);
 
@@ -156,9 +159,9 @@ const QUERY: Unescaped = Unescaped(b"", true);
 const PATH_SEGMENT: Unescaped = Unescaped(b"$&+=:@", false);
 const USER_INFORMATION: Unescaped = Unescaped(b"$&+,;=", false);
 
-/// The digits of an escape in a URL: Go writes these,
+/// Hexadecimal digits of URL escapes in Go,
 const UPPER_CASE: &[u8; 16] = b"0123456789ABCDEF";
-/// and other programs these.
+/// and in other programs.
 const LOWER_CASE: &[u8; 16] = b"0123456789abcdef";
 
 fn percent_encoded(text: &str, unescaped: Unescaped, digits: &[u8; 16]) -> String {
@@ -210,12 +213,12 @@ mod tests {
             r"\u00e9<\u00df>\u001b\\u00e9\ud83d\udd12x",
             // By Jackson with `ESCAPE_NON_ASCII`.
             r"\u00E9<\u00DF>\u001B\\u00e9\uD83D\uDD12x",
-            // By Jackson without it.
+            // By Jackson with its default.
             "é<ß>\\u001B\\\\u00e9\u{1f512}x",
-            // The same two with the characters of HTML escaped.
+            // By both with HTML characters escaped.
             r"\u00e9\u003c\u00df\u003e\u001b\\u00e9\ud83d\udd12x",
             r"\u00E9\u003C\u00DF\u003E\u001B\\u00e9\uD83D\uDD12x",
-            // JSON within JSON.
+            // Nested JSON.
             r"\\u00e9<\\u00df>\\u001b\\\\u00e9\\ud83d\\udd12x",
         ] {
             assert!(forms.contains(&expected.to_owned()), "{expected} is not among {forms:#?}");

@@ -1,15 +1,16 @@
-//! Finds known forms in a text.
+//! A search for known forms in a text.
 //!
-//! The set grows with almost every call of a provider, and log lines are looked through between all of them. Automata
-//! (`aho-corasick`) are made for sets that stay: with a thousand secrets, making one anew for the next line takes longer than the
-//! call that it is about. So forms are found by a hash of their first bytes, to which one more is added in no time.
+//! The set grows with almost every call of a provider, and log lines are searched between all of
+//! them. Automata (`aho-corasick`) suit constant sets: with a thousand secrets, rebuilding one
+//! takes longer than the call. So forms are found by a hash of their first bytes, and adding one is
+//! cheap.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use isthmus_common::REDACTED;
 
-/// How many bytes of a form that is found anywhere are hashed; no form of that kind is shorter.
+/// Hashed bytes of forms that are found anywhere, and their minimum length.
 const LONG: usize = 8;
 /// The same for forms that are found as whole tokens only.
 const SHORT: usize = 3;
@@ -19,31 +20,31 @@ const SHORT: usize = 3;
 pub(super) struct Index {
     anywhere: HashMap<[u8; LONG], Vec<Form>>,
     tokens: HashMap<[u8; SHORT], Vec<Form>>,
-    /// Which two bytes forms begin with, a bit for each pair: almost all places of a text are passed over by it.
+    /// A bit for each pair of first bytes: it excludes almost all positions of a text.
     beginnings: Vec<u64>,
-    /// The length of the longest form.
+    /// Length of the longest form.
     longest: usize,
 }
 
-/// One form.
+/// A form of a secret.
 #[derive(PartialEq, Eq)]
 struct Form {
     text: Box<[u8]>,
-    /// It is only the beginning of what is secret, which was too long to be known whole.
+    /// The secret is longer than this form.
     goes_on: bool,
 }
 
-/// Where a form is looked for.
+/// Where a form matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Occurrence {
-    /// Anywhere, within words too.
+    /// Anywhere, also within words.
     Anywhere,
-    /// Where no letter, digit or underscore is beside it.
+    /// Not next to a letter, digit or underscore.
     Token,
 }
 
 impl Index {
-    /// Adds a form. One that is too short to be looked for is passed over.
+    /// Adds a form. Forms that are too short are ignored.
     pub(super) fn add(&mut self, form: &str, occurrence: Occurrence, goes_on: bool) {
         let text = form.as_bytes();
         let form = Form { text: text.into(), goes_on };
@@ -61,7 +62,7 @@ impl Index {
         self.beginnings[word] |= bit;
     }
 
-    /// The text with every occurrence replaced; `None` if there is none.
+    /// The text with all occurrences replaced; `None` if there are none.
     pub(super) fn redact(&self, text: &str) -> Option<String> {
         let occurrences = self.occurrences(text);
         let mut redacted = String::new();
@@ -75,14 +76,14 @@ impl Index {
         (!occurrences.is_empty()).then_some(redacted)
     }
 
-    /// Where a text that goes on can be cut, so that no form begins before the cut and ends behind it.
+    /// The position where an incomplete text can be cut without cutting a form.
     pub(super) fn cut(&self, text: &str) -> usize {
         let cut = text.floor_char_boundary(text.len().saturating_sub(self.longest));
         let across = self.occurrences(text).into_iter().find(|occurrence| occurrence.contains(&cut));
         across.map_or(cut, |occurrence| occurrence.start)
     }
 
-    /// Every place where forms are, those that overlap as one.
+    /// Ranges of all forms; overlapping ones are merged.
     fn occurrences(&self, text: &str) -> Vec<Range<usize>> {
         let mut occurrences: Vec<Range<usize>> = Vec::new();
         for at in 0..text.len() {
@@ -95,7 +96,7 @@ impl Index {
         occurrences
     }
 
-    /// Where the longest form ends that begins there.
+    /// The end of the longest form that begins there.
     fn end_of_longest(&self, text: &[u8], at: usize) -> Option<usize> {
         let rest = &text[at..];
         let (word, bit) = place(*rest.first()?, *rest.get(1)?);
@@ -116,10 +117,10 @@ fn place(first: u8, second: u8) -> (usize, u64) {
     (pair / 64, 1 << (pair % 64))
 }
 
-/// Whether what is between the two places stands by itself.
+/// Whether the range is a whole token.
 fn is_token(text: &[u8], begin: usize, end: usize) -> bool {
     let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || !byte.is_ascii();
-    // The letter of an escape (`\n`) belongs to no word.
+    // The letter of an escape (`\n`) is not part of the word.
     let is_escape = begin >= 2 && text[begin - 2] == b'\\';
     let is_begin =
         is_escape || begin.checked_sub(1).and_then(|at| text.get(at)).is_none_or(|byte| !is_of_word(byte));

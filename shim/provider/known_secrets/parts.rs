@@ -1,20 +1,20 @@
-//! What is secret by itself within a secret text that has a structure: a provider takes such a text apart, and quotes the parts.
+//! Secret parts of a structured secret text: providers parse such texts, and quote the parts.
 
 use serde_json::Value;
 
-/// A shorter text within a document is a name or a word more often than a secret.
+/// Minimum length of texts within a document; shorter ones are often names.
 const SHORTEST_LEAF: usize = 8;
-/// So many texts within a document are known by themselves.
+/// Limit of texts within a document.
 const MOST_LEAVES: usize = 1024;
-/// A longer document is not read.
+/// Limit of a document's size.
 const LONGEST_DOCUMENT: usize = 256 << 10;
 
-/// The parts of `text` that are secret by themselves: the texts within a JSON object or array, and the password of a URL, also
-/// where one is within the other. There are none in a text that is neither.
+/// The secret parts of `text`: texts within a JSON object or array, and the password of a URL, also
+/// nested.
 pub(super) fn parts(text: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut documents = vec![text.to_owned()];
-    // A document within a document is shorter than what it is in, so this comes to an end.
+    // A nested document is shorter, so this terminates.
     while let Some(document) = documents.pop() {
         if let Some(password) = password(&document) {
             parts.extend(percent_decoded(password));
@@ -40,16 +40,16 @@ pub(super) fn parts(text: &str) -> Vec<String> {
     parts
 }
 
-/// The JSON object or array that a text is.
+/// The text as a JSON object or array.
 fn structured(text: &str) -> Option<Value> {
     let is_candidate = text.trim_start().starts_with(['{', '[']) && text.len() <= LONGEST_DOCUMENT;
     is_candidate.then(|| serde_json::from_str(text).ok()).flatten()
 }
 
-/// The password in a URL (`scheme://user:password@host`), as it is written there.
+/// The password in a URL (`scheme://user:password@host`), still escaped.
 ///
-/// The URL is not checked any further: what providers take for one is more than a parser of URLs does (several hosts with
-/// ports, `jdbc:` before the scheme).
+/// Otherwise the URL is not validated: providers accept forms that URL parsers do not (several
+/// hosts with ports, `jdbc:` before the scheme).
 fn password(text: &str) -> Option<&str> {
     let (scheme, rest) = text.trim().split_once("://")?;
     let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
@@ -63,7 +63,7 @@ fn password(text: &str) -> Option<&str> {
     Some(password)
 }
 
-/// The text without its escapes, if it has any and is a text without them.
+/// The unescaped text, if it has escapes and is valid UTF-8.
 fn percent_decoded(text: &str) -> Option<String> {
     let mut decoded = Vec::new();
     let mut rest = text.as_bytes();

@@ -24,7 +24,7 @@ fn value(of: tfplugin6::schema::Block, text: &str) -> Value {
     object(&compiled(of), text)
 }
 
-/// A provider whose things can be listed; `identified`: and have identities.
+/// A provider with list resources; `identified`: with identities.
 async fn stage(identified: bool) -> Stage {
     let entry = |of| [(THING.to_owned(), schema(of).encode_to_vec().into())].into();
     let stage = Stage::of(tfplugin6::get_provider_schema::Response {
@@ -71,7 +71,7 @@ async fn begin(
     Ok((stage.provider.list(request, &mut warnings).await?, warnings))
 }
 
-/// The ids of what is listed, and the error that it ends with, if it does.
+/// The ids of the listed objects, and the error at the end, if any.
 async fn read(stage: &Stage, listing: &mut Listing) -> (Vec<String>, Option<String>) {
     let mut ids = Vec::new();
     loop {

@@ -1,7 +1,9 @@
-//! The gRPC connection to one provider: a unix socket or a loopback port, with or without our own TLS.
+//! The gRPC connection to one provider: a Unix socket or a loopback port, with or without mutual
+//! TLS.
 //!
-//! tonic's TLS cannot pin a certificate, so the connector makes the whole stream and tonic believes that it speaks
-//! plain HTTP/2. The authority is `localhost` whatever the address is, as Go's own client sends it.
+//! tonic's TLS cannot pin a certificate, so the connector creates the TLS stream, and tonic uses
+//! plain HTTP/2 on it. The authority is `localhost` whatever the address is, as Go's own client
+//! sends it.
 
 use std::io;
 use std::sync::Arc;
@@ -19,34 +21,34 @@ use tonic::transport::{Channel, Endpoint};
 use super::handshake::Address;
 use super::tls::SERVER_NAME;
 
-/// The largest message, in bytes, in either direction: what terraform-plugin-go's servers accept and send. Every
-/// client on a provider's channel needs it (`max_decoding_message_size`, `max_encoding_message_size`), because tonic's
-/// default of 4 MiB is less than the schema of a large provider.
+/// Maximum message size in bytes, in both directions: that of terraform-plugin-go. Every client on
+/// a provider's channel needs it (`max_decoding_message_size`, `max_encoding_message_size`),
+/// because tonic's default of 4 MiB is less than a large provider's schema.
 pub const LARGEST_MESSAGE: usize = 256 * 1024 * 1024;
 
-/// The process did not take the connection that it announced.
+/// Connecting to the announced address failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectionError {
-    /// No connection, or none that speaks what was agreed.
+    /// No connection, or not with the expected protocol.
     #[error("the connection to {address} could not be made")]
     Refused {
-        /// What was announced.
+        /// The announced address.
         address: Address,
-        /// What the system, TLS or HTTP/2 said.
+        /// The cause.
         #[source]
         source: tonic::transport::Error,
     },
-    /// Nothing happened.
+    /// No response in time.
     #[error("the connection to {address} was not answered within {} s", within.as_secs_f32())]
     TimedOut {
-        /// What was announced.
+        /// The announced address.
         address: Address,
-        /// How long it was waited for.
+        /// The timeout.
         within: Duration,
     },
 }
 
-/// Connects, and connects again whenever a call finds the connection lost. `tls` decides between TLS and plain text.
+/// Connects, and reconnects when a call finds the connection lost. With `tls` or in plain text.
 pub(super) async fn connect(
     address: &Address,
     tls: Option<ClientConfig>,
@@ -70,13 +72,13 @@ pub(super) async fn connect(
     }
 }
 
-/// Large enough for the schema of a large provider to arrive without stopping for acknowledgements.
+/// Large enough to receive a large schema without waiting for acknowledgements.
 const STREAM_WINDOW: u32 = 8 * 1024 * 1024;
 const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
-/// HTTP/2's default here is 16 KiB, and a status with details (which travels in trailers) breaks the stream beyond it.
+/// The default of 16 KiB is too small for statuses with details, which are in trailers.
 const LARGEST_HEADERS: u32 = 16 * 1024 * 1024;
 
-/// Any stream that HTTP/2 can run over.
+/// A stream for HTTP/2.
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 

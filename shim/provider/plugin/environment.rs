@@ -1,13 +1,14 @@
-//! The environment of a provider process: ours without this program's own variables, the extra variables of the caller,
-//! and those of go-plugin.
+//! The environment of a provider process: ours without this program's own variables, the caller's
+//! extra variables, and go-plugin's.
 //!
-//! Terraform core gives providers its whole environment, because that is where their credentials, proxies and
-//! `TF_LOG*` settings come from. The variables of go-plugin are the exception: isthmus may itself run below a
-//! go-plugin host, whose certificate, socket group or multiplexing must not leak into our children. They are removed
-//! first and then set to what we mean, so neither the daemon's environment nor a caller can bend them.
+//! Terraform passes its whole environment to providers, because it contains credentials, proxies
+//! and `TF_LOG*` settings. Except for go-plugin's variables: isthmus may itself run under a
+//! go-plugin host, whose certificate, socket group or multiplexing must not reach our children.
+//! They are removed and then set, so that neither the daemon's environment nor a caller can
+//! override them.
 //!
-//! Variables that begin with `ISTHMUS_` are not passed on either: the key of the state store and the password in its address
-//! are among them, and a provider has no use for any.
+//! Variables with the prefix `ISTHMUS_` are not passed on: they include the key of the state store
+//! and the password in its address.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -15,10 +16,10 @@ use std::path::Path;
 
 use isthmus_common::is_for_others;
 
-/// The value by which a provider knows that a Terraform-like host started it, not a person.
+/// The magic cookie by which a provider recognises a Terraform-like host.
 const MAGIC_COOKIE: &str = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2";
 
-/// Every variable that a go-plugin server reads; what we do not set ourselves must not be inherited.
+/// All variables of go-plugin servers; they must not be inherited.
 pub(crate) const GO_PLUGIN_VARIABLES: [&str; 8] = [
     "TF_PLUGIN_MAGIC_COOKIE",
     "PLUGIN_PROTOCOL_VERSIONS",
@@ -30,10 +31,11 @@ pub(crate) const GO_PLUGIN_VARIABLES: [&str; 8] = [
     "PLUGIN_UNIX_SOCKET_GROUP",
 ];
 
-/// The complete environment of a provider: `inherited`, overridden by `extra`, overridden by go-plugin's variables.
+/// The complete environment of a provider: `inherited`, overridden by `extra`, overridden by
+/// go-plugin's variables.
 ///
-/// `client_certificate` is PEM; its presence is what switches the provider to mutual TLS. The multiplexing variable is
-/// never set: a server that finds it no longer understands plain gRPC on its socket.
+/// `client_certificate` in PEM enables mutual TLS. The multiplexing variable is never set: a server
+/// with it does not support plain gRPC on its socket.
 pub(super) fn child_environment(
     inherited: impl IntoIterator<Item = (OsString, OsString)>,
     extra: impl IntoIterator<Item = (OsString, OsString)>,

@@ -1,7 +1,7 @@
-//! Why a provider could not be started or reattached to, in words for who has to mend it.
+//! Why a provider could not be launched or reattached to.
 //!
-//! The text of a [`LaunchError`] is complete by itself: the path, what was expected, what was found instead, how the
-//! process ended and what it said last. Its `source` is only the technical cause below that.
+//! The text of a [`LaunchError`] contains the path, the cause, the exit of the process and its last
+//! output. Its `source` is only the technical cause.
 
 use std::fmt;
 use std::io;
@@ -15,7 +15,7 @@ use super::process::Exit;
 use super::socket_directory::SocketDirectoryError;
 use super::tls::TlsSetupError;
 
-/// A provider that is not running, or not one that we can talk to.
+/// A provider could not be started or connected to.
 #[derive(Debug)]
 pub struct LaunchError {
     name: String,
@@ -24,82 +24,82 @@ pub struct LaunchError {
     end: Option<Box<End>>,
 }
 
-/// How a process that failed us ended.
+/// The exit of a process that failed to start.
 #[derive(Debug)]
 pub(super) struct End {
     pub(super) exit: Exit,
-    /// Whether it ended because we had given it up.
+    /// Whether we killed it.
     pub(super) killed: bool,
 }
 
-/// What went wrong.
+/// The cause.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchProblem {
     /// The file cannot be a provider.
     #[error(transparent)]
     Executable(#[from] ExecutableError),
-    /// The directory that it should run in.
+    /// The working directory is unusable.
     #[error("its working directory {directory} cannot be entered", directory = directory.display())]
     WorkingDirectory {
-        /// As given.
+        /// The working directory.
         directory: PathBuf,
-        /// What the system says about it.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// Somebody is still writing the file.
+    /// The file is still open for writing.
     #[error(
         "the file is still open for writing (\"text file busy\"); it may still be being installed, so try again"
     )]
     Busy(#[source] io::Error),
-    /// The system refuses for a reason of its own: limits, memory.
+    /// The system failed to start the process: limits, memory.
     #[error("the system did not start the process")]
     Spawn(#[source] io::Error),
-    /// There is no guardian, without which no provider is started.
+    /// The guardian process failed; no provider is started without one.
     #[error("failed to start its guardian process")]
     Guardian(#[source] io::Error),
-    /// No place for its socket.
+    /// The socket directory failed.
     #[error(transparent)]
     SocketDirectory(#[from] SocketDirectoryError),
-    /// No certificates for its connection.
+    /// Setting up TLS failed.
     #[error(transparent)]
     Tls(#[from] TlsSetupError),
-    /// It ended too early.
+    /// The process exited too early.
     #[error(
         "it ended before it announced itself with a handshake line (`1|5 or 6|network|address|grpc|certificate`), so \
          it is not a Terraform provider, or it failed at once"
     )]
     EndedEarly,
-    /// It closed its output and runs on.
+    /// It closed its output and keeps running.
     #[error(
         "it closed its standard output without the handshake line by which a Terraform provider announces itself"
     )]
     OutputClosed,
-    /// It says nothing.
+    /// No handshake line in time.
     #[error(
         "it did not announce itself within {} s with the handshake line of a Terraform provider",
         within.as_secs_f32()
     )]
     Silent {
-        /// How long it was waited for.
+        /// The timeout.
         within: Duration,
     },
-    /// It says something else.
+    /// An invalid handshake line.
     #[error(transparent)]
     Handshake(#[from] HandshakeError),
-    /// It does not take the connection that it announced.
+    /// It does not accept connections.
     #[error(transparent)]
     Connection(#[from] ConnectionError),
-    /// It takes the connection and then does not answer on it.
+    /// It accepts a connection, but does not respond.
     #[error("it took a connection and then did not answer the first call: {answer}")]
     Unanswered {
-        /// gRPC's name for what came instead.
+        /// gRPC's code name of the failure.
         answer: String,
-        /// The status itself.
+        /// The cause.
         #[source]
         source: Box<tonic::Status>,
     },
-    /// By its own word.
+    /// By its health service.
     #[error("it says of itself that it is not serving")]
     NotServing,
 }
@@ -128,12 +128,12 @@ impl LaunchError {
         Self { name: name.to_owned(), place, problem: Box::new(problem), end: None }
     }
 
-    /// What went wrong, to be told apart.
+    /// The cause.
     pub fn problem(&self) -> &LaunchProblem {
         &self.problem
     }
 
-    /// How the process ended, when there was one.
+    /// The exit of the process, if there was one.
     pub fn exit(&self) -> Option<&Exit> {
         self.end.as_deref().map(|end| &end.exit)
     }
@@ -163,7 +163,7 @@ impl fmt::Display for LaunchError {
 
 impl std::error::Error for LaunchError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        // The problem itself is in the text already.
+        // The problem is part of the text.
         std::error::Error::source(&*self.problem)
     }
 }

@@ -1,8 +1,8 @@
-//! Whether a file can be a provider at all, and why the system would not run it.
+//! Checks whether a file can be a provider.
 //!
-//! Asked before the start, for two reasons. The system's own answer is one number for several causes (`ENOENT` is a
-//! missing file, a missing interpreter and a missing working directory alike). And the C library, told by the kernel
-//! that a file is no program, hands it to a shell: a web page that was saved as a provider would be run as a script.
+//! They precede the start for two reasons. The system's error number has several causes (`ENOENT`:
+//! a missing file, interpreter or working directory). And the C library passes a file that is no
+//! executable to a shell: a web page saved as a provider would run as a script.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -17,44 +17,44 @@ use crate::plugin::similar_path;
 /// Why a file cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecutableError {
-    /// Nothing is there.
+    /// The file does not exist.
     #[error("the file does not exist; {}", instead(.similar.as_deref()))]
     Missing {
-        /// The file that was perhaps meant.
+        /// A similar path that exists.
         similar: Option<PathBuf>,
     },
-    /// A directory is there, as when the directory of an unpacked archive was named.
+    /// A directory, such as that of an unpacked archive.
     #[error("it is a directory; name the executable inside it")]
     Directory,
-    /// A socket, a device, a named pipe.
+    /// A socket, a device or a named pipe.
     #[error("it is not a regular file")]
     NotAFile,
-    /// No permission to execute, on the file, on a directory above it, or on the whole file system.
+    /// No execute permission for the file, a parent directory or the file system.
     #[error(
         "it is not executable for this user; allow it with `chmod +x`, and see that its file system allows execution"
     )]
     NotExecutable,
-    /// Neither a program of this system nor a script.
+    /// No executable of this system.
     #[error("it is {what}; a provider binary is an executable for {}", Platform::CURRENT)]
     WrongFormat {
-        /// What it is instead, or its first bytes, escaped.
+        /// What it is, or its first bytes, escaped.
         what: String,
     },
-    /// The file is there, and what it needs to run is not.
+    /// The file exists, but not its interpreter or libraries.
     #[error(
         "the file exists, but its interpreter does not (the program in its `#!` line, or the dynamic loader of the C \
          library that it was built for)"
     )]
     InterpreterMissing,
-    /// Looking at the file failed.
+    /// An I/O error.
     #[error("it cannot be looked at")]
     Unreadable(#[source] io::Error),
 }
 
-/// Refuses what can be seen to be no provider. Blocks on the file system.
+/// Refuses files that cannot be providers. Blocks on the file system.
 ///
 /// # Errors
-/// When the file cannot be started, with the reason.
+/// Why the file cannot be started.
 pub fn inspect(path: &Path) -> Result<(), ExecutableError> {
     let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => missing(path),
@@ -73,14 +73,14 @@ pub fn inspect(path: &Path) -> Result<(), ExecutableError> {
     let mut beginning = Vec::new();
     match File::open(path).and_then(|file| file.take(HEADER_BYTES).read_to_end(&mut beginning)) {
         Ok(_) => judge(&beginning),
-        // To execute a file, nobody needs to be able to read it.
+        // Executing a file does not require read permission.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         Err(error) => Err(ExecutableError::Unreadable(error)),
     }
 }
 
-/// The meaning of the system's refusal to start a file that [`inspect`] had nothing against; the refusal itself, when
-/// it means something else.
+/// The cause of the system's error in starting a file that [`inspect`] accepted; or the error
+/// itself.
 pub(super) fn explain(path: &Path, refusal: io::Error) -> Result<ExecutableError, io::Error> {
     match refusal.kind() {
         io::ErrorKind::NotFound if path.exists() => Ok(ExecutableError::InterpreterMissing),
@@ -101,19 +101,19 @@ fn instead(similar: Option<&Path>) -> String {
     }
 }
 
-/// A path that means the same file in every working directory, and is never looked up in `PATH`.
+/// An absolute path, which is not searched in `PATH`.
 pub(super) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// As much of an ELF file as tells its machine, and enough to be shown.
+/// Bytes for the machine of an ELF file, and for messages.
 const HEADER_BYTES: u64 = 64;
-/// Where an ELF header tells its byte order: 1 is little-endian.
+/// Position of an ELF header's byte order: 1 is little-endian.
 const ELF_BYTE_ORDER: usize = 5;
-/// Where an ELF header tells its machine, as 16 bits.
+/// Position of an ELF header's machine, as 16 bits.
 const ELF_MACHINE: std::ops::Range<usize> = 18..20;
 
-/// The machines whose programs this one runs: its own and its 32-bit forebear. None where nobody has looked it up.
+/// Machines whose programs run here: this one and its 32-bit predecessor. `None`: unknown.
 const OUR_MACHINES: Option<[u16; 2]> = if cfg!(target_arch = "x86_64") {
     Some([62, 3])
 } else if cfg!(target_arch = "aarch64") {
@@ -122,11 +122,11 @@ const OUR_MACHINES: Option<[u16; 2]> = if cfg!(target_arch = "x86_64") {
     None
 };
 
-/// Names for the machines that providers are published for.
+/// Names of machines that providers are published for.
 const MACHINES: [(u16, &str); 6] =
     [(3, "386"), (40, "arm"), (62, "amd64"), (183, "arm64"), (22, "s390x"), (21, "ppc64le")];
 
-/// Beginnings of files that people have put in a provider's place.
+/// Beginnings of files that are mistaken for providers.
 const FOREIGN: [(&[u8], &str); 9] = [
     (b"MZ", "a program for Windows"),
     (b"PK\x03\x04", "a ZIP archive, which has to be unpacked first"),
@@ -160,7 +160,7 @@ fn judge(beginning: &[u8]) -> Result<(), ExecutableError> {
     Err(ExecutableError::WrongFormat { what })
 }
 
-/// What an ELF file was built for, when that is not this machine.
+/// The machine of an ELF file, if it is not this one.
 fn foreign_machine(beginning: &[u8]) -> Option<String> {
     let machine: [u8; 2] = beginning.get(ELF_MACHINE)?.try_into().ok()?;
     if !beginning.starts_with(b"\x7fELF") {

@@ -1,8 +1,8 @@
-//! A process that is not our child: the owner of a provider that we reattached to, or our parent.
+//! A process that is not our child: of a reattached provider, or our parent.
 //!
-//! It cannot be waited for, and its id may pass to a stranger at any time. Linux has handles for that (pidfd), which
-//! go on meaning the same process and tell when it ends. Where there are none, the process is looked at now and then,
-//! and never killed, because nothing would say whom that hits.
+//! It cannot be waited for, and its id may be reused at any time. Linux has handles (pidfd) that
+//! stay valid and signal its exit. Without them, the process is polled, and never killed, because
+//! the id may be another process's.
 
 #[cfg(not(target_os = "linux"))]
 use std::time::Duration;
@@ -13,7 +13,7 @@ use rustix::process::Pid;
 #[cfg(target_os = "linux")]
 use tokio::io::unix::AsyncFd;
 
-/// A process on this machine, whoever started it.
+/// A process on this machine.
 #[derive(Debug)]
 pub struct ForeignProcess {
     #[cfg(target_os = "linux")]
@@ -23,7 +23,8 @@ pub struct ForeignProcess {
 }
 
 impl ForeignProcess {
-    /// The process of this id; to be called in a runtime. None if it is not there, or not to be seen from here (another container).
+    /// Finds a process by its id, within a runtime. `None` if it does not exist, or is not visible
+    /// from here (another container).
     pub fn find(id: u32) -> Option<Self> {
         let id = Pid::from_raw(i32::try_from(id).ok()?)?;
         #[cfg(target_os = "linux")]
@@ -43,11 +44,11 @@ impl ForeignProcess {
         }
     }
 
-    /// Waits until it has ended.
+    /// Waits for its exit.
     pub async fn ended(&self) {
         #[cfg(target_os = "linux")]
         if self.handle.readable().await.is_err() {
-            // Only when the runtime goes down, and this task with it.
+            // Only when the runtime shuts down, and this task with it.
             std::future::pending::<()>().await;
         }
         #[cfg(not(target_os = "linux"))]
@@ -56,11 +57,11 @@ impl ForeignProcess {
         }
     }
 
-    /// Kills it, where it is certain whom that hits.
+    /// Kills it, if its identity is certain.
     pub(super) fn kill(&self) {
         #[cfg(target_os = "linux")]
         {
-            // The only failures are a process that is gone, and one that is not ours to kill.
+            // It fails only if the process has exited, or belongs to another user.
             let _ = rustix::process::pidfd_send_signal(&self.handle, rustix::process::Signal::KILL);
         }
     }

@@ -1,19 +1,21 @@
-//! The guardian of a provider: its parent process, which ends it when the daemon cannot.
+//! The guardian of a provider: its parent process, which kills it when the daemon cannot.
 //!
-//! Neither a provider nor any process that it has started may outlive the daemon. A daemon that is killed cleans up nothing,
-//! and a parent-death signal reaches a child but none of the child's children. So each provider has a guardian between
-//! itself and the daemon: a process ([`process`]) that runs our own executable, in a session of its own, which signals to
-//! the daemon's process group and the hangup of a terminal do not reach. It is a subreaper, so that processes below it
-//! that lose their parent become its children, and it starts the provider as the leader of one more session, which
-//! identifies all processes of that provider ([`members`]).
+//! Neither a provider nor any process that it has started may outlive the daemon. A killed daemon
+//! cannot clean up, and a parent-death signal reaches a child but not its descendants. So each
+//! provider has a guardian between itself and the daemon: a process ([`process`]) of our own
+//! executable, in its own session, out of reach of signals to the daemon's process group and of a
+//! terminal's hangup. It is a subreaper, so that processes below it that lose their parent become
+//! its children, and it starts the provider as the leader of another session, which identifies all
+//! processes of that provider ([`members`]).
 //!
-//! Daemon and guardian share one socket. The guardian writes reports ([`report`]); the daemon writes nothing, and
-//! shuts its side down to have the provider killed. The end of the daemon has the same effect, and so has dropping
-//! [`Spawned`] at any point, so a cancelled start leaves nothing behind.
+//! Daemon and guardian share one socket. The guardian writes reports ([`report`]); the daemon
+//! writes nothing, and shuts its side down to kill the provider. The end of the daemon has the same
+//! effect, and so has dropping [`Spawned`] at any point, so a cancelled start leaves no process.
 //!
-//! Where no executable takes the role (other programs that use this library, tests) or the system is not Linux, a thread
-//! of the own process runs the same watch. On Linux the kernel then still kills the provider itself when that process
-//! is killed; processes that the provider has started are only ended if the thread survives it.
+//! If no executable has the role (other programs that use this library, tests) or the system is not
+//! Linux, a thread of this process runs the same watch. On Linux the kernel then still kills the
+//! provider itself when that process is killed; processes that the provider has started are only
+//! killed if the thread survives.
 
 mod members;
 mod process;
@@ -39,7 +41,7 @@ pub use process::guardian_role;
 pub use program::{Guardian, OtherSessions};
 pub(super) use program::{OtherSession, Program};
 
-/// A provider under guard. Dropping any part kills it.
+/// A provider with its guardian. Dropping any part kills it.
 #[derive(Debug)]
 pub(super) struct Spawned {
     pub(super) process: ChildProcess,
@@ -51,13 +53,13 @@ pub(super) struct Spawned {
 /// Why a provider was not started.
 #[derive(Debug)]
 pub(super) enum SpawnError {
-    /// The guardian could not be started.
+    /// The guardian failed to start.
     Guardian(io::Error),
-    /// The system refused to run the provider.
+    /// The system failed to start the provider.
     Provider(io::Error),
 }
 
-/// Starts a provider. When the caller is cancelled, nothing is left of it.
+/// Starts a provider. Cancellation leaves no process.
 pub(super) async fn spawn(guardian: &Guardian, program: Program) -> Result<Spawned, SpawnError> {
     let Prepared { ours, stdout, stderr, host } = prepare(guardian, program).map_err(SpawnError::Guardian)?;
     let ready = || {
@@ -83,7 +85,7 @@ pub(super) async fn spawn(guardian: &Guardian, program: Program) -> Result<Spawn
     }
 }
 
-/// The reports of a guardian about its provider.
+/// The reports of a guardian.
 #[derive(Debug)]
 pub(super) struct Reports {
     lines: Lines<BufReader<UnixStream>>,
@@ -92,7 +94,7 @@ pub(super) struct Reports {
 }
 
 impl Reports {
-    /// Waits for the provider's end.
+    /// Waits for the provider's exit.
     pub(super) async fn ended(&mut self) -> Ending {
         loop {
             match self.next().await {
@@ -103,15 +105,15 @@ impl Reports {
         }
     }
 
-    /// The next process that the provider has put into another session, which was left or killed; none when the
-    /// guardian has ended, and with it everything that it had to end.
+    /// The next process in another session, left running or killed; `None` when the guardian has
+    /// exited.
     pub(super) async fn other_session(&mut self) -> Option<OtherSession> {
         loop {
             match self.next().await {
                 Some(Report::OtherSession(other)) => return Some(other),
                 Some(Report::Started(_) | Report::Refused(_) | Report::Ended(_)) => {}
                 None => {
-                    // So that it does not stay a zombie.
+                    // Reaps it.
                     let _ = self.host.ended().await;
                     return None;
                 }
@@ -119,35 +121,36 @@ impl Reports {
         }
     }
 
-    /// The next report; none when the guardian has gone.
+    /// The next report; `None` when the guardian has exited.
     async fn next(&mut self) -> Option<Report> {
-        // A line that is no report comes from no guardian of this version, which `/proc/self/exe` rules out.
+        // Only another version's guardian could send an invalid line, which `/proc/self/exe` rules
+        // out.
         self.lines.next_line().await.ok().flatten().as_deref().and_then(Report::parse)
     }
 
-    /// Cleans up after a guardian that was killed. The kernel has killed the provider then, which was its child.
+    /// Cleans up after a killed guardian. The kernel has killed the provider, which was its child.
     async fn lost(&mut self) -> Ending {
         let Some(status) = self.host.ended().await else { return Ending::Unknown };
         if let Some(leader) = self.leader {
-            // What fails, fails with the runtime, and this program with it.
+            // It fails only with the runtime, when this program exits.
             let _ = tokio::task::spawn_blocking(move || members::end_session_of_the_dead(leader)).await;
         }
         Ending::WithGuardian(std::os::unix::process::ExitStatusExt::signal(&status))
     }
 }
 
-/// What runs the watch.
+/// Where the watch runs.
 #[derive(Debug)]
 enum Host {
     /// Its end has no status.
     Thread,
-    /// Waited for by the runtime when it is dropped.
+    /// Reaped by the runtime when it is dropped.
     #[cfg(target_os = "linux")]
     Process(tokio::process::Child),
 }
 
 impl Host {
-    /// Waits until it has ended, and returns the status of a process.
+    /// Waits for its end, and returns the exit status of a process.
     async fn ended(&mut self) -> Option<ExitStatus> {
         match self {
             Self::Thread => None,
@@ -164,7 +167,7 @@ struct Prepared {
     host: Host,
 }
 
-/// Makes the guardian, which starts the provider.
+/// The command of the guardian, which starts the provider.
 fn prepare(guardian: &Guardian, program: Program) -> io::Result<Prepared> {
     let (ours, theirs) = BlockingStream::pair()?;
     let (stdout, stdout_end) = io::pipe()?;

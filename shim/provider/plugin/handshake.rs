@@ -1,11 +1,11 @@
-//! The one line by which a go-plugin server announces itself: `1|6|unix|/path/plugin123|grpc|CERTIFICATE|`.
+//! The handshake line of a go-plugin server: `1|6|unix|/path/plugin123|grpc|CERTIFICATE|`.
 //!
-//! A pure parser, because this line is the first thing that an unknown executable says to us: anything can stand
-//! there, from a usage text to a web page that was saved as a provider. Every way to be wrong is an error of its own,
-//! since each one asks something else of the user. What was read is shown escaped and cut, never raw.
+//! The parser is pure, because an unknown executable may print anything, from a usage text to a web
+//! page. Each fault is its own error with its own advice. Messages show the line escaped and
+//! truncated.
 //!
-//! The server chooses the protocol version; a server that has none in common with its client announces one of its own
-//! regardless, so the version is judged here however it was negotiated.
+//! The server chooses the protocol version; one that has none in common with its client announces
+//! its own, so the version is always checked.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use rustls::pki_types::CertificateDer;
 use rustls::server::ParsedCertificate;
 
-/// The major version of the provider protocol that a process serves: exactly one of the two that exist.
+/// Major version of the provider protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ProtocolVersion {
     /// `tfplugin5`: Terraform 0.12 and later; the SDKv2's, and many framework providers'.
@@ -25,7 +25,7 @@ pub enum ProtocolVersion {
 }
 
 impl ProtocolVersion {
-    /// The number on the wire.
+    /// The version number.
     pub fn number(self) -> u32 {
         match self {
             Self::V5 => 5,
@@ -33,7 +33,7 @@ impl ProtocolVersion {
         }
     }
 
-    /// The version with this number, if we speak it.
+    /// The version with this number, if it is supported.
     pub(crate) fn from_number(number: u32) -> Option<Self> {
         match number {
             5 => Some(Self::V5),
@@ -43,17 +43,17 @@ impl ProtocolVersion {
     }
 }
 
-/// Where a provider listens. Only this machine: a unix socket, or TCP on the loopback interface.
+/// Address of a provider, on this machine only: a Unix socket, or TCP on the loopback interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// Absolute path of a unix socket.
+    /// Absolute path of a Unix socket.
     Unix(PathBuf),
     /// A loopback address with a port other than 0.
     Tcp(SocketAddr),
 }
 
 impl Address {
-    /// Reads a network name (`unix`, `tcp`) and an address, as Go's `net.Addr` prints the two.
+    /// Parses a network name (`unix`, `tcp`) and an address, as printed by Go's `net.Addr`.
     pub(super) fn parse(network: &str, address: &str) -> Result<Self, AddressError> {
         match network {
             "unix" => {
@@ -89,58 +89,58 @@ impl std::fmt::Display for Address {
     }
 }
 
-/// Why an address cannot be connected to.
+/// Why an address is unusable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// A network other than `unix` and `tcp`.
     #[error("it listens on the network \"{network}\"; only \"unix\" and \"tcp\" are known")]
     Network {
-        /// What stood there, escaped.
+        /// The network, escaped.
         network: String,
     },
-    /// A socket path that is empty or depends on a working directory.
+    /// An empty or relative socket path.
     #[error("it listens on the unix socket \"{path}\", which is not an absolute path")]
     SocketPath {
-        /// What stood there, escaped.
+        /// The path, escaped.
         path: String,
     },
     /// Not `IP:port`.
     #[error("it listens on the TCP address \"{address}\", which is not an IP address with a port")]
     TcpAddress {
-        /// What stood there, escaped.
+        /// The address, escaped.
         address: String,
     },
-    /// An address that other machines could stand behind.
+    /// An address that may be another machine's.
     #[error(
         "it listens on {address}, which is not a loopback address; a provider is only spoken to on this machine"
     )]
     NotLoopback {
-        /// What was announced.
+        /// The address, escaped.
         address: SocketAddr,
     },
 }
 
-/// A handshake line that was understood and can be acted on.
+/// A valid handshake line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handshake {
-    /// The protocol that the provider will speak.
+    /// The protocol version.
     pub protocol: ProtocolVersion,
-    /// Where it listens.
+    /// The address, escaped.
     pub address: Address,
-    /// The very certificate that it will present, when TLS was asked for; `None` for plain text.
+    /// The certificate that it will present; `None` without TLS.
     pub certificate: Option<CertificateDer<'static>>,
 }
 
-/// What was asked of the provider in its environment, which decides what its line has to hold.
+/// The requested transport, which determines the contents of the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// A client certificate was passed: the provider must answer with its own.
+    /// A client certificate was sent: the server must return its own.
     MutualTls,
-    /// None was passed: the provider must speak plain text.
+    /// No TLS.
     Plain,
 }
 
-/// Why a first line of output is not a handshake that we can go on with.
+/// Why a line of output is no valid handshake line.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum HandshakeError {
     /// The first line was blank.
@@ -148,70 +148,70 @@ pub enum HandshakeError {
         "its first line of output is empty, where a handshake line was expected; it is not a Terraform provider"
     )]
     Empty,
-    /// No handshake at all: something else than a go-plugin server.
+    /// No handshake line: not a go-plugin server.
     #[error(
         "its first line of output is not a handshake (`1|5 or 6|network|address|grpc|certificate`), so it is not a \
          Terraform provider; it printed \"{beginning}\""
     )]
     NotAHandshake {
-        /// The first bytes, escaped and cut.
+        /// The first bytes, escaped and truncated.
         beginning: String,
     },
-    /// It starts like a handshake and then stops.
+    /// An incomplete handshake line.
     #[error("its handshake line has {count} fields, and at least 4 are needed: \"{line}\"")]
     TooFewFields {
-        /// How many there were.
+        /// Number of fields.
         count: usize,
-        /// The line, escaped and cut.
+        /// The line, escaped and truncated.
         line: String,
     },
-    /// A later go-plugin than there is.
+    /// A later go-plugin protocol.
     #[error(
         "it speaks version {offered} of go-plugin's own protocol, and only version 1 is known; a newer isthmus is needed"
     )]
     CoreProtocol {
-        /// What stood in the first field, escaped.
+        /// The offered version, escaped.
         offered: String,
     },
-    /// A provider of before Terraform 0.12 (4), or of a time to come.
+    /// A provider from before Terraform 0.12 (4), or from the future.
     #[error(
         "it offers version {offered} of the Terraform plugin protocol; isthmus speaks versions 5 and 6. Use a release of \
          the provider that speaks one of them"
     )]
     ProviderProtocol {
-        /// What stood in the second field, escaped.
+        /// The second field, escaped.
         offered: String,
     },
-    /// The address cannot be used.
+    /// An unusable address.
     #[error(transparent)]
     Address(#[from] AddressError),
-    /// Go's own RPC encoding, of before Terraform 0.12.
+    /// Go's own RPC encoding, from before Terraform 0.12.
     #[error(
         "it speaks \"{offered}\" instead of gRPC, as providers from before Terraform 0.12 did; use a later release of \
          the provider"
     )]
     NotGrpc {
-        /// What stood in the fifth field, escaped; `netrpc` when there was none, which is what absence means.
+        /// The fifth field, escaped; `netrpc` if missing, which means the same.
         offered: String,
     },
     /// The sixth field is not base64.
     #[error("the certificate in its handshake line is not base64")]
     CertificateEncoding(#[source] base64::DecodeError),
-    /// The sixth field is base64 of something else than a certificate.
+    /// The sixth field is no certificate.
     #[error("the certificate in its handshake line is not an X.509 certificate")]
     CertificateContent(#[source] rustls::Error),
-    /// TLS was asked for and not given. Going on would mean plain text without anybody having chosen it.
+    /// TLS was requested, but not provided. Continuing would use plain text.
     #[error(
         "it was asked for mutual TLS and announced no certificate; if it cannot do TLS, start it without (as \
          TF_DISABLE_PLUGIN_TLS does in Terraform)"
     )]
     CertificateMissing,
-    /// TLS was given and not asked for; without a certificate of ours it would refuse every connection.
+    /// TLS was not requested; without a client certificate every connection would be refused.
     #[error(
         "it announced a certificate although it was asked for plain text, and would refuse a connection without TLS"
     )]
     CertificateUnasked,
-    /// The listener expects go-plugin's multiplexing, in which plain gRPC means nothing.
+    /// The listener requires go-plugin's multiplexing instead of plain gRPC.
     #[error(
         "it insists on go-plugin's connection multiplexing, which was not asked for and is not spoken here"
     )]
@@ -219,10 +219,10 @@ pub enum HandshakeError {
 }
 
 impl Handshake {
-    /// Reads the first line of a provider's standard output, without its line end.
+    /// Parses the first line of standard output, without its line feed.
     ///
     /// # Errors
-    /// One variant for each way to be wrong; none of them carries more than a few hundred characters of the line.
+    /// With at most a few hundred characters of the line.
     pub fn parse(line: &[u8], transport: Transport) -> Result<Self, HandshakeError> {
         let line = line.trim_ascii();
         if line.is_empty() {
@@ -266,15 +266,15 @@ impl Handshake {
     }
 }
 
-/// The version of go-plugin's own line format.
+/// Version of go-plugin's handshake line.
 const CORE_PROTOCOL: &str = "1";
-/// What the oldest servers print.
+/// Number of fields of the oldest servers.
 const FEWEST_FIELDS: usize = 4;
-/// What the newest servers print; anything behind is one rest that nobody looks at.
+/// Number of fields of the newest servers; the rest is ignored.
 const MOST_FIELDS: usize = 7;
-/// go-plugin takes a shorter sixth field for a placeholder that old servers print, not for a certificate.
+/// go-plugin ignores a shorter sixth field, a placeholder of old servers.
 const LONGEST_PLACEHOLDER: usize = 50;
-/// How many bytes of foreign text an error shows.
+/// Maximum bytes of output in an error.
 const SHOWN_BYTES: usize = 200;
 
 /// Go prints the field without padding; some other servers pad.
@@ -298,7 +298,7 @@ fn shown(text: &str) -> String {
     shown_bytes(text.as_bytes())
 }
 
-/// Escapes and cuts bytes of unknown origin for an error text.
+/// Escapes and truncates bytes for an error text.
 pub(super) fn shown_bytes(bytes: &[u8]) -> String {
     let cut = &bytes[..bytes.len().min(SHOWN_BYTES)];
     let mut text = String::with_capacity(cut.len() + 8);

@@ -1,4 +1,4 @@
-//! Asks a provider process how it is: gRPC's health service, which every go-plugin server has.
+//! Queries gRPC's health service, which every go-plugin server has.
 
 use isthmus_proto::health::HealthCheckRequest;
 use isthmus_proto::health::health_check_response::ServingStatus;
@@ -6,18 +6,18 @@ use isthmus_proto::health::health_client::HealthClient;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
-/// A provider's word on itself.
+/// A provider's health.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Health {
-    /// It answers calls.
+    /// It serves calls.
     Serving,
-    /// It is up and does not answer calls.
+    /// It does not serve calls.
     NotServing,
-    /// It answers, but has no word on this.
+    /// It has no status.
     Unknown,
 }
 
-/// The name under which go-plugin registers the whole process.
+/// go-plugin's service name for the whole process.
 const SERVICE: &str = "plugin";
 
 pub(super) async fn health(channel: &Channel) -> Result<Health, Status> {

@@ -1,7 +1,7 @@
-//! Starts a provider and brings it to the point where it answers calls, as Terraform core does it.
+//! Launches a provider until it responds to calls, as Terraform does.
 //!
-//! Whatever goes wrong on the way, or when the caller is cancelled, the process and all around it are gone afterwards:
-//! every step's result owns what it made.
+//! After a failure or cancellation, no process and no file is left: each step's result owns what it
+//! created.
 
 use std::io;
 use std::path::Path;
@@ -24,7 +24,7 @@ use super::stdio::follow_prints;
 use super::supervise::Supervision;
 use super::tls::ClientIdentity;
 
-/// A provider that has answered its first call.
+/// A provider that has responded to its first call.
 #[derive(Debug)]
 pub(super) struct Launched {
     pub(super) supervision: Supervision,
@@ -53,17 +53,18 @@ pub(super) async fn launch(spec: &LaunchSpec, sink: LogSink) -> Result<Launched,
     match outcome.await {
         Ok((channel, protocol)) => Ok(Launched { supervision, channel, protocol }),
         Err(problem) => {
-            // A process that is about to end by itself tells more by its own exit status than by ours.
+            // The exit status of a process that is about to exit is more informative than our
+            // signal.
             let end = supervision.end_within(GRACE_AFTER_FAILURE).await;
             Err(failed(problem).with_end(end))
         }
     }
 }
 
-/// Connects to the provider at the other end of a channel for the first time and sees that it answers.
+/// Connects to the provider for the first time and checks that it responds.
 ///
-/// Go's side finds a fault with our certificate only after our side of the TLS handshake is done, so a connection by
-/// itself proves little. A server without the health service is taken for healthy, since it did answer.
+/// Go verifies our certificate after our side of the TLS handshake is complete, so a connection
+/// alone is no proof. A server without the health service counts as healthy.
 pub(super) async fn first_call(channel: &Channel) -> Result<(), LaunchProblem> {
     match tokio::time::timeout(ANSWER_TIMEOUT, health(channel)).await {
         Ok(Ok(Health::Serving | Health::Unknown)) => Ok(()),
@@ -77,12 +78,12 @@ fn unanswered(status: tonic::Status) -> LaunchProblem {
     LaunchProblem::Unanswered { answer: status.code().description().to_owned(), source: Box::new(status) }
 }
 
-/// How long a connection to a process that says it listens may take.
+/// Timeout of the first call.
 pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a process that failed us is left to end by itself.
+/// How long a failed process may take to exit by itself.
 const GRACE_AFTER_FAILURE: Duration = Duration::from_millis(300);
-/// The pauses before trying again when the file is still being written. Another thread that was forking while an
-/// installation wrote the file is enough for that, and gone in a moment.
+/// Delays between retries when the file is open for writing, for instance by a thread that forked
+/// during an installation.
 const BUSY_PAUSES: [Duration; 3] =
     [Duration::from_millis(50), Duration::from_millis(100), Duration::from_millis(200)];
 
@@ -128,7 +129,7 @@ async fn start(
     Ok(Supervision::start(child, sockets, logs))
 }
 
-/// Refuses what cannot work, and creates the socket directory for what may.
+/// Checks the specification, and creates the socket directory.
 async fn prepare(
     spec: &LaunchSpec,
     executable: &Path,
@@ -162,7 +163,7 @@ async fn announced(
         biased;
         line = first_line => match line {
             Ok(line) => Ok(line),
-            // The output is at its end. Usually the process is as well, and only has not been waited for yet.
+            // The output has ended. Usually the process has exited, but was not reaped yet.
             Err(_) => match tokio::time::timeout(GRACE_AFTER_FAILURE, supervision.exited()).await {
                 Ok(_) => Err(LaunchProblem::EndedEarly),
                 Err(_) => Err(LaunchProblem::OutputClosed),
@@ -176,7 +177,7 @@ async fn announced(
 async fn join(handshake: &Handshake, identity: Option<&ClientIdentity>) -> Result<Channel, LaunchProblem> {
     let tls = match (identity, &handshake.certificate) {
         (Some(identity), Some(certificate)) => Some(identity.client_configuration(certificate.clone())?),
-        // The handshake holds a certificate exactly when we have an identity.
+        // The handshake contains a certificate exactly when there is a client identity.
         (None, _) | (_, None) => None,
     };
     Ok(connect(&handshake.address, tls, ANSWER_TIMEOUT).await?)

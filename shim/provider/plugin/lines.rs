@@ -1,32 +1,33 @@
-//! Cuts a stream of bytes into lines without ever holding more than one of a fixed length.
+//! Splits a stream of bytes into lines of bounded length.
 //!
-//! A provider may print a line of any size, or never end one. A longer line is handed on in pieces of 64 KiB, as
-//! go-plugin does; a piece says that it is one, because half a JSON record must not be parsed as a record.
+//! A provider may print a line of any size, or never end one. Longer lines are passed on in pieces
+//! of 64 KiB, as in go-plugin; pieces are marked, because a part of a JSON record must not be
+//! parsed.
 
-/// The longest piece that is handed on, in bytes.
+/// Maximum size of a piece in bytes.
 pub(super) const LONGEST_PIECE: usize = 64 * 1024;
 
-/// A line, or a part of one that was too long; without its line end.
+/// A line, or a part of a long one; without its line feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece<'a> {
-    /// The text, in whatever encoding the process uses.
+    /// The text in any encoding.
     pub(super) bytes: &'a [u8],
-    /// Whether this is a whole line.
+    /// Whether it is a whole line.
     pub(super) whole: bool,
-    /// Whether the line ends with it.
+    /// Whether it ends the line.
     pub(super) ends: bool,
 }
 
-/// The state between two reads: the beginning of a line whose end has not been seen.
+/// An incomplete line.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     pending: Vec<u8>,
-    /// Whether a part of the present line has been handed on already.
+    /// Whether a part of the current line was already passed on.
     continued: bool,
 }
 
 impl Lines {
-    /// Takes what was read and hands on every piece that it completes.
+    /// Adds bytes and passes on every piece that they complete.
     pub(super) fn push(&mut self, mut bytes: &[u8], mut each: impl FnMut(Piece<'_>)) {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             let (line, rest) = bytes.split_at(end);
@@ -41,7 +42,7 @@ impl Lines {
         self.hold(bytes, &mut each);
     }
 
-    /// Hands on what is left of a line that nothing will end any more.
+    /// Passes on the last line, which has no line feed.
     pub(super) fn finish(&mut self, mut each: impl FnMut(Piece<'_>)) {
         if !self.pending.is_empty() || self.continued {
             each(Piece { bytes: without_return(&self.pending), whole: !self.continued, ends: true });

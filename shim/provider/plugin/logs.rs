@@ -1,12 +1,11 @@
-//! What a provider says outside of its protocol: log records, stray prints, and the trace of its panic.
+//! Output of a provider outside of its protocol: log records, prints, and panic traces.
 //!
-//! A provider writes to pipes of fixed size; when nobody reads, it stands still in the middle of a call. Everything
-//! that it prints is therefore read for as long as it lives, understood line by line, and handed to a [`LogSink`].
-//! Nothing is collected without bound: of the lines we keep the last few for the message about its end, and of a
-//! panic's trace the beginning, which is the part that names the fault.
+//! A provider writes to pipes of fixed size, and blocks if they are not read. So its output is read
+//! as long as it runs, parsed line by line, and passed to a [`LogSink`]. Memory is bounded: the
+//! last few lines are stored for the message about its exit, and the beginning of a panic's trace.
 //!
-//! Providers log with hclog: one JSON object a line on standard error. What is not JSON is judged by its beginning, as
-//! go-plugin does it.
+//! Providers log with hclog: one JSON object a line on standard error. The level of other lines is
+//! derived from their beginning, as in go-plugin.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -20,50 +19,50 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use super::lines::{LONGEST_PIECE, Lines, Piece};
 use crate::KnownSecrets;
 
-/// How much a record matters, by its provider's own judgement.
+/// Level of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// Every step.
+    /// Details of every step.
     Trace,
-    /// What the author of the provider wants to see; also every line that says nothing about its level.
+    /// For developers; also lines without a level.
     Debug,
-    /// Ordinary events.
+    /// An ordinary event.
     Info,
-    /// Something to look at.
+    /// A possible problem.
     Warn,
-    /// A failure, and every line of a panic.
+    /// A failure; also every line of a panic.
     Error,
 }
 
-/// Which way a record came.
+/// Origin of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// Standard error of the process: the log proper.
+    /// Standard error of the process.
     Stderr,
-    /// Standard output of the process behind the handshake line, where nothing belongs.
+    /// Standard output of the process after the handshake line.
     Stdout,
-    /// Prints of the provider's own code, which go-plugin redirects into a stream of their own.
+    /// Prints of the provider's code, which go-plugin redirects to a stream.
     Printed,
-    /// Not the provider: a note of this library about its process.
+    /// This library, about the process.
     Host,
-    /// Not the provider: a note of this library about what it answered, as Terraform core logs it.
+    /// This library, about a response, as logged by Terraform.
     Core,
 }
 
-/// One thing that a provider said.
+/// A log record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogRecord {
-    /// The provider's name, as its launcher gave it.
+    /// The provider's name.
     pub provider: Arc<str>,
-    /// Which way it came.
+    /// Its origin.
     pub origin: Origin,
-    /// How much it matters.
+    /// Its level.
     pub level: Level,
-    /// The text; any characters may stand in it.
+    /// The text, with any characters.
     pub message: String,
-    /// The part of the provider that speaks, e.g. `sdk.proto`.
+    /// The component of the provider, e.g. `sdk.proto`.
     pub module: Option<String>,
-    /// Further fields of the record, by name; values that are not strings are JSON text.
+    /// Further fields by name; values other than strings are JSON.
     pub fields: Vec<(String, String)>,
 }
 
@@ -76,8 +75,8 @@ impl LogRecord {
     }
 }
 
-/// Where records go. Cheap to clone; called from the tasks that read the pipes, so it must not block: a sink that
-/// waits makes the provider wait.
+/// Receiver of records. Cheap to clone; called from the tasks that read the pipes, so it must not
+/// block.
 #[derive(Clone)]
 pub struct LogSink {
     receive: Arc<dyn Fn(LogRecord) + Send + Sync>,
@@ -86,24 +85,25 @@ pub struct LogSink {
 }
 
 impl LogSink {
-    /// A sink that calls `receive` for every record, from any thread.
+    /// A sink that calls `receive` for every record, on any thread.
     pub fn new(receive: impl Fn(LogRecord) + Send + Sync + 'static) -> Self {
         Self::from_level(Level::Trace, receive)
     }
 
-    /// A sink for records of this level and above. Providers write dozens of trace records for each call, and those
-    /// that nobody wants are not even taken apart.
+    /// A sink for records of at least this level. Providers write dozens of trace records for each
+    /// call; unwanted ones are not parsed.
     pub fn from_level(least: Level, receive: impl Fn(LogRecord) + Send + Sync + 'static) -> Self {
         Self { receive: Arc::new(receive), least, secrets: KnownSecrets::default() }
     }
 
-    /// The same sink for records in which these are redacted. The provider that logs to it is who they are learned from.
+    /// The same sink with redaction of these secrets, which are recorded by the provider that logs
+    /// to it.
     #[must_use]
     pub fn redacting(self, secrets: KnownSecrets) -> Self {
         Self { secrets, ..self }
     }
 
-    /// A sink that forgets everything.
+    /// A sink that discards all records.
     pub fn discard() -> Self {
         Self::from_level(Level::Error, drop)
     }
@@ -115,7 +115,7 @@ impl fmt::Debug for LogSink {
     }
 }
 
-/// The records of one process on their way: understood, remembered, handed on.
+/// Parses, remembers and passes on the records of one process.
 #[derive(Clone, Debug)]
 pub(super) struct Logs {
     provider: Arc<str>,
@@ -123,12 +123,12 @@ pub(super) struct Logs {
     memory: Arc<Mutex<Memory>>,
 }
 
-/// What is remembered of a process's output when it has ended.
+/// Last output of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct LastWords {
-    /// The last lines, oldest first, fit to be shown.
+    /// The last lines, oldest first, escaped.
     pub(super) lines: Vec<String>,
-    /// The beginning of the trace, when it panicked.
+    /// The beginning of a panic's trace.
     pub(super) panic: Option<String>,
 }
 
@@ -137,8 +137,8 @@ impl Logs {
         Self { provider, sink, memory: Arc::default() }
     }
 
-    /// Reads until the other side has closed. The first line is offered to `first`, if given; one that is not taken
-    /// (false) goes into the log as every other.
+    /// Reads to the end. The first line is offered to `first`, if given; if it returns `false`, the
+    /// line is logged.
     pub(super) async fn drain(
         &self,
         origin: Origin,
@@ -163,7 +163,7 @@ impl Logs {
         lines.finish(each);
     }
 
-    /// Hands on a note of our own about the process.
+    /// Passes on a note about the process.
     pub(super) fn note(&self, level: Level, message: String) {
         self.log(Origin::Host, level, message);
     }
@@ -180,25 +180,25 @@ impl Logs {
         }
     }
 
-    /// What is known so far; the whole of it once every pipe is drained.
+    /// The last output so far; complete when every pipe has ended.
     pub(super) fn last_words(&self) -> LastWords {
         let memory = self.memory();
         LastWords { lines: memory.tail.iter().cloned().collect(), panic: memory.panic.clone() }
     }
 
     fn memory(&self) -> std::sync::MutexGuard<'_, Memory> {
-        // Every update leaves the memory whole, so a panic elsewhere does not spoil it.
+        // Every update leaves a valid state, also after a panic elsewhere.
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The understanding of one stream, which depends on what came before: after a panic every line belongs to its trace.
+/// State of reading one stream: after a panic every line belongs to its trace.
 #[derive(Debug)]
 pub(super) struct Reading {
     logs: Logs,
     origin: Origin,
     panicking: bool,
-    /// The end of the last piece of a line that goes on, where a secret may have begun that ends in the next piece.
+    /// The end of the last piece of an incomplete line, where a secret may begin.
     held: String,
     /// The rest of the line is part of a secret.
     hiding: bool,
@@ -209,7 +209,7 @@ impl Reading {
         Self { logs, origin, panicking: false, held: String::new(), hiding: false }
     }
 
-    /// Understands one line, remembers it, and hands it on. Chunks of a line that is too long are cut where no secret is.
+    /// Parses, remembers and passes on a line. Pieces of a long line are cut outside of secrets.
     pub(super) fn piece(&mut self, piece: Piece<'_>) {
         if piece.whole {
             return self.line(piece);
@@ -247,7 +247,7 @@ impl Reading {
             }
             None => self.plain(piece),
         };
-        // Before anything is cut: half a secret is not found any more.
+        // Before truncation, which would prevent finding secrets.
         record.redact(&self.logs.sink.secrets);
         if self.panicking && record.level == Level::Error {
             self.logs.memory().remember_panic(&record.message);
@@ -259,10 +259,10 @@ impl Reading {
         }
     }
 
-    /// The record made of a line that is none of hclog's; and whether it is a detail that error texts leave out.
+    /// The record of a line that is not hclog's, and whether error texts omit it.
     ///
-    /// Details are what says so itself, and pieces of a line too long to be judged: there are thousands of them, and
-    /// they quote requests, secrets and all. A line that says nothing of its level is often the very reason of an end.
+    /// They omit debug records, and pieces of long lines: there are thousands of them, and they
+    /// quote requests. Lines without a level are often the cause of an exit.
     fn plain(&mut self, piece: Piece<'_>) -> (LogRecord, bool) {
         let text = String::from_utf8_lossy(piece.bytes);
         if self.origin == Origin::Stderr && piece.whole {
@@ -279,7 +279,7 @@ impl Reading {
         (self.record(level, text.into_owned()), !piece.whole)
     }
 
-    /// The record in a line that [`hclog_level`] has found to be one.
+    /// The record of a line of hclog.
     fn hclog(&self, level: Level, line: &[u8]) -> Option<LogRecord> {
         let mut entries: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(line).ok()?;
         let message = text_of(entries.remove("@message")?);
@@ -302,7 +302,7 @@ impl Reading {
     }
 }
 
-/// What is kept of all streams of a process together, in the order of arrival.
+/// The last output of all streams of a process, in order of arrival.
 #[derive(Debug, Default)]
 struct Memory {
     tail: VecDeque<String>,
@@ -336,9 +336,9 @@ const READ_BUFFER: usize = 16 * 1024;
 const REMEMBERED_LINES: usize = 20;
 const REMEMBERED_LINE_BYTES: usize = 1000;
 const REMEMBERED_PANIC_BYTES: usize = 32 * 1024;
-/// How Go's runtime begins its last message.
+/// Beginnings of the Go runtime's panic messages.
 const PANIC_BEGINNINGS: [&str; 2] = ["panic: ", "fatal error: "];
-/// How Go programs that do not use hclog mark a level.
+/// Level prefixes of Go programs that do not use hclog.
 const PREFIXES: [(&str, Level); 5] = [
     ("[TRACE]", Level::Trace),
     ("[DEBUG]", Level::Debug),
@@ -347,7 +347,7 @@ const PREFIXES: [(&str, Level); 5] = [
     ("[ERROR]", Level::Error),
 ];
 
-/// The level of a line of hclog's JSON, without building the record; none if the line is something else.
+/// The level in a line of hclog's JSON, without building the record; `None` for other lines.
 fn hclog_level(line: &[u8]) -> Option<Level> {
     #[derive(Deserialize)]
     struct Head<'a> {
@@ -376,7 +376,7 @@ fn text_of(value: serde_json::Value) -> String {
     }
 }
 
-/// Cuts a text at a number of bytes and takes out what would disturb a terminal.
+/// Truncates a text and escapes control characters.
 fn fit_to_show(text: &str, most_bytes: usize) -> String {
     let mut shown = String::new();
     for character in text.chars() {

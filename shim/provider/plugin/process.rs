@@ -1,7 +1,8 @@
-//! A provider process as the daemon sees it: its id while that is its own, the way to kill it, and how it ended.
+//! A provider process in the daemon: its id while it is valid, killing it, and its exit.
 //!
-//! A process id means something only until it is waited for; afterwards the system may give it to a stranger. Only the
-//! guardian waits, and only it kills by a number: here a provider is killed by shutting down the guardian's socket.
+//! A process id is valid until the process is reaped; then it may be reused. Only the guardian
+//! reaps it, and only the guardian kills by id: the daemon kills by shutting down the guardian's
+//! socket.
 
 use std::fmt;
 use std::net::Shutdown;
@@ -17,24 +18,24 @@ use super::logs::LastWords;
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// By itself, with this exit status. A Go program that panics ends with 2.
+    /// By itself, with this exit status. Go programs that panic exit with 2.
     Code(i32),
     /// By this signal.
     Signal(i32),
-    /// It was killed because its guardian process had ended, which was ended by this signal.
+    /// Killed because its guardian process was killed by this signal.
     WithGuardian(Option<i32>),
-    /// Nobody can tell: it was not our child, or somebody else waited for it.
+    /// Unknown: it was not our child, or was reaped elsewhere.
     Unknown,
 }
 
-/// The end of a provider process, and what it said last.
+/// The exit of a provider process, and its last output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exit {
     /// How it ended.
     pub ending: Ending,
-    /// Its last lines of output, oldest first, cut, and free of control characters.
+    /// Its last lines of output, oldest first, truncated and escaped.
     pub last_lines: Vec<String>,
-    /// The beginning of the trace, if it panicked.
+    /// The beginning of a panic's trace.
     pub panic: Option<String>,
 }
 
@@ -59,7 +60,7 @@ impl fmt::Display for Ending {
     }
 }
 
-/// The ending on the first line; on the following ones the trace, or else the last lines.
+/// The ending on the first line, followed by the trace, or else the last lines.
 impl fmt::Display for Exit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}", self.ending)?;
@@ -72,7 +73,7 @@ impl Exit {
         Self { ending, last_lines: last_words.lines, panic: last_words.panic }
     }
 
-    /// What follows the ending in a text: nothing, when nothing was said.
+    /// The last output after the ending, if any.
     pub(super) fn write_last_words(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(panic) = &self.panic {
             write!(formatter, "; it panicked:")?;
@@ -89,7 +90,7 @@ impl Exit {
     }
 }
 
-/// A provider under guard. Dropping it kills it, with all that it has started.
+/// A provider with a guardian. Dropping it kills it and its session.
 #[derive(Debug)]
 pub(super) struct ChildProcess {
     id: Pid,
@@ -98,25 +99,25 @@ pub(super) struct ChildProcess {
 }
 
 impl ChildProcess {
-    /// The provider of this id, and the way to its guardian.
+    /// The provider of this id, and the socket of its guardian.
     pub(super) fn new(id: Pid, guardian: UnixStream) -> Self {
         Self { id, guardian, has_ended: AtomicBool::new(false) }
     }
 
-    /// Its process id, while that is its own.
+    /// Its process id, while it is valid.
     pub(super) fn id(&self) -> Option<u32> {
         let id = self.id.as_raw_nonzero().get().unsigned_abs();
         (!self.has_ended.load(Ordering::Acquire)).then_some(id)
     }
 
-    /// Notes that the guardian has reported its end.
+    /// The guardian has reported its exit.
     pub(super) fn note_end(&self) {
         self.has_ended.store(true, Ordering::Release);
     }
 
-    /// Kills the process and everything in its session. Without effect once it has ended.
+    /// Kills the process and its session. No effect after its exit.
     pub(super) fn kill(&self) {
-        // The only failure is a guardian that is not there any more.
+        // It fails only if the guardian has exited.
         let _ = self.guardian.shutdown(Shutdown::Write);
     }
 }
@@ -137,7 +138,7 @@ impl From<ExitStatus> for Ending {
     }
 }
 
-/// How much of a trace an error text shows; the rest is in [`Exit::panic`].
+/// Maximum lines of a trace in an error text; all are in [`Exit::panic`].
 const SHOWN_PANIC_LINES: usize = 20;
 
 fn signal_name(number: i32) -> Option<&'static str> {

@@ -1,7 +1,7 @@
-//! Providers that somebody else started, usually under a debugger: `TF_REATTACH_PROVIDERS`.
+//! Providers that were started by another program, usually a debugger: `TF_REATTACH_PROVIDERS`.
 //!
-//! The variable maps provider addresses to where the provider listens. Such a provider is spoken to without TLS, and
-//! one that says `Test` belongs to a test harness, which alone may end it.
+//! The variable maps provider addresses to network addresses. There is no TLS, and a provider with
+//! `Test` belongs to a test harness, which stops it itself.
 
 use std::collections::BTreeMap;
 
@@ -9,48 +9,48 @@ use serde::Deserialize;
 
 use super::handshake::{Address, AddressError, ProtocolVersion, shown_bytes};
 
-/// Where a running provider is found.
+/// The address of a running provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReattachConfig {
-    /// The protocol that it serves.
+    /// Its protocol version.
     pub protocol: ProtocolVersion,
-    /// Its process, if it told.
+    /// Its process id, if known.
     pub process_id: Option<u32>,
-    /// Whether it belongs to a test harness: it is then never asked to end, nor killed.
+    /// Whether it belongs to a test harness: it is not stopped then.
     pub test: bool,
-    /// Where it listens.
+    /// Its address.
     pub address: Address,
 }
 
-/// The whole variable cannot be read.
+/// The variable is invalid as a whole.
 #[derive(Debug, thiserror::Error)]
 #[error("it is not a JSON object of provider addresses")]
 pub struct ReattachSyntaxError(#[source] serde_json::Error);
 
-/// The entry of one provider cannot be used; the other entries can.
+/// The entry of one provider is invalid; others are unaffected.
 #[derive(Debug, thiserror::Error)]
 pub enum ReattachError {
-    /// Not the fields that go-plugin writes.
+    /// Not go-plugin's fields.
     #[error("it is not an object with Protocol, ProtocolVersion, Pid, Test and Addr")]
     Shape(#[source] serde_json::Error),
-    /// Go's own RPC encoding, or nothing, which means the same.
+    /// Go's own RPC encoding, or none, which means the same.
     #[error("its Protocol is \"{0}\", and only \"grpc\" is spoken")]
     NotGrpc(String),
-    /// Another provider protocol.
+    /// An unsupported provider protocol.
     #[error("its ProtocolVersion is {0}; isthmus speaks versions 5 and 6")]
     ProviderProtocol(i64),
-    /// Not a process.
+    /// No process id.
     #[error("its Pid is {0}, which is not the id of a process")]
     ProcessId(i64),
-    /// An address that cannot be connected to.
+    /// An unusable address.
     #[error(transparent)]
     Address(#[from] AddressError),
 }
 
-/// Reads the value of `TF_REATTACH_PROVIDERS`: provider addresses as they stand there, each with what its entry means.
+/// Parses `TF_REATTACH_PROVIDERS`: provider addresses and their entries.
 ///
 /// # Errors
-/// When the value as a whole is not a JSON object. A bad entry spoils only itself.
+/// When the value is no JSON object. An invalid entry affects only itself.
 pub fn parse_reattach_providers(
     text: &str,
 ) -> Result<BTreeMap<String, Result<ReattachConfig, ReattachError>>, ReattachSyntaxError> {
@@ -59,7 +59,7 @@ pub fn parse_reattach_providers(
     Ok(entries.into_iter().map(|(address, entry)| (address, understand(entry))).collect())
 }
 
-/// The fields as Go writes them.
+/// The fields in Go's spelling.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Entry {
@@ -87,7 +87,7 @@ fn understand(entry: serde_json::Value) -> Result<ReattachConfig, ReattachError>
         return Err(ReattachError::NotGrpc(shown_bytes(entry.protocol.as_bytes())));
     }
     let protocol = match entry.protocol_version {
-        // Providers that are older than the field.
+        // Providers from before the field existed.
         0 => ProtocolVersion::V5,
         other => u32::try_from(other)
             .ok()
@@ -96,7 +96,7 @@ fn understand(entry: serde_json::Value) -> Result<ReattachConfig, ReattachError>
     };
     let process_id = match entry.pid {
         0 => None,
-        // Beyond the system's own type, no number can be a process.
+        // Process ids beyond the system's type are invalid.
         other => Some(
             i32::try_from(other)
                 .ok()

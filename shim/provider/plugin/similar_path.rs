@@ -1,23 +1,23 @@
-//! The path that was perhaps meant by one that leads nowhere.
+//! A suggestion for a path that does not exist.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// How many names of a directory are compared.
+/// Maximum number of compared names in a directory.
 const MOST_NAMES: usize = 10_000;
 
-/// Names longer than this are not compared: it takes time by their length.
+/// Maximum length of compared names.
 const LONGEST_NAME: usize = 256;
 
-/// Below this, two names have little in common.
+/// Minimum similarity.
 const ALIKE: f64 = 0.6;
 
-/// The beginning of every provider binary's name, which makes none of them alike.
+/// Common prefix of provider binaries, which is not compared.
 const PROVIDER_PREFIX: &str = "terraform-provider-";
 
 /// An existing path that differs from `missing` in one misspelt name. Blocks on the file system.
 pub fn similar_path(missing: &Path) -> Option<PathBuf> {
-    // The first name, seen from the root, that is not there.
+    // The first missing name, from the root.
     let absent = missing.ancestors().take_while(|path| !is_there(path)).last()?;
     let rest = missing.strip_prefix(absent).ok()?;
     let name = absent.file_name()?.to_str().filter(|name| name.len() <= LONGEST_NAME)?;
@@ -31,7 +31,7 @@ pub fn similar_path(missing: &Path) -> Option<PathBuf> {
             (likeness >= ALIKE).then(|| (likeness, directory.join(found)))
         })
         .collect();
-    // Of two that are as much alike, the one with the prefix that was written.
+    // Among equally similar names, prefers the one with the given prefix.
     let is_renamed = |path: &PathBuf| {
         let found = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
         found.starts_with(PROVIDER_PREFIX) != name.starts_with(PROVIDER_PREFIX)
@@ -61,7 +61,7 @@ fn likeness(wanted: &str, found: &str) -> f64 {
     }
 }
 
-/// The type in the name of a provider binary, which may be followed by a version; other names as they are.
+/// The type in the name of a provider binary, without a version; other names as they are.
 fn provider_type(name: &str) -> &str {
     match name.strip_prefix(PROVIDER_PREFIX) {
         Some(rest) => rest.split_once("_v").map_or(rest, |(provider_type, _)| provider_type),
@@ -92,7 +92,7 @@ mod tests {
             ("bni/terraform-provider-aws", Some("bin/terraform-provider-aws")),
             ("bin/terraform-provider-asw", Some("bin/terraform-provider-aws")),
             ("stack.jsn", Some("stack.json")),
-            // Nothing but the prefix in common.
+            // Only the prefix in common.
             ("terraform-provider-google", None),
             ("bni/terraform-provider-google", None),
             ("", None),

@@ -1,16 +1,17 @@
-//! The private directory of each provider's socket, which only our user may enter.
+//! The private directory of a provider's socket.
 //!
-//! It lies in `$XDG_RUNTIME_DIR/isthmus` where the system provides that, else in the temporary directory. Its path has
-//! to be short: the address of a unix socket holds about a hundred bytes, and a provider fails at start where the path
-//! is longer. A parent that is too long (macOS and CI systems have such a `TMPDIR`) is passed over for `/tmp`.
+//! It is in `$XDG_RUNTIME_DIR/isthmus` if the system has that, else in the temporary directory. Its
+//! path must be short: the address of a Unix socket is limited to about a hundred bytes, and a
+//! provider fails to start with a longer path. If a parent is too long (macOS and CI systems have
+//! such a `TMPDIR`), `/tmp` is used.
 //!
-//! Providers remove their socket only when they end well, and a daemon that is killed leaves the directory behind.
-//! Removing takes three proofs, because users keep files in temporary directories too: the directory carries our marker
-//! ([`isthmus_common::marker`]), nobody holds its lock (the system releases it with the process), and there is nothing in it but
-//! sockets and the marker. A directory with anything else in it is left whole. Each daemon sweeps once; directories of
-//! versions that wrote no marker stay.
+//! Providers remove their socket only on a clean exit, and a killed daemon leaves the directory. A
+//! directory is removed only if it has our marker ([`isthmus_common::marker`]), is not locked (the
+//! system releases the lock with the process), and contains nothing but sockets and the marker.
+//! Each daemon sweeps once; directories of versions without markers remain.
 //!
-//! Looking and removing are relative to open directories and follow no link, so that no swap of a name redirects them.
+//! Checks and removals are relative to open directories and follow no link, so that replacing a
+//! name does not redirect them.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File, Permissions};
@@ -26,7 +27,7 @@ use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, flock, fstat, statat, u
 
 use super::logs::{Level, Logs};
 
-/// A private directory; removed when dropped, unless a provider left a file in it.
+/// A private directory; removed on drop, unless the provider left a file in it.
 #[derive(Debug)]
 pub(super) struct SocketDirectory {
     path: PathBuf,
@@ -36,28 +37,28 @@ pub(super) struct SocketDirectory {
     logs: Logs,
 }
 
-/// No private directory for the provider's socket could be created.
+/// Creating the directory failed.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "failed to create a private directory for the provider's socket in {}; set TMPDIR to a writable directory",
     parent.display()
 )]
 pub struct SocketDirectoryError {
-    /// Where it was tried.
+    /// The parent directory.
     pub parent: PathBuf,
     source: io::Error,
 }
 
 impl SocketDirectory {
-    /// Creates the directory in the first of the usual places that will do. Blocks on the file system.
+    /// Creates the directory in the first suitable parent. Blocks on the file system.
     pub(super) fn create(logs: &Logs) -> Result<Self, SocketDirectoryError> {
         static SWEPT: Once = Once::new();
         let temporary = short_parent(std::env::temp_dir());
         let runtime = std::env::var_os("XDG_RUNTIME_DIR").and_then(|path| runtime_parent(Path::new(&path)));
         SWEPT.call_once(|| {
             let (logs, places) = (logs.clone(), [Some(temporary.clone()), runtime.clone()]);
-            // Beside the start, not before it: there may be hundreds of directories. Without a thread they wait for
-            // another daemon.
+            // In parallel with the start: there may be hundreds of directories. If the thread
+            // fails, another daemon sweeps.
             let sweeper = std::thread::Builder::new().name("isthmus-sweeper".to_owned());
             drop(sweeper.spawn(move || {
                 for place in places.into_iter().flatten() {
@@ -71,14 +72,13 @@ impl SocketDirectory {
         Self::create_in(&temporary, logs).map_err(|source| SocketDirectoryError { parent: temporary, source })
     }
 
-    /// Its absolute path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
     fn create_in(parent: &Path, logs: &Logs) -> io::Result<Self> {
         let opened = File::open(parent)?;
-        // Not removed as a temporary directory is, with all that is in it.
+        // `tempfile` would remove it with all contents.
         let path = tempfile::Builder::new()
             .prefix(PREFIX)
             .rand_bytes(RANDOM)
@@ -90,7 +90,7 @@ impl SocketDirectory {
             .ok_or_else(|| io::Error::other("the new directory was replaced by something else"))?;
         let directory = Self { path, parent: opened, directory, logs: logs.clone() };
         flock(&directory.directory, FlockOperation::NonBlockingLockExclusive)?;
-        // After the lock: a marker that nobody holds is one that a killed daemon left.
+        // After the lock: a marker without a lock is from a killed daemon.
         mark(&directory.directory, &name, Purpose::Sockets)?;
         Ok(directory)
     }
@@ -111,11 +111,11 @@ impl Drop for SocketDirectory {
 }
 
 const PREFIX: &str = "isthmus-sockets-";
-/// How many random characters follow.
+/// Number of random characters.
 const RANDOM: usize = 6;
-/// `sun_path` is 108 bytes on Linux and 104 on macOS, one of which ends the string.
+/// `sun_path` is 108 bytes on Linux and 104 on macOS, with a terminating NUL.
 const LONGEST_SOCKET_PATH: usize = 103;
-/// Our own part of the path, then go-plugin's with up to ten digits.
+/// Our part of the path, then go-plugin's with up to ten digits.
 const LONGEST_TAIL: usize = "/isthmus-sockets-XXXXXX/plugin4294967295".len();
 
 fn short_parent(preferred: PathBuf) -> PathBuf {
@@ -127,24 +127,23 @@ fn is_usable(parent: &Path) -> bool {
     parent.is_absolute() && is_short && fits_handshake(parent)
 }
 
-/// Whether a provider can announce a path in its handshake, which is a line of text with `|` between its fields.
+/// Whether the handshake line, whose fields are separated by `|`, can contain the path.
 fn fits_handshake(path: &Path) -> bool {
     path.to_str().is_some_and(|text| !text.contains(['\n', '\r', '|']))
 }
 
-/// Our directory in the runtime directory of the user's session, if there is such a session. It is created if it is
-/// missing.
+/// Our directory in the runtime directory of the user's session, created if it is missing.
 fn runtime_parent(runtime: &Path) -> Option<PathBuf> {
     let parent = runtime.join("isthmus");
     if !is_usable(&parent) || !is_private(runtime) {
         return None;
     }
-    // What is there already is looked at next.
+    // An existing one is checked next.
     let _ = DirBuilder::new().mode(0o700).create(&parent);
     is_private(&parent).then_some(parent)
 }
 
-/// A directory (not a link to one) of our user, which nobody else may enter.
+/// A directory (no link) of our user that no other user may enter.
 fn is_private(path: &Path) -> bool {
     let metadata = path.symlink_metadata();
     metadata.is_ok_and(|metadata| {
@@ -154,7 +153,7 @@ fn is_private(path: &Path) -> bool {
     })
 }
 
-/// Removes the directories of daemons that are no more. What cannot be looked at or removed is left for another time.
+/// Removes directories of exited daemons. Failures are left for the next sweep.
 fn sweep(place: &Path, logs: &Logs) {
     let Ok(parent) = File::open(place) else { return };
     let Ok(entries) = Dir::read_from(&parent) else { return };
@@ -182,7 +181,7 @@ fn is_our_name(name: &OsStr) -> bool {
     rest.is_some_and(|rest| rest.len() == RANDOM && rest.iter().all(u8::is_ascii_alphanumeric))
 }
 
-/// What became of a directory.
+/// Result of a removal.
 #[derive(Debug, PartialEq, Eq)]
 enum Removal {
     Done,
@@ -198,10 +197,10 @@ fn occupied(path: &Path, entry: &OsStr) -> String {
     )
 }
 
-/// Removes a directory that a killed daemon left. `None`: it is none, or in use.
+/// Removes the directory of a killed daemon. `None`: it is none, or in use.
 fn remove_abandoned(parent: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<Removal>> {
     let Some(directory) = open_own_directory(parent, name)? else { return Ok(None) };
-    // Before the lock is tried: whoever creates a directory holds the lock when the marker appears.
+    // Before the lock is tried: a directory is locked before its marker appears.
     if !is_marked(&directory, name, Purpose::Sockets)?
         || flock(&directory, FlockOperation::NonBlockingLockExclusive).is_err()
     {
@@ -210,7 +209,7 @@ fn remove_abandoned(parent: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<R
     remove(parent, name, directory.as_fd()).map(Some)
 }
 
-/// Removes a directory of ours if there is nothing in it but sockets and the marker.
+/// Removes our directory if it contains nothing but sockets and the marker.
 fn remove(parent: BorrowedFd<'_>, name: &OsStr, directory: BorrowedFd<'_>) -> io::Result<Removal> {
     let mut sockets = Vec::new();
     for entry in Dir::read_from(directory)? {
@@ -231,7 +230,7 @@ fn remove(parent: BorrowedFd<'_>, name: &OsStr, directory: BorrowedFd<'_>) -> io
         gone(unlinkat(directory, socket.as_c_str(), AtFlags::empty()))?;
     }
     gone(unlinkat(directory, MARKER, AtFlags::empty()))?;
-    // By its name, which could be another directory's by now; and only an empty one goes.
+    // The name may refer to another directory by now; and only an empty one is removed.
     let (opened, named) = (fstat(directory)?, statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?);
     if (opened.st_dev, opened.st_ino) == (named.st_dev, named.st_ino) {
         gone(unlinkat(parent, name, AtFlags::REMOVEDIR))?;
@@ -239,7 +238,7 @@ fn remove(parent: BorrowedFd<'_>, name: &OsStr, directory: BorrowedFd<'_>) -> io
     Ok(Removal::Done)
 }
 
-/// What is not there need not be removed.
+/// A missing entry is no failure.
 fn gone(removed: rustix::io::Result<()>) -> io::Result<()> {
     match removed {
         Err(rustix::io::Errno::NOENT) => Ok(()),

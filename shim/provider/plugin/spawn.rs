@@ -1,9 +1,9 @@
 //! The start of a provider process by its guardian, and the only unsafe code of the project.
 //!
-//! Between fork and exec a child becomes the leader of a session, by which all that it starts is known, and asks to be
-//! killed when its parent ends. The standard library offers that moment as `pre_exec`, which is unsafe because hardly
-//! anything is allowed there. Linux means by "parent" the *thread* that started the child; a guardian that is a process has
-//! one, and one that is a thread ends after its provider.
+//! Between fork and exec a child becomes the leader of a session, which identifies its descendants,
+//! and requests a signal when its parent ends. `pre_exec` of the standard library is unsafe because
+//! hardly anything is allowed there. In Linux the "parent" is the *thread* that started the child;
+//! a guardian process has only one, and a guardian thread ends after its provider.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -11,7 +11,7 @@ use std::process::{Child, Command};
 
 use rustix::process::{Pid, getpid, setsid};
 
-/// Starts `command` as the leader of a session of its own, that dies with the calling thread.
+/// Starts `command` as the leader of a new session that dies with the calling thread.
 pub(super) fn start(mut command: Command) -> io::Result<Child> {
     prepare(&mut command);
     command.spawn()
@@ -24,9 +24,10 @@ fn prepare(command: &mut Command) {
         setsid()?;
         die_with(parent)
     };
-    // SAFETY: the closure runs in the child of a process that may have several threads, where only async-signal-safe
-    // functions may be called. It makes three bare system calls (setsid, prctl, getppid), takes no lock, allocates nothing
-    // (an `io::Error` made of an error number is a number), touches no file descriptor, and captures one integer by value.
+    // SAFETY: the closure runs in the child of a process that may have several threads, where only
+    // async-signal-safe functions may be called. It makes three bare system calls (setsid, prctl,
+    // getppid), takes no lock, allocates nothing (an `io::Error` made of an error number is a
+    // number), touches no file descriptor, and captures one integer by value.
     unsafe {
         command.pre_exec(ask);
     }
@@ -37,7 +38,7 @@ fn die_with(parent: Pid) -> io::Result<()> {
     use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // The parent may have died before the request, and its signal will then never come.
+    // If the parent has already exited, its signal never arrives.
     if getppid() == Some(parent) { Ok(()) } else { Err(rustix::io::Errno::SRCH.into()) }
 }
 
@@ -46,22 +47,23 @@ fn die_with(_parent: Pid) -> io::Result<()> {
     Ok(())
 }
 
-/// Closes for every process started later what this one has inherited beside its three standard streams. Descriptors that
-/// it opens itself are closed for them in any case.
+/// Marks inherited descriptors other than the standard streams close-on-exec, so that no child
+/// process inherits them. Descriptors that this process opens are marked anyway.
 ///
-/// To be called where there is one thread: another one might close a descriptor in between.
+/// Requires a single thread: another could close a descriptor meanwhile.
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "what was inherited is known by its number only")]
 pub(super) fn keep_descriptors_from_children() {
     use rustix::fd::BorrowedFd;
     use rustix::io::{FdFlags, fcntl_setfd};
 
-    // Without the list nothing can be done; all that is lost is tidiness.
+    // Without the list, the descriptors are inherited.
     let Ok(descriptors) = std::fs::read_dir("/proc/self/fd") else { return };
     let numbers = descriptors.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     for number in numbers.filter(|number| *number > 2) {
-        // SAFETY: the number is that of a descriptor that was open a moment ago, and the only thread of the process, which is
-        // this one, has closed none since. It is borrowed for one system call that changes nothing but its flags.
+        // SAFETY: the descriptor was open a moment ago, and this is the only thread of the process,
+        // which has closed none since. It is borrowed for one system call that only changes its
+        // flags.
         let descriptor = unsafe { BorrowedFd::borrow_raw(number) };
         let _ = fcntl_setfd(descriptor, FdFlags::CLOEXEC);
     }

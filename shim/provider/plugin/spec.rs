@@ -1,4 +1,4 @@
-//! How a provider is started.
+//! Specification of a launch.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -7,31 +7,32 @@ use std::time::Duration;
 
 use super::guardian::{Guardian, OtherSessions};
 
-/// How to start a provider.
+/// How to launch a provider.
 #[derive(Clone)]
 pub struct LaunchSpec {
-    /// What messages and log records call it.
+    /// Name in messages and log records.
     pub name: String,
-    /// The file to run; never looked up in `PATH`.
+    /// The executable; not searched in `PATH`.
     pub executable: PathBuf,
-    /// Its arguments; providers need none.
+    /// Arguments; providers need none.
     pub args: Vec<OsString>,
-    /// Variables beside our own environment, which it inherits; they win over ours.
+    /// Additional variables, which override inherited ones.
     pub environment: Vec<(OsString, OsString)>,
-    /// Where it runs; our own working directory if not given.
+    /// Working directory; ours by default.
     pub working_directory: Option<PathBuf>,
-    /// How long it may take until it announces itself. Terraform waits for 60 s.
+    /// Timeout of the handshake line; 60 s in Terraform.
     pub start_timeout: Duration,
-    /// Whether the connection is by mutual TLS. Without, its private socket directory is the only protection.
+    /// Whether to use mutual TLS. Without it, only the private socket directory protects the
+    /// connection.
     pub mutual_tls: bool,
-    /// What ends it when we cannot.
+    /// Kills it when we cannot.
     pub guardian: Guardian,
-    /// What becomes of processes that it has put into another session.
+    /// What to do with processes in other sessions.
     pub other_sessions: OtherSessions,
 }
 
 impl LaunchSpec {
-    /// Starts `executable` as Terraform would.
+    /// Launches `executable` as Terraform would.
     pub fn new(name: impl Into<String>, executable: impl Into<PathBuf>) -> Self {
         Self {
             name: name.into(),
@@ -47,7 +48,7 @@ impl LaunchSpec {
     }
 }
 
-/// The values of the variables are left out: credentials are among them.
+/// Omits the values of variables, which include credentials.
 impl fmt::Debug for LaunchSpec {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let variables: Vec<&OsString> = self.environment.iter().map(|(name, _)| name).collect();

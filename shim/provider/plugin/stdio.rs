@@ -1,7 +1,8 @@
-//! What a provider's own code prints (`fmt.Print`, `log.Fatal`), which go-plugin redirects into a stream.
+//! Prints of a provider's own code (`fmt.Print`, `log.Fatal`), which go-plugin redirects to a
+//! stream.
 //!
-//! The redirection has no buffer: a provider that prints stands still until somebody reads. So the stream is opened
-//! once, right after connecting, and read to its end. Its messages are cut anywhere, hence put together into lines.
+//! The redirection has no buffer: prints block until they are read. So the stream is opened right
+//! after connecting, and read to its end. Messages are cut anywhere, hence joined into lines.
 
 use isthmus_proto::goplugin::grpc_stdio_client::GrpcStdioClient;
 use isthmus_proto::goplugin::stdio_data;
@@ -10,9 +11,9 @@ use tonic::transport::Channel;
 use super::lines::Lines;
 use super::logs::{Logs, Origin, Reading};
 
-/// Reads until the provider ends, or answers that it has no such stream.
+/// Reads until the provider exits, or has no such stream.
 pub(super) async fn follow_prints(channel: Channel, logs: Logs) {
-    // Not having the service is nothing to speak of, and losing the connection is noticed by everyone else.
+    // The service is optional, and a lost connection is reported elsewhere.
     let Ok(answer) = GrpcStdioClient::new(channel).stream_stdio(()).await else { return };
     let mut stream = answer.into_inner();
     let mut stdout = (Lines::default(), Reading::new(logs.clone(), Origin::Printed));

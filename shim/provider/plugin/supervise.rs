@@ -1,6 +1,6 @@
-//! Looks after one child process from its start to its end: reads what it prints, waits for it, cleans up behind it.
+//! Supervision of a child process: reads its output, waits for its exit, cleans up.
 //!
-//! Everything here belongs to [`Supervision`]: dropping that kills the process group at once and ends every task.
+//! Dropping a [`Supervision`] kills the process group and ends all tasks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use super::logs::{Level, Logs, Origin};
 use super::process::{ChildProcess, Ending, Exit};
 use super::socket_directory::SocketDirectory;
 
-/// A child and the tasks around it.
+/// A child and its tasks.
 #[derive(Debug)]
 pub(super) struct Supervision {
-    // Dropped in this order: the process goes first, so that nothing waits for it.
+    // Dropped in this order: the process first, so that nothing waits for it.
     process: Owned,
     exit: watch::Receiver<Option<Exit>>,
     readers: Readers,
@@ -27,7 +27,7 @@ pub(super) struct Supervision {
     _readers_end: DropGuard,
 }
 
-/// The tasks that read what a provider says; they end when it does, or when their owner goes.
+/// Tasks that read output; they end with the provider, or when this is dropped.
 #[derive(Clone, Debug)]
 pub(super) struct Readers {
     tracker: TaskTracker,
@@ -49,8 +49,8 @@ impl Readers {
 }
 
 impl Supervision {
-    /// Takes charge of a child. The first line that it prints arrives in the receiver; when there will be none, the
-    /// receiver learns that its sender has gone.
+    /// Starts supervision. The receiver gets the first line of output; if there is none, its sender
+    /// is dropped.
     pub(super) fn start(
         child: Spawned,
         sockets: SocketDirectory,
@@ -88,17 +88,17 @@ impl Supervision {
         (supervision, first_line_receiver)
     }
 
-    /// The end, if it has come.
+    /// The exit, if it has exited.
     pub(super) fn exit(&self) -> Option<Exit> {
         self.exit.borrow().clone()
     }
 
-    /// Waits for the end.
+    /// Waits for the exit.
     pub(super) async fn exited(&self) -> Exit {
         published(&self.exit).await
     }
 
-    /// Waits for the end; kills the process when it has not come within `grace`.
+    /// Waits for the exit; kills the process after `stop_grace_period`.
     pub(super) async fn end_within(&self, stop_grace_period: Duration) -> End {
         if let Ok(exit) = timeout(stop_grace_period, self.exited()).await {
             return End { exit, killed: false };
@@ -111,23 +111,23 @@ impl Supervision {
         self.process.0.id()
     }
 
-    /// Where further readers of the provider's output belong.
+    /// For further readers of output.
     pub(super) fn readers(&self) -> &Readers {
         &self.readers
     }
 }
 
-/// Waits until an end is published.
+/// Waits until an exit is published.
 pub(super) async fn published(exit: &watch::Receiver<Option<Exit>>) -> Exit {
     let mut exit = exit.clone();
     match exit.wait_for(Option::is_some).await.as_deref() {
         Ok(Some(exit)) => exit.clone(),
-        // Who publishes it only goes early with the whole runtime.
+        // The publisher is dropped early only with the whole runtime.
         Ok(None) | Err(_) => Exit { ending: Ending::Unknown, last_lines: Vec::new(), panic: None },
     }
 }
 
-/// Kills when dropped, without waiting for the task that shares the process.
+/// Kills on drop, without waiting for the task that shares the process.
 #[derive(Debug)]
 struct Owned(Arc<ChildProcess>);
 
@@ -137,8 +137,8 @@ impl Drop for Owned {
     }
 }
 
-/// How long output and reports may still come after the end. They come at once, unless a descendant that left the
-/// session holds the pipes open.
+/// How long to wait for output and reports after the exit. They arrive at once, unless a descendant
+/// in another session keeps the pipes open.
 const LAST_OUTPUT: Duration = Duration::from_secs(1);
 
 async fn supervise(
@@ -157,14 +157,14 @@ async fn supervise(
             logs.note(Level::Warn, describe(&other));
         }
     };
-    // Without an answer the last lines are merely those that came in time.
+    // After a timeout the last lines are those that arrived in time.
     let _ = timeout(LAST_OUTPUT, async { tokio::join!(readers.tracker.wait(), last_reports) }).await;
     readers.end.cancel();
     drop(sockets);
     exit.send_replace(Some(Exit::new(ending, logs.last_words())));
 }
 
-/// The warning about a process that outlives its provider, or would have.
+/// The warning about a process in another session.
 fn describe(other: &OtherSession) -> String {
     let OtherSession { process, command, killed } = other;
     if *killed {

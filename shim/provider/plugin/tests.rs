@@ -1,4 +1,4 @@
-//! Real processes, well-behaved and not: shell scripts in a directory of each test's own.
+//! Real processes, correct and faulty: shell scripts in a directory per test.
 
 mod peer;
 
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use super::*;
 use peer::{Manner, Peer, companion, number};
 
-/// A directory of scripts, and the log of what they say.
+/// A directory of scripts, and the log of their output.
 struct Workshop {
     directory: TempDir,
     records: Arc<Mutex<Vec<LogRecord>>>,
@@ -61,7 +61,7 @@ impl Workshop {
     }
 }
 
-/// Waits until something is so, and says what if it does not come.
+/// Waits for a condition, and panics with `what` on a timeout.
 async fn until(what: &str, mut so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !so() {
@@ -70,7 +70,7 @@ async fn until(what: &str, mut so: impl FnMut() -> bool) {
     }
 }
 
-/// Whether a process is gone. One that only waits to be noticed by its parent, which need not be us, is gone as well.
+/// Whether a process has exited, reaped or not.
 fn gone(process: u32) -> bool {
     match std::fs::read_to_string(format!("/proc/{process}/stat")) {
         Err(_) => true,
@@ -78,7 +78,7 @@ fn gone(process: u32) -> bool {
     }
 }
 
-/// The directory for the socket of a running provider, as its environment tells it.
+/// The socket directory in the environment of a running provider.
 fn socket_directory(process: u32) -> PathBuf {
     let environment = std::fs::read(format!("/proc/{process}/environ")).expect("the process is ours");
     let text = String::from_utf8_lossy(&environment).into_owned();
@@ -217,7 +217,8 @@ async fn a_provider_that_ends_after_its_line_is_told_by_its_end() {
 #[tokio::test]
 async fn a_flood_of_output_neither_blocks_the_provider_nor_fills_the_memory() {
     let workshop = Workshop::new();
-    // One line without end and many short ones; the pipe holds 64 KiB, so the handshake comes only if all is read.
+    // One endless line and many short ones; the pipe holds 64 KiB, so the handshake arrives only if
+    // all is read.
     let script = workshop.script(
         "provider",
         "head -c 3000000 /dev/zero >&2\necho >&2\nyes flood | head -n 200000 >&2\necho last words >&2\n\
@@ -340,7 +341,7 @@ async fn a_cancelled_launch_leaves_nothing_behind() {
     until("it is gone", || gone(process)).await;
 }
 
-/// Runs twice: as the test, and, with a variable that names the script, as the daemon that is killed.
+/// Runs twice: as the test, and, with a variable that names the script, as the daemon to be killed.
 #[tokio::test]
 async fn a_provider_dies_with_a_daemon_that_is_killed() {
     const ROLE: &str = "ISTHMUS_TEST_KILLED_DAEMON";
@@ -369,7 +370,8 @@ async fn a_provider_dies_with_a_daemon_that_is_killed() {
     until("the provider is gone", || gone(provider)).await;
 }
 
-/// A provider that somebody else started: a peer's server, and a process that stands for its owner.
+/// A provider that was started by another program: the server of a fake provider, and a process as
+/// its owner.
 fn reattachment(peer: &Peer, process: &std::process::Child, test: bool) -> ReattachConfig {
     ReattachConfig {
         protocol: ProtocolVersion::V5,

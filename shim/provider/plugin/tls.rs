@@ -1,12 +1,12 @@
-//! Mutual TLS between us and one provider process, as go-plugin's AutoMTLS wants it.
+//! Mutual TLS with one provider process, as in go-plugin's AutoMTLS.
 //!
-//! Each start makes a key pair of its own; nothing is kept. The client's certificate travels in an environment
-//! variable, the server's in the handshake line, so both sides know exactly which certificate they will see. We
-//! compare it byte for byte, which is stricter than a chain, and we check the signature of the handshake, without
-//! which the comparison would prove nothing: the certificate is public, the key is not.
+//! Each start generates a key pair; nothing is stored. The client's certificate is passed in an
+//! environment variable, the server's in the handshake line, so both sides know the expected
+//! certificate. It is compared byte for byte, which is stricter than a chain, and the signature of
+//! the handshake is verified, because the certificate is public, but the key is not.
 //!
-//! The stock verifier cannot be used: Go's side presents a certificate that is also its own authority, and webpki
-//! refuses that. aws-lc-rs is needed because the key is P-521, which ring cannot verify.
+//! The default verifier cannot be used: Go presents a certificate that is its own CA, which webpki
+//! refuses. aws-lc-rs is needed because the key is P-521, which ring does not support.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -21,7 +21,7 @@ use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_t
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, SignatureScheme};
 
-/// The name in the certificates of both sides, whatever the address is.
+/// The name in both certificates, whatever the address is.
 pub(super) const SERVER_NAME: &str = "localhost";
 
 /// Our certificate and key for the connections to one process.
@@ -31,7 +31,7 @@ pub(super) struct ClientIdentity {
     pem: String,
 }
 
-/// Something in the making of certificates or of the TLS configuration failed: ours, never the provider's.
+/// Creating certificates or the TLS configuration failed, on our side.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsSetupError {
     /// Key or certificate.
@@ -43,8 +43,8 @@ pub enum TlsSetupError {
 }
 
 impl ClientIdentity {
-    /// Makes a P-256 key and a self-signed certificate with the fields that go-plugin's own hosts use. Go puts it into
-    /// its pool of authorities and verifies against that, hence the authority flag and both purposes.
+    /// Generates a P-256 key and a self-signed certificate with the fields of go-plugin's hosts. Go
+    /// adds it to its pool of CAs, hence the CA flag and both purposes.
     pub(super) fn generate() -> Result<Self, TlsSetupError> {
         let (certificate, key) =
             self_signed(&rcgen::PKCS_ECDSA_P256_SHA256).map_err(TlsSetupError::Certificate)?;
@@ -55,13 +55,13 @@ impl ClientIdentity {
         })
     }
 
-    /// The certificate as `PLUGIN_CLIENT_CERT` carries it.
+    /// The certificate in the form of `PLUGIN_CLIENT_CERT`.
     pub(super) fn pem(&self) -> &str {
         &self.pem
     }
 
-    /// A configuration that talks to the owner of `pinned` and to nobody else, offering HTTP/2 (grpc-go drops
-    /// connections that do not).
+    /// A configuration that accepts only the owner of `pinned`, with HTTP/2 by ALPN (grpc-go drops
+    /// other connections).
     pub(super) fn client_configuration(
         &self,
         pinned: CertificateDer<'static>,
@@ -99,7 +99,7 @@ pub(super) fn self_signed(
     ];
     template.extended_key_usages =
         vec![ExtendedKeyUsagePurpose::ClientAuth, ExtendedKeyUsagePurpose::ServerAuth];
-    // A clock before 1970 yields 1970, and Go will then say that the certificate is not valid at its time.
+    // A clock before 1970 yields 1970, and Go then rejects the certificate as expired.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let epoch = rcgen::date_time_ymd(1970, 1, 1);
     template.not_before = epoch + now.saturating_sub(CLOCK_TOLERANCE);
@@ -109,10 +109,10 @@ pub(super) fn self_signed(
 }
 
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(30);
-/// go-plugin's 30 years: a provider may run for as long as its host does.
+/// go-plugin's 30 years: a provider may run as long as its host.
 const LIFETIME: Duration = Duration::from_secs(262_980 * 3600);
 
-/// Accepts one certificate, and only from who holds its key.
+/// Accepts one certificate, from the holder of its key.
 #[derive(Debug)]
 struct PinnedServer {
     pinned: CertificateDer<'static>,
@@ -176,7 +176,7 @@ mod tests {
 
     use super::*;
 
-    /// Shakes hands with a server that shows `certificate` and signs with `key`.
+    /// Handshakes with a server that presents `certificate` and signs with `key`.
     async fn shake_hands(
         client: ClientConfig,
         certificate: CertificateDer<'static>,

@@ -1,4 +1,4 @@
-//! ApplyResourceChange: a plan is carried out, and whatever comes of it is kept.
+//! ApplyResourceChange.
 
 use isthmus_cty::{AttributePath, PathStep, Value};
 use isthmus_proto::tfplugin6;
@@ -11,15 +11,16 @@ use crate::{Diagnostic, ProviderError, Rpc};
 /// A failed apply.
 #[derive(Debug)]
 pub struct ApplyFailure {
-    /// Why.
+    /// The cause.
     pub error: ProviderError,
-    /// What exists all the same, or still. `None`: nothing does, or nothing is known beyond what was there before.
+    /// The object that exists nevertheless. `None`: none exists, or nothing is known beyond the
+    /// prior state.
     pub object: Option<Object>,
 }
 
 impl Resource<'_> {
-    /// Carries a plan out, unless the provider has put it off, or was asked to stop since it was made: core begins nothing new
-    /// after that.
+    /// Applies a plan, unless it was deferred, or the provider was stopped since planning:
+    /// Terraform starts nothing new after that.
     pub async fn apply(
         &self,
         plan: &Plan,
@@ -53,15 +54,15 @@ impl Resource<'_> {
             operation: self.provider.operation(rpc),
             diagnostics: errors,
         });
-        // An absent value is null to core: providers that say nothing after a deletion mean that nothing is left.
+        // An absent value is null in Terraform: after a deletion it means that the object is gone.
         let says_nothing = response.new_state.is_none();
         let value = match self.decode(rpc, response.new_state.as_ref()) {
             Ok(value) => value,
             Err(error) => return Err(nothing(refused.unwrap_or(error))),
         };
-        // What exists is kept even if the answer is wrong. Where a value is missing there is null, as in core; write-only
-        // values are taken out, where core forgets the whole object, because a provider that fails half-way does not take
-        // them out itself.
+        // The object is stored even if the response is wrong. Missing values become null, as in
+        // Terraform; write-only values are removed, although Terraform drops the whole object,
+        // because a provider that fails halfway does not remove them itself.
         let clean = self.require_no_write_only(rpc, &value);
         let value = rules::without_write_only(&self.schema.block, value);
         let unknown = unknown_places(&value);
@@ -95,7 +96,7 @@ impl Resource<'_> {
             return Err(Box::new(ApplyFailure { error, object }));
         }
         let violations = rules::check_applied(&self.schema.block, &plan.planned, &value);
-        // That the object is gone is not tolerated even of the legacy type system.
+        // A deletion is not tolerated even of the legacy type system.
         let is_tolerated = (plan.legacy || response.legacy_type_system) && object.is_some();
         if !is_tolerated && !violations.is_empty() {
             let error = self.broken_rules("produced an inconsistent result after apply", violations);
@@ -106,7 +107,8 @@ impl Resource<'_> {
     }
 }
 
-/// Where something is unknown; a few places at most. An element of a set would be named by its value, so the set is.
+/// Paths of some unknown values. An element of a set is identified by its value, so the set is
+/// named instead.
 fn unknown_places(value: &Value) -> Vec<String> {
     let mut places: Vec<String> = Vec::new();
     let walked = value.walk(&mut |path, part| {
@@ -126,7 +128,7 @@ fn unknown_places(value: &Value) -> Vec<String> {
     places
 }
 
-/// How many places an error names.
+/// Maximum number of paths in an error.
 const SHOWN_PLACES: usize = 5;
 
 fn unknowns_as_null(value: Value) -> Value {

@@ -1,4 +1,4 @@
-//! The last plan before a change is carried out, compared with an earlier one.
+//! Comparison of the final plan with an earlier one.
 
 use bytes::Bytes;
 use isthmus_cty::{AttributePath, msgpack};
@@ -8,11 +8,11 @@ use super::{Action, Plan, Resource};
 use crate::ProviderError;
 use crate::rules::{self, Violation};
 
-/// What is kept of a plan to judge a later one by. Its values are encoded, which takes a fraction of the room.
+/// The parts of a plan for a later comparison. Values are encoded to save memory.
 #[derive(Clone, Debug)]
 pub struct EarlierPlan {
     action: Action,
-    /// Of the object that was to be changed.
+    /// Hash of the prior state.
     prior: [u8; 32],
     config: Bytes,
     planned: Bytes,
@@ -20,7 +20,7 @@ pub struct EarlierPlan {
 }
 
 impl EarlierPlan {
-    /// How much memory it takes, in bytes.
+    /// Memory size in bytes.
     pub fn size(&self) -> usize {
         size_of::<Self>() + self.config.len() + self.planned.len()
     }
@@ -32,7 +32,7 @@ impl EarlierPlan {
 }
 
 impl Resource<'_> {
-    /// What to keep of a plan. `None`: it cannot be written, so it was never sent either.
+    /// The parts of a plan. `None`: it cannot be encoded.
     pub fn keep(&self, plan: &Plan) -> Option<EarlierPlan> {
         let encoded = |value| msgpack::encode(value, &self.schema().block.implied_type).ok().map(Bytes::from);
         Some(EarlierPlan {
@@ -44,12 +44,12 @@ impl Resource<'_> {
         })
     }
 
-    /// Compares a plan that is about to be carried out with an earlier one. Core does so whenever it applies: the earlier
-    /// plan is what the user has agreed to. They are comparable if the object to be changed is the same, and so is every
-    /// input that was known then.
+    /// Compares a final plan with an earlier one, as Terraform does in every apply: the user has
+    /// confirmed the earlier plan. They are comparable if the prior state is the same, and so are
+    /// all inputs that were known then.
     ///
     /// # Errors
-    /// [`ProviderError::Rules`] when the provider has planned something else than before, of the legacy type system or not.
+    /// [`ProviderError::Rules`] when the plans are inconsistent, of the legacy type system or not.
     pub fn check_final(&self, earlier: &EarlierPlan, plan: &Plan) -> Result<(), ProviderError> {
         if self.digest(plan) != Some(earlier.prior) {
             return Ok(());
@@ -84,7 +84,7 @@ impl Resource<'_> {
     }
 }
 
-/// That a change turned out to be none is the only other end of a plan that core allows.
+/// A later no-op is the only other action that Terraform allows.
 fn is_followed_by(then: &Action, now: &Action) -> bool {
     match (then, now) {
         (Action::Update, Action::NoOp) => true,

@@ -1,6 +1,7 @@
-//! Objects as SDKs stored them before Terraform 0.12: a map of texts, in which `tags.%` and `list.#` are sizes.
+//! Objects in the flatmap of SDKs before Terraform 0.12, in which `tags.%` and `list.#` are sizes.
 //!
-//! Only the provider knows what it means, so it goes to its UpgradeResourceState as it is; core does the same.
+//! Decoding it needs the provider, so it is passed to UpgradeResourceState unchanged, as by
+//! Terraform.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,10 +12,10 @@ use super::{Object, Resource};
 use crate::{Diagnostic, ProviderError, Rpc};
 
 impl Resource<'_> {
-    /// Brings an object of flat attributes to the current schema. It has no identity: there were none at the time.
+    /// Upgrades a flatmap to the current schema. It has no identity.
     ///
     /// # Errors
-    /// When a newer provider stored it, or the provider does not know what to make of it.
+    /// When it is from a newer provider, or the provider cannot upgrade it.
     pub async fn upgrade_flat(
         &self,
         attributes: &BTreeMap<String, String>,

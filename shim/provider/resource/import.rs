@@ -1,4 +1,4 @@
-//! ImportResourceState: an object that exists is taken over, and read at once.
+//! ImportResourceState, followed by a read.
 
 use isthmus_proto::tfplugin6;
 
@@ -8,7 +8,7 @@ use crate::deferral::DeferralSupport;
 use crate::{Diagnostic, ProviderError, Rpc};
 
 impl Resource<'_> {
-    /// Takes an existing object over by its id, and reads it. `None`: there is no such object.
+    /// Imports an object by its id, and reads it. `None`: it does not exist.
     pub async fn import(
         &self,
         id: &str,
@@ -17,7 +17,7 @@ impl Resource<'_> {
         self.import_by(id.to_owned(), None, warnings).await
     }
 
-    /// Takes an existing object over by its identity, and reads it. `None`: there is no such object.
+    /// Imports an object by its identity, and reads it. `None`: it does not exist.
     pub async fn import_by_identity(
         &self,
         identity: tfplugin6::ResourceIdentityData,
@@ -61,7 +61,7 @@ impl Resource<'_> {
         if identity.is_some() && found.is_none() {
             return Err(self.invalid_answer(rpc, "the object was imported by its identity, and has none"));
         }
-        // Providers put a marker into the private data that the read below looks for.
+        // Providers put a marker into the private data for the following read.
         let object = Object { value, private: first.private, identity: found };
         match self.look(&object, warnings).await? {
             ReadOutcome::Clear(object) => Ok(object),
@@ -78,8 +78,8 @@ impl Resource<'_> {
     }
 }
 
-/// Why imported objects of these types are not the one of the `wanted` type, if they are not. (Terraform's older command
-/// took several objects from one import; its import blocks do not, and neither can an engine.)
+/// Why imported objects of these types are not one of the `wanted` type. (Terraform's older command
+/// accepted several objects from one import; its import blocks do not, nor do engines.)
 fn not_the_one(types: &[&str], wanted: &str) -> Option<String> {
     match types {
         [] => Some("it found no object under this id, and gave no reason; check the id".to_owned()),

@@ -1,7 +1,7 @@
-//! Objects that change their type.
+//! Moves between resource types.
 //!
-//! A resource may become one of another type, even of another provider, without anything being made or deleted: the provider
-//! of the new type is given what the old one has stored, and makes an object of its own of it (protocol 5.5, 6.5).
+//! An object may get another type, even of another provider, without being replaced: the provider
+//! of the new type converts the stored state (protocol 5.5, 6.5).
 
 use bytes::Bytes;
 use isthmus_cty::json::Json;
@@ -10,16 +10,16 @@ use isthmus_proto::tfplugin6;
 use super::{Object, Resource};
 use crate::{Diagnostic, ProviderError, Rpc, StoredIdentity};
 
-/// An object as another type, perhaps of another provider, has stored it.
+/// A stored object of another type, perhaps of another provider.
 #[derive(Clone, Debug)]
 pub struct ForeignObject {
     /// The full address of its provider.
     pub provider: String,
-    /// Its type.
+    /// The resource type.
     pub type_name: String,
     /// Its value, by the schema of that type.
     pub value: Json,
-    /// Which version of that schema.
+    /// The schema version.
     pub schema_version: i64,
     /// See [`Object::private`].
     pub private: Bytes,
@@ -28,12 +28,12 @@ pub struct ForeignObject {
 }
 
 impl Resource<'_> {
-    /// Makes an object of this type of one of another type. Unlike an upgrade, it is given all that is stored: attributes
-    /// that the other type has dropped may be the very ones that are wanted.
+    /// Moves an object of another type to this one. Unlike an upgrade, the provider receives the
+    /// complete stored state: it may need attributes that the other type has dropped.
     ///
     /// # Errors
-    /// [`ProviderError::Move`] when the provider cannot or does not want to, or answers with something unusable; nothing has
-    /// changed then.
+    /// [`ProviderError::Move`] when the provider does not support it, or returns an invalid object;
+    /// nothing has changed then.
     pub async fn move_state(
         &self,
         foreign: &ForeignObject,
@@ -44,7 +44,7 @@ impl Resource<'_> {
         }
         let moved = self.moved(foreign, warnings).await;
         moved.map_err(|error| match error {
-            // That the process is gone is no matter of types.
+            // An exited process is no fault of the types.
             ProviderError::Gone { .. } | ProviderError::Call { .. } => error,
             error => self.immovable(foreign, error.to_string()),
         })
@@ -68,7 +68,7 @@ impl Resource<'_> {
             target_type_name: self.type_name.to_string(),
             source_private: foreign.private.clone(),
             source_identity: foreign.identity.as_ref().map(|identity| raw(&identity.json)),
-            // Core knows it and leaves it out, so no provider has ever seen it.
+            // Terraform does not send it, so no provider has ever received it.
             source_identity_schema_version: 0,
         };
         let response: tfplugin6::move_resource_state::Response = self.provider.call(rpc, request).await?;

@@ -1,4 +1,4 @@
-//! PlanResourceChange: what becomes of an object under a configuration, and what its end takes.
+//! PlanResourceChange.
 
 use bytes::Bytes;
 use isthmus_cty::{AttributePath, Value};
@@ -11,31 +11,31 @@ use crate::diagnostics::attribute_path;
 use crate::rules;
 use crate::{Deferral, Diagnostic, ProviderError, Rpc};
 
-/// What a plan amounts to.
+/// The action of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// There is nothing yet.
+    /// A new object.
     Create,
-    /// The plan is the prior state.
+    /// The plan equals the prior state.
     NoOp,
-    /// The object changes in place.
+    /// An update in place.
     Update,
-    /// The object has to make way for a new one, because of these attributes. What is planned is the change in place that
-    /// the provider cannot make; the new object has a plan of its own.
+    /// A replacement, because of these attributes. The planned state is of an update in place,
+    /// which the provider cannot do; the new object has its own plan.
     Replace(Vec<AttributePath>),
-    /// The object goes.
+    /// A destroy.
     Delete,
 }
 
 /// A provider's plan.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What it amounts to.
+    /// Its action.
     pub action: Action,
-    /// The state that is planned; unknown where only applying will tell. Null: the object goes.
+    /// The planned state, unknown until apply in parts. Null: a destroy.
     pub planned: Value,
-    /// Why it cannot be applied yet, if it cannot. What is planned is then what the configuration says, and unknown where it
-    /// leaves something to the provider.
+    /// Why it cannot be applied yet, if it was deferred. The planned state is then the
+    /// configuration, with unknown computed values.
     pub deferral: Option<Deferral>,
     pub(super) prior: Value,
     pub(super) prior_private: Bytes,
@@ -43,12 +43,12 @@ pub struct Plan {
     pub(super) private: Bytes,
     pub(super) identity: Option<tfplugin6::ResourceIdentityData>,
     pub(super) legacy: bool,
-    /// How often the provider had been asked to stop when planning began.
+    /// How often the provider had been stopped when planning began.
     pub(super) stops: u64,
 }
 
 impl Plan {
-    /// What the plan of the new object has to be told. `None`: nothing is to be replaced.
+    /// Data for the plan of the new object. `None`: no replacement.
     pub fn handover(&self) -> Option<Handover> {
         matches!(self.action, Action::Replace(_))
             .then(|| Handover { private: self.private.clone(), identity: self.identity.clone() })
@@ -56,7 +56,7 @@ impl Plan {
 }
 
 impl Resource<'_> {
-    /// Plans what becomes of `prior` (`None`: nothing is there yet) under `config`.
+    /// Plans the change from `prior` (`None`: a creation) to `config`.
     pub async fn plan(
         &self,
         prior: Option<&Object>,
@@ -66,7 +66,7 @@ impl Resource<'_> {
         self.plan_from(Start::at(prior), config, warnings).await
     }
 
-    /// Plans the new object of a replacement, which the plan that `handover` is of has asked for.
+    /// Plans the new object of a replacement, by the `handover` of the plan that requires it.
     pub async fn plan_replacement(
         &self,
         handover: &Handover,
@@ -102,14 +102,14 @@ impl Resource<'_> {
         self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
         let deferral = self.deferral(rpc, response.deferred, DeferralSupport::Allowed)?;
         let legacy = response.legacy_type_system;
-        // Blocks are left as they are, even null or unknown ones of the legacy type system: so does core, and the provider
-        // gets its own plan back.
+        // Blocks are unchanged, even null or unknown ones of the legacy type system: as in
+        // Terraform, the provider gets its own plan back.
         let mut planned = self.decode(rpc, response.planned_state.as_ref())?;
         if deferral.is_some() && planned.is_null() {
             planned = rules::planned_from_config(block, config);
         }
         if planned.is_null() && !config.is_null() {
-            // Of the legacy type system much is tolerated, but there would be nothing to apply here.
+            // Much is tolerated of the legacy type system, but here nothing could be applied.
             return Err(self.invalid_answer(rpc, "nothing is planned for a resource that is configured"));
         }
         if deferral.is_none() {
@@ -121,7 +121,7 @@ impl Resource<'_> {
                 return Err(self.broken_rules("produced an invalid plan", violations));
             }
         }
-        // Before anything is compared: core asks for no replacement because of what it has put back.
+        // Before any comparison: reverted values require no replacement.
         let planned = if legacy && !before.is_null() {
             rules::keep_ignored(&before, planned, &self.ignored)
         } else {
@@ -139,7 +139,7 @@ impl Resource<'_> {
         } else {
             Action::Update
         };
-        // A plan that is put off may not hold what it says of computed values, so nothing is promised of them.
+        // A deferred plan's computed values may be wrong, so they become unknown.
         let planned = if deferral.is_some() { rules::planned_from_config(block, config) } else { planned };
         Ok(Plan {
             action,
@@ -155,8 +155,7 @@ impl Resource<'_> {
         })
     }
 
-    /// Plans the end of an object. A provider that does not announce `plan_destroy` is not asked: older ones cannot
-    /// answer.
+    /// Plans a destroy. A provider without `plan_destroy` is not called: older ones cannot respond.
     pub async fn plan_destroy(
         &self,
         prior: &Object,

@@ -1,4 +1,4 @@
-//! ReadResource: the object as it is now.
+//! ReadResource.
 
 use isthmus_proto::tfplugin6;
 
@@ -7,17 +7,17 @@ use crate::deferral::DeferralSupport;
 use crate::rules;
 use crate::{Deferral, Diagnostic, ProviderError, Rpc};
 
-/// What ReadResource has come to.
+/// The result of ReadResource.
 pub(super) enum ReadOutcome {
-    /// The object, or its absence.
+    /// The object; `None` if it does not exist.
     Clear(Option<Object>),
-    /// The provider cannot tell yet.
+    /// Deferred by the provider.
     Deferred(Deferral),
 }
 
 impl Resource<'_> {
-    /// Reads the object as it is now. `None`: it is gone. When the provider cannot tell yet, the object stays as it was, with
-    /// a warning.
+    /// Refreshes an object. `None`: it does not exist. If the provider defers it, the prior state
+    /// is returned, with a warning.
     pub async fn read(
         &self,
         current: &Object,

@@ -1,4 +1,4 @@
-//! What a plan starts from: an object, or the plan that asks for its replacement.
+//! The start of a plan: an object, or the plan that requires its replacement.
 
 use bytes::Bytes;
 use isthmus_cty::Value;
@@ -6,7 +6,7 @@ use isthmus_proto::tfplugin6;
 
 use super::Object;
 
-/// What the plan that asks for a replacement hands on to the plan of the new object.
+/// Data from the plan that requires a replacement for the plan of the new object.
 #[derive(Clone, Debug)]
 pub struct Handover {
     pub(super) private: Bytes,
@@ -14,7 +14,7 @@ pub struct Handover {
 }
 
 impl Handover {
-    /// How much memory it takes, in bytes.
+    /// Memory size in bytes.
     pub fn size(&self) -> usize {
         let identity = self.identity.as_ref().and_then(|identity| identity.identity_data.as_ref());
         size_of::<Self>()
@@ -23,13 +23,13 @@ impl Handover {
     }
 }
 
-/// What a plan starts from.
+/// The start of a plan.
 pub(super) struct Start {
     pub(super) value: Value,
     pub(super) private: Bytes,
     pub(super) identity: Option<tfplugin6::ResourceIdentityData>,
-    /// Whether it is the second plan of a replacement. The first one was checked against the configuration, which core then
-    /// does not do again.
+    /// Whether it is the second plan of a replacement. Terraform checks only the first against the
+    /// configuration.
     pub(super) is_second: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A resource for the tests of its lifecycle, and the answers of its provider.
+//! A resource for the tests of its lifecycle, and responses of its provider.
 
 use std::collections::HashMap;
 
@@ -46,7 +46,7 @@ pub(super) fn thing() -> Block {
     compiled(message().block.expect("there is one"))
 }
 
-/// A value of the resource in JSON; what is left out is null, or no block.
+/// A value of the resource in JSON; missing attributes are null, missing blocks absent.
 pub(super) fn value(text: &str) -> Value {
     object(&thing(), text)
 }
@@ -87,7 +87,7 @@ pub(super) fn refusal(summary: &str) -> Vec<tfplugin6::Diagnostic> {
     vec![diagnostic(Severity::Error, summary)]
 }
 
-/// What is said of an answer that breaks the protocol.
+/// The error of a response that violates the protocol.
 pub(super) fn invalid(operation: &str, reason: &str) -> String {
     format!(
         "the provider scripted answered {operation} of {THING} with something invalid: {reason}; this is a fault of the \
@@ -103,7 +103,7 @@ pub(super) fn deferred_for(reason: i32) -> Option<tfplugin6::Deferred> {
     Some(tfplugin6::Deferred { reason })
 }
 
-/// What is said of what cannot be done yet, by the number of the reason.
+/// The error of a deferred operation, by the number of the reason.
 pub(super) fn not_yet(what: &str, reason: i32) -> String {
     let first = match reason {
         1 => "all of its inputs must be known",
@@ -116,7 +116,7 @@ pub(super) fn not_yet(what: &str, reason: i32) -> String {
     )
 }
 
-/// Plans the change from `prior` to `config` by an answer, and takes the plan.
+/// Plans the change from `prior` to `config` with a response, and returns the plan.
 pub(super) async fn plan(
     stage: &Stage,
     prior: Option<&Object>,
@@ -128,7 +128,7 @@ pub(super) async fn plan(
     resource.plan(prior, &value(config), &mut Vec::new()).await
 }
 
-/// A plan that creates the thing with this planned state.
+/// A plan that creates the object with this planned state.
 pub(super) async fn creation(stage: &Stage, config: &str, planned: &str, legacy: bool) -> Plan {
     let answer =
         PlanAnswer { planned_state: sent(planned), legacy_type_system: legacy, ..PlanAnswer::default() };

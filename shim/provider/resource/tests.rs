@@ -1,4 +1,4 @@
-//! The calls of one resource in their order.
+//! The calls of a resource in order.
 
 use super::testing::{ApplyAnswer, PlanAnswer, THING, apply, identity, plan, received, sent, stage, value};
 use crate::testing::diagnostic;
@@ -27,7 +27,7 @@ async fn a_resource_is_validated_planned_and_applied() {
             planned_state: sent(r#"{"id": "?", "name": "a"}"#),
             planned_private: Bytes::from_static(b"planned"),
             planned_identity: identity("planned"),
-            // Providers of the legacy SDK name paths on creation too.
+            // Providers of the legacy SDK return paths in creations too.
             requires_replace: vec![tfplugin6::AttributePath::default()],
             ..PlanAnswer::default()
         },

@@ -1,4 +1,4 @@
-//! UpgradeResourceState: a stored object is brought to the current schema.
+//! UpgradeResourceState.
 
 use bytes::Bytes;
 use isthmus_cty::json::{self, Json};
@@ -9,12 +9,12 @@ use super::{Object, Resource};
 use crate::Retention;
 use crate::{Diagnostic, ProviderError, Rpc};
 
-/// A resource that exists, as it was stored by whatever version of the provider.
+/// A stored object of any provider version.
 #[derive(Clone, Debug)]
 pub struct StoredObject {
-    /// The value, by the schema of that version.
+    /// The value, by the stored schema version.
     pub value: Json,
-    /// Which version.
+    /// Its schema version.
     pub schema_version: i64,
     /// See [`Object::private`].
     pub private: Bytes,
@@ -23,10 +23,10 @@ pub struct StoredObject {
 }
 
 impl Resource<'_> {
-    /// Refuses an object that a newer version of the provider has stored. Core asks no provider to look back.
+    /// Refuses an object of a newer provider version. Terraform never downgrades objects.
     ///
     /// # Errors
-    /// [`ProviderError::NewerState`], which names the `writer`, the version that stored it, where that is known.
+    /// [`ProviderError::NewerState`] with `writer`, the version that stored it, if known.
     pub fn refuse_newer(&self, stored: i64, writer: Option<&str>) -> Result<(), ProviderError> {
         let known = self.schema.version;
         if stored <= known {
@@ -41,8 +41,8 @@ impl Resource<'_> {
         })
     }
 
-    /// Brings a stored object to the current schema. Core asks the provider every time, even when the versions agree,
-    /// because providers also mend states there.
+    /// Upgrades a stored object to the current schema. Terraform calls the provider also for the
+    /// same version, because providers repair states there.
     pub async fn upgrade(
         &self,
         stored: &StoredObject,
@@ -69,7 +69,7 @@ impl Resource<'_> {
         Ok(Object { value, private: stored.private.clone(), identity: stored.identity.clone() })
     }
 
-    /// Notes the secrets of a stored object, as far as it fits the current schema.
+    /// Records secrets of a stored object, as far as it conforms to the current schema.
     fn note_stored_secrets(&self, stored: &Json) {
         if self.schema.block.has_secrets
             && let Ok(value) = json::from_json(stored.to_string().as_bytes(), &self.schema.block.implied_type)
@@ -78,7 +78,7 @@ impl Resource<'_> {
         }
     }
 
-    /// An object that the provider has made of a stored one.
+    /// A converted object from the provider.
     pub(super) fn converted(
         &self,
         rpc: Rpc,
@@ -94,8 +94,9 @@ impl Resource<'_> {
     }
 }
 
-/// Drops what the current schema does not have, at every level. Core does so when the versions agree: an attribute that
-/// was removed without a new version would otherwise make the provider refuse the object.
+/// Removes attributes that are not in the current schema, at all levels. Terraform does so for the
+/// same schema version: the provider would refuse attributes that were removed without a new
+/// version.
 fn retain_known(value: &mut Json, value_type: &Type) {
     match (value, value_type) {
         (Json::Object(members), Type::Object(object)) => {

@@ -1,4 +1,4 @@
-//! Whether what a provider did is what it planned (core's `AssertObjectCompatible`).
+//! Checks that an applied change is consistent with its plan (core's `AssertObjectCompatible`).
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use super::Violation;
 use super::dynamic_blocks::split_blocks;
 use crate::schema::{Attribute, AttributeType, Block, BlockNesting, NestedBlock};
 
-/// Compares `actual` with `planned`. The list is empty when the result is one that the plan allows. The legacy type system
-/// breaks these rules as a matter of course; the caller decides how much a violation weighs.
+/// Compares `actual` with `planned`. The result is empty if they are consistent. The legacy type
+/// system often violates these rules; the caller decides about the severity.
 pub(crate) fn check_applied(block: &Block, planned: &Value, actual: &Value) -> Vec<Violation> {
     let mut check = Check { path: AttributePath::default(), violations: Vec::new() };
     check.block(block, planned, actual);
@@ -70,7 +70,7 @@ impl Check {
     fn attribute(&mut self, attribute: &Attribute, planned: &Value, actual: &Value) {
         let found = self.violations.len();
         self.value(attribute.attribute_type.implied_type(), planned, actual);
-        // Where inside a sensitive value two objects differ would already say something about it.
+        // The path inside a sensitive value would reveal information about it.
         if is_sensitive(attribute) && self.violations.len() > found {
             self.violations.truncate(found);
             self.report("a sensitive value is not the planned one");
@@ -79,8 +79,9 @@ impl Check {
 
     fn nested_block(&mut self, nested: &NestedBlock, planned: &Value, actual: &Value) {
         if nested.block.computed {
-            // Null would say that the configuration has none, which is not for the provider to say. Of other blocks core does not
-            // ask that, because the legacy type system answers with null for none.
+            // Null would mean that the configuration has none, which is not the provider's
+            // decision. Of other blocks core allows it, because the legacy type system returns null
+            // for no blocks.
             if actual.is_null() && nested.nesting != BlockNesting::Single {
                 return self.report("blocks that are not there must be none, not null");
             }
@@ -89,7 +90,7 @@ impl Check {
             }
         }
         match nested.nesting {
-            // An unknown block may turn out not to be there.
+            // An unknown block may turn out to be absent.
             BlockNesting::Single | BlockNesting::Group if !planned.is_known() && actual.is_null() => {}
             BlockNesting::Single | BlockNesting::Group => self.block(&nested.block, planned, actual),
             BlockNesting::List => {
@@ -106,8 +107,8 @@ impl Check {
             }
             BlockNesting::Map => {
                 if let (Value::Map(before), Value::Map(after)) = (planned, actual) {
-                    // Core asks for the very keys only where blocks are written as an object, as they are if something in them
-                    // is dynamic; of a map it is enough to have as many.
+                    // Core requires the same keys only if the value is an object, because of a
+                    // dynamic attribute; for a map, the number of elements is sufficient.
                     if nested.implied_type == Type::Dynamic {
                         if !before.keys().eq(after.keys()) {
                             return self.report("its keys are not the planned ones");
@@ -137,13 +138,13 @@ impl Check {
         self.report(format!("there were {planned} elements, but there are now {actual}"));
     }
 
-    /// Each planned element must be like some actual one and each actual one like some planned; elements may have turned out
-    /// to be the same, so there may be fewer, but never more.
+    /// Each planned element must match an actual one and the other way round; unknown elements may
+    /// have become equal, so there may be fewer, but never more.
     fn set(&mut self, planned: &[Value], actual: &[Value], alike: &dyn Fn(&Value, &Value) -> bool) {
         if actual.len() > planned.len() {
             return self.count(planned.len(), actual.len());
         }
-        // Only elements without an equal on the other side are compared one by one, which is quadratic.
+        // Only elements without an equal one are compared with each other, in quadratic time.
         let were: BTreeSet<&Value> = planned.iter().collect();
         let are: BTreeSet<&Value> = actual.iter().collect();
         let has_counterpart =
@@ -160,7 +161,7 @@ impl Check {
 
     /// Compares values of type `own`.
     fn value(&mut self, own: &Type, planned: &Value, actual: &Value) {
-        // Where even the type was not known, anything may come: a null is planned so as well.
+        // If the type was unknown, any value is valid: null is planned so as well.
         if *own == Type::Dynamic && matches!(planned, Value::Null | Value::Unknown(_)) {
             return;
         }
@@ -230,7 +231,7 @@ fn values_alike(own: &Type, planned: &Value, actual: &Value) -> bool {
     check.violations.is_empty()
 }
 
-/// Whether a type is the planned one, in which parts may have been left open.
+/// Whether a type matches the planned one, parts of which may have been dynamic.
 fn is_of_type(actual: &Type, planned: &Type) -> bool {
     match (planned, actual) {
         (Type::Dynamic, _) => true,

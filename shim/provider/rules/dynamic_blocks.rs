@@ -1,18 +1,18 @@
-//! Lists and maps of blocks in which something is dynamic.
+//! Lists and maps of blocks with dynamic attributes.
 //!
-//! A list cannot hold objects of different types, so core gives such a position the type *dynamic*, and its value is a
-//! tuple (or, for a map of blocks, an object) whose own type names each element's. Inside that wrapper a dynamic attribute is
-//! plain, because the wrapper's type already says what it is. The rules want the elements as any other block's, so they are
-//! split from the wrapper before, and joined into one afterwards.
+//! A list cannot have elements of different types, so core gives such a block the type *dynamic*,
+//! and its value is a tuple (or, for a map of blocks, an object) whose own type contains each
+//! element's. Inside that wrapper a dynamic attribute is plain. The rules need the elements like
+//! any other block's, so they are unwrapped before, and wrapped afterwards.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use isthmus_cty::{Type, Value};
 
-/// The value of a position of blocks in the form that does not depend on what they contain: a wrapped tuple becomes a list,
-/// a wrapped object a map, and each dynamic attribute of an element brings its own type again. Any other value is returned
-/// as it is.
+/// The value of nested blocks in a uniform form: a wrapped tuple becomes a list, a wrapped object a
+/// map, and each dynamic attribute of an element gets its own type again. Other values are
+/// unchanged.
 pub(crate) fn split_blocks<'a>(value: &'a Value, element: &Type) -> Cow<'a, Value> {
     let Value::Dynamic(wrapped) = value else { return Cow::Borrowed(value) };
     match &**wrapped {
@@ -28,14 +28,14 @@ pub(crate) fn split_blocks<'a>(value: &'a Value, element: &Type) -> Cow<'a, Valu
                 })
                 .collect(),
         )),
-        // A null or unknown in the wrapper says no more without it.
+        // A null or unknown needs no wrapper.
         (_, bare @ (Value::Null | Value::Unknown(_))) => Cow::Borrowed(bare),
         _ => Cow::Borrowed(value),
     }
 }
 
-/// The way back from [`split_blocks`]: wraps a list or map of elements of type `element` for a dynamic position. Any other
-/// value is returned as it is.
+/// The inverse of [`split_blocks`]: wraps a list or map of elements of type `element`. Other values
+/// are unchanged.
 pub(crate) fn join_blocks(value: Value, element: &Type) -> Value {
     match value {
         Value::List(elements) => {
@@ -50,7 +50,7 @@ pub(crate) fn join_blocks(value: Value, element: &Type) -> Value {
     }
 }
 
-/// Wraps what stands in a dynamic place of `constraint`, with the type that `own` has there.
+/// Wraps values at dynamic positions of `constraint`, with the types in `own`.
 fn with_own_types(value: &Value, own: &Type, constraint: &Type) -> Value {
     if own == constraint {
         return value.clone();
@@ -102,7 +102,7 @@ mod tests {
 
     use super::*;
 
-    /// An element that has dynamic places of every kind.
+    /// An element with all kinds of dynamic positions.
     fn element_type() -> Type {
         Type::object([
             ("any", Type::Dynamic),
@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    /// What may stand in a dynamic place.
+    /// A value of a dynamic position.
     fn dynamic() -> impl Strategy<Value = Value> {
         prop_oneof![
             Just(Value::Null),

@@ -1,12 +1,13 @@
-//! Whether two plans of one change are for the same inputs.
+//! Whether two plans of one change have the same inputs.
 //!
-//! Core plans a change twice: while some inputs are unknown, and again when all are known, right before it applies it. The
-//! provider may then only fill in what it had left open. That can be asked of it only as long as the inputs that were known
-//! the first time are the same the second time, of which core is sure, and an engine is not.
+//! Core plans a change twice: while some inputs are unknown, and again when all are known, right
+//! before it is applied. The provider may then only set values that were unknown. This requires the
+//! same known inputs in both plans, which core guarantees, but an engine does not.
 
 use isthmus_cty::Value;
 
-/// Whether every input that is known in `then` is the same in `now`. What is unknown in `then` may be anything by now.
+/// Whether every known input of `then` is the same in `now`. Unknown inputs may have become
+/// anything.
 pub(crate) fn inputs_hold(then: &Value, now: &Value) -> bool {
     match (then, now) {
         (Value::Unknown(_), _) => true,
@@ -24,8 +25,8 @@ pub(crate) fn inputs_hold(then: &Value, now: &Value) -> bool {
     }
 }
 
-/// Elements of a set that are known must be there again; those with unknown parts may have turned out to be any that are
-/// like them, or the same as others, so that there are fewer now, but never more.
+/// Known elements of a set must be present again; those with unknown parts may have become any
+/// similar ones, or equal to others, so that there may be fewer now, but never more.
 fn elements_hold(then: &[Value], now: &[Value]) -> bool {
     let (known, open): (Vec<&Value>, Vec<&Value>) =
         then.iter().partition(|element| element.is_wholly_known());

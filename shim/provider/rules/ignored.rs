@@ -1,18 +1,19 @@
-//! What a plan may not change although its provider has planned to (core's `ignore_changes`, the second time).
+//! Reverting planned changes of ignored attributes (core's second application of `ignore_changes`).
 //!
-//! Core puts the prior values in place of what is to be ignored before anything is planned, and a provider goes by that. Those
-//! of the legacy type system may plan something else all the same: one that keeps only the hash of a value takes the hash that
-//! it is given for a value, and plans the hash of the hash. So core puts the prior values back into their plans.
+//! Core reverts ignored changes in the configuration before planning, which providers follow. Those
+//! of the legacy type system may plan something else: one that stores only the hash of a value
+//! treats the prior hash as a value, and plans the hash of the hash. So core reverts their plans
+//! too.
 
 use std::collections::BTreeMap;
 
 use isthmus_cty::{AttributePath, PathStep, Value};
 
-/// Puts back into `planned` what `prior` has at each of `paths`.
+/// Reverts `planned` to `prior` at each of `paths`.
 ///
-/// A path must lead somewhere on both sides; only the last key of a map may be missing on either, and then comes or goes. Of a
-/// map of which nothing is known no key can be put back, and core does not put back the map either. An element of a set has no
-/// place, except the only one of a set.
+/// A path must exist on both sides; only a map's key may be missing on either, and is then added or
+/// removed. No key of an unknown map can be reverted, and core does not revert the map either.
+/// Elements of sets have no path, except a single one.
 pub(crate) fn keep_ignored(prior: &Value, mut planned: Value, paths: &[AttributePath]) -> Value {
     for path in paths {
         put_back(prior, &mut planned, &path.0);
@@ -116,7 +117,7 @@ mod tests {
         AttributePath(steps.to_vec())
     }
 
-    /// Each row: prior, planned, and what is planned when the path is ignored.
+    /// Each row: prior, planned, and planned with the path ignored.
     fn check(ignored: &AttributePath, rows: &[(&str, &str, &str)]) {
         let schema = schema();
         for (prior, planned, expected) in rows {

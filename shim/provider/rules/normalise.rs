@@ -1,8 +1,9 @@
-//! What a block is worth when nobody wrote it.
+//! Values of absent blocks.
 //!
-//! Absent blocks are never null, except single ones. Providers on the legacy type system do not know that, so what they read
-//! is mended before anything else looks at it (core's `NormalizeObjectFromLegacySDK`). Core does not mend what they plan, apply
-//! and import: it gives them their own plans back, and reads what was applied or imported before it plans again.
+//! Absent blocks are never null, except single ones. Providers on the legacy type system return
+//! null, so their reads are normalized (core's `NormalizeObjectFromLegacySDK`). Core does not
+//! normalize plans, applies and imports: it returns plans to the provider unchanged, and reads
+//! applied or imported objects before it plans again.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,20 +12,21 @@ use isthmus_cty::{ObjectType, Type, Value};
 
 use crate::schema::{AttributeType, Block, BlockNesting, NestedBlock};
 
-/// An object of `block` in which no attribute is set and no block is written.
+/// An object of `block` without attributes and blocks.
 pub fn empty_block(block: &Block) -> Value {
     let attributes = block.attributes.iter().map(|attribute| (attribute.name.clone(), Value::Null));
     let blocks = block.blocks.iter().map(|nested| (nested.name.clone(), absent_blocks(nested)));
     Value::Object(attributes.chain(blocks).collect())
 }
 
-/// The value of a position of nested blocks of which none is written.
+/// The value of nested blocks if there are none.
 pub(crate) fn absent_blocks(nested: &NestedBlock) -> Value {
     let is_wrapped = nested.implied_type == Type::Dynamic;
     match nested.nesting {
         BlockNesting::Single => Value::Null,
         BlockNesting::Group => empty_block(&nested.block),
-        // Only the provider fills it, so null leaves it to the provider, where none would ask for none.
+        // Only the provider fills it: null leaves it to the provider, while an empty list would
+        // request none.
         BlockNesting::List | BlockNesting::Set | BlockNesting::Map if nested.block.computed => Value::Null,
         BlockNesting::Set => Value::Set(Vec::new()),
         BlockNesting::List if is_wrapped => {
@@ -39,9 +41,9 @@ pub(crate) fn absent_blocks(nested: &NestedBlock) -> Value {
     }
 }
 
-/// Replaces null blocks by what core takes them for, where it does so: in what ReadResource answers, and nowhere else. Schemas
-/// that cannot come from the legacy SDK are left alone: there a null block is a fault that must be seen. Unknown blocks are
-/// left too, because nothing unknown is taken from a read.
+/// Replaces null blocks by core's values, in results of ReadResource only. Schemas that are not of
+/// the legacy SDK are excluded: there a null block is a fault. Unknown blocks are excluded too,
+/// because reads must not contain them.
 pub(crate) fn normalise_blocks(block: &Block, value: Value) -> Value {
     if cannot_be_legacy(block) { value } else { normalise(block, value) }
 }
@@ -58,7 +60,7 @@ fn normalise(block: &Block, value: Value) -> Value {
 
 fn normalise_position(nested: &NestedBlock, value: Value) -> Value {
     if nested.block.implied_type.is_dynamic_inside() {
-        // The legacy SDK has nothing dynamic.
+        // The legacy SDK has no dynamic attributes.
         return value;
     }
     match (nested.nesting, value) {
@@ -75,7 +77,7 @@ fn normalise_position(nested: &NestedBlock, value: Value) -> Value {
     }
 }
 
-/// Whether the schema has, anywhere in its blocks, what the legacy SDK cannot express.
+/// Whether any of the schema's blocks has what the legacy SDK does not support.
 fn cannot_be_legacy(block: &Block) -> bool {
     block.computed
         || block.attributes.iter().any(|attribute| match &attribute.attribute_type {
@@ -85,7 +87,8 @@ fn cannot_be_legacy(block: &Block) -> bool {
         || block.blocks.iter().any(|nested| cannot_be_legacy(&nested.block))
 }
 
-/// Core's list: tuples and objects, maps of objects, and collections of collections of anything but primitives.
+/// Core's list: tuples and objects, maps of objects, and collections of collections of anything but
+/// primitives.
 fn is_beyond_legacy(plain: &Type) -> bool {
     let element = match plain {
         Type::Tuple(_) | Type::Object(_) => return true,
@@ -190,11 +193,11 @@ mod tests {
             ("a map of maps of lists", attribute("x", r#"["map",["map",["list","bool"]]]"#, "o"), false),
             ("a nested attribute", nested_attribute("x", ObjectMode::Single, "o", vec![text("a")]), false),
         ] {
-            // The telling attribute may be deep inside.
+            // The decisive attribute may be nested.
             let inner = block(vec![attribute], vec![]);
             let schema = compiled(block(vec![], vec![nested_block("list", Mode::List, inner)]));
             let normalised = normalise_blocks(&schema, object(&schema, r#"{"list": null}"#));
-            // A block in which something is dynamic is not touched.
+            // A block with a dynamic attribute is unchanged.
             let changes = is_legacy && !schema.implied_type.is_dynamic_inside();
             assert_eq!(normalised == object(&schema, "{}"), changes, "{name}: {normalised:?}");
         }

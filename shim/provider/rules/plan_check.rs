@@ -1,4 +1,4 @@
-//! Whether a provider planned what the configuration asks for (core's `AssertPlanValid`).
+//! Checks that a plan conforms to the configuration (core's `AssertPlanValid`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use crate::schema::{
     Attribute, AttributeType, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting,
 };
 
-/// Compares `planned` with `config`, knowing `prior`. The list is empty when the plan is valid. Providers that announce the
-/// legacy type system break these rules as a matter of course; the caller decides how much a violation weighs.
+/// Compares `planned` with `config`, given `prior`. The result is empty if the plan is valid. The
+/// legacy type system often violates these rules; the caller decides about the severity.
 pub(crate) fn check_planned(block: &Block, prior: &Value, config: &Value, planned: &Value) -> Vec<Violation> {
     let mut check = Check { path: AttributePath::default(), violations: Vec::new() };
     check.block(block, prior, config, planned);
@@ -80,7 +80,7 @@ impl Check {
         if planned == config {
             return;
         }
-        // The provider may say that the new spelling means what is there already.
+        // The provider may decide that the new notation means the prior value.
         if planned == prior && !prior.is_null() && !config.is_null() {
             return;
         }
@@ -107,7 +107,7 @@ impl Check {
             return self.report("planned as unknown, but the configuration has it");
         }
         let attributes = &nested.attributes;
-        // Of elements core asks nothing but what it asks of their attributes, whether they are null or not.
+        // Core checks only the attributes of elements, null or not.
         match (nested.nesting, config, planned) {
             (ObjectNesting::Single, _, _) => self.attributes(attributes, prior, config, planned),
             (ObjectNesting::List, Value::List(configured), Value::List(elements)) => {
@@ -135,8 +135,8 @@ impl Check {
             (ObjectNesting::List | ObjectNesting::Map, Value::Unknown(_), _) => {
                 self.report("the configuration does not know its elements yet, but the plan does");
             }
-            // Elements of a set cannot be told apart, so all that can be asked is whether there can be as many. Those with
-            // unknown parts may turn out to be the same.
+            // Elements of a set have no identity, so only their number is checked. Those with
+            // unknown parts may turn out equal.
             (ObjectNesting::Set, Value::Set(configured), Value::Set(elements)) => {
                 let is_exact = configured.len() == 1 || config.is_wholly_known();
                 let most = elements.len();
@@ -145,8 +145,8 @@ impl Check {
                     self.same_count(configured.len(), most);
                 }
             }
-            // Nothing can be said against a set of which the configuration knows nothing yet; whatever else there is does not
-            // conform to the schema, and was refused when it was read.
+            // An unknown configured set allows anything; other combinations do not conform to the
+            // schema, and were refused on decoding.
             (ObjectNesting::List | ObjectNesting::Set | ObjectNesting::Map, _, _) => {}
         }
     }
@@ -198,13 +198,13 @@ impl Check {
                     });
                 }
             }
-            // Elements of a set cannot be told apart, so all that can be asked is that each is known to be there.
+            // Elements of a set have no identity, so only their presence is checked.
             (BlockNesting::Set, _, Value::Set(elements))
                 if elements.iter().any(|element| matches!(element, Value::Unknown(_))) =>
             {
                 self.report("a block is planned as unknown; only what is in it may be");
             }
-            // Whatever else there is does not conform to the schema, and was refused when it was read.
+            // Other combinations do not conform to the schema, and were refused on decoding.
             (BlockNesting::List | BlockNesting::Set | BlockNesting::Map, _, _) => {}
         }
     }

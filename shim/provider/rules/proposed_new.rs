@@ -1,7 +1,7 @@
-//! The proposed new state: the configuration, filled up with what the prior state knows of computed values.
+//! The proposed new state: the configuration, with computed values of the prior state.
 //!
-//! Core's `objchange.ProposedNew`. A provider plans from it, so each rule matters: a computed value that is not carried over
-//! looks to the provider like a change.
+//! Core's `objchange.ProposedNew`. A provider plans from it: a missing computed value looks like a
+//! change.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::schema::{
     Attribute, AttributeType, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting,
 };
 
-/// Merges `config` over `prior`. Null `prior`: the object does not exist yet.
+/// Merges `config` over `prior`. Null `prior`: a creation.
 pub fn proposed_new(block: &Block, prior: &Value, config: &Value) -> Value {
     if config.is_null() && prior.is_null() {
         return Value::Null;
@@ -27,8 +27,8 @@ pub fn proposed_new(block: &Block, prior: &Value, config: &Value) -> Value {
     block_over(block, prior, config)
 }
 
-/// What is known of an object from its configuration alone: what the configuration says, and unknown where it leaves
-/// something to the provider. Core plans data sources so that it cannot read yet.
+/// The configuration with unknown computed values. Core plans data sources so that it cannot read
+/// yet.
 pub fn planned_from_config(block: &Block, config: &Value) -> Value {
     let planned =
         if config.is_null() { Value::Null } else { block_over(block, &Value::Unknown(None), config) };
@@ -37,7 +37,7 @@ pub fn planned_from_config(block: &Block, config: &Value) -> Value {
 
 fn block_over(block: &Block, prior: &Value, config: &Value) -> Value {
     let Value::Object(configured) = config else {
-        // Null or unknown. Only a single block can be, and that is decided before it comes here.
+        // Null or unknown. Only a single block can be, which is handled before.
         return prior.clone();
     };
     let mut proposed = attributes_over(&block.attributes, prior, configured);
@@ -74,8 +74,8 @@ fn attribute_over(attribute: &Attribute, prior: Value, config: &Value) -> Value 
     }
 }
 
-/// Whether the prior value of an optional and computed nested attribute contains something that only a configuration can
-/// have put there. Then its absence from the configuration means that it was removed.
+/// Whether the prior value of an optional and computed nested attribute contains a value that must
+/// be from a configuration. Then its absence in the configuration is a removal.
 fn was_configured(attribute: &Attribute, prior: &Value) -> bool {
     match &attribute.attribute_type {
         AttributeType::Nested(nested) if attribute.optional => contains_configured(nested, prior),
@@ -110,8 +110,8 @@ fn elements_of(value: &Value) -> Vec<&Value> {
     }
 }
 
-/// What one element of a collection is made of: a block, or the object of a nested attribute. They differ in what becomes
-/// of null.
+/// An element of a collection: a block, or the object of a nested attribute. They differ in the
+/// handling of null.
 #[derive(Clone, Copy)]
 enum Element<'a> {
     Block(&'a Block),
@@ -126,7 +126,7 @@ impl Element<'_> {
         }
     }
 
-    /// Whether `prior` can be what `config` has become, computed values aside.
+    /// Whether `prior` can be the result of `config`, computed values aside.
     fn matches(self, prior: &Value, config: &Value) -> bool {
         match self {
             Self::Block(block) => block_matches(block, prior, config),
@@ -165,7 +165,7 @@ fn nested_block_over(nested: &NestedBlock, prior: &Value, config: &Value) -> Val
         return config.clone();
     }
     if nested.block.computed && config.is_null() {
-        // Nobody wrote it, so it stays as the provider last filled it, like a computed attribute.
+        // An unconfigured block keeps the provider's value, like a computed attribute.
         return prior.clone();
     }
     let is_wrapped = nested.implied_type == Type::Dynamic;
@@ -278,7 +278,7 @@ fn attributes_match(
             return true;
         }
         if matches!(attribute.attribute_type.implied_type(), Type::Set(_)) {
-            // Elements of a nested set cannot be told apart by a path, so core gives up here.
+            // Elements of a nested set have no paths, so core gives up here.
             return false;
         }
         match &attribute.attribute_type {
@@ -291,7 +291,7 @@ fn attributes_match(
     })
 }
 
-/// Compares lists and maps element by element; every element of `prior` must have its counterpart.
+/// Compares lists and maps element by element; both must have the same elements.
 fn elements_match(element: Element<'_>, prior: &Value, config: &Value) -> bool {
     match (prior, config) {
         (Value::List(before), Value::List(configured)) => before
@@ -307,7 +307,7 @@ fn elements_match(element: Element<'_>, prior: &Value, config: &Value) -> bool {
     }
 }
 
-/// An attribute of an object that may itself be null or unknown.
+/// An attribute of an object that may be null or unknown.
 fn attribute_of(object: &Value, name: &str) -> Value {
     match object {
         Value::Object(attributes) => attributes.get(name).cloned().unwrap_or(Value::Null),

@@ -1,10 +1,10 @@
-//! Which of the paths that a provider names really call for a replacement.
+//! Paths of a provider's `requires_replace` that are effective.
 
 use isthmus_cty::{AttributePath, PathStep, Value};
 
 use crate::schema::{AttributeType, Block};
 
-/// A provider named a path that leads nowhere.
+/// A provider returned a path that does not exist.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error(
     "the provider wants a replacement because of {path}, which is neither in the prior nor in the planned object"
@@ -14,10 +14,10 @@ pub struct InvalidReplacePath {
     pub path: AttributePath,
 }
 
-/// Keeps the paths at which something changes (or may: unknown counts as different). Providers name more than that; those
-/// of the legacy SDK even when an object is created. Core's rule: drop all when there is no prior object, refuse a path
-/// that exists on neither side, take a missing side for null, and always keep write-only attributes, which cannot be
-/// compared.
+/// Filters the paths at which values differ (unknown counts as different). Providers return more;
+/// those of the legacy SDK even in a creation. Core's rule: drop all without a prior object, refuse
+/// a path that exists on neither side, treat a missing side as null, and always keep write-only
+/// attributes, which cannot be compared.
 pub fn replacement_paths(
     block: &Block,
     prior: &Value,
@@ -46,7 +46,7 @@ pub fn replacement_paths(
 static NULL: Value = Value::Null;
 static UNKNOWN: Value = Value::unknown();
 
-/// What is at the path; whatever an unknown value may have inside is unknown.
+/// The value at the path; anything within an unknown value is unknown.
 fn follow<'a>(value: &'a Value, path: &AttributePath) -> Option<&'a Value> {
     let mut value = value;
     for step in path {
@@ -59,7 +59,7 @@ fn follow<'a>(value: &'a Value, path: &AttributePath) -> Option<&'a Value> {
     Some(value)
 }
 
-/// Whether an attribute on the path is write-only: neither it nor what is inside it can be compared.
+/// Whether an attribute on the path is write-only, and cannot be compared.
 fn is_write_only(block: &Block, path: &AttributePath) -> bool {
     let mut names = path.iter().filter_map(|step| match step {
         PathStep::Attribute(name) => Some(name),
@@ -110,7 +110,7 @@ mod tests {
         ))
     }
 
-    /// `rule[0].port` is written `rule 0 port`; what begins with `=` is a key.
+    /// Parses `rule 0 port` as `rule[0].port`; a step with `=` is a key.
     fn path(text: &str) -> AttributePath {
         text.split(' ')
             .filter(|step| !step.is_empty())
@@ -141,11 +141,11 @@ mod tests {
             (r#"{"tags": {"k": "a"}}"#, r#"{"tags": {"k": "a", "l": "b"}}"#, "tags =k", ""),
             (r#"{"zones": ["a"]}"#, r#"{"zones": ["b"]}"#, "zones", "zones"),
             (r#"{"rule": [{"port": "1"}]}"#, r#"{"rule": [{"port": "2"}]}"#, "rule 0 port", "rule[0].port"),
-            // A side without the place counts as null there.
+            // A missing side counts as null.
             (r#"{"rule": []}"#, r#"{"rule": [{"port": "2"}]}"#, "rule 0 port", "rule[0].port"),
             (r#"{"rule": []}"#, r#"{"rule": [{}]}"#, "rule 0 port", ""),
             (r#"{"rule": [{"port": "1"}]}"#, "{}", "rule 0 port", "rule[0].port"),
-            // Inside of an unknown everything is unknown.
+            // Anything within an unknown is unknown.
             (r#"{"items": []}"#, r#"{"items": "?"}"#, "items 0 x", "items[0].x"),
             (r#"{"items": [{}]}"#, r#"{"items": ["?"]}"#, "items 0 x", "items[0].x"),
             // Write-only values cannot be compared.
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn nothing_is_replaced_that_is_not_there() {
-        // Providers of the legacy SDK name paths on creation too.
+        // Providers of the legacy SDK return paths in creations too.
         assert_eq!(kept("null", r#"{"email": "a", "id": "?"}"#, &["email", "id"]), Ok(vec![]));
     }
 

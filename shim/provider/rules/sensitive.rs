@@ -1,23 +1,23 @@
-//! What a schema calls sensitive, as paths into a value.
+//! Sensitive attributes of a schema, as paths into a value.
 //!
-//! Terraform and OpenTofu store these paths beside the value, so that whoever reads a state knows what not to show without
-//! the provider's schema.
+//! Terraform and OpenTofu store these paths with the value, so that readers of a state can redact
+//! it without the provider's schema.
 
 use isthmus_cty::{AttributePath, PathStep, Value};
 
 use super::write_only::each_element;
 use crate::schema::{Attribute, AttributeType, Block, BlockNesting, ObjectNesting};
 
-/// Where the schema says that `value` is sensitive, whether there is a value or not. A set is sensitive as a whole if
-/// anything in its elements is, because no path leads into it.
+/// Sensitive paths of `value` by the schema, including null values. A set is sensitive as a whole
+/// if its elements contain anything sensitive, because no path leads into it.
 pub fn sensitive_paths(block: &Block, value: &Value) -> Vec<AttributePath> {
     let mut found = Vec::new();
     visit_block(block, value, &mut AttributePath::default(), &mut found);
     found
 }
 
-/// Shows `visit` every part of `value` that may not be printed: what the schema calls sensitive, and what is write-only.
-/// Where nothing in the schema is, the value is not looked at.
+/// Passes every secret part of `value` to `visit`: sensitive and write-only attributes. Without any
+/// in the schema, the value is skipped.
 pub(crate) fn each_secret(block: &Block, value: &Value, visit: &mut dyn FnMut(&Value)) {
     if !block.has_secrets {
         return;
@@ -46,7 +46,7 @@ fn each_secret_attribute(attributes: &[Attribute], value: &Value, visit: &mut dy
     }
 }
 
-/// The value itself if there is one of it, else its elements.
+/// The value itself if it is single, else its elements.
 fn each_member(value: &Value, is_one: bool, visit: &mut dyn FnMut(&Value)) {
     match value.inner() {
         value if is_one => visit(value),

@@ -1,7 +1,7 @@
-//! Values for the tests of the rules, written as JSON.
+//! Values for the tests of the rules, in JSON.
 //!
-//! `"?"` is unknown. What is left out of an object is null where it is an attribute, and none where it is a block, so that
-//! a test says only what it is about.
+//! `"?"` is unknown. Missing attributes are null, and missing blocks absent, so that a test
+//! contains only what it is about.
 
 use isthmus_cty::{Number, Type, Value, normalize};
 use serde_json::Value as Json;
@@ -10,19 +10,19 @@ use super::normalise::absent_blocks;
 use super::{Violation, join_blocks};
 use crate::schema::{Block, BlockNesting, NestedBlock};
 
-/// Reads a value of `block`; `null` and `"?"` are possible too.
+/// Parses a value of `block`; `null` and `"?"` are possible too.
 pub(crate) fn object(block: &Block, text: &str) -> Value {
     let json = serde_json::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     of_block(block, &json)
 }
 
-/// Violations as tables have them.
+/// Violations in the form of the tables.
 pub(super) fn lines(violations: &[Violation]) -> String {
     violations.iter().map(ToString::to_string).collect::<Vec<_>>().join(" // ")
 }
 
-/// The rows of a table of cases, whose cells are divided by `|`. A line that begins with `|` goes on with the row before; one
-/// that begins with `#` says what the row below is about.
+/// The rows of a table of cases, with cells separated by `|`. A line that begins with `|` continues
+/// the previous row; one that begins with `#` is a comment.
 pub(super) fn rows<const CELLS: usize>(table: &str) -> Vec<[&str; CELLS]> {
     let (mut starts, mut at) = (Vec::new(), 0);
     for line in table.split_inclusive('\n') {
@@ -115,7 +115,7 @@ fn value(json: &Json, own: &Type) -> Value {
     }
 }
 
-/// The type that JSON has by itself.
+/// The type inferred from JSON.
 fn type_of(json: &Json) -> Type {
     match json {
         Json::Null => Type::Dynamic,

@@ -1,4 +1,4 @@
-//! Write-only attributes: values that exist in a configuration and nowhere else.
+//! Write-only attributes: values in the configuration only.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -7,7 +7,7 @@ use isthmus_cty::{AttributePath, PathStep, Value};
 
 use crate::schema::{Attribute, AttributeType, Block};
 
-/// The write-only attributes that `value` nevertheless holds a value for. A plan or a state must have none.
+/// Write-only attributes of `value` that are not null. A plan or a state must have none.
 pub(crate) fn write_only_paths(block: &Block, value: &Value) -> Vec<AttributePath> {
     let mut found = Vec::new();
     visit_block(block, value, &mut AttributePath::default(), &mut |path| found.push(path.clone()));
@@ -31,7 +31,8 @@ pub(crate) fn without_write_only(block: &Block, value: Value) -> Value {
     }
 }
 
-/// A map of blocks is an object where something in it is dynamic, so the two steps mean the same.
+/// A map of blocks is an object if it has a dynamic attribute, so both kinds of step are
+/// equivalent.
 fn with_keys_as_attributes(path: AttributePath) -> AttributePath {
     path.into_iter()
         .map(|step| match step {
@@ -81,7 +82,7 @@ fn visit_attributes(
     }
 }
 
-/// Visits the objects that a nested block or attribute collects.
+/// Visits the objects in a nested block or attribute.
 pub(super) fn each_element(
     value: &Value,
     path: &mut AttributePath,
@@ -103,7 +104,7 @@ pub(super) fn each_element(
         Value::Map(elements) => {
             elements.iter().for_each(|(key, element)| at(PathStep::Key(key.clone()), element));
         }
-        // Blocks in which something is dynamic: the list is a tuple, and the map an object.
+        // With a dynamic attribute, the list is a tuple, and the map an object.
         Value::Dynamic(wrapped) => match &wrapped.1 {
             Value::Tuple(elements) => {
                 elements.iter().enumerate().for_each(|(index, element)| at(PathStep::Index(index), element));

@@ -1,8 +1,7 @@
-//! A provider's answer to the question for its schema, as it came over the wire.
+//! A provider's encoded schema response.
 //!
-//! The bytes are kept because they are what can be remembered: everything else is made of them, piece by piece. Two
-//! answers that mean the same are seldom the same bytes, since a provider written in Go walks its maps in a new order
-//! each time; the [`Fingerprint`] does not depend on that order.
+//! The bytes are stored and decoded in parts. Equal responses seldom have the same bytes, since Go
+//! randomizes the order of maps; the [`Fingerprint`] does not depend on that order.
 
 use std::fmt;
 
@@ -15,33 +14,33 @@ use sha2::{Digest as _, Sha256};
 use super::{Catalogue, protocol5};
 use crate::plugin::ProtocolVersion;
 
-/// The answer to GetProviderSchema (protocol 5: GetSchema), still encoded. Cloning shares the bytes.
+/// The encoded response of GetProviderSchema (protocol 5: GetSchema). Clones share the bytes.
 #[derive(Clone)]
 pub struct SchemaAnswer {
-    /// The protocol that the message is of.
+    /// The protocol version of the message.
     pub protocol: ProtocolVersion,
-    /// The message.
+    /// The encoded message.
     pub bytes: Bytes,
 }
 
-/// What an answer says, as a number: the same for two answers that differ only in the order of their maps' entries.
+/// A hash of a response that is independent of the order of map entries.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; 32]);
 
-/// An answer, taken apart as far as it always is.
+/// A partially decoded response.
 #[derive(Debug)]
 pub struct Contents {
-    /// What the provider offers.
+    /// The provider's schemas.
     pub catalogue: Catalogue,
-    /// What it has to say about that; the caller's business.
+    /// The provider's diagnostics.
     pub diagnostics: Vec<tfplugin6::Diagnostic>,
 }
 
 impl SchemaAnswer {
-    /// Takes the answer apart. Single schemas stay encoded, in memory that is shared with the answer.
+    /// Decodes the response. Individual schemas stay encoded, in shared memory.
     ///
     /// # Errors
-    /// When the bytes are no such message.
+    /// When the message is invalid.
     pub fn decode(&self) -> Result<Contents, prost::DecodeError> {
         Ok(match self.protocol {
             ProtocolVersion::V5 => {
@@ -64,7 +63,7 @@ impl SchemaAnswer {
         })
     }
 
-    /// What the answer says, as a number.
+    /// A hash of the response.
     pub fn fingerprint(&self) -> Fingerprint {
         let mut fields: Vec<[u8; 32]> =
             fields(&self.bytes).map(|field| Sha256::digest(field).into()).collect();
@@ -78,7 +77,7 @@ impl SchemaAnswer {
     }
 }
 
-/// The bytes are left out: there may be megabytes of them.
+/// Omits the bytes, which may be megabytes.
 impl fmt::Debug for SchemaAnswer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { protocol, bytes } = self;
@@ -91,12 +90,12 @@ impl fmt::Debug for SchemaAnswer {
 }
 
 impl Fingerprint {
-    /// The fingerprint with these bytes, as [`Fingerprint::bytes`] gives them.
+    /// The fingerprint with these bytes, from [`Fingerprint::bytes`].
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// Its bytes.
+    /// The encoded message.
     pub const fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -114,8 +113,8 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// The fields at the top of a message, each with its key. An entry of a map is one of them, and so is what no contract
-/// knows. Whatever cannot be taken apart is the last one.
+/// The top-level fields of a message with their keys, each map entry separately, including unknown
+/// fields. An invalid rest is the last one.
 fn fields(message: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = message;
     std::iter::from_fn(move || {
@@ -128,7 +127,7 @@ fn fields(message: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The length of the first field of a message, key and all.
+/// The length of the first field of a message, including its key.
 fn first_field(message: &[u8]) -> Option<usize> {
     let mut rest = message;
     let (_, wire_type) = decode_key(&mut rest).ok()?;

@@ -1,4 +1,4 @@
-//! The compiled form of one schema: attributes, nested blocks, and the type of the object that they make up.
+//! The compiled form of a schema: attributes, nested blocks, and the implied type.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use isthmus_proto::tfplugin6;
 /// The schema of one resource, data source, or of a provider's own configuration.
 #[derive(Clone, Debug)]
 pub struct Schema {
-    /// Version of saved objects of this type; the provider upgrades older ones.
+    /// Schema version; the provider upgrades older objects.
     pub version: i64,
-    /// The outermost block.
+    /// Its root block.
     pub block: Block,
 }
 
-/// A block: what may stand between its braces.
+/// A block.
 #[derive(Clone, Debug)]
 pub struct Block {
     /// Ordered by name.
@@ -23,50 +23,50 @@ pub struct Block {
     pub blocks: Vec<NestedBlock>,
     /// Text for users, in `description_kind`.
     pub description: String,
-    /// How `description` is written.
+    /// Format of `description`.
     pub description_kind: TextKind,
-    /// Its use is discouraged.
+    /// Whether it is deprecated.
     pub deprecated: bool,
-    /// What to do instead, where the provider says so (5.10, 6.10).
+    /// Deprecation message, if any (5.10, 6.10).
     pub deprecation_message: String,
-    /// A block that only the provider fills (6.11).
+    /// A computed block (6.11).
     pub computed: bool,
-    /// There is something in it, at any depth, that is sensitive or write-only.
+    /// Whether it contains sensitive or write-only attributes, at any depth.
     pub has_secrets: bool,
-    /// The object type of a value of this block: one attribute for each attribute and each nested block (core's
+    /// The object type of the block: an attribute for each attribute and each nested block (core's
     /// "implied type").
     pub implied_type: Type,
 }
 
-/// One attribute of a block or of a nested attribute's object.
+/// An attribute of a block or of a nested attribute's object.
 #[derive(Clone, Debug)]
 pub struct Attribute {
-    /// Its Terraform name.
+    /// Its name.
     pub name: Arc<str>,
-    /// Its type, given directly or by nested attributes.
+    /// Its type.
     pub attribute_type: AttributeType,
-    /// Text for users.
+    /// Description for users.
     pub description: String,
-    /// How `description` is written.
+    /// Format of `description`.
     pub description_kind: TextKind,
     /// Must be configured.
     pub required: bool,
     /// May be configured.
     pub optional: bool,
-    /// The provider may fill it.
+    /// The provider may set it.
     pub computed: bool,
-    /// Not to be shown.
+    /// Must not be shown.
     pub sensitive: bool,
-    /// Never in plans or states, only in configurations (5.8, 6.8).
+    /// In configurations only (5.8, 6.8).
     pub write_only: bool,
-    /// Its use is discouraged.
+    /// Whether it is deprecated.
     pub deprecated: bool,
-    /// What to do instead (5.10, 6.10).
+    /// Deprecation message, if any (5.10, 6.10).
     pub deprecation_message: String,
 }
 
 impl Attribute {
-    /// Whether it is sensitive or write-only, or anything in it is.
+    /// Whether it is sensitive or write-only, or contains such an attribute.
     pub fn has_secrets(&self) -> bool {
         let within = match &self.attribute_type {
             AttributeType::Plain(_) => false,
@@ -76,27 +76,27 @@ impl Attribute {
     }
 }
 
-/// What an attribute is made of.
+/// Type of an attribute.
 #[derive(Clone, Debug)]
 pub enum AttributeType {
     /// A plain type.
     Plain(Type),
-    /// Nested attributes with flags of their own (protocol 6 only).
+    /// Nested attributes (protocol 6 only).
     Nested(NestedObject),
 }
 
-/// The object beneath a nested attribute.
+/// The object of a nested attribute.
 #[derive(Clone, Debug)]
 pub struct NestedObject {
     /// Ordered by name.
     pub attributes: Vec<Attribute>,
-    /// How the object is collected.
+    /// Its nesting mode.
     pub nesting: ObjectNesting,
     /// The type of the whole attribute (the object, or the collection of it).
     pub implied_type: Type,
 }
 
-/// How a nested attribute collects its objects.
+/// Nesting mode of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectNesting {
     /// One object.
@@ -109,43 +109,43 @@ pub enum ObjectNesting {
     Map,
 }
 
-/// A block inside a block.
+/// A nested block.
 #[derive(Clone, Debug)]
 pub struct NestedBlock {
-    /// Its Terraform name (`type_name` on the wire).
+    /// Its name.
     pub name: Arc<str>,
-    /// What stands in it.
+    /// Its root block.
     pub block: Block,
-    /// How several are collected.
+    /// Its nesting mode.
     pub nesting: BlockNesting,
-    /// Fewest that must be written.
+    /// Minimum number.
     pub min_items: u64,
-    /// Most that may be written; 0 is no limit.
+    /// Maximum number; 0: no limit.
     pub max_items: u64,
-    /// The type of the attribute that stands for this block in the enclosing object. For lists and maps of blocks with
-    /// something dynamic inside it is [`Type::Dynamic`], as in core.
+    /// The type of this block's attribute in the enclosing object. For lists and maps of blocks
+    /// with dynamic attributes it is [`Type::Dynamic`], as in core.
     pub implied_type: Type,
 }
 
-/// How nested blocks of one name are collected.
+/// Nesting mode of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockNesting {
     /// At most one; absent is null.
     Single,
-    /// Exactly one, made up of nulls where it is not written; never null.
+    /// Exactly one, with null attributes if absent; never null.
     Group,
-    /// In the order written; absent is empty.
+    /// Ordered; absent is empty.
     List,
-    /// Without order; absent is empty.
+    /// Unordered; absent is empty.
     Set,
     /// By label; absent is empty.
     Map,
 }
 
-/// How a text is written.
+/// Format of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TextKind {
-    /// As it is.
+    /// Plain text.
     #[default]
     Plain,
     /// Markdown.
@@ -153,7 +153,7 @@ pub enum TextKind {
 }
 
 impl TextKind {
-    /// The kind that a number of the protocol stands for. Whatever is not known is shown as it is.
+    /// The format by its number in the protocol; plain text if unknown.
     pub fn from_wire(kind: i32) -> Self {
         match tfplugin6::StringKind::try_from(kind) {
             Ok(tfplugin6::StringKind::Markdown) => Self::Markdown,

@@ -1,14 +1,14 @@
-//! What a provider can do beyond what the major version of its protocol says.
+//! Server capabilities of a provider.
 
 use isthmus_proto::tfplugin6;
 
-/// What a provider announced that it can do, beyond what its protocol's major version says. A provider that is older
-/// than a capability says nothing, which is "no".
+/// Server capabilities of a provider, beyond its protocol's major version. Older providers lack
+/// later ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Wants to plan destruction as well (5.3, 6.3).
+    /// Plans destroys as well (5.3, 6.3).
     pub plan_destroy: bool,
-    /// Works in a process whose schema was never asked for (5.4, 6.4).
+    /// Does not require GetProviderSchema (5.4, 6.4).
     pub get_provider_schema_optional: bool,
     /// Has MoveResourceState (5.5, 6.5).
     pub move_resource_state: bool,

@@ -1,4 +1,4 @@
-//! Everything that a provider offers, decoded piece by piece as it is asked for.
+//! All schemas of a provider, decoded on first use.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -10,9 +10,9 @@ use prost::Message as _;
 use super::compile::{SchemaError, compile};
 use super::{Capabilities, Schema, protocol5};
 
-/// What a provider said of itself in GetProviderSchema.
+/// The contents of GetProviderSchema.
 ///
-/// A fault in one resource's schema is kept with that resource: it disables the resource and nothing else.
+/// An invalid schema disables only its own resource.
 #[derive(Debug)]
 pub struct Catalogue {
     provider: Result<Arc<Schema>, SchemaError>,
@@ -26,7 +26,7 @@ pub struct Catalogue {
     capabilities: Capabilities,
 }
 
-/// Why a schema cannot be had.
+/// Why a schema is not available.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum CatalogueError {
     /// The provider has nothing of that name.
@@ -34,39 +34,39 @@ pub enum CatalogueError {
     Unknown {
         /// "resource", "data source", …
         kind: &'static str,
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
     },
-    /// The provider's schema of it breaks Terraform's rules.
+    /// The provider's schema violates Terraform's rules.
     #[error("the provider's schema of {kind} {name} cannot be used: {fault}")]
     Faulty {
         /// "resource", "data source", …
         kind: &'static str,
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// What is wrong, and where in the schema.
+        /// The violation and its path.
         fault: SchemaError,
     },
 }
 
-/// One schema: its bytes, and what they were compiled to once they were needed.
+/// One schema: its bytes, and their compiled form after first use.
 #[derive(Debug)]
 struct Entry {
     wire: WireSchema,
     compiled: OnceLock<Result<Arc<Schema>, SchemaError>>,
 }
 
-/// A `Schema` message as it came; attributes are numbered differently in the two protocols.
+/// An encoded `Schema` message; attributes have other field numbers in each protocol.
 #[derive(Debug)]
 enum WireSchema {
     Protocol5(Bytes),
     Protocol6(Bytes),
 }
 
-/// An `ActionSchema` message, with its schema left as it came. The contract has nothing else in it. Prereleases of both protocols
-/// had one of three kinds beside it: `unlinked` (2), `lifecycle` (3) and `linked` (4), of which the latter two change the states
-/// of resources. The numbers are those of terraform-plugin-go 0.29.0-alpha.1 and -beta.1, with which providers may have been
-/// built; 0.29.0 has none of them.
+/// An `ActionSchema` message, with its schema still encoded. The contract has no other field.
+/// Prereleases of both protocols had one of three kinds: `unlinked` (2), `lifecycle` (3) and
+/// `linked` (4), of which the latter two change the states of resources. The numbers are those of
+/// terraform-plugin-go 0.29.0-alpha.1 and -beta.1; 0.29.0 has none of them.
 #[derive(Clone, PartialEq, prost::Message)]
 struct WireAction {
     #[prost(bytes = "bytes", tag = "1")]
@@ -78,7 +78,7 @@ struct WireAction {
 }
 
 impl Catalogue {
-    /// Takes over the answer of a provider that speaks protocol 5. The answer's diagnostics are the caller's business.
+    /// From a response of protocol 5. The caller handles its diagnostics.
     pub(crate) fn from_protocol_5(response: tfplugin5::get_provider_schema::Response) -> Self {
         let entries =
             |schemas: std::collections::HashMap<String, Bytes>| entries(schemas, WireSchema::Protocol5);
@@ -101,7 +101,7 @@ impl Catalogue {
         }
     }
 
-    /// Takes over the answer of a provider that speaks protocol 6. The answer's diagnostics are the caller's business.
+    /// From a response of protocol 6. The caller handles its diagnostics.
     pub fn from_protocol_6(response: tfplugin6::get_provider_schema::Response) -> Self {
         let entries =
             |schemas: std::collections::HashMap<String, Bytes>| entries(schemas, WireSchema::Protocol6);
@@ -131,7 +131,7 @@ impl Catalogue {
         })
     }
 
-    /// The schema of `provider_meta`, where the provider has one.
+    /// The schema of `provider_meta`, if any.
     pub fn provider_meta(&self) -> Option<Arc<Schema>> {
         self.provider_meta.as_ref().and_then(|schema| schema.clone().ok())
     }
@@ -146,7 +146,7 @@ impl Catalogue {
         lookup(&self.resources, "resource", name)
     }
 
-    /// The schema of one resource type for one look at it; it is not kept for the next one.
+    /// The schema of one resource type, not cached.
     pub fn passing_resource(&self, name: &str) -> Result<Arc<Schema>, CatalogueError> {
         look(&self.resources, "resource", name, Entry::passing_schema)
     }
@@ -161,7 +161,7 @@ impl Catalogue {
         lookup(&self.data_sources, "data source", name)
     }
 
-    /// The schema of one data source type for one look at it; it is not kept for the next one.
+    /// The schema of one data source type, not cached.
     pub fn passing_data_source(&self, name: &str) -> Result<Arc<Schema>, CatalogueError> {
         look(&self.data_sources, "data source", name, Entry::passing_schema)
     }
@@ -181,7 +181,7 @@ impl Catalogue {
         lookup(&self.list_resources, "list resource", name)
     }
 
-    /// The same for one look at it; it is not kept for the next one.
+    /// The schema of one list resource's configuration, not cached.
     pub fn passing_list_resource(&self, name: &str) -> Result<Arc<Schema>, CatalogueError> {
         look(&self.list_resources, "list resource", name, Entry::passing_schema)
     }
@@ -201,14 +201,14 @@ impl Catalogue {
         &self.functions
     }
 
-    /// What the provider announced that it can do.
+    /// The provider's capabilities.
     pub fn capabilities(&self) -> Capabilities {
         self.capabilities
     }
 }
 
 impl Entry {
-    /// What cannot be used, whatever its schema is.
+    /// An entry that is invalid regardless of its schema.
     fn faulty(wire: fn(Bytes) -> WireSchema, reason: &str) -> Self {
         let fault = SchemaError::root(reason.to_owned());
         Self { wire: wire(Bytes::new()), compiled: OnceLock::from(Err(fault)) }
@@ -247,7 +247,7 @@ fn entries(
         .collect()
 }
 
-/// Actions' schemas are wrapped, together with what an action has to do with resources.
+/// Actions' schemas are wrapped in a message.
 fn action_entries(
     schemas: std::collections::HashMap<String, Bytes>,
     wire: fn(Bytes) -> WireSchema,
@@ -280,7 +280,7 @@ fn look(
     schema(entry).map_err(|fault| CatalogueError::Faulty { kind, name: name.to_owned(), fault })
 }
 
-/// Core refuses a provider without a schema of its own configuration; so do we, when that configuration is asked for.
+/// Core refuses a provider without a schema of its configuration; so do we, on first use.
 fn provider_schema(schema: Option<tfplugin6::Schema>) -> Result<Arc<Schema>, SchemaError> {
     let schema = schema.ok_or_else(|| SchemaError::root("the provider sent none".to_owned()))?;
     compile(&schema).map(Arc::new)

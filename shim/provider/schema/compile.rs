@@ -1,7 +1,7 @@
-//! From schema messages to [`Schema`], refusing what Terraform core refuses.
+//! Compilation of schema messages to [`Schema`], with Terraform's checks.
 //!
-//! The rules are those of core's `InternalValidate`. An error names the place in the schema, because it is read by whoever
-//! wrote the provider.
+//! The rules are those of core's `InternalValidate`. An error has the path in the schema, for the
+//! provider's developers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,17 +13,17 @@ use super::{
     Attribute, AttributeType, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting, Schema, TextKind,
 };
 
-/// Blocks and nested attributes deeper than this are refused. No real provider comes near (the deepest known have about
-/// twenty); the limit keeps a hostile schema from overflowing the stack.
+/// Maximum depth of blocks and nested attributes. Real providers have about twenty; the limit
+/// prevents a stack overflow.
 const MAX_DEPTH: usize = 200;
 
-/// What is wrong with a schema.
+/// A violation in a schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{reason}", if path.is_empty() { String::new() } else { format!("at {path}: ") })]
 pub struct SchemaError {
     /// Names of blocks and attributes from the root, joined with dots; empty for the schema itself.
     pub path: String,
-    /// What is wrong there.
+    /// Why.
     pub reason: String,
 }
 
@@ -33,14 +33,14 @@ impl SchemaError {
     }
 }
 
-/// Compiles one schema message.
+/// Compiles a schema message.
 pub fn compile(schema: &tfplugin6::Schema) -> Result<Schema, SchemaError> {
     let empty = tfplugin6::schema::Block::default();
     let block = Place::root().block(schema.block.as_ref().unwrap_or(&empty))?;
     Ok(Schema { version: schema.version, block })
 }
 
-/// Where the compiler is, for errors and for the depth limit.
+/// The compiler's position, for errors and the depth limit.
 struct Place<'a> {
     parent: Option<&'a Self>,
     name: &'a str,
@@ -203,7 +203,8 @@ impl<'a> Place<'a> {
         let dynamic_inside = object.is_dynamic_inside();
         let (nesting, implied_type) = match NestingMode::try_from(message.nesting) {
             Ok(NestingMode::Single) => {
-                // Both 1: it must be there. SDKs send 0 for both. Core refuses 0 and 1, but there is no doubt what it means.
+                // Both 1: required. SDKs send 0 for both. Core refuses 0 and 1, but its meaning is
+                // clear.
                 if max_items > 1 || min_items > max_items {
                     return Err(self.error("a single block is there at most once"));
                 }
@@ -213,7 +214,7 @@ impl<'a> Place<'a> {
                 self.without_counts(min_items, max_items)?;
                 (BlockNesting::Group, object)
             }
-            // Terraform cannot have elements of different types in one list or map, so core widens these two.
+            // A list or map cannot have elements of different types, so core widens these two.
             Ok(NestingMode::List) if dynamic_inside => (BlockNesting::List, Type::Dynamic),
             Ok(NestingMode::List) => (BlockNesting::List, Type::List(Arc::new(object))),
             Ok(NestingMode::Set) => {
@@ -249,7 +250,7 @@ impl<'a> Place<'a> {
         Err(self.error("blocks of this nesting mode cannot be counted"))
     }
 
-    /// Elements of a set cannot be told apart by a path, so nothing could be taken out of one.
+    /// Elements of a set have no paths, so write-only values could not be removed.
     fn without_write_only(
         &self,
         attributes: &[Attribute],

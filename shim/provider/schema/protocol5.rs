@@ -1,8 +1,8 @@
-//! Schema messages of protocol 5 as those of protocol 6.
+//! Conversion of protocol 5's schema messages to protocol 6's.
 //!
-//! The two protocols share nearly every message on the wire, and the rest of the crate speaks protocol 6's types for both.
-//! Attributes are where they part: `write_only` and `deprecation_message` have other numbers, and protocol 5 has no nested
-//! attributes.
+//! The protocols share nearly every message on the wire, and the rest of the crate uses protocol
+//! 6's types for both. Attributes differ: `write_only` and `deprecation_message` have other
+//! numbers, and protocol 5 has no nested attributes.
 
 use isthmus_proto::{tfplugin5, tfplugin6};
 
@@ -12,7 +12,7 @@ pub(super) fn schema(schema: tfplugin5::Schema) -> tfplugin6::Schema {
     tfplugin6::Schema { version: schema.version, block: schema.block.map(block) }
 }
 
-/// A diagnostic of protocol 5 has the same shape.
+/// A diagnostic of protocol 5 has the same fields.
 pub(super) fn diagnostic(diagnostic: tfplugin5::Diagnostic) -> tfplugin6::Diagnostic {
     use tfplugin5::attribute_path::step::Selector as From;
     use tfplugin6::attribute_path::step::Selector as To;

@@ -1,4 +1,4 @@
-//! Schema messages for tests, in few words.
+//! Schema messages for tests.
 
 use bytes::Bytes;
 use isthmus_proto::tfplugin6;
@@ -11,12 +11,12 @@ pub(crate) type AttributeMessage = tfplugin6::schema::Attribute;
 pub(crate) type BlockMessage = tfplugin6::schema::Block;
 pub(crate) type NestedBlockMessage = tfplugin6::schema::NestedBlock;
 
-/// An attribute of a type in JSON. `flags` are letters: required, optional, computed, sensitive, write-only, deprecated.
+/// An attribute with a type in JSON. `flags` are letters: required, optional, computed, sensitive,
+/// write-only, deprecated.
 pub(crate) fn attribute(name: &str, type_json: &str, flags: &str) -> AttributeMessage {
     AttributeMessage { r#type: Bytes::from(type_json.to_owned()), ..untyped(name, flags) }
 }
 
-/// A nested attribute.
 pub(crate) fn nested_attribute(
     name: &str,
     nesting: ObjectMode,
@@ -45,7 +45,7 @@ pub(crate) fn schema(block: BlockMessage) -> tfplugin6::Schema {
     tfplugin6::Schema { version: 0, block: Some(block) }
 }
 
-/// The compiled form of a block that is known to be right.
+/// The compiled form of a valid block.
 pub(crate) fn compiled(block: BlockMessage) -> Block {
     compile(&schema(block)).expect("the test's schema is right").block
 }

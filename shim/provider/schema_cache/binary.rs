@@ -1,6 +1,7 @@
-//! Tells one program from another, without reading all of it each time.
+//! Identity of an executable.
 //!
-//! A program is known by the SHA-256 of its file, which is remembered together with the file's [`FileStamp`].
+//! It is the SHA-256 of the file, which is stored together with its [`FileStamp`], so that the file
+//! is not always read.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -9,18 +10,18 @@ use std::path::{Path, PathBuf};
 use isthmus_common::FileStamp;
 use sha2::{Digest as _, Sha256};
 
-/// A program's file as it was when it was looked at.
+/// An executable's file and its state when it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     path: PathBuf,
     state: FileStamp,
 }
 
-/// The hash of a program's file.
+/// The hash of an executable's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ExecutableDigest([u8; 32]);
 
-/// What a file's hash was when the file was in a state.
+/// The hash of a file and the state that it is valid for.
 #[derive(Debug)]
 pub(super) struct Sighting {
     state: FileStamp,
@@ -28,8 +29,8 @@ pub(super) struct Sighting {
 }
 
 impl Program {
-    /// Looks at the file. None if there is nothing that could be told apart by its content: no readable file, or a script,
-    /// which runs something else.
+    /// Reads the file's state. `None` if its content does not identify it: no readable file, or a
+    /// script, which runs another program.
     pub fn look(path: &Path) -> Option<Self> {
         let path = std::path::absolute(path).ok()?;
         let state = stamp(&path).ok()?;
@@ -42,22 +43,21 @@ impl Program {
         &self.path
     }
 
-    /// In bytes.
     pub(super) fn size(&self) -> i64 {
         self.state.size()
     }
 
-    /// Whether the file is as it was.
+    /// Whether the file is unchanged.
     pub(super) fn is_unchanged(&self) -> bool {
         stamp(&self.path).is_ok_and(|now| now == self.state)
     }
 
-    /// Whether the file was left alone long enough for its times to tell the next change.
+    /// Whether the file's times are old enough to detect the next change.
     pub(super) fn is_settled(&self) -> bool {
         self.state.is_settled()
     }
 
-    /// Reads the whole file.
+    /// Hashes the whole file.
     pub(super) fn hash(&self) -> io::Result<ExecutableDigest> {
         let mut file = File::open(&self.path)?;
         let mut hash = Sha256::new();
@@ -73,7 +73,6 @@ impl Program {
     }
 }
 
-/// The stamp of a regular file.
 fn stamp(path: &Path) -> io::Result<FileStamp> {
     let metadata = std::fs::metadata(path)?;
     if metadata.is_file() { Ok(FileStamp::of(&metadata)) } else { Err(io::ErrorKind::InvalidInput.into()) }
@@ -90,7 +89,7 @@ impl Sighting {
         Self { state: program.state, print: *print }
     }
 
-    /// The hash, if the program is in the state that it was seen in.
+    /// The hash, if the file's state is the same.
     pub(super) fn print_of(&self, program: &Program) -> Option<ExecutableDigest> {
         (self.state == program.state).then_some(self.print)
     }

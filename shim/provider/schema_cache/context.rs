@@ -1,14 +1,14 @@
-//! What a provider's schema may depend on beside its executable.
+//! What a provider's schema may depend on besides its executable.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::EnvironmentPrint;
 
-/// Where and with which environment a provider is started.
+/// Environment and working directory of a provider.
 ///
-/// Some providers offer more or less by what a variable says; others (such as `tfcoremock`) describe resources that a
-/// file in their working directory defines.
+/// Some providers' schemas depend on variables; others (such as `tfcoremock`) have resources that a
+/// file in the working directory defines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchContext {
     pub(super) environment: EnvironmentPrint,
@@ -16,13 +16,13 @@ pub struct LaunchContext {
 }
 
 impl LaunchContext {
-    /// In a working directory, by its absolute path.
+    /// With an absolute working directory.
     pub fn new(environment: EnvironmentPrint, directory: PathBuf) -> Self {
         Self { environment, directory }
     }
 
-    /// Of a provider that inherits our working directory, and our environment with `extra` variables that win over ours.
-    /// None if the directory was removed.
+    /// Of a provider that inherits our working directory, and our environment overridden by
+    /// `extra`. `None` if the directory was removed.
     pub fn of_child(extra: &[(OsString, OsString)]) -> Option<Self> {
         Some(Self::new(EnvironmentPrint::of_child(extra), std::env::current_dir().ok()?))
     }

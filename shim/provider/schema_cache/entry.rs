@@ -4,7 +4,7 @@ use super::binary::ExecutableDigest;
 use crate::plugin::ProtocolVersion;
 use crate::schema::{Fingerprint, SchemaAnswer};
 
-/// An index entry: what an executable answered.
+/// An index entry: the response of an executable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) protocol: ProtocolVersion,

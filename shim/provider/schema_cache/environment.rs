@@ -1,8 +1,7 @@
-//! Tells one environment from another, as far as a provider's schema may depend on it.
+//! Identity of an environment, as far as a provider's schema may depend on it.
 //!
-//! Some providers offer more or less by what is in their environment, and nobody but they know which variables these
-//! are. So all count, but for those that change from one start to the next and cannot mean anything to a provider: with
-//! them, nothing would ever be found again. Values are not kept, only one hash of everything.
+//! Any variable may affect the schema. So all count, except those that change with every start and
+//! have no meaning for a provider. Only one hash of all values is stored.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -12,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::plugin::GO_PLUGIN_VARIABLES;
 
-/// The variables that do not count, by name or, with `*`, by what the name begins with. Each with the reason.
+/// Variables that do not count, by name or, with `*`, by prefix, and the reason.
 pub(crate) const VOLATILE: [(&str, &str); 24] = [
     ("PWD", "where the program was started"),
     ("OLDPWD", "where the shell was before"),
@@ -37,7 +36,7 @@ pub(crate) const VOLATILE: [(&str, &str); 24] = [
     ("OTEL_*", "where traces go"),
     ("TF_LOG*", "what is logged, and where to"),
     ("TF_REATTACH_PROVIDERS", "which providers are running already"),
-    // Among them are the addresses of the engine that runs, the stack's configuration, and the numbers of a run.
+    // They include the addresses of the engine, the stack's configuration, and ids of a run.
     ("PULUMI_*", "what is meant for Pulumi, not for a Terraform provider"),
 ];
 
@@ -46,7 +45,7 @@ pub(crate) const VOLATILE: [(&str, &str); 24] = [
 pub struct EnvironmentPrint([u8; 32]);
 
 impl EnvironmentPrint {
-    /// Of the environment of a provider that inherits ours, with `extra` variables that win over ours.
+    /// The environment of a provider that inherits ours, overridden by `extra`.
     pub fn of_child(extra: &[(OsString, OsString)]) -> Self {
         Self::of(std::env::vars_os().chain(extra.iter().cloned()))
     }
@@ -75,7 +74,7 @@ fn counts(name: &OsStr) -> bool {
         None => name == pattern.as_bytes(),
     };
     let volatile = VOLATILE.iter().any(|(pattern, _)| is(pattern));
-    // They are set anew for each process, to values that it makes no difference to.
+    // Set for each process to values without an effect on the schema.
     let go_plugin = GO_PLUGIN_VARIABLES.iter().any(|variable| is(variable));
     !volatile && !go_plugin && !name.starts_with(OWN_VARIABLES.as_bytes())
 }

@@ -1,12 +1,13 @@
-//! A directory of whole files that can be lost at any time.
+//! A directory of files that may be lost at any time.
 //!
-//! A file begins with what it takes to know that it is whole and ours: a mark, the format's version, the length and
-//! the SHA-256 of what follows. It is written under another name and then renamed, so that a reader sees all of it or
-//! nothing, and the last of several writers wins. There is no lock: a name always means the same content, or the newest.
-//! Nothing waits for the disk either; what a crash leaves half-written is found out by its hash.
+//! A file begins with a magic number, the format version, the length and the SHA-256 of the rest,
+//! by which it is validated. It is written to a temporary file and renamed, so that readers see all
+//! of it or nothing, and the last writer wins. There is no lock: a name always refers to the same
+//! content, or the newest. Writes do not wait for the disk; incomplete files are detected by their
+//! hash.
 //!
-//! Only what begins with the mark, or is empty, is ever replaced or removed: whatever else has one of our names here was
-//! put there by others.
+//! Only files with the magic number, or empty ones, are ever replaced or removed: others are not
+//! ours.
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, Read as _, Write as _};
@@ -19,44 +20,45 @@ use sha2::{Digest as _, Sha256};
 
 use super::names::UNFINISHED;
 
-/// What every file begins with.
+/// The magic number.
 const MARK: &[u8; 8] = b"isthmus\0";
-/// The version of the format of the files, of what is in them, and of their names. A file of another one is as if it were
-/// not there. The first one had no directory in the names of its index entries.
+/// Version of the format of the files, their contents and names. Files of another version are
+/// ignored. The first one had no directory in the names of index entries.
 const FORMAT: u32 = 2;
-/// The mark, the format, the length, and the hash.
+/// Magic number, format version, length, and hash.
 const HEADER: usize = 8 + 4 + 8 + 32;
-/// How exactly it is remembered when a file was last used. Writing that down each time would cost more than it brings.
+/// Granularity of the time of last use, to save writes.
 const USED: Duration = Duration::from_secs(3600);
 
-/// A directory, and how large a file in it may be.
+/// A directory, and the maximum size of its files.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
     directory: PathBuf,
     largest: u64,
 }
 
-/// A file as the directory lists it.
+/// A file in the directory's listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ListedFile {
     pub(super) name: String,
     /// In bytes.
     pub(super) size: u64,
-    /// When it was last used, to the hour.
+    /// Time of last use, to the hour.
     pub(super) used: SystemTime,
 }
 
-/// What is in the place of a file.
+/// What exists at a file's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Occupant {
     Nothing,
-    /// A file that we wrote, or an empty one, in which nothing can be lost.
+    /// A file of ours, or an empty one.
     Ours,
     Foreign,
 }
 
 impl Files {
-    /// The directory is made when something is first written. Larger files than `largest` bytes are neither read nor written.
+    /// The directory is created with the first write. Files larger than `largest` bytes are neither
+    /// read nor written.
     pub(super) fn new(directory: PathBuf, largest: u64) -> Self {
         Self { directory, largest }
     }
@@ -65,19 +67,19 @@ impl Files {
         &self.directory
     }
 
-    /// What a file holds. None if it is not there, cannot be read, or is not as it was written.
+    /// The content of a file. `None` if it is missing, unreadable or invalid.
     pub(super) fn read(&self, name: &str) -> Option<Bytes> {
         let (content, file) = self.content(name)?;
         self.note_use(&file);
         Some(content)
     }
 
-    /// What a file holds, for a look that is no use of it.
+    /// The content of a file, without counting as a use.
     pub(super) fn peek(&self, name: &str) -> Option<Bytes> {
         self.content(name).map(|(content, _)| content)
     }
 
-    /// Whether a file is there, whole or not.
+    /// Whether a file exists, valid or not.
     pub(super) fn contains(&self, name: &str) -> bool {
         let file = File::open(self.directory.join(name));
         file.inspect(|file| self.note_use(file)).is_ok()
@@ -98,12 +100,12 @@ impl Files {
     fn note_use(&self, file: &File) {
         let (now, used) = (SystemTime::now(), file.metadata().and_then(|metadata| metadata.modified()));
         if used.is_ok_and(|used| now.duration_since(used).is_ok_and(|ago| ago > USED)) {
-            // Then it is only forgotten earlier.
+            // Then it is only removed earlier.
             let _ = file.set_modified(now);
         }
     }
 
-    /// The files, whoever wrote them. Those without a name in UTF-8 are none of ours.
+    /// All files. Names that are not UTF-8 are not ours.
     pub(super) fn list(&self) -> Vec<ListedFile> {
         let Ok(entries) = std::fs::read_dir(&self.directory) else { return Vec::new() };
         let listed = |entry: std::fs::DirEntry| {
@@ -114,24 +116,24 @@ impl Files {
         entries.flatten().filter_map(listed).collect()
     }
 
-    /// The names that begin so.
+    /// The names with this prefix.
     pub(super) fn names(&self, prefix: String) -> impl Iterator<Item = String> + use<> {
         let entries = std::fs::read_dir(&self.directory).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
         names.filter(move |name| name.starts_with(&prefix))
     }
 
-    /// Writes a file, in the place of the one of that name. Returns whether it was: what is too large is not.
+    /// Writes or replaces a file. Returns whether it was written: it may be too large.
     ///
     /// # Errors
-    /// When it cannot be written, or there is one of that name that is not ours.
+    /// When it cannot be written, or the existing one is not ours.
     pub(super) fn write(&self, name: &str, content: &[u8]) -> io::Result<bool> {
         let length = u64::try_from(content.len()).unwrap_or(u64::MAX);
         if length > self.largest {
             return Ok(false);
         }
         DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
-        // Readable by its owner alone, which is what the library makes.
+        // `tempfile` makes it readable by its owner alone.
         let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&self.directory)?;
         file.write_all(&header(content, length))?;
         file.write_all(content)?;
@@ -149,7 +151,7 @@ impl Files {
         let path = self.directory.join(name);
         match occupant(&path) {
             Ok(Occupant::Nothing) => true,
-            // Another process may have been faster.
+            // Another process may have removed it.
             Ok(Occupant::Ours) => std::fs::remove_file(path).is_ok(),
             Ok(Occupant::Foreign) | Err(_) => false,
         }
@@ -186,7 +188,7 @@ fn header(content: &[u8], length: u64) -> [u8; HEADER] {
     header
 }
 
-/// What follows the header, if it is what the header says.
+/// The content after a valid header.
 fn checked(mut file: Bytes) -> Option<Bytes> {
     if file.len() < HEADER {
         return None;

@@ -1,14 +1,14 @@
-//! The names of the cache's files, which say what each is.
+//! The names of the cache's files.
 //!
 //! | name | content |
 //! |---|---|
-//! | `program-PATH` | the digest of the executable at a path, and what the file system said of it |
-//! | `schema-of-SIZE-KEY-DIRECTORY` | an index entry: the fingerprint of what an executable answered in a context |
-//! | `schema-FINGERPRINT` | an answer, stored once |
-//! | `variable-DIGEST` | that an executable answers differently in what seems to be the same context |
+//! | `program-PATH` | the digest of the executable at a path, and its file stamp |
+//! | `schema-of-SIZE-KEY-DIRECTORY` | an index entry: the fingerprint of an executable's response in a context |
+//! | `schema-FINGERPRINT` | a response, stored once |
+//! | `variable-DIGEST` | the mark of an executable whose responses differ in the same context |
 //!
-//! The words in capitals are hexadecimal digests but for SIZE, the executable's in bytes: it is in the name so that an
-//! executable can be seen to be unknown without reading it.
+//! Upper-case words are hexadecimal digests, except SIZE, the executable's size in bytes: by it an
+//! unknown executable is recognised without hashing it.
 
 use sha2::{Digest as _, Sha256};
 
@@ -16,7 +16,7 @@ use super::LaunchContext;
 use super::binary::{ExecutableDigest, Program};
 use crate::schema::Fingerprint;
 
-/// What the names of files begin with that are being written.
+/// Prefix of files that are being written.
 pub(super) const UNFINISHED: &str = ".unfinished-";
 
 const SIGHTING: &str = "program-";
@@ -24,30 +24,30 @@ const ENTRY: &str = "schema-of-";
 const ANSWER: &str = "schema-";
 const MARK: &str = "variable-";
 
-/// Hexadecimal digits of a name that is made of several things.
+/// Hexadecimal digits of a digest of several values.
 const SHORT: usize = 32;
 /// Hexadecimal digits of a digest or a fingerprint.
 const LONG: usize = 64;
 
-/// What a file is, by its name.
+/// Kind of a file, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The digest of an executable.
     Sighting,
     /// An index entry.
     Entry,
-    /// An index entry of the first format, which did not know of directories.
+    /// An index entry of the first format, without directories.
     FormerEntry,
-    /// An answer.
+    /// A response.
     Answer(Fingerprint),
-    /// The mark of an executable.
+    /// The mark of a variable executable.
     Mark([u8; LONG / 2]),
-    /// Something that is being written, or was given up.
+    /// A file that is being written, or was abandoned.
     Unfinished,
 }
 
 impl Kind {
-    /// None for a name that the cache gives to nothing.
+    /// `None` for a name that the cache does not use.
     pub(super) fn of(name: &str) -> Option<Self> {
         if name.starts_with(UNFINISHED) {
             return Some(Self::Unfinished);
@@ -71,24 +71,24 @@ impl Kind {
     }
 }
 
-/// Where it is remembered what was found at a path.
+/// Name of the digest of a path.
 pub(super) fn sighting(program: &Program) -> String {
     format!("{SIGHTING}{}", short(&[program.path().as_os_str().as_encoded_bytes()]))
 }
 
-/// What the names of all entries of executables of a size begin with.
+/// Prefix of entries of executables of this size.
 pub(super) fn entries_of_size(program: &Program) -> String {
     format!("{ENTRY}{:x}-", program.size())
 }
 
-/// What the names of an executable's entries in an environment begin with, whatever the directory.
+/// Prefix of an executable's entries in an environment, for all directories.
 pub(super) fn entries(program: &Program, print: &ExecutableDigest, context: &LaunchContext) -> String {
     let file_name = program.path().file_name().unwrap_or_default().as_encoded_bytes();
     let key = short(&[print.bytes(), file_name, context.environment.bytes()]);
     format!("{}{key}-", entries_of_size(program))
 }
 
-/// The entry of an executable in a context.
+/// Name of the entry of an executable in a context.
 pub(super) fn entry(program: &Program, print: &ExecutableDigest, context: &LaunchContext) -> String {
     entries(program, print, context) + &short(&[context.directory.as_os_str().as_encoded_bytes()])
 }
@@ -101,7 +101,7 @@ pub(super) fn mark(print: &ExecutableDigest) -> String {
     format!("{MARK}{}", hex::encode(print.bytes()))
 }
 
-/// A name for several things together.
+/// A digest of several values.
 fn short(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
     for part in parts {

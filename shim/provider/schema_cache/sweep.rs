@@ -1,12 +1,12 @@
-//! Making room in the cache.
+//! Removal of files when the cache is full.
 //!
-//! An answer is needed for as long as an index entry refers to it, so entries are what is judged by age: when there is too
-//! much, those that were used longest ago go first, and an answer goes with its last entry. Entries of variable
-//! executables and of the first format are of no use, and neither is an answer that nothing refers to, unless it is new: its
-//! entry may be about to be written.
+//! A response is needed as long as an index entry refers to it, so the age of entries counts: the
+//! least recently used are removed first, and a response with its last entry. Entries of variable
+//! executables and of the first format are removed, and so are responses without an entry, unless
+//! they are new: the entry may be about to be written.
 //!
-//! Any number of processes may sweep, read and write at once. The worst that can come of it is an entry without an answer,
-//! which is as if it were not there.
+//! Any number of processes may sweep, read and write at once. At worst an entry has no response,
+//! and is ignored.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, SystemTime};
@@ -16,19 +16,19 @@ use super::files::{Files, ListedFile};
 use super::names::Kind;
 use crate::schema::Fingerprint;
 
-/// How much a cache may hold.
+/// Size limits of a cache.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// Of all files together.
     pub(super) bytes: u64,
-    /// An index entry of a directory that will not be used again is small, but there may be many.
+    /// Index entries are small, but there may be many.
     pub(super) files: usize,
 }
 
-/// How old an unfinished file must be to be one that was given up, and an answer without an entry to be one that will get none.
+/// Age of abandoned temporary files, and of responses that get no entry.
 pub(super) const GIVEN_UP: Duration = Duration::from_secs(3600);
 
-/// Sweeps if there is more than the limits allow, or something of the first format.
+/// Sweeps if a limit is exceeded, or there is a file of the first format.
 pub(super) fn sweep_if_needed(files: &Files, limits: Limits) {
     let ours: Vec<(ListedFile, Kind)> = ours(files);
     let total: u64 = ours.iter().map(|(file, _)| file.size).sum();
@@ -38,7 +38,7 @@ pub(super) fn sweep_if_needed(files: &Files, limits: Limits) {
     }
 }
 
-/// Removes what is of no use, and then what was used longest ago until the rest fits.
+/// Removes obsolete files, and then the least recently used until the rest fits.
 pub(super) fn sweep(files: &Files, limits: Limits) {
     let mut room = Room { files, bytes: 0, count: 0 };
     let now = SystemTime::now();
@@ -78,7 +78,7 @@ pub(super) fn sweep(files: &Files, limits: Limits) {
             room.remove(file);
             return false;
         }
-        // As old as any other file, since no entry takes it along.
+        // As old as any other file, since no entry refers to it.
         if !is_referred_to {
             by_age.push((file.clone(), None));
         }
@@ -86,7 +86,7 @@ pub(super) fn sweep(files: &Files, limits: Limits) {
     });
 
     by_age.sort_by(|(one, _), (other, _)| one.used.cmp(&other.used).then_with(|| one.name.cmp(&other.name)));
-    // A few more than need be, or each write would have to sweep once there are many.
+    // Somewhat below the limit, or each write would have to sweep.
     let most_files = if room.count > limits.files { limits.files - limits.files / 8 } else { limits.files };
     for (file, fingerprint) in by_age {
         if room.bytes <= limits.bytes && room.count <= most_files {
@@ -104,7 +104,7 @@ pub(super) fn sweep(files: &Files, limits: Limits) {
     }
 }
 
-/// How much there is, while it becomes less.
+/// The remaining size during a sweep.
 struct Room<'a> {
     files: &'a Files,
     bytes: u64,
@@ -120,7 +120,7 @@ impl Room<'_> {
     }
 }
 
-/// The files that have a name of ours; whether we wrote them is seen when they are removed.
+/// Files with a name of ours; removing them checks that we wrote them.
 fn ours(files: &Files) -> Vec<(ListedFile, Kind)> {
     let kind = |file: ListedFile| Kind::of(&file.name).map(|kind| (file, kind));
     files.list().into_iter().filter_map(kind).collect()

@@ -1,4 +1,4 @@
-//! What is remembered of providers, and when it is not.
+//! Cached schemas, and what prevents caching.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -32,7 +32,7 @@ impl Shelf {
         Self { directory, cache }
     }
 
-    /// Puts a program into the directory, as if it had been there for long.
+    /// Writes an executable with an old time of change.
     fn program(&self, name: &str, content: &str) -> Program {
         let path = self.directory.path().join(name);
         std::fs::write(&path, content).expect("a file");
@@ -53,7 +53,7 @@ impl Shelf {
         self.directory.path().join("cache").join(name)
     }
 
-    /// The files that the cache has for one kind of thing.
+    /// The cache's files of one kind.
     fn of_kind(&self, is_kind: impl Fn(Kind) -> bool) -> Vec<String> {
         self.names().into_iter().filter(|name| Kind::of(name).is_some_and(&is_kind)).collect()
     }
@@ -66,7 +66,7 @@ impl Shelf {
         self.of_kind(|kind| kind == Kind::Entry)
     }
 
-    /// Lets files look as if they had not been used for hours.
+    /// Makes files look unused for hours.
     fn age(&self, names: &[String], hours: u64) {
         for name in names {
             let file = File::options().write(true).open(self.path(name)).expect("a file");
@@ -87,7 +87,7 @@ fn answer(resources: &[&str]) -> SchemaAnswer {
     SchemaAnswer { protocol: ProtocolVersion::V6, bytes: response.encode_to_vec().into() }
 }
 
-/// An environment, always in the same directory.
+/// An environment, always with the same directory.
 fn environment(value: &str) -> LaunchContext {
     let environment = EnvironmentPrint::of_child(&[("SHIM_CACHE_TEST".into(), value.into())]);
     LaunchContext::new(environment, PathBuf::from("/project"))
@@ -135,7 +135,7 @@ fn another_program_at_the_same_path_is_not_known() {
     let here = environment("here");
     let program = shelf.program("terraform-provider-x", "\x7fELF one");
     shelf.cache.keep(&program, &here, &answer(&["x_a"])).expect("it is kept");
-    // Of the same size, and with the same time of its last change of content.
+    // With the same size and time of last change.
     let other = shelf.program("terraform-provider-x", "\x7fELF two");
     assert!(shelf.cache.find(&other, &here).is_none());
     shelf.cache.keep(&other, &here, &answer(&["x_b"])).expect("it is kept");
@@ -278,7 +278,7 @@ fn a_program_that_was_replaced_meanwhile_is_not_marked() {
     assert!(shelf.cache.find(&changed, &here).is_some());
 }
 
-/// A cache with an answer for each of the directories 0, 1, …: all the same where `shared`.
+/// A cache with a response for each of the directories 0, 1, …: the same one if `shared`.
 fn filled(limits: Limits, directories: usize, shared: bool) -> (Shelf, Vec<Program>) {
     let shelf = Shelf::with_limits(limits);
     let mut programs = Vec::new();
@@ -292,7 +292,7 @@ fn filled(limits: Limits, directories: usize, shared: bool) -> (Shelf, Vec<Progr
             .keep(&program, &directory(format!("/{number}")), &answer(&[&resource]))
             .expect("it is kept");
         let new: Vec<_> = shelf.entries().into_iter().filter(|name| !before.contains(name)).collect();
-        // The older, the lower its number.
+        // Lower numbers are older.
         shelf.age(&new, 100 - number as u64);
         programs.push(program);
     }
@@ -315,7 +315,7 @@ fn what_was_used_longest_ago_makes_room_and_takes_its_answer_along() {
     sweep(&shelf.cache.files, limits);
     assert_eq!(found(&shelf, &programs), [false, true, true, true]);
     assert_eq!((shelf.entries().len(), shelf.answers().len()), (3, 3));
-    // Looking was using.
+    // The lookup counts as a use.
     shelf.age(&shelf.entries()[..1], 200);
     sweep(&shelf.cache.files, Limits { bytes: total(&shelf) - 1, ..LIMITS });
     assert_eq!((shelf.entries().len(), shelf.answers().len()), (2, 2));
@@ -325,7 +325,7 @@ fn what_was_used_longest_ago_makes_room_and_takes_its_answer_along() {
 fn an_answer_stays_for_as_long_as_an_entry_refers_to_it() {
     let (shelf, programs) = filled(LIMITS, 5, true);
     shelf.age(&shelf.answers(), 1000);
-    // Five entries and one answer.
+    // Five entries and one response.
     sweep(&shelf.cache.files, Limits { files: 4, ..LIMITS });
     assert_eq!(found(&shelf, &programs), [false, false, true, true, true], "{:?}", shelf.names());
     assert_eq!(shelf.answers().len(), 1);
@@ -382,7 +382,7 @@ fn what_the_first_format_has_left_is_removed_and_what_looks_like_it_is_not() {
         assert!(names.contains(left), "{left} is not in {names:?}");
     }
     assert!(shelf.cache.find(&program, &here).is_some());
-    // Not even when there is no room at all.
+    // Not even without any space.
     sweep(&shelf.cache.files, Limits { bytes: 0, files: 0 });
     assert_eq!(shelf.names(), [&under_way, ".unfinished-novel", &notes, &foreign]);
 }
@@ -402,7 +402,7 @@ fn many_processes_may_use_one_directory_and_make_room_in_it() {
                     let kept = answer(&[if (thread + round) % 2 == 0 { "x_a" } else { "x_b" }]);
                     let context = directory(format!("/{}", round % 5));
                     cache.keep(program, &context, &kept).expect("it is kept");
-                    // It may have made room by now, but is never wrong.
+                    // It may be missing, but is never wrong.
                     if let Some(known) = cache.find(program, &context) {
                         assert_eq!(known.fingerprint, kept.fingerprint());
                     }

@@ -1,9 +1,10 @@
-//! Which processes belong to a provider, as `/proc` shows them.
+//! The processes of a provider, from `/proc`.
 //!
-//! A provider leads a session of its own, and all that it starts is in that session, unless it creates another one on
-//! purpose. The number of a session is the process id of its leader, and the kernel gives no number away again while
-//! there is the leader, be it as a zombie, or any member. So as long as the leader was not waited for, a process with
-//! that session is the provider's; and nothing is killed by a number that may have changed hands since it was read.
+//! A provider leads its own session, which all processes that it starts belong to, unless they
+//! create another. The session id is the process id of its leader, and the kernel does not reuse it
+//! while the leader, be it a zombie, or any member exists. So until the leader is reaped, a process
+//! with that session is the provider's; and no process is killed by an id that may have been reused
+//! since it was read.
 
 use std::fs;
 
@@ -11,35 +12,34 @@ use rustix::process::{Pid, getpid};
 #[cfg(target_os = "linux")]
 use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// A process, as it was when it was looked at.
+/// A snapshot of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Process {
     pub(super) id: Pid,
-    /// The name that it has given itself.
     pub(super) command: String,
-    /// It has ended, and was only not waited for.
+    /// It has exited, but was not reaped.
     pub(super) has_ended: bool,
     pub(super) parent: Option<Pid>,
     pub(super) session: Option<Pid>,
-    /// In ticks since the system's start.
+    /// In ticks since boot.
     started: u64,
 }
 
 impl Process {
-    /// The process of this id; none if there is none, or if it may not be looked at.
+    /// Reads a process; `None` if it does not exist or is not accessible.
     fn look_at(id: Pid) -> Option<Self> {
-        // A name may hold anything, also what is no text.
+        // Names may be invalid UTF-8.
         let stat = fs::read(format!("/proc/{}/stat", id.as_raw_nonzero())).ok()?;
         Self::parse(&String::from_utf8_lossy(&stat))
     }
 
     fn parse(stat: &str) -> Option<Self> {
         let (id, rest) = stat.split_once(" (")?;
-        // A name may hold parentheses.
+        // Names may contain parentheses.
         let (command, rest) = rest.rsplit_once(") ")?;
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
         let number = |index: usize| fields.get(index).and_then(|field| field.parse::<i32>().ok());
-        // Where only the first of several threads has ended, the process looks as if it had.
+        // If only the first of several threads has ended, the process looks like a zombie.
         let has_ended = matches!(*fields.first()?, "Z" | "X") && number(THREADS)? <= 1;
         Some(Self {
             id: Pid::from_raw(id.parse().ok()?)?,
@@ -51,12 +51,12 @@ impl Process {
         })
     }
 
-    /// Kills it. False where that is not allowed, or it is another process by now.
+    /// Kills it; `false` if not permitted, or if the id was reused.
     pub(super) fn kill(&self) -> bool {
         #[cfg(target_os = "linux")]
         {
-            // The handle goes on meaning the process that has the number now; it is the one that was looked at if it
-            // has started at the same time.
+            // The handle refers to the current process of this id, which is the one that was read
+            // if it has the same start time.
             let Ok(handle) = pidfd_open(self.id, PidfdFlags::empty()) else { return false };
             Self::look_at(self.id).is_some_and(|now| now.started == self.started)
                 && pidfd_send_signal(handle, Signal::KILL).is_ok()
@@ -66,27 +66,27 @@ impl Process {
     }
 }
 
-/// Where numbers are behind the name in `/proc/PID/stat`, from the state on, which is 0.
+/// Positions of fields after the name in `/proc/PID/stat`; the state is 0.
 const PARENT: usize = 1;
 const SESSION: usize = 3;
 const THREADS: usize = 17;
 const STARTED: usize = 19;
 
-/// All processes that may be looked at; none on systems that have no such files.
+/// All accessible processes; none on systems without `/proc`.
 pub(super) fn all() -> Vec<Process> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let id = |entry: fs::DirEntry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?);
     entries.flatten().filter_map(|entry| Process::look_at(id(entry)?)).collect()
 }
 
-/// Those of `processes` that run in the session of `leader`, without the leader.
+/// The processes in the session of `leader`, without the leader.
 pub(super) fn of_session(processes: &[Process], leader: Pid) -> impl Iterator<Item = &Process> {
     processes
         .iter()
         .filter(move |process| !process.has_ended && process.session == Some(leader) && process.id != leader)
 }
 
-/// Those of `processes` that run below this process.
+/// The descendants of this process.
 pub(super) fn below_this(processes: &[Process]) -> Vec<&Process> {
     let mut above = vec![getpid()];
     let mut found: Vec<&Process> = Vec::new();
@@ -100,10 +100,11 @@ pub(super) fn below_this(processes: &[Process]) -> Vec<&Process> {
     found
 }
 
-/// Kills what is left of the session of a leader whose guardian was killed.
+/// Kills the remaining session of a leader whose guardian was killed.
 ///
-/// Nothing reserves the session's number any longer. But it was the leader's until the guardian had ended, so what is older
-/// than this call is the provider's; and so is what is older than the moment at which its last members were killed.
+/// The session id may be reused now. But it was the leader's until the guardian exited, so
+/// processes that are older than this call, or than the moment when its last members were killed,
+/// are the provider's.
 pub(super) fn end_session_of_the_dead(leader: Pid) {
     let mut ours_until = ticks_since_start();
     for _ in 0..ROUNDS {
@@ -117,7 +118,7 @@ pub(super) fn end_session_of_the_dead(leader: Pid) {
             return;
         }
         for member in members {
-            // One that cannot be killed is still there in the next round.
+            // The next round retries.
             let _ = member.kill();
         }
         ours_until = ticks_since_start();
@@ -125,11 +126,11 @@ pub(super) fn end_session_of_the_dead(leader: Pid) {
     }
 }
 
-/// How often, and how long after each other, a session is looked at that should be empty: for 2 s together.
+/// Number of and delay between checks of a session: 2 s in total.
 const ROUNDS: u32 = 200;
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
 
-/// The time since the system's start in the unit of start times in `/proc`: 1/100 s, on every machine.
+/// Time since boot in the unit of start times in `/proc`: 1/100 s, on every machine.
 fn ticks_since_start() -> Option<u64> {
     let uptime = fs::read_to_string("/proc/uptime").ok()?;
     let (seconds, hundredths) = uptime.split_ascii_whitespace().next()?.split_once('.')?;

@@ -1,12 +1,11 @@
-//! The guardian as a process: `isthmus-guardian leave|kill PROGRAM [ARGUMENT …]`, with the socket at standard input.
+//! The guardian process: `isthmus-guardian leave|kill PROGRAM [ARGUMENT …]`, with the socket at
+//! standard input.
 //!
-//! It inherits from the daemon what the provider is to have: environment, working directory, standard output and error. So
-//! nothing of that has to be sent, and starting a provider is starting its guardian. There is one for each provider, and
-//! not one for all: what is below a guardian is then its provider's beyond doubt, and the end of one guardian, or of
-//! one provider, concerns no other.
+//! It inherits the provider's environment, working directory, standard output and error from the
+//! daemon, so these need not be sent. There is one for each provider: all its descendants are then
+//! the provider's, and the exit of one guardian, or of one provider, affects no other.
 //!
-//! It is a program of one thread that uses the standard library and the kernel only, since all of the daemon's executable
-//! that it touches is memory that it costs.
+//! It has one thread and uses the standard library and the kernel only, to save memory.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -14,9 +13,9 @@ use std::process::ExitCode;
 
 use super::program::NAME;
 
-/// Serves as a guardian, if that is what the arguments ask for; the first is the name that the program was started by.
+/// Runs as a guardian, if the arguments request it; the first is the program's name.
 ///
-/// Has to come first in `main`: before any thread, and before anything that costs time or memory.
+/// Must come first in `main`: before any thread, and before anything expensive.
 pub fn guardian_role(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let mut arguments = arguments.into_iter();
     let name = arguments.next()?;
@@ -64,7 +63,7 @@ mod linux {
     const LEAVE: &str = "leave";
     const KILL: &str = "kill";
 
-    /// Starts `executable` as the guardian of a program, whose own arguments are to follow.
+    /// The command that starts `executable` as a guardian; the provider's arguments follow.
     pub(in super::super) fn command(executable: &Path, program: &Program) -> Command {
         let mut command = Command::new(executable);
         let other_sessions = match program.other_sessions {
@@ -75,7 +74,7 @@ mod linux {
         command
     }
 
-    /// None where it was not started by [`command`].
+    /// `None` if it was not started by [`command`].
     pub(super) fn serve(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
         let other_sessions = match arguments.next()?.to_str()? {
             LEAVE => OtherSessions::Leave,
@@ -92,7 +91,7 @@ mod linux {
         let socket = UnixStream::from(stdin.as_fd().try_clone_to_owned().ok()?);
         let mut command = Command::new(executable);
         command.args(arguments).stdin(Stdio::null());
-        // The daemon reports the exit status of a guardian that fails here.
+        // The daemon reports the exit status if this fails.
         Some(match guard(command, socket, other_sessions) {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,
@@ -100,24 +99,25 @@ mod linux {
     }
 
     fn guard(command: Command, socket: UnixStream, other_sessions: OtherSessions) -> io::Result<()> {
-        // Signals to the daemon's process group and terminal are not for us. A new child leads no group, so this works.
+        // Leaves the daemon's process group and terminal. A new child leads no group, so this
+        // succeeds.
         setsid()?;
         set_child_subreaper(Some(getpid()))?;
         let signals = wake_by_signals()?;
         keep_descriptors_from_children();
         let Some(leader) = begin(command, &socket) else { return Ok(()) };
         release_inherited()?;
-        // For those who look at lists of processes; there it would be called `exe`.
+        // For process lists, which would show `exe`.
         let _ = rustix::thread::set_name(c"isthmus-guard");
         Watch { leader, socket, is_cut: false, wake: Wake::Signals(signals), adopts: Some(other_sessions) }
             .run_to_completion();
         Ok(())
     }
 
-    /// A stream that has something to read whenever a child has ended.
+    /// A stream that becomes readable whenever a child has exited.
     ///
-    /// The signals that ask programs to end are caught and do nothing: at a system's shutdown everything gets them at
-    /// once, and the daemon has to be able to end its provider in order. It is by the daemon's end that we end.
+    /// Termination signals are ignored: at a shutdown every process gets them at once, and the
+    /// daemon must be able to stop its provider gracefully. The guardian exits after the daemon.
     fn wake_by_signals() -> io::Result<UnixStream> {
         let (receiver, sender) = UnixStream::pair()?;
         receiver.set_nonblocking(true)?;
@@ -127,7 +127,8 @@ mod linux {
         Ok(receiver)
     }
 
-    /// Releases what only the provider needs: the pipes, which must close with it, and the working directory.
+    /// Releases what only the provider needs: the pipes, which must close with it, and the working
+    /// directory.
     fn release_inherited() -> io::Result<()> {
         let null = File::options().read(true).write(true).open("/dev/null")?;
         rustix::stdio::dup2_stdout(&null)?;

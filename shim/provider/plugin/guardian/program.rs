@@ -1,13 +1,13 @@
-//! What a guardian is, what it starts, and what it finds.
+//! Kinds of guardians, and the programs that they start.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The name that a process is told its role by.
+/// Program name of the role.
 pub(super) const NAME: &str = "isthmus-guardian";
 
-/// What watches over a provider.
+/// Kind of guardian.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Guardian(pub(super) Kind);
 
@@ -16,21 +16,23 @@ pub(super) enum Kind {
     /// A thread of this process.
     #[default]
     Thread,
-    /// A process that runs this executable.
+    /// A process of this executable.
     #[cfg(target_os = "linux")]
     Process(PathBuf),
 }
 
 impl Guardian {
-    /// A process of its own that runs this program's executable, whose `main` must begin with [`guardian_role`](super::guardian_role).
+    /// A process of this program's executable, whose `main` must begin with
+    /// [`guardian_role`](super::guardian_role).
     ///
-    /// Systems other than Linux have a thread instead.
+    /// On systems other than Linux a thread.
     pub fn own_executable() -> Self {
-        // Unlike a path, this stays the same file when another version is installed over it.
+        // Unlike a path, this stays the same file when another version is installed.
         Self::from_executable(PathBuf::from("/proc/self/exe"))
     }
 
-    /// A process of its own that runs this executable, whose `main` must begin with [`guardian_role`](super::guardian_role).
+    /// A process of this executable, whose `main` must begin with
+    /// [`guardian_role`](super::guardian_role).
     pub fn from_executable(executable: PathBuf) -> Self {
         #[cfg(target_os = "linux")]
         return Self(Kind::Process(executable));
@@ -41,35 +43,35 @@ impl Guardian {
         };
     }
 
-    /// A thread of this process, for programs whose executable does not take the role of a guardian.
+    /// A thread of this process, for programs whose executable does not have the role.
     pub fn thread() -> Self {
         Self(Kind::Thread)
     }
 }
 
-/// What becomes of processes that a provider has put into another session (`setsid`), when the provider has ended.
+/// What to do with processes in other sessions (`setsid`) after the provider's exit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OtherSessions {
-    /// They keep running and are reported: `setsid` is how a process detaches on purpose, and Terraform leaves it alone.
+    /// Leave them running and report them, as Terraform does: `setsid` detaches a process on
+    /// purpose.
     #[default]
     Leave,
-    /// They are killed. Only a guardian that is a process knows them.
+    /// Kill them. Only a guardian process can.
     Kill,
 }
 
-/// What is to be started.
+/// A program to start.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Program {
-    /// An absolute path.
     pub(in super::super) executable: PathBuf,
     pub(in super::super) args: Vec<OsString>,
-    /// All of it; nothing is inherited.
+    /// Complete; nothing is inherited.
     pub(in super::super) environment: BTreeMap<OsString, OsString>,
     pub(in super::super) working_directory: Option<PathBuf>,
     pub(in super::super) other_sessions: OtherSessions,
 }
 
-/// A process that a provider has put into another session.
+/// A process of a provider in another session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct OtherSession {
     pub(in super::super) process: u32,

@@ -1,25 +1,25 @@
-//! The reports of a guardian to the daemon: a line of text for each event.
+//! The reports of a guardian to the daemon: a line for each event.
 
 use rustix::process::Pid;
 
 use super::super::process::Ending;
 use super::program::OtherSession;
 
-/// Something that has happened to a provider.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Report {
-    /// It runs.
+    /// The provider is running.
     Started(Pid),
-    /// It was not started, for this error number of the system.
+    /// The start failed with this error number.
     Refused(i32),
-    /// It has ended.
+    /// The provider has exited.
     Ended(Ending),
-    /// Something of it is in another session.
+    /// A process of the provider is in another session.
     OtherSession(OtherSession),
 }
 
 impl Report {
-    /// As a line, with its end.
+    /// The line, with its line feed.
     pub(super) fn line(&self) -> String {
         match self {
             Self::Started(id) => format!("started {}\n", id.as_raw_nonzero()),
@@ -29,13 +29,13 @@ impl Report {
             Self::Ended(Ending::Unknown | Ending::WithGuardian(_)) => "ended\n".to_owned(),
             Self::OtherSession(OtherSession { process, command, killed }) => {
                 let word = if *killed { "ended-session" } else { "other-session" };
-                // A process chooses its name itself.
+                // Processes choose their names.
                 format!("{word} {process} {}\n", command.escape_debug())
             }
         }
     }
 
-    /// Reads a line without its end; none if it is no report.
+    /// Parses a line without its line feed; `None` if it is invalid.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         Some(match word {

@@ -1,7 +1,7 @@
-//! The watch over one provider: from its start until nothing of it is left.
+//! The watch of one provider, until none of its processes is left.
 //!
-//! The leader of the provider's session, which is the provider or what its user has put around it, is waited for last:
-//! until then its zombie holds the number of its group and session, and all that is killed by that number is its own.
+//! The session's leader, which is the provider or a wrapper of it, is reaped last: until then its
+//! zombie reserves the ids of its group and session, so that no other process is killed.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 #[cfg(target_os = "linux")]
@@ -20,8 +20,8 @@ use super::members::{self, Process};
 use super::program::{OtherSession, OtherSessions};
 use super::report::Report;
 
-/// Watches in a thread of a process that has other work as well. It covers the provider's session only: processes that
-/// lose their parent become children of another process, which waits for them.
+/// Watches in a thread of a process with other tasks. Only the provider's session is covered:
+/// another process adopts and reaps orphans.
 pub(super) fn in_thread(command: Command, socket: UnixStream) {
     if let Some(leader) = begin(command, &socket) {
         Watch { leader, socket, is_cut: false, wake: Wake::by_handle(leader), adopts: None }
@@ -45,28 +45,27 @@ pub(super) fn begin(command: Command, socket: &UnixStream) -> Option<Pid> {
     leader
 }
 
-/// A watch over one provider.
+/// The watch of one provider.
 #[derive(Debug)]
 pub(super) struct Watch {
     pub(super) leader: Pid,
     pub(super) socket: UnixStream,
-    /// The daemon wants the provider killed, or has ended.
+    /// The daemon requests the kill, or has exited.
     pub(super) is_cut: bool,
     pub(super) wake: Wake,
-    /// For a guardian that is a process, and therefore adopts processes that lose their parent: what to do with those in
-    /// other sessions.
+    /// What to do with orphans in other sessions; only for a guardian process, which adopts them.
     pub(super) adopts: Option<OtherSessions>,
 }
 
-/// The sign to look again.
+/// What triggers a check.
 #[derive(Debug)]
 pub(super) enum Wake {
-    /// Becomes readable with every signal, that of a child's end among them.
+    /// Becomes readable with every signal, such as SIGCHLD.
     Signals(UnixStream),
-    /// Becomes readable when the provider has ended.
+    /// Becomes readable when the provider has exited.
     #[cfg(target_os = "linux")]
     Handle(OwnedFd),
-    /// Nothing.
+    /// Polling.
     Interval,
 }
 
@@ -83,14 +82,14 @@ impl Wake {
     }
 }
 
-/// The time between two looks where there is no sign.
+/// Polling interval.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// The times between looks at processes that were killed and are still there: they grow from the one to the other.
+/// Delays between checks of killed processes: from the first to the last.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 impl Watch {
-    /// Returns when nothing of the provider is left, except for what is to be left alone.
+    /// Returns when no process of the provider is left, except those to be left running.
     pub(super) fn run_to_completion(mut self) {
         let mut pause = FIRST_PAUSE;
         let mut ended = None;
@@ -114,13 +113,14 @@ impl Watch {
         if let Some(other_sessions) = self.adopts {
             self.end_other_sessions(other_sessions);
         }
-        // From here on the number may be another's.
+        // From here on the id may be reused.
         let _ = waitid(WaitId::Pid(self.leader), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
     }
 
-    /// Kills the provider and all of its session. False while the session has a running process beside the leader.
+    /// Kills the provider and its session; `false` while the session has a running process besides
+    /// the leader.
     fn sweep(&self) -> bool {
-        // The only failure is an empty group.
+        // It fails only for an empty group.
         let _ = kill_process_group(self.leader, Signal::KILL);
         let processes = members::all();
         let killed = members::of_session(&processes, self.leader).filter(|member| member.kill()).count();
@@ -128,7 +128,7 @@ impl Watch {
         killed == 0
     }
 
-    /// Reports processes that have left the session, and kills them if so configured.
+    /// Reports processes in other sessions, and kills them if so configured.
     fn end_other_sessions(&self, other_sessions: OtherSessions) {
         let mut reported = Vec::new();
         let mut pause = FIRST_PAUSE;
@@ -152,7 +152,7 @@ impl Watch {
         }
     }
 
-    /// Waits for those that became our children when they lost their parent, and have ended since.
+    /// Reaps adopted processes.
     fn reap_adopted(&self, processes: &[Process]) {
         if self.adopts.is_none() {
             return;
@@ -166,7 +166,7 @@ impl Watch {
         }
     }
 
-    /// Waits until there is something to look at, or for a time.
+    /// Waits for a trigger, or for `pause`.
     fn wait(&mut self, pause: Option<Duration>) {
         let timeout = match (&self.wake, pause) {
             (_, Some(pause)) => Some(pause),
@@ -180,14 +180,14 @@ impl Watch {
         }
         match &self.wake {
             Wake::Signals(signals) => watched.push(PollFd::new(signals, PollFlags::IN)),
-            // It stays readable, and what is killed takes its time.
+            // It stays readable, and killed processes need time.
             #[cfg(target_os = "linux")]
             Wake::Handle(handle) if pause.is_none() => watched.push(PollFd::new(handle, PollFlags::IN)),
             #[cfg(target_os = "linux")]
             Wake::Handle(_) => {}
             Wake::Interval => {}
         }
-        // A failure can only be an interruption, after which everything is looked at as well.
+        // It fails only on interruption, after which everything is checked as well.
         let _ = poll(&mut watched, timeout.as_ref());
         let is_socket_ready =
             !self.is_cut && watched.first().is_some_and(|socket| !socket.revents().is_empty());
@@ -204,13 +204,13 @@ impl Watch {
     }
 }
 
-/// How a child has ended; it is not waited for by that.
+/// How a child has ended, without reaping it.
 fn ending_of(leader: Pid) -> Option<Ending> {
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     match waitid(WaitId::Pid(leader), look) {
         Ok(None) | Err(Errno::INTR) => None,
         Ok(Some(status)) => Some(ending(&status)),
-        // Another part of this process has waited for it.
+        // Another part of this process has reaped it.
         Err(_) => Some(Ending::Unknown),
     }
 }
@@ -228,7 +228,7 @@ fn other_session(process: &Process, killed: bool) -> OtherSession {
     OtherSession { process: id, command: process.command.clone(), killed }
 }
 
-/// Sends a report. After the end of the daemon there is no reader.
+/// Sends a report. After the daemon's exit there is no reader.
 fn send(mut socket: &UnixStream, report: &Report) {
     let _ = socket.write_all(report.line().as_bytes());
 }
@@ -241,7 +241,7 @@ fn is_at_end(mut socket: &UnixStream) -> bool {
     }
 }
 
-/// Discards what is to be read; whether there was anything.
+/// Discards readable bytes; `true` if there were any.
 fn drained(mut signals: &UnixStream) -> bool {
     let mut buffer = [0; 64];
     let mut any = false;

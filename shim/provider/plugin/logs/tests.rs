@@ -1,6 +1,6 @@
 use super::*;
 
-/// Everything that a sink received.
+/// All records of a sink.
 #[derive(Clone, Default)]
 struct Received(Arc<Mutex<Vec<LogRecord>>>);
 
@@ -159,7 +159,7 @@ stray
     assert_eq!(logs.last_words().lines, ["ready", "broken", "stray"]);
 }
 
-/// Logs of a provider that knows a secret.
+/// Logs of a provider with a known secret.
 fn knowing(received: &Received) -> Logs {
     let secrets = KnownSecrets::default();
     secrets.learn("sesame-sesame", crate::Retention::Usual);

@@ -1,4 +1,4 @@
-//! Abandoned directories go, and nothing of users does, whatever it is called.
+//! Removal of abandoned directories, and of none of users.
 
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
@@ -33,7 +33,7 @@ impl Place {
         SocketDirectory::create_in(self.directory.path(), &self.logs()).expect("a directory")
     }
 
-    /// What a daemon leaves that is killed while its provider listens.
+    /// The directory of a killed daemon whose provider was listening.
     fn abandoned(&self) -> PathBuf {
         let directory = self.create();
         let path = directory.path().to_owned();
@@ -72,7 +72,7 @@ fn a_long_temporary_directory_is_passed_over() {
         assert_eq!(short_parent(unspeakable.into()), Path::new("/tmp"), "{unspeakable:?}");
     }
     assert_eq!(short_parent("/run/user/1000".into()), Path::new("/run/user/1000"));
-    // macOS: what its temporary directories look like.
+    // A temporary directory of macOS.
     let usual = "/var/folders/zz/zyxvpxvq6csfxvn_n0000000000000/T";
     assert_eq!(short_parent(usual.into()), Path::new(usual));
 }
@@ -112,7 +112,7 @@ fn a_directory_without_a_valid_marker_is_left_whole() {
         std::fs::copy(&marker, path.join(MARKER)).expect("a copy");
         path
     };
-    // As versions without markers named them, as users may, and with the marker of another directory.
+    // Without markers, as of old versions and of users; and with another directory's marker.
     let unmarked = ["isthmus-home", "isthmus-demo.X4", "isthmus-a1b2c3", "isthmus-sockets-a1b2c3"];
     for name in unmarked {
         DirBuilder::new().mode(0o700).create(place.path(name)).expect("a directory");

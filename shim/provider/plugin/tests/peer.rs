@@ -1,5 +1,5 @@
-//! A go-plugin server for tests: a shell script that announces it and lives and dies as a provider's process does, and
-//! a gRPC server in the test itself, behind the socket and the certificate that the script announces.
+//! A fake provider: a shell script that prints the handshake line and runs as the provider process,
+//! and a gRPC server in the test, with the announced socket and certificate.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,20 +30,20 @@ use tonic::{Request, Response, Status};
 use super::super::tls::self_signed;
 use super::Workshop;
 
-/// How the peer behaves.
+/// Behaviour of a fake provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Manner {
     /// As a Go provider with AutoMTLS.
     Honest,
-    /// Announces one certificate and shows another.
+    /// Announces one certificate and presents another.
     Impostor,
     /// Plain text.
     Plain,
-    /// Plain text, and takes no notice of being asked to end.
+    /// Plain text, and ignores shutdown requests.
     Stubborn,
 }
 
-/// A running peer; its server ends with it.
+/// A running fake provider; dropping it stops the server.
 pub(super) struct Peer {
     pub(super) script: PathBuf,
     pub(super) socket: PathBuf,
@@ -100,7 +100,7 @@ impl Peer {
                     Some((certificate, key)) => {
                         let acceptor = acceptor(certificate.clone(), key.clone(), &client);
                         connections.spawn(async move {
-                            // A client that refuses us is what some tests are about.
+                            // Some tests are about clients that refuse the connection.
                             if let Ok(stream) = acceptor.accept(stream).await {
                                 relay(stream, far).await;
                             }
@@ -121,7 +121,7 @@ impl Peer {
         Self { script, socket, asked_to_end, _server: server }
     }
 
-    /// The process of the script, once it has announced itself.
+    /// The script's process, after its handshake line.
     pub(super) fn process(&self) -> u32 {
         number(&companion(&self.script, "pid"))
     }
@@ -131,18 +131,18 @@ impl Peer {
         number(&companion(&self.script, "helper"))
     }
 
-    /// Makes it print a trace and end with status 2, as a Go program that panics.
+    /// Prints a trace and exits with status 2, as a Go program that panics.
     pub(super) fn panic(&self) {
         signal(self.process(), Signal::USR1);
     }
 
-    /// How often it was asked to end.
+    /// Number of shutdown requests.
     pub(super) fn asked_to_end(&self) -> usize {
         self.asked_to_end.load(Ordering::SeqCst)
     }
 }
 
-/// A file that the script writes beside itself.
+/// A file that the script writes next to itself.
 pub(super) fn companion(script: &Path, name: &str) -> PathBuf {
     script.with_extension(name)
 }
@@ -158,7 +158,7 @@ pub(super) fn signal(process: u32, signal: Signal) {
 }
 
 async fn relay(mut outside: impl AsyncRead + AsyncWrite + Unpin, mut inside: DuplexStream) {
-    // Connections break off at the end of a provider; that is no failure of the test.
+    // Connections break when a provider exits.
     let _ = tokio::io::copy_bidirectional(&mut outside, &mut inside).await;
 }
 

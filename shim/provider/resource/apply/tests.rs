@@ -1,4 +1,4 @@
-//! What is kept of what a provider has done, and which results are refused.
+//! Stored results, and refused ones.
 
 use super::super::testing::{
     ApplyAnswer, LEAKED, PlanAnswer, THING, apply, creation, existing, identity, invalid, plan, refusal,
@@ -84,7 +84,7 @@ async fn a_deletion_that_leaves_something_has_failed() {
     }
 }
 
-/// What is said when nothing exists after all.
+/// The error when nothing exists.
 fn gone() -> String {
     format!(
         "the provider scripted produced an inconsistent result after apply for {THING}; this is a fault of the \
@@ -109,7 +109,7 @@ async fn nothing_where_something_was_planned_is_a_failure_of_any_type_system() {
 
 #[tokio::test]
 async fn what_a_failed_apply_made_is_kept_with_its_private_data() {
-    // What the provider answers, what it says, and what is kept of it.
+    // The response, its diagnostics, and the stored object.
     let planned = r#"{"id": "?", "name": "a"}"#;
     let inconsistent = format!(
         "the provider scripted produced an inconsistent result after apply for {THING}; this is a fault of the \
@@ -121,7 +121,7 @@ async fn what_a_failed_apply_made_is_kept_with_its_private_data() {
     );
     for (answered, said, expected, kept) in [
         (r#"{"id": "1", "name": "a"}"#, "timed out", "timed out", Some(r#"{"id": "1", "name": "a"}"#)),
-        // Whatever else is wrong with a half-made object, the provider's own words matter most.
+        // Whatever else is wrong, the provider's error comes first.
         (r#"{"id": "?", "name": "b"}"#, "timed out", "timed out", Some(r#"{"name": "b"}"#)),
         (r#"{"id": "1", "pin": "1"}"#, "timed out", "timed out", Some(r#"{"id": "1"}"#)),
         ("null", "name taken", "name taken", None),
@@ -185,7 +185,7 @@ async fn warnings_are_collected_whether_an_operation_fails_or_not() {
     assert_eq!(said, ["slow"]);
 }
 
-/// Core mends null blocks where it reads an object, which it does before it plans again.
+/// Terraform normalizes null blocks in reads, before it plans again.
 #[tokio::test]
 async fn null_blocks_of_the_legacy_type_system_are_kept_as_they_came() {
     let stage = stage().await;

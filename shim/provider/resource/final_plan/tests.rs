@@ -1,4 +1,4 @@
-//! Replacements' second plans, and plans that must be what an earlier one has promised.
+//! Second plans of replacements, and plans that must be consistent with earlier ones.
 
 use std::collections::HashMap;
 
@@ -63,7 +63,7 @@ fn planned(text: &str, replacing: bool) -> Answer {
     }
 }
 
-/// Plans a change by this answer.
+/// Plans a change with this response.
 async fn plan(stage: &Stage, prior: Option<&str>, config: &str, answer: Answer) -> Plan {
     stage.script.answer("PlanResourceChange", answer);
     let resource = stage.provider.resource(THING).expect("there is one");
@@ -71,7 +71,7 @@ async fn plan(stage: &Stage, prior: Option<&str>, config: &str, answer: Answer) 
     resource.plan(prior.as_ref(), &value(config), &mut Vec::new()).await.expect("the plan is valid")
 }
 
-/// What is said when `then` was planned first, and `now` in the end; nothing if that is all right.
+/// The error when `then` was planned first, and `now` in the end, if any.
 async fn judged(prior: Option<&str>, then: (&str, Answer), now: (&str, Answer)) -> Option<String> {
     let stage = stage().await;
     let resource = stage.provider.resource(THING).expect("there is one");
@@ -183,7 +183,7 @@ async fn a_last_plan_must_come_to_the_same_action_or_to_none() {
         (same(), update(), changed("left as it is", "updated")),
         (update(), replace(), changed("updated", "replaced")),
         (replace(), update(), changed("replaced", "updated")),
-        // Allowed, as far as the action goes; but the name was to be another.
+        // The action is allowed; but the name differs.
         (update(), same(), fault("name: the value is not the planned one")),
     ] {
         assert_eq!(judged(prior, then, now).await, expected);

@@ -1,4 +1,4 @@
-//! What a provider is told of an object of another type, and what its answer must be.
+//! Requests and responses of moves.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What is planned, and which plans are refused.
+//! Plans, and refused ones.
 
 use isthmus_cty::{PathStep, Type};
 
@@ -92,8 +92,8 @@ async fn an_answer_that_does_not_fit_the_schema_is_told_with_its_place() {
     );
 }
 
-/// A list of blocks that nobody wrote and the provider fills is unknown in the older SDK's plans. If one unknown block came
-/// back instead, the SDK would take it for one that was written.
+/// In plans of SDKv2, a list of absent computed blocks is unknown. SDKv2 would treat one unknown
+/// block as a configured one.
 #[tokio::test]
 async fn blocks_of_a_legacy_plan_go_back_to_the_provider_as_they_came() {
     for blocks in ["null", r#""?""#] {
@@ -155,7 +155,7 @@ async fn a_plan_that_is_put_off_shows_what_the_configuration_says_and_cannot_be_
     let changed = r#"{"id": "1", "name": "a"}"#;
     for (prior, what) in [(None, "created"), (Some(existing(changed)), "changed")] {
         for reason in 1..=3 {
-            // The last is what frameworks answer: what was proposed, with everything in it.
+            // The last is the response of frameworks: the complete proposed state.
             for answered in [sent("null"), None, sent(r#"{"name": "b", "pin": "1"}"#)] {
                 let stage = stage().await;
                 let answer = PlanAnswer {
@@ -205,7 +205,7 @@ async fn the_end_of_an_object_cannot_be_put_off() {
     assert!(!request.client_capabilities.expect("they are sent").deferral_allowed);
 }
 
-/// The provider is one that plans another name whatever it is asked for, and wants a replacement because of that.
+/// A provider that always plans another name, and requires replacement for it.
 #[tokio::test]
 async fn what_is_ignored_is_put_back_into_plans_of_the_legacy_type_system_before_they_are_judged() {
     let prior = existing(r#"{"id": "1", "name": "a"}"#);

@@ -1,4 +1,4 @@
-//! What is taken over when an object is read.
+//! Results of reads.
 
 use super::super::testing::{
     DEFERRED, LEAKED, ReadAnswer, THING, UNKNOWN, deferred, deferred_for, existing, identity, invalid,
@@ -37,7 +37,7 @@ async fn reading_takes_over_everything_that_the_provider_says() {
     let prior = existing(r#"{"id": "1", "name": "a"}"#);
     let read = resource.read(&prior, &mut Vec::new()).await.expect("it is read").expect("it is there");
     assert_eq!(read.value, value(r#"{"id": "1", "name": "b"}"#), "null blocks are none");
-    // Private data is replaced even by none.
+    // Absent private data replaces it too.
     assert_eq!((read.private.len(), read.identity), (0, identity("after")));
     let request: tfplugin6::read_resource::Request = stage.script.request("ReadResource");
     assert_eq!(received(request.current_state.as_ref()), prior.value);

@@ -1,4 +1,4 @@
-//! What providers are sent of stored objects, and what must come of it.
+//! Requests and responses of upgrades.
 
 use super::super::testing::{
     LEAKED, THING, UNKNOWN, UpgradeAnswer, identity, invalid, refusal, sent, stage, value,

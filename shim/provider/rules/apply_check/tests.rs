@@ -1,4 +1,4 @@
-//! Each rule of core's `AssertObjectCompatible`: a result that the plan allows, and one that it does not.
+//! Each rule of core's `AssertObjectCompatible`, satisfied and violated.
 
 use isthmus_cty::{Number, Refinements};
 use isthmus_proto::tfplugin6::schema::nested_block::NestingMode as Mode;
@@ -10,7 +10,7 @@ use crate::schema::testing::{
     AttributeMessage, NestedBlockMessage, attribute, block, compiled, nested_attribute, nested_block,
 };
 
-/// Checks a table of plan, result, and what is said against it.
+/// Checks a table of plan, result, and violations.
 fn check(schema: &Block, table: &str) {
     for [planned, actual, expected] in rows(table) {
         let said = lines(&check_applied(schema, &object(schema, planned), &object(schema, actual)));
@@ -163,7 +163,7 @@ fn where_the_type_was_open_anything_may_come_but_a_known_type_stays() {
             {"a": [true]} | {"a": [true, true]} | a: its type is not the planned one
         "#,
     );
-    // A value that is unknown may still be known to be a string.
+    // An unknown value may be known to be a string.
     let planned = Value::object([("a", Value::dynamic(Type::String, Value::unknown()))]);
     let schema = of_type("\"dynamic\"");
     let became = |text: &str| lines(&check_applied(&schema, &planned, &object(&schema, text)));
@@ -357,6 +357,6 @@ fn large_sets_are_compared_in_reasonable_time() {
     let schema = of_type(r#"["set","number"]"#);
     let begun = std::time::Instant::now();
     assert_eq!(check_applied(&schema, &numbers(0), &numbers(0)), []);
-    // Pair by pair it would be 400 million comparisons.
+    // All pairs would be 400 million comparisons.
     assert!(begun.elapsed().as_secs() < 20, "it took {:?}", begun.elapsed());
 }

@@ -1,4 +1,4 @@
-//! Each rule of core's `AssertPlanValid`: a plan that keeps it, and one that breaks it.
+//! Each rule of core's `AssertPlanValid`, satisfied and violated.
 
 use isthmus_cty::Refinements;
 use isthmus_proto::tfplugin6::schema::nested_block::NestingMode as Mode;
@@ -10,7 +10,7 @@ use crate::schema::testing::{
     AttributeMessage, NestedBlockMessage, attribute, block, compiled, nested_attribute, nested_block,
 };
 
-/// Checks a table of prior, configuration, plan, and what is said against it.
+/// Checks a table of prior, configuration, plan, and violations.
 fn check(schema: &Block, table: &str) {
     for [prior, config, planned, expected] in rows(table) {
         let [before, configured, plan] = [prior, config, planned].map(|text| object(schema, text));
@@ -83,7 +83,7 @@ fn what_is_not_configured_is_planned_only_where_it_is_computed() {
             .replace("SAID", said),
         );
     }
-    // A value that is configured stays, computed or not.
+    // A configured value is unchanged, computed or not.
     check(
         &of_attribute(text("a", "oc")),
         r#"
@@ -174,7 +174,7 @@ fn nested_maps_keep_their_keys() {
 
 #[test]
 fn what_only_the_provider_sets_it_plans_whatever_the_configuration_has_there() {
-    // It has something only where a user ignores a change.
+    // It has a value only if the user ignores a change.
     check(
         &of_attribute(text("a", "c")),
         r#"

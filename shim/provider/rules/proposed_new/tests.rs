@@ -1,4 +1,4 @@
-//! Each rule of core's `ProposedNew`, one row a case: what is there, what is configured, what is proposed.
+//! Each rule of core's `ProposedNew`: prior state, configuration, proposed state.
 
 use isthmus_proto::tfplugin6::schema::nested_block::NestingMode as Mode;
 use isthmus_proto::tfplugin6::schema::object::NestingMode as ObjectMode;
@@ -26,7 +26,7 @@ fn text(name: &str, flags: &str) -> AttributeMessage {
     attribute(name, "\"string\"", flags)
 }
 
-/// Something that must be configured, and something that only the provider fills.
+/// A required and a computed attribute.
 fn element() -> Vec<AttributeMessage> {
     vec![text("id", "c"), text("name", "o")]
 }
@@ -311,7 +311,7 @@ fn a_nested_attribute_that_is_not_configured_stays_unless_a_configuration_made_i
             &with_nested(mode, "oc"),
             &table.replace("COMPUTED", computed).replace("CONFIGURED", configured),
         );
-        // What cannot be configured is carried over, whatever is inside.
+        // Read-only attributes are carried over, whatever they contain.
         check(&with_nested(mode, "c"), &format!("{configured} | {{}} | {configured}"));
     }
 }

@@ -1,4 +1,4 @@
-//! What a provider offers, decoded when it is asked for, from either protocol.
+//! Schemas, decoded on first use, from both protocols.
 
 use std::collections::HashMap;
 
@@ -97,7 +97,7 @@ fn what_is_not_announced_cannot_be_done() {
     assert_eq!(catalogue.capabilities(), Capabilities { plan_destroy: true, ..Capabilities::default() });
 }
 
-/// The wire form of an attribute with flags at these field numbers; 10 and 11 differ between the protocols.
+/// An encoded attribute with flags at these field numbers; 10 and 11 differ between the protocols.
 fn attribute_bytes(flags: &[u8], message: Option<(u8, &str)>) -> Vec<u8> {
     let mut bytes = b"\x0a\x01a\x12\x08\"string\"".to_vec();
     for number in flags {
@@ -110,7 +110,7 @@ fn attribute_bytes(flags: &[u8], message: Option<(u8, &str)>) -> Vec<u8> {
     bytes
 }
 
-/// A schema message around one attribute.
+/// A schema message with one attribute.
 fn schema_bytes(attribute: &[u8]) -> Bytes {
     let length = |bytes: &[u8]| u8::try_from(bytes.len()).unwrap();
     let block = [&[0x12, length(attribute)][..], attribute].concat();
@@ -238,7 +238,7 @@ fn everything_in_an_answer_of_protocol_5_is_taken_over() {
 #[test]
 fn an_action_has_a_schema_unless_it_belongs_to_resources() {
     let own = tfplugin6::ActionSchema { schema: Some(good()) }.encode_to_vec();
-    // The kinds of prereleases: of its own, bound to a lifecycle, linked.
+    // The kinds of prereleases: unlinked, lifecycle, linked.
     let kind = |tag: u8| [&own[..], &[tag << 3 | 2, 0]].concat();
     let actions = [("x_plain", own.clone()), ("x_own", kind(2)), ("x_bound", kind(3)), ("x_linked", kind(4))]
         .into_iter()
@@ -264,6 +264,6 @@ fn an_action_has_a_schema_unless_it_belongs_to_resources() {
         );
     }
     assert!(catalogue.action("x_garbage").unwrap_err().to_string().contains("cannot be decoded"));
-    // There may be nothing to say.
+    // The schema may be empty.
     assert!(catalogue.action("x_empty").is_ok());
 }

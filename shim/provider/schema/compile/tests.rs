@@ -1,4 +1,4 @@
-//! What a schema means, and what is refused of it.
+//! Compiled schemas, and refused ones.
 
 use bytes::Bytes;
 use tfplugin6::schema::nested_block::NestingMode as Mode;
@@ -33,7 +33,7 @@ fn of_block(nested: NestedBlockMessage) -> BlockMessage {
     block(vec![], vec![nested])
 }
 
-/// The type as it would be written in a schema, but for its spaces.
+/// The type as in a schema, without spaces.
 fn shown(own: &Type) -> String {
     match own {
         Type::Object(object) => {
